@@ -1,0 +1,568 @@
+"""The typed intermediate representation: what the front end hands to the emitters.
+
+Operators are inlined, constants folded, names unique within a step, and every integer
+expression carries the interval that was inferred for it. A step's body is a tree of
+decisions whose leaves say what becomes of the cell and of the message. Everything is
+immutable; a pass returns new nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where a node stands in the TLA+ source. Lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+# --- Types -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UInt:
+    """An unsigned integer of `width` bits, 1 to 64."""
+
+    width: int
+
+
+@dataclass(frozen=True)
+class Bool:
+    pass
+
+
+@dataclass(frozen=True)
+class Enum:
+    """Strings of TLA+. `name` is where the layout defines it (`lock.mode`); the first member is 0."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """`size` opaque bytes: compared for equality and copied, nothing else."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class Set:
+    """At most `max` distinct elements."""
+
+    element: "Type"
+    max: int
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A set of integers 0..size-1, size at most 64, kept in one word."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class Array:
+    """A function over 1..size."""
+
+    element: "Type"
+    size: int
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A sequence of at most `max` elements."""
+
+    element: "Type"
+    max: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A whole table, a function over 0..capacity-1; only a user hook sees one, and only reads it."""
+
+    name: str
+    cell: "Record"
+    capacity: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """`name` is the C struct's tag without the protocol's prefix: `lock_cell`, `message`, `env`."""
+
+    name: str
+    fields: tuple[tuple[str, "Type"], ...]
+
+    def field(self, name: str) -> "Type":
+        return dict(self.fields)[name]
+
+
+Type = Union[UInt, Bool, Enum, Bytes, Set, Bits, Array, Sequence, Table, Record]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Both ends included. Expressions are evaluated exactly: no intermediate result wraps."""
+
+    low: int
+    high: int
+
+
+# --- Expressions: every one has a type and a span ---------------------------------------
+
+
+@dataclass(frozen=True)
+class Int:
+    """A constant."""
+
+    value: int
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant of a Bool (True, False) or of an Enum (the member's name)."""
+
+    value: Union[bool, str]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Var:
+    """A step's parameter, or a name bound by Let, a quantifier, a filter, an image or an array literal."""
+
+    name: str
+    type: Type
+    span: Span
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Field:
+    base: "Expr"
+    name: str
+    type: Type
+    span: Span
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Index:
+    """Element of an Array or Sequence (index from 1), or cell of a Table (index from 0); shown to be in range."""
+
+    base: "Expr"
+    index: "Expr"
+    type: Type
+    span: Span
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Arith:
+    """`+ - * div %` on integers; `interval` bounds the exact result, which may be negative for `-`."""
+
+    op: str
+    left: "Expr"
+    right: "Expr"
+    type: Type
+    span: Span
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Compare:
+    """`< <= > >=` on integers, `=` on any type. `#` and `/=` arrive as Not of `=`."""
+
+    op: str
+    left: "Expr"
+    right: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Not:
+    operand: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Logic:
+    """`and` or `or` of two or more operands, in order, evaluated from the left and no further than needed."""
+
+    op: str
+    operands: tuple["Expr", ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class If:
+    """A value chosen by a condition; CASE arrives as a chain of these."""
+
+    condition: "Expr"
+    then: "Expr"
+    otherwise: "Expr"
+    type: Type
+    span: Span
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Let:
+    name: str
+    value: "Expr"
+    body: "Expr"
+    type: Type
+    span: Span
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class SetOf:
+    """A set literal. Its elements may be equal to one another."""
+
+    elements: tuple["Expr", ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class SetOp:
+    """`union`, `intersect` or `minus` of two sets or two bit sets; a union is shown to fit its type."""
+
+    op: str
+    left: "Expr"
+    right: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class In:
+    element: "Expr"
+    set: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Subset:
+    left: "Expr"
+    right: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Cardinality:
+    """Of a Set or Bits, or `Len` of a Sequence."""
+
+    operand: "Expr"
+    type: Type
+    span: Span
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Range:
+    """low..high, only as the domain of a binder; `bound` is the most iterations there can be."""
+
+    low: "Expr"
+    high: "Expr"
+    bound: int
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Filter:
+    """{variable \\in domain : predicate}, a set of the domain's type."""
+
+    variable: str
+    domain: "Expr"
+    predicate: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Image:
+    """{value : variable \\in domain}, duplicates removed."""
+
+    variable: str
+    domain: "Expr"
+    value: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Quantifier:
+    """`exists` or `forall` over a Set, Bits or Range."""
+
+    op: str
+    variable: str
+    domain: "Expr"
+    predicate: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class First:
+    """The least of a Range that satisfies the predicate, or `none` where there is one and none does."""
+
+    variable: str
+    domain: Range
+    predicate: "Expr"
+    none: Union["Expr", None]
+    type: Type
+    span: Span
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many of the domain satisfy the predicate: the Cardinality of a Filter that need not be built."""
+
+    variable: str
+    domain: "Expr"
+    predicate: "Expr"
+    type: Type
+    span: Span
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class RecordOf:
+    """A record with every field of its type given."""
+
+    fields: tuple[tuple[str, "Expr"], ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class ArrayOf:
+    """[variable \\in 1..size |-> value]"""
+
+    variable: str
+    value: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class SequenceOf:
+    """<<a, b>>"""
+
+    elements: tuple["Expr", ...]
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Append:
+    """Append(sequence, element), shown to fit its type."""
+
+    sequence: "Expr"
+    element: "Expr"
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The sequence without its first element; shown not to be empty."""
+
+    sequence: "Expr"
+    type: Type
+    span: Span
+
+
+Path = tuple[Union[str, "Expr"], ...]
+"""From a record: field names, and index expressions into arrays."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """[base EXCEPT !.path = value, ...], one after the other; `@` arrives as the old value's Field or Index."""
+
+    base: "Expr"
+    updates: tuple[tuple[Path, "Expr"], ...]
+    type: Type
+    span: Span
+
+
+Expr = Union[
+    Int, Literal, Var, Field, Index, Arith, Compare, Not, Logic, If, Let, SetOf, SetOp, In, Subset, Cardinality,
+    Range, Filter, Image, Quantifier, First, Count, RecordOf, ArrayOf, SequenceOf, Append, Tail, Update,
+]  # fmt: skip
+
+
+# --- Steps -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Assign:
+    """One field (or element) of the cell or of the message that a leaf changes; all of a leaf's are simultaneous."""
+
+    path: Path
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where a step ends.
+
+    name: its TLA+ label, else the step's name and the leaf's number (`Begin.3`); unique in its step.
+    operator: the user's operator whose text the leaf stands in, for the comment in the C.
+    """
+
+    name: str
+    verdict: str
+    cell: tuple[Assign, ...]
+    message: tuple[Assign, ...]
+    operator: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Decide:
+    """`operator`: as in Leaf."""
+
+    condition: Expr
+    then: "Body"
+    otherwise: "Body"
+    operator: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Bind:
+    """A LET that more than one place below uses."""
+
+    name: str
+    value: Expr
+    body: "Body"
+    span: Span
+
+
+Body = Union[Leaf, Decide, Bind]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator of the steps module, for one table.
+
+    cell: name of the first parameter; `cell_type` is a Record, or a Table for a user hook.
+    env: name of the third parameter, None where the step has two.
+    """
+
+    name: str
+    cell: str
+    message: str
+    env: str | None
+    cell_type: Union[Record, Table]
+    body: Body
+    span: Span
+
+
+# --- The protocol ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Section:
+    """One atomic section of a hook.
+
+    index: the message's field that says which cell; for the table that a sweep goes over, None.
+    contended: `drop`, `skip` or `never`; see docs/layout.md.
+    writes: whether any leaf changes the cell; a section that does not is a plain load.
+    """
+
+    table: str
+    step: Step
+    index: str | None
+    contended: str
+    writes: bool
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of the sweep: its sections are run for every index of the table `each`."""
+
+    each: str
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """atomic: `word`, `spin_lock` or `res_spin_lock`; map: `array`."""
+
+    name: str
+    cell: Record
+    map: str
+    capacity: int
+    index: str
+    atomic: str
+
+
+@dataclass(frozen=True)
+class HashIndex:
+    """A local field that is filled when a packet arrives: a hash of message field `source` into 0..capacity-1."""
+
+    field: str
+    source: str
+    capacity: int
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the verifier may report for a program: instructions processed, total states, bytes of stack."""
+
+    insns: int
+    states: int
+    stack: int
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Everything the emitters need.
+
+    message: wire fields and local fields in one record; `wire` lists the former in their order on the wire.
+    env: fields now (when the layout has a clock), random (Bytes(8)) and index (UInt(32)).
+    tick_ns: length of a tick of env.now, a power of two; None without a clock.
+    user: the section of the user hook, whose cell type is a Table; None where nothing is forwarded.
+    sources: the files it was compiled from, relative to the repository's root, in order.
+    """
+
+    name: str
+    module: str
+    constants: tuple[tuple[str, Union[int, bool, str, tuple[str, ...]]], ...]
+    message: Record
+    wire: tuple[str, ...]
+    port: int
+    hashes: tuple[HashIndex, ...]
+    env: Record
+    tick_ns: int | None
+    tables: tuple[TableLayout, ...]
+    xdp: tuple[Section, ...]
+    tc: tuple[Section, ...]
+    user: Section | None
+    sweep_period_ms: int
+    sweep: tuple[Pass, ...]
+    budgets: tuple[tuple[str, Budget], ...]
+    sources: tuple[str, ...]

@@ -1,0 +1,143 @@
+----------------------------- MODULE SessionSteps -----------------------------
+(***************************************************************************)
+(* Who a client is, that a request runs at most once, and leases.          *)
+(*                                                                         *)
+(* A client picks a session number at random and asks to open it; the      *)
+(* daemon answers with a secret.  Every later request carries both, and a  *)
+(* sequence number: at most one request of a session is outstanding.  The  *)
+(* session remembers the last request and its answer, so that a request    *)
+(* that is sent again is answered again and not executed again.            *)
+(*                                                                         *)
+(* A protocol puts Authenticate and Begin before its own section, and End  *)
+(* after it:                                                               *)
+(*                                                                         *)
+(*   xdp:  Authenticate   Begin    ...   End                               *)
+(*   tc:   Confirm   Resume   Issue   ...   End                            *)
+(*                                                                         *)
+(* Between Begin (or Resume) and End the session is Busy, and nobody but   *)
+(* that run writes it: this is what makes the sections one execution.      *)
+(*                                                                         *)
+(* Cells: credential [secret], session [state, sequence, outcome,          *)
+(* deadline].  A new session's sequence is 0; the first request's is 1.    *)
+(***************************************************************************)
+EXTENDS Offload
+
+CONSTANTS
+  Requests,         \* the kinds that the protocol's own sections execute
+  Answers,          \* the kinds that they answer with
+  SequenceModulus,  \* sequence numbers count modulo this
+  TimeModulus,      \* clock ticks count modulo this
+  Lease,            \* ticks from a request to the end of its session
+  MaxGone           \* sessions that one sweep takes back
+
+NextSequence(sequence) == (sequence + 1) % SequenceModulus
+
+Extended(now) == (now + Lease) % TimeModulus
+
+\* A deadline lies at most Lease ahead, so the later half of the circle of
+\* ticks is the past.
+Overdue(now, deadline) ==
+  LET late == (now + TimeModulus - deadline) % TimeModulus
+  IN  late > 0 /\ late < TimeModulus \div 2
+
+(***************************************************************************)
+(* XDP                                                                     *)
+(***************************************************************************)
+
+Authenticate(credential, msg) ==
+  CASE msg.kind = "Open" -> Continue(credential, msg)
+    [] msg.secret = credential.secret -> Continue(credential, msg)
+    [] OTHER -> WrongSecret :: Drop(credential, msg)
+
+Begin(session, msg, env) ==
+  CASE msg.kind = "Open" ->
+         IF session.state = "Vacant"
+           THEN Forward(session, msg)
+           ELSE Reply(session, [msg EXCEPT !.kind = "Taken"])
+    [] msg.kind \notin Requests \cup {"Renew", "Close"} ->
+         NotARequest :: Drop(session, msg)
+    [] session.state \in {"Vacant", "Closing"} ->
+         NoSession :: Drop(session, msg)
+    [] session.state = "Busy" ->
+         InProgress :: Drop(session, msg)
+    [] msg.sequence = session.sequence ->
+         IF session.state = "Forwarded"
+           THEN ForwardAgain :: Forward(session, msg)
+           ELSE AnswerAgain :: Reply(session, [msg EXCEPT !.kind = session.outcome])
+    [] msg.sequence # NextSequence(session.sequence) ->
+         OutOfSequence :: Drop(session, msg)
+    [] session.state = "Forwarded" ->
+         Unanswered :: Drop(session, msg)
+    [] msg.kind = "Renew" ->
+         Reply([session EXCEPT !.sequence = msg.sequence,
+                               !.outcome = "Renewed",
+                               !.deadline = Extended(env.now)],
+               [msg EXCEPT !.kind = "Renewed"])
+    [] msg.kind = "Close" ->
+         Reply([session EXCEPT !.state = "Closing",
+                               !.sequence = msg.sequence,
+                               !.outcome = "Closed"],
+               [msg EXCEPT !.kind = "Closed"])
+    [] OTHER ->
+         Continue([session EXCEPT !.state = "Busy",
+                                  !.sequence = msg.sequence,
+                                  !.deadline = Extended(env.now)],
+                  msg)
+
+\* The last section of both hooks.  A message that is no answer yet is the
+\* rare path's: from XDP it goes there, from TC it was not completed and the
+\* client will ask again.
+End(session, msg) ==
+  IF msg.kind \in Answers \cup {"Opened"}
+    THEN Reply([session EXCEPT !.state = "Idle", !.outcome = msg.kind], msg)
+    ELSE Forward([session EXCEPT !.state = "Forwarded"], msg)
+
+(***************************************************************************)
+(* The daemon                                                              *)
+(***************************************************************************)
+
+\* The daemon's answer to Open, which Resume and Issue make true.
+Invite(msg, env) == [msg EXCEPT !.kind = "Opened", !.secret = env.random, !.sequence = 0]
+
+(***************************************************************************)
+(* TC                                                                      *)
+(***************************************************************************)
+
+Confirm(credential, msg) ==
+  CASE msg.kind = "Opened" -> Continue(credential, msg)
+    [] msg.secret = credential.secret -> Continue(credential, msg)
+    [] OTHER -> ConfirmedLate :: Drop(credential, msg)
+
+Resume(session, msg, env) ==
+  CASE msg.kind = "Opened" /\ session.state = "Vacant" ->
+         Continue([session EXCEPT !.state = "Busy",
+                                  !.sequence = 0,
+                                  !.deadline = Extended(env.now)],
+                  msg)
+    [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
+         Continue([session EXCEPT !.state = "Busy"], msg)
+    [] OTHER -> ResumedLate :: Drop(session, msg)
+
+Issue(credential, msg) ==
+  IF msg.kind = "Opened"
+    THEN Continue([credential EXCEPT !.secret = msg.secret], msg)
+    ELSE Continue(credential, msg)
+
+(***************************************************************************)
+(* The daemon's sweep, for each session: first collect those that are      *)
+(* over, then (when the protocol has taken back what they held) free them. *)
+(***************************************************************************)
+
+Expire(session, msg, env) ==
+  CASE Cardinality(msg.gone) >= MaxGone -> Drop(session, msg)
+    [] session.state = "Closing" ->
+         Continue(session, [msg EXCEPT !.gone = @ \cup {env.index}])
+    [] session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline) ->
+         Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}])
+    [] OTHER -> Drop(session, msg)
+
+Retire(session, msg, env) ==
+  IF session.state = "Closing" /\ env.index \in msg.gone
+    THEN Continue([session EXCEPT !.state = "Vacant"], msg)
+    ELSE Drop(session, msg)
+===============================================================================
