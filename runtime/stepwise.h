@@ -17,7 +17,7 @@ enum stepwise_verdict {
 	STEPWISE_DROP,
 };
 
-/* What a user step sees beside the tables and the message. */
+/* What a step sees in userspace beside the tables and the message. */
 struct stepwise_environment {
 	__u64 now_ns;  /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns() */
 	__u64 random;  /* from getrandom() */
@@ -26,8 +26,8 @@ struct stepwise_environment {
 struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
-	__u32 element_size;    /* bytes */
-	bool mmapable;         /* word cells; the others hold a spin lock */
+	__u32 element_size;    /* bytes; value size of the map and stride of the array */
+	bool mmapable;         /* word cells; the others hold a spin_lock */
 	bool read_by_user;     /* the user hook scans it */
 };
 
@@ -39,11 +39,11 @@ struct stepwise_pass {
 
 struct stepwise_protocol {
 	const char *name;
-	__u16 port;         /* UDP, host order */
-	__u16 wire_size;    /* bytes of every message on the wire */
-	__u32 sweep_size;   /* bytes of the protocol's struct that is threaded through a sweep */
-	__u32 sweep_period_ms;
-	__u64 layout_id;    /* hash of everything that pinned maps depend on */
+	__u16 port;             /* UDP, host order */
+	__u16 wire_size;        /* bytes of every message on the wire */
+	__u32 sweep_size;       /* bytes of the protocol's struct that is threaded through a sweep */
+	__u32 sweep_period_ms;  /* 0 where nothing is swept */
+	__u64 layout_id;        /* hash of everything that pinned maps depend on */
 
 	const struct stepwise_table *tables;
 	__u32 table_count;
@@ -59,12 +59,28 @@ struct stepwise_protocol {
 
 	/*
 	 * The rare path: decide on one forwarded message. tables[i] is the whole of
-	 * table i, mapped read-only, or NULL where read_by_user is not set. Rewrites
-	 * the payload (wire_size bytes) and says STEPWISE_REPLY or STEPWISE_DROP.
-	 * NULL where nothing is forwarded.
+	 * table i, for reading only: the map itself where it is mmapable, else a copy
+	 * made for this batch of messages; NULL where read_by_user is not set.
+	 * Rewrites the payload (wire_size bytes) and says STEPWISE_REPLY or
+	 * STEPWISE_DROP, also for a payload that does not decode. NULL where nothing
+	 * is forwarded.
 	 */
 	enum stepwise_verdict (*on_forwarded)(const void *const tables[], const struct stepwise_environment *environment,
 					      unsigned char *payload);
+
+	/*
+	 * The sections of the xdp and of the tc hook as plain functions, over ordinary
+	 * memory: capacity * element_size zeroed bytes a table, which several threads
+	 * share (cells are stepped by compare-and-swap here too). The kernel-UDP
+	 * server of the benchmark is made of them. They say STEPWISE_REPLY,
+	 * STEPWISE_FORWARD (with the payload as it came) or STEPWISE_DROP, the last
+	 * also for a payload that does not decode. Both NULL where a table's cells
+	 * are not words; run_tc NULL where nothing is completed.
+	 */
+	enum stepwise_verdict (*run_xdp)(void *const tables[], const struct stepwise_environment *environment,
+					 unsigned char *payload);
+	enum stepwise_verdict (*run_tc)(void *const tables[], const struct stepwise_environment *environment,
+					unsigned char *payload);
 
 	/* The compiled BPF object, from the libbpf skeleton. */
 	const void *(*object)(size_t *size);

@@ -2,7 +2,8 @@
 /*
  * The packet that a sweep program is test-run on: a request for one chunk of a
  * table, followed by the protocol's own record (sweep_size bytes), which the
- * program reads and writes back.
+ * program reads and writes back. The program returns XDP_PASS, or XDP_ABORTED
+ * for a packet of another size or a count that is too large.
  */
 #ifndef STEPWISE_SWEEP_H
 #define STEPWISE_SWEEP_H
@@ -13,7 +14,7 @@
 
 struct stepwise_sweep {
 	__u32 first;      /* in: index of the first cell */
-	__u32 count;      /* in: cells to visit, at most STEPWISE_SWEEP_CHUNK_MAX */
+	__u32 count;      /* in: cells to visit, at most STEPWISE_SWEEP_CHUNK_MAX; 0 is a probe that visits none */
 	__u32 visited;    /* out: cells done; short of count where one was contended: go on from there */
 	__u32 continued;  /* out: cells whose last section said Continue */
 };
