@@ -1,0 +1,64 @@
+"""The checker of histories accepts what is right and refuses what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.histories import HistoriesError, check
+
+GOOD = Path(__file__).parent / "lock" / "good.txt"
+
+# Each changes one line of the good history so that no order of its operations is left.
+BAD = {
+    "two writers": ("4 7 acquire Exclusive Granted 101 110", "4 7 acquire Exclusive Granted 95 99"),
+    "shared beside exclusive": ("2 7 acquire Shared Rejected 15 25", "2 7 acquire Shared Granted 15 25"),
+    "released twice": ("2 7 release - Released 62 63", "2 7 release - Released 62 63\n2 7 release - Released 64 65"),
+    "released without a share": ("4 7 acquire Shared Rejected 50 55", "4 7 release - Released 50 55"),
+    "released too late for the next": ("1 7 release - Released 30 40", "1 7 release - Released 46 50"),
+    "lease ended too late": ("3 7 expire - - 100 -", "3 7 expire - - 111 -"),
+    "exclusive beside the own second share": ("2 7 release - Released 62 63", "6 7 acquire Exclusive Granted 62 63"),
+    "outcome of another operation": ("1 8 acquire Exclusive Granted 40 50", "1 8 acquire Exclusive Released 40 50"),
+    "unknown operation": ("5 8 release - - 30 -", "5 8 relent - - 30 -"),
+}
+
+
+def test_good_history_is_accepted():
+    verdict = check("lock", [GOOD])
+    assert verdict.linearizable and verdict.decided, verdict.text
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_history_is_refused(name, tmp_path):
+    right, wrong = BAD[name]
+    text = GOOD.read_text()
+    assert text.count(right) == 1
+    history = tmp_path / "bad.txt"
+    history.write_text(text.replace(right, wrong))
+    verdict = check("lock", [history], drawing=tmp_path / "bad.html")
+    assert verdict.decided and not verdict.linearizable, verdict.text
+    assert "first wrong on key " in verdict.text
+    assert (tmp_path / "bad.html").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    "line, complaint",
+    [
+        ("1 7 acquire Exclusive Granted 10", "6 words"),
+        ("one 7 acquire Exclusive Granted 10 20", "the client is a number"),
+        ("1 7 acquire Exclusive Granted 20 10", "before its call"),
+        ("1 7 acquire Exclusive Granted 20 soon", "the return is a number"),
+        ("# nothing", "no operation"),
+    ],
+)
+def test_history_that_cannot_be_read(line, complaint, tmp_path):
+    history = tmp_path / "broken.txt"
+    history.write_text(line + "\n")
+    with pytest.raises(HistoriesError, match=complaint):
+        check("lock", [history])
+
+
+def test_protocol_without_a_model():
+    with pytest.raises(HistoriesError, match="spec/none/history.go is not there"):
+        check("none", [GOOD])
