@@ -1,0 +1,266 @@
+"""Two network namespaces joined by a veth pair with native XDP on both ends.
+
+    with Rig("fuzz") as rig:
+        rig.server.run(["build/lock/lockd", "load", rig.server.iface])
+        daemon = rig.server.popen(["build/lock/lockd", "serve"])
+        sock = rig.client.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.sendto(request, (rig.server.ipv4, 20230))
+
+A rig has a bpffs and a directory for run state of its own, which its commands see as STEPWISE_BPFFS and
+STEPWISE_RUN, so that rigs do not meet. Everything is taken down at the end of the block, at exit and on
+SIGTERM; what a killed process left is removed by the next rig, or by `python -m harness.rig clean`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
+from pyroute2 import netns as named_netns
+
+from harness.rig import bpf, leftovers
+from harness.rig.errors import RigError
+
+CLONE_NEWNET = 0x40000000
+NEIGHBOUR_PERMANENT = 0x80
+ADDRESS_GENERATION_NONE = 1
+TERMINATION_GRACE_S = 3
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_numbers = itertools.count(1)
+_open_rigs: list[Rig] = []
+
+
+@contextlib.contextmanager
+def entered(netns: str) -> Iterator[None]:
+    """The calling thread is in the named network namespace, and in no other mount namespace, for a block.
+
+    Sockets that are opened here stay in the namespace after the block.
+    """
+    with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{netns}", "rb") as target:
+        _set_netns(target.fileno(), netns)
+        try:
+            yield
+        finally:
+            _set_netns(home.fileno(), "home")
+
+
+def _set_netns(fd: int, name: str) -> None:
+    if _libc.setns(fd, CLONE_NEWNET) != 0:
+        raise RigError(f"entering network namespace {name}: {os.strerror(ctypes.get_errno())} (are you root?)")
+
+
+@dataclass
+class Endpoint:
+    """One end of the pair: a network namespace with one interface."""
+
+    netns: str
+    iface: str
+    mac: str
+    ipv4: str
+    ipv6: str
+    environment: Mapping[str, str]
+    ifindex: int = 0
+    processes: list[subprocess.Popen[Any]] = field(default_factory=list, repr=False)
+
+    @property
+    def netns_path(self) -> str:
+        return f"/run/netns/{self.netns}"
+
+    def entered(self) -> contextlib.AbstractContextManager[None]:
+        """The calling thread is in this namespace for a block: see `entered`."""
+        return entered(self.netns)
+
+    def socket(self, family: int = socket.AF_INET, kind: int = socket.SOCK_DGRAM, protocol: int = 0) -> socket.socket:
+        """A socket that lives in this namespace."""
+        with self.entered():
+            return socket.socket(family, kind, protocol)
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """`argv` as a command that runs in this namespace; only the network namespace changes."""
+        return ["nsenter", f"--net={self.netns_path}", "--", *map(str, argv)]
+
+    def run(self, argv: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+        """subprocess.run in this namespace, with the rig's environment."""
+        return subprocess.run(self.command(argv), **self._with_environment(options))
+
+    def popen(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """subprocess.Popen in this namespace, with the rig's environment; ended with the rig at the latest."""
+        process = subprocess.Popen(self.command(argv), **self._with_environment(options))
+        self.processes.append(process)
+        return process
+
+    def _with_environment(self, options: dict[str, Any]) -> dict[str, Any]:
+        base = options.pop("env", None)
+        return {**options, "env": {**(os.environ if base is None else base), **self.environment}}
+
+    def stop_processes(self) -> None:
+        """SIGTERM, and SIGKILL to what is still there after the grace."""
+        for process in self.processes:
+            if process.poll() is None:
+                process.terminate()
+        for process in self.processes:
+            try:
+                process.wait(TERMINATION_GRACE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.processes.clear()
+
+
+class Rig:
+    """A server's and a client's namespace, joined; see the module.
+
+    server, client: the two `Endpoint`s.
+    name: unique to this rig; also begins the names of its namespaces.
+    bpffs, run_directory: for its pins and for the daemon's run state.
+    """
+
+    def __init__(self, tag: str = "test") -> None:
+        self.name = f"stepwise-{tag}-{os.getpid()}-{next(_numbers)}"
+        home = leftovers.STATE / self.name
+        self.bpffs = str(home / "bpf")
+        self.run_directory = str(home / "run")
+        self.environment = {"STEPWISE_BPFFS": self.bpffs, "STEPWISE_RUN": self.run_directory}
+        self.server = Endpoint(
+            f"{self.name}-server", "server0", "02:00:00:00:00:01", "10.77.0.1", "fd77::1", self.environment
+        )
+        self.client = Endpoint(
+            f"{self.name}-client", "client0", "02:00:00:00:00:02", "10.77.0.2", "fd77::2", self.environment
+        )
+        self._pass: bpf.Program | None = None
+        self._is_open = False
+
+    # Short names for the callers that want plain strings.
+    server_netns = property(lambda self: self.server.netns)
+    server_iface = property(lambda self: self.server.iface)
+    client_netns = property(lambda self: self.client.netns)
+    client_iface = property(lambda self: self.client.iface)
+
+    def __enter__(self) -> Rig:
+        if os.geteuid() != 0:
+            raise RigError("a rig needs root: it makes network namespaces and loads XDP programs")
+        leftovers.clean()
+        _install_handlers()
+        self._is_open = True
+        _open_rigs.append(self)
+        try:
+            leftovers.claim(self.name)
+            self._make_link()
+            self._make_neighbours()
+            self._attach_pass()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take everything down. Does nothing the second time."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        _open_rigs.remove(self)
+        for endpoint in self.endpoints:
+            endpoint.stop_processes()
+        if self._pass:
+            os.close(self._pass.fd)
+        leftovers.remove(self.name)
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, Endpoint]:
+        return self.server, self.client
+
+    def endpoint(self, netns: str) -> Endpoint:
+        """The end whose namespace has this name."""
+        return next(each for each in self.endpoints if each.netns == netns)
+
+    def run_in(self, netns: str, argv: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+        return self.endpoint(netns).run(argv, **options)
+
+    def popen_in(self, netns: str, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        return self.endpoint(netns).popen(argv, **options)
+
+    def _make_link(self) -> None:
+        for endpoint in self.endpoints:
+            named_netns.create(endpoint.netns)
+            with endpoint.entered():
+                _write_sysctl("net/ipv6/conf/default/addr_gen_mode", ADDRESS_GENERATION_NONE)
+                _write_sysctl("net/ipv6/conf/default/accept_dad", 0)
+                _write_sysctl("net/ipv6/conf/default/accept_ra", 0)
+        with self.server.entered(), IPRoute() as route:
+            with open(self.client.netns_path, "rb") as target:
+                peer = {"ifname": self.client.iface, "net_ns_fd": target.fileno(), "address": self.client.mac}
+                route.link("add", ifname=self.server.iface, kind="veth", address=self.server.mac, peer=peer)
+        for endpoint in self.endpoints:
+            with endpoint.entered(), IPRoute() as route:
+                endpoint.ifindex = route.link_lookup(ifname=endpoint.iface)[0]
+                loopback = route.link_lookup(ifname="lo")[0]
+                route.link("set", index=loopback, state="up")
+                # Without IFF_MULTICAST nothing but the tests' own packets is on the link.
+                _run_tool(["ip", "link", "set", "dev", endpoint.iface, "multicast", "off", "up"])
+                route.addr("add", index=endpoint.ifindex, address=endpoint.ipv4, prefixlen=24)
+                route.addr("add", index=endpoint.ifindex, address=endpoint.ipv6, prefixlen=64)
+                # XDP wants complete checksums: a veth otherwise leaves them to a card that is not there.
+                _run_tool(["ethtool", "-K", endpoint.iface, "tx", "off", "gro", "on"])
+
+    def _make_neighbours(self) -> None:
+        for here, there in (self.endpoints, self.endpoints[::-1]):
+            with here.entered(), IPRoute() as route:
+                for address in (there.ipv4, there.ipv6):
+                    route.neigh("replace", dst=address, lladdr=there.mac, ifindex=here.ifindex, state=NEIGHBOUR_PERMANENT)
+
+    def _attach_pass(self) -> None:
+        """A veth delivers what its peer sends with XDP_TX only while it has a program itself."""
+        self._pass = bpf.load_xdp_pass()
+        with self.client.entered():
+            self._pass.attach_xdp(self.client.ifindex)
+
+
+def _write_sysctl(name: str, value: object) -> None:
+    Path("/proc/sys", name).write_text(f"{value}\n", encoding="ascii")
+
+
+def _run_tool(argv: list[str]) -> None:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RigError(f"{' '.join(argv)}: {done.stderr.strip()}")
+
+
+# --- The end of the process ---------------------------------------------------------------------
+
+
+def _close_all(owner: int) -> None:
+    if os.getpid() == owner:  # and not a child that was forked from it
+        for rig in list(_open_rigs):
+            rig.close()
+
+
+_handlers_installed_by = 0
+
+
+def _install_handlers() -> None:
+    """Once a process: its rigs go when it exits, also by SIGTERM or SIGHUP where nobody else handles them."""
+    global _handlers_installed_by
+    if _handlers_installed_by == os.getpid():
+        return
+    _handlers_installed_by = os.getpid()
+    atexit.register(_close_all, os.getpid())
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with contextlib.suppress(ValueError):  # not the main thread
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, lambda received, _frame: sys.exit(128 + received))
