@@ -2,11 +2,14 @@
 (***************************************************************************)
 (* Who a client is, that a request runs at most once, and leases.          *)
 (*                                                                         *)
-(* A client picks a session number at random and asks to open it; the      *)
-(* daemon answers with a secret.  Every later request carries both, and a  *)
-(* sequence number: at most one request of a session is outstanding.  The  *)
-(* session remembers the last request and its answer, so that a request    *)
-(* that is sent again is answered again and not executed again.            *)
+(* A client picks a session number and a sequence number at random and     *)
+(* asks to open the session; the daemon answers with a secret.  Every      *)
+(* later request carries the number, the secret and the next sequence      *)
+(* number: at most one request of a session is outstanding.  The session   *)
+(* remembers the last request and its answer, so that a request that is    *)
+(* sent again is answered again and not executed again.  An answer belongs *)
+(* to the outstanding request if its client, sequence and (Opened apart)   *)
+(* secret are the same; a client ignores any other.                        *)
 (*                                                                         *)
 (* A protocol puts Authenticate and Begin before its own section, and End  *)
 (* after it:                                                               *)
@@ -17,8 +20,13 @@
 (* Between Begin (or Resume) and End the session is Busy, and nobody but   *)
 (* that run writes it: this is what makes the sections one execution.      *)
 (*                                                                         *)
+(* A new session goes on from the sequence number of its Open.  Being      *)
+(* random, that number also keeps out what the previous session of this    *)
+(* number left behind: a run that compared the old secret and meets the    *)
+(* new session, an old completion, an old answer.                          *)
+(*                                                                         *)
 (* Cells: credential [secret], session [state, sequence, outcome,          *)
-(* deadline].  A new session's sequence is 0; the first request's is 1.    *)
+(* deadline].                                                              *)
 (***************************************************************************)
 EXTENDS Offload
 
@@ -34,11 +42,10 @@ NextSequence(sequence) == (sequence + 1) % SequenceModulus
 
 Extended(now) == (now + Lease) % TimeModulus
 
-\* A deadline lies at most Lease ahead, so the later half of the circle of
-\* ticks is the past.
-Overdue(now, deadline) ==
-  LET late == (now + TimeModulus - deadline) % TimeModulus
-  IN  late > 0 /\ late < TimeModulus \div 2
+\* A deadline lies at most Lease ahead of the clock, or somewhat more for one
+\* who read the clock before the session was extended.  All the rest of the
+\* circle of ticks is the past, also when nobody has looked for a long time.
+Overdue(now, deadline) == (deadline + TimeModulus - now) % TimeModulus > 2 * Lease
 
 (***************************************************************************)
 (* XDP                                                                     *)
@@ -57,7 +64,9 @@ Begin(session, msg, env) ==
     [] msg.kind \notin Requests \cup {"Renew", "Close"} ->
          NotARequest :: Drop(session, msg)
     [] session.state \in {"Vacant", "Closing"} ->
-         NoSession :: Drop(session, msg)
+         IF msg.kind = "Close"
+           THEN ClosedAlready :: Reply(session, [msg EXCEPT !.kind = "Closed"])
+           ELSE NoSession :: Drop(session, msg)
     [] session.state = "Busy" ->
          InProgress :: Drop(session, msg)
     [] msg.sequence = session.sequence ->
@@ -97,7 +106,7 @@ End(session, msg) ==
 (***************************************************************************)
 
 \* The daemon's answer to Open, which Resume and Issue make true.
-Invite(msg, env) == [msg EXCEPT !.kind = "Opened", !.secret = env.random, !.sequence = 0]
+Invite(msg, env) == [msg EXCEPT !.kind = "Opened", !.secret = env.random]
 
 (***************************************************************************)
 (* TC                                                                      *)
@@ -111,7 +120,7 @@ Confirm(credential, msg) ==
 Resume(session, msg, env) ==
   CASE msg.kind = "Opened" /\ session.state = "Vacant" ->
          Continue([session EXCEPT !.state = "Busy",
-                                  !.sequence = 0,
+                                  !.sequence = msg.sequence,
                                   !.deadline = Extended(env.now)],
                   msg)
     [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->

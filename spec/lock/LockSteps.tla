@@ -86,9 +86,7 @@ OnForwarded(overflow, msg, env) ==
            ELSE Reply(overflow, [msg EXCEPT !.entry = vacant,
                                             !.own = CountIndex(1, OverflowCapacity - 1, Own)])
     [] msg.kind = "Release" ->
-         IF held = 0
-           THEN NotSpilled :: Reply(overflow, [msg EXCEPT !.kind = "Rejected"])
-           ELSE Reply(overflow, [msg EXCEPT !.entry = held])
+         Reply(overflow, [msg EXCEPT !.entry = held])
     [] OTHER -> NotForwarded :: Drop(overflow, msg)
 
 (***************************************************************************)
@@ -129,10 +127,18 @@ Unspill(lock) ==
   [lock EXCEPT !.mode = IF lock.holders = {} /\ lock.spilled = 1 THEN "Free" ELSE @,
                !.spilled = IF @ > 0 THEN @ - 1 ELSE @]
 
+\* A release that has no overflow entry: its section in XDP lost its races, or
+\* the client has no share at all.
+ReleaseHeld(lock, msg) ==
+  IF msg.client \in lock.holders
+    THEN Answered(Without(lock, msg.client), msg, "Released")
+    ELSE NoShare :: Answered(lock, msg, "Rejected")
+
 OnCompletion(lock, msg) ==
-  CASE ~ msg.claimed -> Continue(lock, msg)
-    [] msg.kind = "Acquire" -> Admit(lock, msg)
-    [] OTHER -> Answered(Unspill(lock), msg, "Released")
+  CASE msg.kind = "Acquire" /\ msg.claimed -> Admit(lock, msg)
+    [] msg.kind = "Release" /\ msg.claimed -> Answered(Unspill(lock), msg, "Released")
+    [] msg.kind = "Release" /\ msg.entry = 0 -> ReleaseHeld(lock, msg)
+    [] OTHER -> NotCompleted :: Continue(lock, msg)
 
 \* kept says that the share now lives in the entry.  A section that lost its
 \* races leaves the message as it was: then the entry is as before as well, and
