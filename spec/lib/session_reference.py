@@ -1,0 +1,177 @@
+"""What a server of the session module should do, in plain Python: the reference that fuzzing compares with.
+
+It knows nothing of sections, retries of a compare-and-swap or the way a request takes: a request is
+executed once, in the order of sequence numbers, for whoever knows the secret. What the requests mean
+is the protocol's: a subclass says which outcomes are right and what each changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Sequence
+
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The cells of each table, as the kernel has them."""
+
+
+@dataclass
+class Account:
+    """A session as it should be.
+
+    answer: to the last request; None while that waits for the daemon.
+    is_closing: it was closed, and what it held is being taken back.
+    is_overdue: its lease has ended.
+    """
+
+    secret: bytes
+    sequence: int = 0
+    answer: str | None = "Opened"
+    is_closing: bool = False
+    is_overdue: bool = False
+
+    @property
+    def is_doomed(self) -> bool:
+        """The daemon's next sweep ends it."""
+        return self.is_closing or self.is_overdue
+
+
+class SessionReference:
+    """All sessions of a server."""
+
+    requests: frozenset[str] = frozenset()
+    """The protocol's own kinds of request."""
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
+        self.codec = codec
+        self.capacities = capacities
+        self.accounts: dict[int, Account] = {}
+
+    # --- What the protocol says ---------------------------------------------------------------
+
+    def outcomes(self, message: Any) -> set[str]:
+        """The right answers to a request that is executed now."""
+        raise NotImplementedError
+
+    def apply(self, message: Any, outcome: str) -> None:
+        """A request was executed and had this outcome."""
+        raise NotImplementedError
+
+    def revoke(self, client: int) -> None:
+        """A session ended: take back what it held."""
+        raise NotImplementedError
+
+    # --- Requests -----------------------------------------------------------------------------
+
+    def expect(self, message: Any) -> set[str]:
+        """The kinds of answer that may come to a message that is delivered now; none where it must be dropped."""
+        kind, account = message.kind.name, self.accounts.get(message.client)
+        if message.client >= self.capacities["session"]:
+            return set()
+        if kind == "Open":
+            return {"Opened"} if account is None else {"Taken"}
+        if account is None or account.is_closing or message.secret != account.secret:
+            return set()
+        if kind not in self.requests | {"Renew", "Close"}:
+            return set()
+        if message.sequence == account.sequence:
+            if account.answer is not None:
+                return {account.answer}
+            return self.outcomes(message) if kind in self.requests else set()
+        if account.answer is None or message.sequence != self._next(account.sequence):
+            return set()
+        return {"Renew": {"Renewed"}, "Close": {"Closed"}}.get(kind) or self.outcomes(message)
+
+    def answered(self, message: Any, answer: Any) -> list[str]:
+        """A message got one of the answers that `expect` gave. Returns what is wrong with the rest of the answer."""
+        kind, outcome = message.kind.name, answer.kind.name
+        wrong = self._wrong_fields(message, answer)
+        if outcome == "Opened" and kind == "Open":
+            self.accounts[message.client] = Account(answer.secret)
+            return wrong
+        account = self.accounts[message.client]
+        is_new = message.sequence != account.sequence
+        if kind == "Open" or not is_new and account.answer is not None:
+            return wrong
+        account.sequence, account.answer = message.sequence, outcome
+        if kind == "Close":
+            account.is_closing = True
+        elif is_new:
+            account.is_overdue = False
+        if kind in self.requests:
+            self.apply(message, outcome)
+        return wrong
+
+    def unanswered(self, message: Any) -> bool:
+        """No answer came to a message that should have one. Whether that is right while the daemon is down."""
+        kind, account = message.kind.name, self.accounts.get(message.client)
+        if kind == "Open":
+            return account is None
+        if kind not in self.requests:
+            return False
+        if message.sequence == account.sequence:
+            return account.answer is None
+        account.sequence, account.answer, account.is_overdue = message.sequence, None, False
+        return True
+
+    def _next(self, sequence: int) -> int:
+        return (sequence + 1) % self.codec.CONSTANTS["SequenceModulus"]
+
+    def _wrong_fields(self, message: Any, answer: Any) -> list[str]:
+        names = ["client"] if message.kind.name == "Open" else ["client", "sequence", "secret"]
+        return [
+            f"the answer's {name} is {getattr(answer, name)!r}, the request's {getattr(message, name)!r}"
+            for name in names
+            if getattr(answer, name) != getattr(message, name)
+        ]
+
+    # --- Leases -------------------------------------------------------------------------------
+
+    def lapse(self, client: int, tables: Tables) -> list[tuple[str, int, dict[str, Any]]]:
+        """Let the lease of a session end now. Returns the cells to write: (table, index, cell)."""
+        account = self.accounts.get(client)
+        if account is None or account.is_closing:
+            return []
+        account.is_overdue = True
+        cell = dict(tables["session"][client])
+        # A quarter of the circle ago: late, and far from where late begins to mean early.
+        cell["deadline"] = (cell["deadline"] - self._lease_ticks() - self._modulus() // 4) % self._modulus()
+        return [("session", client, cell)]
+
+    def _modulus(self) -> int:
+        return self.codec.CONSTANTS["TimeModulus"]
+
+    def _lease_ticks(self) -> int:
+        return self.codec.CONSTANTS["Lease"]
+
+    def observe(self, tables: Tables) -> bool:
+        """Follow what the daemon's sweep has done. Whether it has ended every session that is over."""
+        for client, account in list(self.accounts.items()):
+            if account.is_doomed and tables["session"][client]["state"] == "Vacant":
+                del self.accounts[client]
+                self.revoke(client)
+        return not any(account.is_doomed for account in self.accounts.values())
+
+    def is_fading(self, client: int) -> bool:
+        """Whether a sweep may have taken back some of what a session held, and not yet all."""
+        account = self.accounts.get(client)
+        return account is not None and account.is_doomed
+
+    def session_complaints(self, tables: Tables) -> list[str]:
+        """Where the sessions' cells are not as they should be."""
+        found = []
+        for client, cell in enumerate(tables["session"]):
+            account = self.accounts.get(client)
+            if account is None:
+                if cell["state"] != "Vacant":
+                    found.append(f"session {client} is {cell['state']} and should be Vacant")
+                continue
+            states = {"Closing"} if account.is_closing else {"Idle" if account.answer else "Forwarded"}
+            if account.is_overdue:
+                states.add("Closing")
+            if cell["state"] not in states:
+                found.append(f"session {client} is {cell['state']} and should be {' or '.join(sorted(states))}")
+            if cell["sequence"] != account.sequence:
+                found.append(f"session {client} is at request {cell['sequence']} and should be at {account.sequence}")
+            if account.answer is not None and cell["outcome"] != account.answer:
+                found.append(f"session {client} remembers {cell['outcome']} and should remember {account.answer}")
+        return found

@@ -1,0 +1,91 @@
+"""A client of the lock protocol: acquire, release, and what it believes to hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec.lib.session_client import Caller, Session
+
+
+class LockSession(Session):
+    """A session and the locks that it believes to hold.
+
+    Belief in a lock begins with the receipt of Granted and ends with the sending of Release, with that of
+    Close, or with the end of the session's own lease.
+    """
+
+    answers = {"Acquire": ("Granted", "Rejected"), "Release": ("Released", "Rejected")}
+
+    def __init__(self, codec: Any) -> None:
+        super().__init__(codec)
+        self._modes: dict[int, list[str]] = {}
+        self._to_release: dict[int, int] = {}
+
+    def beliefs(self, now_ns: int) -> dict[int, str]:
+        """The locks that it believes to hold, with the mode of each."""
+        if not self.is_alive(now_ns):
+            self._modes.clear()
+        return {lock: "Exclusive" if "Exclusive" in modes else "Shared" for lock, modes in self._modes.items() if modes}
+
+    def share_count(self, lock: int) -> int:
+        """How often it was granted the lock and has not released it."""
+        return len(self._modes.get(lock, ()))
+
+    def acquire(self, lock: int, mode: str, now_ns: int) -> bytes:
+        """Ask for a lock, Shared or Exclusive."""
+        return self.request("Acquire", now_ns, lock=lock, mode=self.codec.LockMode[mode])
+
+    def release(self, lock: int, now_ns: int) -> bytes:
+        """Give back what was granted last of a lock, or what an earlier release of it did not give back."""
+        datagram = self.request("Release", now_ns, lock=lock)
+        if self._to_release.get(lock):
+            self._to_release[lock] -= 1
+        elif self._modes.get(lock):
+            self._modes[lock].pop()
+        return datagram
+
+    def close(self, now_ns: int) -> bytes:
+        self._modes.clear()
+        return super().close(now_ns)
+
+    def receive(self, datagram: bytes, now_ns: int) -> Any:
+        asked = self.outstanding_kind
+        message = super().receive(datagram, now_ns)
+        if message is None or not self.is_alive(now_ns):
+            return message
+        if message.kind.name == "Granted":
+            self._modes.setdefault(message.lock, []).append(message.mode.name)
+        elif message.kind.name == "Rejected" and asked == "Release":
+            self._to_release[message.lock] = self._to_release.get(message.lock, 0) + 1
+        return message
+
+
+def conflicts(beliefs: list[dict[int, str]]) -> list[str]:
+    """What a lock service must never let happen, said in words: beliefs of different clients that exclude each other."""
+    found = []
+    for one, first in enumerate(beliefs):
+        for other, second in enumerate(beliefs[:one]):
+            for lock in first.keys() & second.keys():
+                if "Exclusive" in (first[lock], second[lock]):
+                    found.append(f"lock {lock}: client {other} believes {second[lock]}, client {one} {first[lock]}")
+    return found
+
+
+class LockCaller(Caller):
+    """A LockSession over a socket."""
+
+    session: LockSession
+
+    def acquire(self, lock: int, mode: str) -> bool:
+        """Whether it was granted."""
+        return self.call(self.session.acquire(lock, mode, self.now_ns())).kind.name == "Granted"
+
+    def release(self, lock: int) -> bool:
+        """Whether it was released; a release that met too much contention is rejected, and may be asked for again."""
+        return self.call(self.session.release(lock, self.now_ns())).kind.name == "Released"
+
+    def renew(self) -> None:
+        self.call(self.session.renew(self.now_ns()))
+
+    def close(self) -> None:
+        self.call(self.session.close(self.now_ns()))

@@ -1,0 +1,166 @@
+"""What a lock server should do, in plain Python, and the clients that fuzzing drives it with."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any, Mapping
+
+from spec.lib.session_reference import SessionReference, Tables
+from spec.lock.client import LockSession, conflicts
+
+
+class Reference(SessionReference):
+    """Who has how many shares of each cell. Where a share is kept, in the cell or in an entry, does not matter."""
+
+    requests = frozenset({"Acquire", "Release"})
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
+        super().__init__(codec, capacities)
+        self.shares: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        self.exclusive: set[int] = set()
+        self._may_be_full: set[int] = set()
+
+    def slot(self, lock: int) -> int:
+        """The cell that a lock id falls into."""
+        return self.codec.hash_index(lock, self.capacities["lock"])
+
+    def outcomes(self, message: Any) -> set[str]:
+        slot = self.slot(message.lock)
+        shares = self.shares[slot]
+        if message.kind.name == "Release":
+            return {"Released"} if shares[message.client] else {"Rejected"}
+        mode = message.mode.name
+        if mode == "Free":
+            return {"Rejected"}
+        others = [client for client in shares if shares[client] and client != message.client]
+        if others and (mode == "Exclusive" or slot in self.exclusive):
+            return {"Rejected", "Granted"} if all(self.is_fading(client) for client in others) else {"Rejected"}
+        return {"Granted", "Rejected"} if slot in self._may_be_full else {"Granted"}
+
+    def apply(self, message: Any, outcome: str) -> None:
+        slot = self.slot(message.lock)
+        shares = self.shares[slot]
+        if outcome == "Granted":
+            self._forget_fading(slot, message)
+            shares[message.client] += 1
+            if message.mode.name == "Exclusive":
+                self.exclusive.add(slot)
+        elif outcome == "Released":
+            shares[message.client] -= 1
+        self._tidy(slot)
+
+    def _forget_fading(self, slot: int, message: Any) -> None:
+        """A grant beside shares that exclude it: these had been taken back, which is right only of sessions that are over."""
+        if message.mode.name == "Exclusive" or slot in self.exclusive:
+            for client in list(self.shares[slot]):
+                if client != message.client:
+                    del self.shares[slot][client]
+            self._tidy(slot)
+
+    def _tidy(self, slot: int) -> None:
+        self.shares[slot] = +self.shares[slot]
+        if not self.shares[slot]:
+            self.exclusive.discard(slot)
+
+    def revoke(self, client: int) -> None:
+        for slot in list(self.shares):
+            del self.shares[slot][client]
+            self._tidy(slot)
+
+    def observe(self, tables: Tables) -> bool:
+        full = not any(entry["state"] == "Vacant" for entry in tables["overflow"][1:])
+        most = self.codec.CONSTANTS["MaxSpilled"]
+        self._may_be_full = {slot for slot, cell in enumerate(tables["lock"]) if full or cell["spilled"] >= most}
+        return super().observe(tables)
+
+    def complaints(self, tables: Tables) -> list[str]:
+        """Where the cells are not as they should be, now that nothing is under way."""
+        found = self.session_complaints(tables)
+        for index, entry in enumerate(tables["overflow"]):
+            if entry["state"] not in ("Vacant", "Held"):
+                found.append(f"overflow entry {index} was left {entry['state']}")
+        for slot, cell in enumerate(tables["lock"]):
+            found += self._slot_complaints(slot, cell, tables)
+        return found
+
+    def _slot_complaints(self, slot: int, cell: Mapping[str, Any], tables: Tables) -> list[str]:
+        entries = [entry for entry in tables["overflow"] if entry["state"] == "Held" and entry["slot"] == slot]
+        kept = Counter(cell["holders"]) + Counter(entry["client"] for entry in entries)
+        expected = self.shares[slot]
+        if any(self.is_fading(client) for client in expected):
+            more = kept - expected
+            return [f"cell {slot} keeps shares that nobody has: {dict(more)}"] if more else []
+        found = []
+        if kept != expected:
+            found.append(f"cell {slot} keeps the shares {dict(kept)} and should keep {dict(expected)}")
+        if cell["spilled"] != len(entries):
+            found.append(f"cell {slot} counts {cell['spilled']} spilled shares, there are {len(entries)}")
+        mode = "Exclusive" if slot in self.exclusive else "Shared" if expected else "Free"
+        if cell["mode"] != mode:
+            found.append(f"cell {slot} is {cell['mode']} and should be {mode}")
+        if mode == "Exclusive" and not cell["holders"] == set(expected):
+            found.append(f"cell {slot} is held exclusively by {set(expected)} but names {set(cell['holders'])}")
+        return found
+
+    def broken_beliefs(self, actors: list[Actor], now_ns: int) -> list[str]:
+        """Beliefs that exclude each other, and beliefs that the server does not share."""
+        beliefs = [actor.session.beliefs(now_ns) for actor in actors]
+        found = conflicts(beliefs)
+        for actor, believed in zip(actors, beliefs):
+            client, wanted = actor.session.number, Counter()
+            for lock in believed:
+                wanted[self.slot(lock)] += actor.session.share_count(lock)
+            for slot, count in wanted.items():
+                if self.shares[slot][client] < count:
+                    found.append(f"session {client} believes in {count} shares of cell {slot}, the server has fewer")
+        return found
+
+    def forge(self, message: Any, choice: int) -> Any:
+        """A message that somebody made up from one that was on the wire."""
+        kinds = list(self.codec.MessageKind)
+        message.sequence = (message.sequence + (0, 0, 1, 2, -1)[choice % 5]) % self.codec.CONSTANTS["SequenceModulus"]
+        message.kind = kinds[choice % len(kinds)]
+        message.client = choice % (self.capacities["session"] + 1)
+        if choice & 1:
+            message.secret = choice.to_bytes(8, "little")
+        return message
+
+
+class Actor:
+    """A client whose next move is chosen by a number."""
+
+    LOCKS = (1, 2, 3, 4, 2**64 - 1)
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
+        self.session = LockSession(codec)
+        self._session_capacity = capacities["session"]
+
+    def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
+        """The next datagram to send, with a word on what it is."""
+        session, (lock_choice, what) = self.session, divmod(choice, 10)
+        if session.is_waiting and (session.is_open or session.outstanding_kind == "Open"):
+            return f"{session.outstanding_kind} again", session.again()
+        if not session.is_alive(now_ns):
+            self.session = session = LockSession(session.codec)
+            return "Open", session.open(choice % self._session_capacity, now_ns)
+        believed = sorted(session.beliefs(now_ns))
+        lock = self.LOCKS[lock_choice % len(self.LOCKS)]
+        if what == 0:
+            return "Close", session.close(now_ns)
+        if what == 1:
+            return "Renew", session.renew(now_ns)
+        if what == 2:
+            return f"Release {lock}", session.release(lock, now_ns)
+        if what < 6 and believed:
+            lock = believed[lock_choice % len(believed)]
+            return f"Release {lock}", session.release(lock, now_ns)
+        mode = "Exclusive" if what == 9 else "Shared"
+        return f"Acquire {lock} {mode}", session.acquire(lock, mode, now_ns)
+
+    def receive(self, datagram: bytes, now_ns: int) -> None:
+        self.session.receive(datagram, now_ns)
+
+    def lapse(self, client: int) -> None:
+        """If this is its session, its lease ends."""
+        if self.session.number == client:
+            self.session.lease_end_ns = 0
