@@ -1,0 +1,73 @@
+-------------------------------- MODULE Oracle --------------------------------
+(***************************************************************************)
+(* What a hook of any protocol does to tables and a message, evaluated by  *)
+(* the model checker from the steps themselves: what the compiled program  *)
+(* is compared with.  The conformance runner instantiates this module in   *)
+(* one that extends the protocol's generated Hooks module.                 *)
+(*                                                                         *)
+(* cells[table][index] is a cell.  A result lists, in order, the cells     *)
+(* that were written, so that big tables are never printed.                *)
+(***************************************************************************)
+LOCAL INSTANCE Integers
+LOCAL INSTANCE Sequences
+
+CONSTANTS
+  Capacity,         \* [table |-> cells]
+  TableIndex(_, _)  \* from the Hooks module: which cell a section works on
+
+Found(table, index) == index < Capacity[table]
+
+Outcome(verdict, ended, continued, cells, msg, writes) ==
+  [verdict |-> verdict, ended |-> ended, continued |-> continued, cells |-> cells, msg |-> msg, writes |-> writes]
+
+\* The sections of one hook from the first.  `each` is the table that a sweep
+\* goes over and `swept` where it is; `interfered` is the section that always
+\* loses its races, 0 for none.
+RunSections(sections, Step(_, _, _, _), each, swept, interfered, cells0, msg0, env) ==
+  LET RECURSIVE From(_, _, _, _, _)
+      From(at, continued, cells, msg, writes) ==
+        IF at > Len(sections)
+          THEN Outcome("Drop", at - 1, continued, cells, msg, writes)
+          ELSE
+            LET table == sections[at].table
+                index == IF table = each THEN swept ELSE TableIndex(table, msg)
+            IN
+            IF ~ Found(table, index) \/ (at = interfered /\ sections[at].contended = "skip")
+              THEN From(at + 1, FALSE, cells, msg, writes)
+            ELSE IF at = interfered
+              THEN Outcome("Contended", at, FALSE, cells, msg, writes)
+            ELSE
+              LET before == cells[table][index]
+                  result == Step(at, before, msg, [env EXCEPT !.index = index])
+                  after == IF result.cell = before THEN cells ELSE [cells EXCEPT ![table][index] = result.cell]
+                  wrote == IF result.cell = before THEN writes ELSE Append(writes, <<table, index, result.cell>>)
+              IN
+              IF result.verdict = "Continue"
+                THEN From(at + 1, TRUE, after, result.msg, wrote)
+                ELSE Outcome(result.verdict, at, FALSE, after, result.msg, wrote)
+  IN From(1, FALSE, cells0, msg0, <<>>)
+
+\* XDP and TC.  The tables in `checked` must have a cell for the packet before
+\* anything is run.
+RunHook(sections, Step(_, _, _, _), checked, interfered, cells, msg, env) ==
+  IF \E table \in checked : ~ Found(table, TableIndex(table, msg))
+    THEN Outcome("Malformed", 0, FALSE, cells, msg, <<>>)
+    ELSE RunSections(sections, Step, "", 0, interfered, cells, msg, env)
+
+\* The daemon's handler, which sees the whole table and writes nothing.
+RunUser(Step(_, _, _), table, cells, msg, env) ==
+  LET result == Step(cells[table], msg, env)
+  IN  Outcome(result.verdict, 1, FALSE, cells, result.msg, <<>>)
+
+\* One chunk of a pass of the sweep: cells and record are handed from index to
+\* index.  The verdict is how many indexes ended with Continue.
+RunSweep(pass, Step(_, _, _, _), first, count, cells0, msg0, env) ==
+  LET RECURSIVE Over(_, _, _, _, _)
+      Over(index, continued, cells, msg, writes) ==
+        IF index = first + count \/ ~ Found(pass.each, index)
+          THEN Outcome(continued, index - first, FALSE, cells, msg, writes)
+          ELSE
+            LET run == RunSections(pass.sections, Step, pass.each, index, 0, cells, msg, env)
+            IN  Over(index + 1, continued + (IF run.continued THEN 1 ELSE 0), run.cells, run.msg, writes \o run.writes)
+  IN Over(first, 0, cells0, msg0, <<>>)
+================================================================================

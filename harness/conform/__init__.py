@@ -1,0 +1,1 @@
+"""Conformance: the compiled program against what the model checker says its steps mean."""

@@ -1,0 +1,354 @@
+"""The domain: which cells, messages and environments a protocol's hooks are compared on.
+
+`spec/<protocol>/conform.yaml` declares it:
+
+    small:                        # a build of the same layout that is small enough to go through
+      constants: {...}            # (merged over the layout)
+      tables: {orders: {capacity: 4}}
+    values:                       # what `all` means for a field; of a set, its possible items
+      message.client: [0, 1, 2]
+    families:                     # each is the product of what varies
+      - name: an order and its cell
+        hook: xdp                 # xdp, tc, user, or the number of a pass of the sweep
+        given: {message.secret: 1}
+        vary: {message.kind: all, orders.state: [New, Paid]}
+        together: [[{message.sequence: 1, orders.sequence: 0}, {message.sequence: 0}]]
+
+A place is `message.FIELD`, `env.FIELD`, `TABLE.FIELD` (the cell that the message addresses) or
+`TABLE.INDEX.FIELD`; in a sweep, indexes of the table that it goes over count from `first`. Fields of the
+message that are not named are zero, and fields of a named cell; cells that are not named hold seeded noise.
+`all` is generated from the type: every member of an enum, every set over the items, the bounds of an integer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Union
+
+import pydantic
+import yaml
+
+from codegen import ir
+from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, zero
+
+PLACE = re.compile(r"(?P<home>\w+)(\.(?P<index>\d+))?\.(?P<field>\w+)")
+CASES_MAX = 200_000
+
+
+class DomainError(Exception):
+    """conform.yaml says something that the protocol has no place for."""
+
+
+class _Strict(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+
+class FamilyText(_Strict):
+    """A family as the file has it."""
+
+    name: str
+    hook: Union[Literal["xdp", "tc", "user"], int]
+    given: dict[str, Any] = {}
+    vary: dict[str, Any] = {}
+    together: list[list[dict[str, Any]]] = []
+    first: int = 0
+    count: int = 0
+
+
+class DomainText(_Strict):
+    """conform.yaml."""
+
+    small: dict[str, Any]
+    values: dict[str, list[Any]] = {}
+    families: list[FamilyText]
+    samples: int = 150
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value goes. home: `message`, `env` or a table; index None: the cell that the message addresses."""
+
+    home: str
+    index: int | None
+    field: str
+
+    def __str__(self) -> str:
+        return f"{self.home}{'' if self.index is None else f'.{self.index}'}.{self.field}"
+
+
+Assignment = tuple[tuple[Place, Any], ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A product of dimensions, each a list of assignments to the same places; or a list of samples."""
+
+    name: str
+    hook: str
+    sweep_pass: int
+    first: int
+    count: int
+    dimensions: tuple[tuple[Assignment, ...], ...]
+    free: frozenset[Place]  # places whose values were generated, so that a sample may take any
+    sampled: bool = False
+
+    def size(self) -> int:
+        """Cases in the family."""
+        total = 1
+        for dimension in self.dimensions:
+            total *= len(dimension)
+        return total
+
+    def indexes(self, protocol: ir.Protocol) -> dict[str, set[int]]:
+        """The cells that are named by an index, by table."""
+        found: dict[str, set[int]] = {}
+        for place, _ in (item for dimension in self.dimensions for item in dimension[0]):
+            if place.index is not None:
+                each = protocol.sweep[self.sweep_pass - 1].each if self.hook == "sweep" else None
+                base = self.first if place.home == each else 0
+                found.setdefault(place.home, set()).add(place.index + base)
+        return found
+
+
+class Domain:
+    """The families of one protocol in one build."""
+
+    def __init__(self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str) -> None:
+        self.protocol = protocol
+        self.patterns = patterns
+        self.source = source
+        self._values = {self._place(key): values for key, values in text.values.items()}
+        self._indexes = {f"message.{table.index}": table.capacity for table in protocol.tables}
+        self._hash_sources = {hashed.source: hashed for hashed in protocol.hashes}
+        self.families = [self._family(family) for family in text.families]
+
+    # --- Places and their values ---------------------------------------------------------
+
+    def _place(self, text: str) -> Place:
+        match = PLACE.fullmatch(text)
+        if match is None:
+            raise DomainError(f"{self.source}: {text!r} is no place: write message.FIELD, env.FIELD or TABLE.FIELD")
+        index = match["index"]
+        place = Place(match["home"], None if index is None else int(index), match["field"])
+        self.type_of(place)
+        return place
+
+    def type_of(self, place: Place) -> ir.Type:
+        """The layout's type of a place; DomainError where it has none."""
+        homes = {"message": self.protocol.message, "env": self.protocol.env}
+        homes |= {table.name: table.cell for table in self.protocol.tables}
+        if place.home not in homes:
+            raise DomainError(f"{self.source}: {place}: {place.home!r} is not one of {', '.join(homes)}")
+        fields = dict(homes[place.home].fields)
+        if place.field not in fields:
+            raise DomainError(f"{self.source}: {place}: {place.field!r} is not one of {', '.join(fields)}")
+        return fields[place.field]
+
+    def _coerce(self, place: Place, kind: ir.Type, value: Any) -> Any:
+        """A value of the file as a model value of the type."""
+        refused = DomainError(f"{self.source}: {place}: {value!r} is no value of {kind}")
+        match kind:
+            case ir.Bool() if isinstance(value, bool):
+                return value
+            case ir.Enum() if value in kind.members:
+                return value
+            case ir.UInt() if isinstance(value, int) and 0 <= value < min(2**kind.width, TLC_INT_MAX + 1):
+                return value
+            case ir.Bytes() if isinstance(value, int) and 0 <= value <= TLC_INT_MAX:
+                return value
+            case ir.Set() if isinstance(value, list) and len(value) <= kind.max:
+                return frozenset(self._coerce(place, kind.element, item) for item in value)
+            case ir.Bits() if isinstance(value, list) and all(item in range(kind.size) for item in value):
+                return frozenset(value)
+            case ir.Array() if isinstance(value, list) and len(value) == kind.size:
+                return tuple(self._coerce(place, kind.element, item) for item in value)
+            case ir.Sequence() if isinstance(value, list) and len(value) <= kind.max:
+                return tuple(self._coerce(place, kind.element, item) for item in value)
+        raise refused
+
+    def _generate(self, place: Place) -> list[Any]:
+        """What `all` means for a place."""
+        kind = self.type_of(place)
+        items = self._values.get(Place(place.home, None, place.field))
+        match kind:
+            case ir.Set() | ir.Bits():
+                element, most = (kind.element, kind.max) if isinstance(kind, ir.Set) else (ir.UInt(6), kind.size)
+                universe = self._scalars(place, element, items)
+                return [frozenset(chosen) for size in range(min(most, len(universe)) + 1)
+                        for chosen in itertools.combinations(universe, size)]  # fmt: skip
+            case ir.Array():
+                universe = self._scalars(place, kind.element, items)
+                return _few_tuples(universe, kind.size)
+            case ir.Sequence():
+                universe = self._scalars(place, kind.element, items)
+                return [each for size in range(kind.max + 1) for each in _few_tuples(universe, size)]
+        return self._scalars(place, kind, items)
+
+    def _scalars(self, place: Place, kind: ir.Type, items: list[Any] | None) -> list[Any]:
+        if items is not None:
+            return [self._coerce(place, kind, item) for item in items]
+        capacity = self._indexes.get(str(place))
+        match kind:
+            case ir.Bool():
+                return [False, True]
+            case ir.Enum():
+                return list(kind.members)
+            case ir.UInt() if capacity is not None:
+                outside = [capacity] if capacity < min(2**kind.width, TLC_INT_MAX) else []
+                return [*range(min(capacity, 4)), *outside]
+            case ir.UInt() if place.home == "message" and place.field in self._hash_sources:
+                return list(range(min(self._hash_sources[place.field].capacity, 4) + 1))
+            case ir.UInt() if not is_opaque(kind):
+                largest = 2**kind.width - 1
+                return sorted({0, min(1, largest), largest - 1, largest})
+            case ir.UInt() | ir.Bytes():
+                return [0, 1, 2]
+        raise DomainError(f"{self.source}: {place}: give its values: `all` of {kind} cannot be generated")
+
+    # --- Families ------------------------------------------------------------------------
+
+    def _family(self, text: FamilyText) -> Family:
+        hook, number = (text.hook, 0) if isinstance(text.hook, str) else ("sweep", text.hook)
+        hooks = {"xdp": self.protocol.xdp, "tc": self.protocol.tc, "user": self.protocol.user}
+        if hook == "sweep" and not 1 <= number <= len(self.protocol.sweep) or hook != "sweep" and not hooks[hook]:
+            raise DomainError(f"{self.source}: family {text.name!r}: the layout has no hook {text.hook}")
+        given = {self._place(key): value for key, value in text.given.items()}
+        dimensions: list[tuple[Assignment, ...]] = []
+        for place, value in given.items():
+            dimensions.append((((place, self._coerce(place, self.type_of(place), value)),),))
+        free = set()
+        for key, values in text.vary.items():
+            place = self._place(key)
+            if values == "all":
+                free.add(place)
+                dimensions.append(tuple(((place, value),) for value in self._generate(place)))
+            else:
+                kind = self.type_of(place)
+                dimensions.append(tuple(((place, self._coerce(place, kind, value)),) for value in values))
+        for choices in text.together:
+            dimensions.append(self._together(text.name, choices))
+        family = Family(text.name, hook, number, text.first, text.count, tuple(dimensions), frozenset(free))
+        if not 0 < family.size() <= CASES_MAX:
+            raise DomainError(f"{self.source}: family {text.name!r} has {family.size()} cases; 1 to {CASES_MAX} will do")
+        return self._with_hashes(family)
+
+    def _together(self, name: str, choices: list[dict[str, Any]]) -> tuple[Assignment, ...]:
+        if len({frozenset(choice) for choice in choices}) != 1:
+            raise DomainError(f"{self.source}: family {name!r}: choices of `together` must name the same places")
+        order = [self._place(key) for key in choices[0]]
+        return tuple(
+            tuple((place, self._coerce(place, self.type_of(place), choice[str(place)])) for place in order)
+            for choice in choices
+        )
+
+    def _with_hashes(self, family: Family) -> Family:
+        """Adds the local fields that are hashed from a wire field when a packet arrives."""
+        if family.hook == "sweep":
+            return family
+        dimensions = list(family.dimensions)
+        for hashed in self.protocol.hashes:
+            source, target = Place("message", None, hashed.source), Place("message", None, hashed.field)
+            kind = self.type_of(source)
+            found = False
+            for at, dimension in enumerate(dimensions):
+                if any(place == target for place, _ in dimension[0]):
+                    raise DomainError(f"{self.source}: family {family.name!r}: {target} is hashed from {source}; vary that")
+                if any(place == source for place, _ in dimension[0]):
+                    found = True
+                    dimensions[at] = tuple(
+                        assignment + ((target, self._hashed(kind, dict(assignment)[source], hashed.capacity)),)
+                        for assignment in dimension
+                    )
+            if not found:
+                dimensions.append((((target, self._hashed(kind, 0, hashed.capacity)),),))
+        return Family(family.name, family.hook, family.sweep_pass, family.first, family.count, tuple(dimensions), family.free)
+
+    def _hashed(self, kind: ir.Type, number: int, capacity: int) -> int:
+        return hash_index(self.patterns.real(kind, number), capacity)
+
+    # --- Samples and noise -----------------------------------------------------------------
+
+    def sample(self, family: Family, count: int, generator: random.Random) -> Family:
+        """Random cases of a family: generated values are drawn from all that the types allow."""
+        samples = []
+        first = family.first
+        if family.hook == "sweep":
+            capacity = self._capacity(self.protocol.sweep[family.sweep_pass - 1].each)
+            first = generator.randrange(max(1, capacity - family.count))
+        for _ in range(count):
+            pools: dict[ir.Type, list[int]] = {}
+            merged: dict[Place, Any] = {}
+            for dimension in family.dimensions:
+                assignment = dict(generator.choice(dimension))
+                for place in assignment:
+                    if place in family.free and generator.random() < 0.5:
+                        assignment[place] = self._random(place, self.type_of(place), pools, generator)
+                merged |= assignment
+            if family.hook != "sweep":
+                for hashed in self.protocol.hashes:
+                    source = Place("message", None, hashed.source)
+                    value = self._hashed(self.type_of(source), merged.get(source, 0), hashed.capacity)
+                    merged[Place("message", None, hashed.field)] = value
+            samples.append(tuple(merged.items()))
+        return Family(family.name, family.hook, family.sweep_pass, first, family.count, (tuple(samples),), family.free, True)
+
+    def _capacity(self, table: str) -> int:
+        return next(each.capacity for each in self.protocol.tables if each.name == table)
+
+    def _random(self, place: Place, kind: ir.Type, pools: dict[ir.Type, list[int]], generator: random.Random) -> Any:
+        match kind:
+            case ir.UInt() | ir.Bytes():
+                limit = 1000 if is_opaque(kind) else 2**kind.width
+                pool = pools.setdefault(kind, [generator.randrange(limit) for _ in range(3)])
+                capacity = self._indexes.get(str(place))
+                return generator.choice(pool) % (capacity or limit)
+            case ir.Bool():
+                return generator.random() < 0.5
+            case ir.Enum():
+                return generator.choice(kind.members)
+            case ir.Bits():
+                return frozenset(item for item in range(kind.size) if generator.random() < 0.5)
+            case ir.Array():
+                return tuple(self._random(place, kind.element, pools, generator) for _ in range(kind.size))
+            case ir.Set() | ir.Sequence():
+                size = generator.randint(0, kind.max)
+                items = [self._random(place, kind.element, pools, generator) for _ in range(size)]
+                return frozenset(items) if isinstance(kind, ir.Set) else tuple(items)
+        raise DomainError(f"{self.source}: {place}: {kind} cannot be sampled")
+
+    def noise(self) -> dict[str, list[dict[str, Any]]]:
+        """For every table, the cells that a case does not name: seeded, so that a stray read or write shows."""
+        generator = random.Random(f"{self.protocol.name} noise")
+        return {
+            table.name: [
+                {name: generator.choice(self._generate(Place(table.name, None, name))) for name, _ in table.cell.fields}
+                for _ in range(table.capacity)
+            ]
+            for table in self.protocol.tables
+        }
+
+
+def _few_tuples(universe: list[Any], size: int) -> list[tuple[Any, ...]]:
+    """All tuples where they are few, else those that are constant but for one element."""
+    if len(universe) ** size <= 64:
+        return list(itertools.product(universe, repeat=size))
+    constant = [(item,) * size for item in universe]
+    mixed = [tuple(universe[1] if at == odd else universe[0] for at in range(size)) for odd in range(size)]
+    return list(dict.fromkeys(constant + mixed))
+
+
+def blank_cell(table: ir.TableLayout) -> dict[str, Any]:
+    """The cell of zeros."""
+    return zero(table.cell)
+
+
+def load_text(path: Path) -> DomainText:
+    """conform.yaml, checked for its form."""
+    try:
+        return DomainText.model_validate(yaml.safe_load(path.read_text()))
+    except (pydantic.ValidationError, yaml.YAMLError) as error:
+        raise DomainError(f"{path}: {error}") from None

@@ -1,0 +1,293 @@
+"""Cells and messages as bytes, from the layout's types alone.
+
+Written from docs/layout.md and independent of the emitter, which is the point: a cell that the emitted C
+packs otherwise does not match.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from codegen import ir
+from harness.conform.values import Patterns
+
+
+class NotCanonical(Exception):
+    """Bytes that no value packs to; the message says why."""
+
+
+def bits_for(largest: int) -> int:
+    """Bits that hold 0..largest."""
+    return largest.bit_length()
+
+
+def word_bits(kind: ir.Type) -> int:
+    """Width of a type inside a cell of one word."""
+    match kind:
+        case ir.UInt():
+            return kind.width
+        case ir.Bool():
+            return 1
+        case ir.Enum():
+            return bits_for(len(kind.members) - 1)
+        case ir.Bytes():
+            return 8 * kind.size
+        case ir.Bits():
+            return kind.size
+        case ir.Set() | ir.Sequence():
+            return bits_for(kind.max) + kind.max * word_bits(kind.element)
+        case ir.Array():
+            return kind.size * word_bits(kind.element)
+        case ir.Record():
+            return sum(word_bits(field) for _, field in kind.fields)
+    raise TypeError(f"{kind} has no place in a word")
+
+
+def ordered(items: Any, flip: bool) -> list[Any]:
+    """A set's items in one of two orders: a step must not depend on which."""
+    return sorted(items, key=repr, reverse=flip)
+
+
+@dataclass(frozen=True)
+class WordCodec:
+    """Values packed from the least significant bit in the order of their fields."""
+
+    patterns: Patterns
+
+    def pack(self, kind: ir.Type, value: Any, flip: bool = False) -> int:
+        """The value as an integer of word_bits(kind) bits; sets in either order of their items."""
+        match kind:
+            case ir.UInt() | ir.Bytes():
+                return self.patterns.real(kind, value)
+            case ir.Bool():
+                return int(value)
+            case ir.Enum():
+                return kind.members.index(value)
+            case ir.Bits():
+                return sum(1 << item for item in value)
+            case ir.Record():
+                return self._join([(field, value[name]) for name, field in kind.fields], flip)
+            case ir.Array():
+                return self._join([(kind.element, item) for item in value], flip)
+            case ir.Set() | ir.Sequence():
+                items = ordered(value, flip) if isinstance(kind, ir.Set) else value
+                return len(items) | self._join([(kind.element, item) for item in items], flip) << bits_for(kind.max)
+        raise TypeError(f"cannot pack {kind}")
+
+    def _join(self, parts: list[tuple[ir.Type, Any]], flip: bool) -> int:
+        word, shift = 0, 0
+        for kind, value in parts:
+            word |= self.pack(kind, value, flip) << shift
+            shift += word_bits(kind)
+        return word
+
+    def unpack(self, kind: ir.Type, word: int) -> Any:
+        """The value of an integer; NotCanonical where pack() gives no such integer."""
+        width = word_bits(kind)
+        if word >> width:
+            raise NotCanonical(f"bits above the {width} of the type are set: {word >> width:#x}")
+        match kind:
+            case ir.UInt() | ir.Bytes():
+                return self.patterns.model(kind, word)
+            case ir.Bool():
+                return bool(word)
+            case ir.Enum():
+                if word >= len(kind.members):
+                    raise NotCanonical(f"{word} is no member of {kind.name}")
+                return kind.members[word]
+            case ir.Bits():
+                return frozenset(item for item in range(kind.size) if word >> item & 1)
+            case ir.Record():
+                values = self._split([field for _, field in kind.fields], word)
+                return dict(zip((name for name, _ in kind.fields), values))
+            case ir.Array():
+                return tuple(self._split([kind.element] * kind.size, word))
+            case ir.Set() | ir.Sequence():
+                return self._unpack_items(kind, word)
+        raise TypeError(f"cannot unpack {kind}")
+
+    def _unpack_items(self, kind: ir.Set | ir.Sequence, word: int) -> Any:
+        count_bits, item_bits = bits_for(kind.max), word_bits(kind.element)
+        count = word & ((1 << count_bits) - 1)
+        if count > kind.max:
+            raise NotCanonical(f"{count} items in a set of at most {kind.max}")
+        rest = word >> count_bits
+        if rest >> count * item_bits:
+            raise NotCanonical(f"unused items after the {count} in use are not zero: {rest >> count * item_bits:#x}")
+        return collect(kind, self._split([kind.element] * count, rest))
+
+    def _split(self, kinds: list[ir.Type], word: int) -> list[Any]:
+        values = []
+        for kind in kinds:
+            width = word_bits(kind)
+            values.append(self.unpack(kind, word & ((1 << width) - 1)))
+            word >>= width
+        if word:
+            raise NotCanonical(f"bits after the last field are set: {word:#x}")
+        return values
+
+
+def collect(kind: ir.Set | ir.Sequence, items: list[Any]) -> Any:
+    """The items as a value of a set or sequence type."""
+    if isinstance(kind, ir.Sequence):
+        return tuple(items)
+    if len(set(items)) != len(items):
+        raise NotCanonical(f"an item is in the set twice: {items}")
+    return frozenset(items)
+
+
+def wire_size(kind: ir.Type) -> int:
+    """Bytes of a field on the wire."""
+    match kind:
+        case ir.UInt():
+            return (kind.width + 7) // 8
+        case ir.Bool():
+            return 1
+        case ir.Enum():
+            return 1 if len(kind.members) <= 256 else 2
+        case ir.Bytes():
+            return kind.size
+    raise TypeError(f"{kind} has no form on the wire")
+
+
+def message_size(protocol: ir.Protocol) -> int:
+    """Bytes of every message of the protocol on the wire."""
+    return sum(wire_size(protocol.message.field(name)) for name in protocol.wire)
+
+
+def wire_bytes(protocol: ir.Protocol, message: dict[str, Any], patterns: Patterns) -> bytes:
+    """The wire fields of a message, big endian; opaque bytes as they are."""
+    parts = []
+    for name in protocol.wire:
+        kind, value = protocol.message.field(name), message[name]
+        size = wire_size(kind)
+        if isinstance(kind, ir.Bytes):
+            parts.append(patterns.real(kind, value).to_bytes(size, "little"))
+        elif isinstance(kind, ir.Enum):
+            parts.append(kind.members.index(value).to_bytes(size, "big"))
+        else:
+            parts.append(patterns.real(kind, int(value)).to_bytes(size, "big"))
+    return b"".join(parts)
+
+
+def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> dict[str, Any]:
+    """The wire fields of a payload, for people to read."""
+    message, offset = {}, 0
+    for name in protocol.wire:
+        kind = protocol.message.field(name)
+        raw = payload[offset : offset + wire_size(kind)]
+        offset += len(raw)
+        if isinstance(kind, ir.Bytes):
+            message[name] = patterns.model(kind, int.from_bytes(raw, "little"))
+            continue
+        number = int.from_bytes(raw, "big")
+        if isinstance(kind, ir.Enum):
+            message[name] = kind.members[number] if number < len(kind.members) else f"member {number}"
+        else:
+            message[name] = patterns.model(kind, number) if isinstance(kind, ir.UInt) else bool(number)
+    return message
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a C struct: where it is, and the struct it is, the elements it has, or the bytes of a scalar."""
+
+    offset: int
+    size: int
+    struct: "Struct | None" = None
+    elements: "tuple[int, Member] | None" = None
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A C struct as the compiler laid it out (from BTF)."""
+
+    name: str
+    size: int
+    members: dict[str, Member]
+
+
+@dataclass(frozen=True)
+class StructCodec:
+    """Values in C structs, whose members are named as the layout's fields; sets are {count, items}."""
+
+    patterns: Patterns
+
+    def pack(self, kind: ir.Record, value: dict[str, Any], shape: Struct, flip: bool = False) -> bytes:
+        """The bytes of the struct, padding zero."""
+        memory = bytearray(shape.size)
+        self._store(kind, value, Member(0, shape.size, struct=shape), memory, 0, flip)
+        return bytes(memory)
+
+    def _store(self, kind: ir.Type, value: Any, member: Member, memory: bytearray, base: int, flip: bool) -> None:
+        base += member.offset
+        match kind:
+            case ir.Record():
+                for name, field in kind.fields:
+                    self._store(field, value[name], member.struct.members[name], memory, base, flip)
+            case ir.Set() | ir.Sequence():
+                items = ordered(value, flip) if isinstance(kind, ir.Set) else list(value)
+                count, slots = self._item_members(member)
+                memory[base + count.offset : base + count.offset + count.size] = len(items).to_bytes(count.size, "little")
+                self._store_items(kind.element, items, slots, memory, base, flip)
+            case ir.Array():
+                self._store_items(kind.element, list(value), moved_to(member, 0), memory, base, flip)
+            case _:
+                number = WordCodec(self.patterns).pack(kind, value)
+                memory[base : base + member.size] = number.to_bytes(member.size, "little")
+
+    def _store_items(self, kind: ir.Type, items: list[Any], slots: Member, memory: bytearray, base: int, flip: bool) -> None:
+        _, element = slots.elements
+        for position, item in enumerate(items):
+            self._store(kind, item, element, memory, base + slots.offset + position * element.size, flip)
+
+    @staticmethod
+    def _item_members(member: Member) -> tuple[Member, Member]:
+        members = member.struct.members.values()
+        slots = next(each for each in members if each.elements)
+        count = next(each for each in members if not each.elements)
+        return count, slots
+
+    def unpack(self, kind: ir.Record, memory: bytes, shape: Struct) -> dict[str, Any]:
+        """The value in a struct; NotCanonical where unused items are not zero."""
+        return self._load(kind, Member(0, shape.size, struct=shape), memory, 0)
+
+    def _load(self, kind: ir.Type, member: Member, memory: bytes, base: int) -> Any:
+        base += member.offset
+        match kind:
+            case ir.Record():
+                return {name: self._load(field, member.struct.members[name], memory, base) for name, field in kind.fields}
+            case ir.Set() | ir.Sequence():
+                count_member, slots = self._item_members(member)
+                start = base + count_member.offset
+                count = int.from_bytes(memory[start : start + count_member.size], "little")
+                return self._load_items(kind, count, slots, memory, base)
+            case ir.Array():
+                return tuple(self._items(kind.element, kind.size, moved_to(member, 0), memory, base))
+            case _:
+                return WordCodec(self.patterns).unpack(kind, int.from_bytes(memory[base : base + member.size], "little"))
+
+    def _load_items(self, kind: ir.Set | ir.Sequence, count: int, slots: Member, memory: bytes, base: int) -> Any:
+        if count > kind.max:
+            raise NotCanonical(f"{count} items in a set of at most {kind.max}")
+        total, element = slots.elements
+        unused = memory[base + slots.offset + count * element.size : base + slots.offset + total * element.size]
+        if any(unused):
+            raise NotCanonical(f"unused items after the {count} in use are not zero: {unused.hex()}")
+        return collect(kind, self._items(kind.element, count, slots, memory, base))
+
+    def _items(self, kind: ir.Type, count: int, slots: Member, memory: bytes, base: int) -> list[Any]:
+        _, element = slots.elements
+        return [self._load(kind, element, memory, base + slots.offset + position * element.size) for position in range(count)]
+
+
+def moved_to(member: Member, offset: int) -> Member:
+    """The same member at another offset."""
+    return Member(offset, member.size, member.struct, member.elements)
+
+
+def word_bytes(word: int) -> bytes:
+    """A cell of one word as the map holds it."""
+    return struct.pack("<Q", word)

@@ -1,0 +1,151 @@
+"""Values of the layout's types: in TLA+, in Python, and as bits of real data.
+
+A *model value* is what TLC computes with: int, bool, str (an enum's member), frozenset, tuple (array or
+sequence) or dict (record). TLC's integers are 32-bit, so opaque bytes and wide integers stand in the model
+for small integers; `Patterns` maps those, one to one, to the real ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from typing import Any, Iterator
+
+from codegen import ir
+
+TLC_INT_MAX = 2**31 - 1
+MASK_64 = 2**64 - 1
+
+
+def mix64(value: int) -> int:
+    """The finalizer of MurmurHash3 on 64 bits; what `hash()` of a layout is made of."""
+    value ^= value >> 33
+    value = value * 0xFF51AFD7ED558CCD & MASK_64
+    value ^= value >> 33
+    value = value * 0xC4CEB9FE1A85EC53 & MASK_64
+    return value ^ value >> 33
+
+
+def hash_index(value: int, capacity: int) -> int:
+    """The index that a layout's `hash(field, capacity)` gives."""
+    return (mix64(value) >> 32) * capacity >> 32
+
+
+def to_tla(value: Any) -> str:
+    """A model value as TLA+ text."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, (set, frozenset)):
+        return "{" + ", ".join(to_tla(item) for item in sorted(value, key=repr)) + "}"
+    if isinstance(value, (tuple, list)):
+        return "<<" + ", ".join(to_tla(item) for item in value) + ">>"
+    if isinstance(value, dict):
+        return "[" + ", ".join(f"{name} |-> {to_tla(item)}" for name, item in value.items()) + "]"
+    raise TypeError(f"no TLA+ form of {value!r}")
+
+
+def zero(kind: ir.Type) -> Any:
+    """The model value that all-zero memory stands for."""
+    match kind:
+        case ir.UInt() | ir.Bytes():
+            return 0
+        case ir.Bool():
+            return False
+        case ir.Enum():
+            return kind.members[0]
+        case ir.Set() | ir.Bits():
+            return frozenset()
+        case ir.Sequence():
+            return ()
+        case ir.Array():
+            return (zero(kind.element),) * kind.size
+        case ir.Record():
+            return {name: zero(field) for name, field in kind.fields}
+    raise TypeError(f"no zero of {kind}")
+
+
+def is_opaque(kind: ir.Type) -> bool:
+    """Whether the model has small integers where the program has patterns."""
+    return isinstance(kind, ir.Bytes) or isinstance(kind, ir.UInt) and kind.width > 31
+
+
+def _nodes(value: Any) -> Iterator[Any]:
+    if dataclasses.is_dataclass(value):
+        yield value
+        for field in dataclasses.fields(value):
+            yield from _nodes(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _nodes(item)
+
+
+def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
+    """Every step once, in the order of the hooks."""
+    sections = [*protocol.xdp, *protocol.tc, *([protocol.user] if protocol.user else [])]
+    for sweep_pass in protocol.sweep:
+        sections += sweep_pass.sections
+    return list({section.step.name: section.step for section in sections}.values())
+
+
+def computes_with_wide_integers(protocol: ir.Protocol) -> bool:
+    """Whether a step adds, orders or otherwise computes with integers of more than 31 bits."""
+    for step in steps_of(protocol):
+        for node in _nodes(step.body):
+            if isinstance(node, ir.Arith) or isinstance(node, ir.Compare) and node.op != "=":
+                if any(isinstance(operand.type, ir.UInt) and operand.type.width > 31
+                       and isinstance(operand, (ir.Field, ir.Index, ir.Var))
+                       for operand in (node.left, node.right)):  # fmt: skip
+                    return True
+    return False
+
+
+class Patterns:
+    """The one-to-one map between the model's small integers and real bytes and wide integers.
+
+    0 is zero, since blank cells and messages are. 1 and 2 of a wide integer are 1 and its greatest value,
+    except where an index is hashed from such integers: then number n has a value whose hash is
+    n modulo the capacity, so that a domain reaches every cell. The rest are random, from a fixed seed.
+    """
+
+    SEED = 20230
+
+    def __init__(self, protocol: ir.Protocol) -> None:
+        self._identity = computes_with_wide_integers(protocol)
+        self._hashes = {dict(protocol.message.fields)[hashed.source]: hashed.capacity for hashed in protocol.hashes}
+        self._forward: dict[tuple[ir.Type, int], int] = {}
+        self._backward: dict[tuple[ir.Type, int], int] = {}
+
+    def real(self, kind: ir.Type, number: int) -> int:
+        """The integer of at most 64 bits (8 * size for bytes, first byte lowest) that `number` stands for."""
+        if number == 0 or isinstance(kind, ir.UInt) and (self._identity or not is_opaque(kind)):
+            return number
+        key = (kind, number)
+        if key not in self._forward:
+            value = self._choose(kind, number)
+            self._forward[key] = value
+            self._backward[kind, value] = number
+        return self._forward[key]
+
+    def model(self, kind: ir.Type, value: int) -> int | str:
+        """The number that stands for `value`; its hexadecimal digits where no number does."""
+        if value == 0 or isinstance(kind, ir.UInt) and (self._identity or not is_opaque(kind)):
+            return value
+        return self._backward.get((kind, value), hex(value))
+
+    def _choose(self, kind: ir.Type, number: int) -> int:
+        width = kind.width if isinstance(kind, ir.UInt) else 8 * kind.size
+        generator = random.Random(f"{self.SEED} {kind} {number}")
+        taken = {value for other, value in self._backward if other == kind}
+        capacity = self._hashes.get(kind)
+        if capacity is None and isinstance(kind, ir.UInt) and number <= 2:
+            return (1, 2**width - 1)[number - 1]
+        while True:
+            value = generator.getrandbits(width)
+            reserved = value == 0 or value in taken or value in (1, 2**width - 1)
+            reached = capacity is None or capacity > 4096 or hash_index(value, capacity) == number % capacity
+            if reached and not reserved:
+                return value
