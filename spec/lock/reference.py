@@ -39,14 +39,13 @@ class Reference(SessionReference):
 
     def apply(self, message: Any, outcome: str) -> None:
         slot = self.slot(message.lock)
-        shares = self.shares[slot]
         if outcome == "Granted":
             self._forget_fading(slot, message)
-            shares[message.client] += 1
+            self.shares[slot][message.client] += 1
             if message.mode.name == "Exclusive":
                 self.exclusive.add(slot)
         elif outcome == "Released":
-            shares[message.client] -= 1
+            self.shares[slot][message.client] -= 1
         self._tidy(slot)
 
     def _forget_fading(self, slot: int, message: Any) -> None:
@@ -116,13 +115,20 @@ class Reference(SessionReference):
         return found
 
     def forge(self, message: Any, choice: int) -> Any:
-        """A message that somebody made up from one that was on the wire."""
-        kinds = list(self.codec.MessageKind)
-        message.sequence = (message.sequence + (0, 0, 1, 2, -1)[choice % 5]) % self.codec.CONSTANTS["SequenceModulus"]
-        message.kind = kinds[choice % len(kinds)]
-        message.client = choice % (self.capacities["session"] + 1)
-        if choice & 1:
-            message.secret = choice.to_bytes(8, "little")
+        """A message that somebody made up from one that was on the wire, and that must change nothing."""
+        modulus = self.codec.CONSTANTS["SequenceModulus"]
+        match choice % 4:
+            case 0:
+                message.secret = (choice + 1).to_bytes(8, "little")
+            case 1:
+                answers = [kind for kind in self.codec.MessageKind if kind.name not in self.requests | {"Open", "Renew", "Close"}]
+                message.kind = answers[choice // 4 % len(answers)]
+            case 2:
+                message.sequence = (message.sequence + modulus // 2) % modulus
+            case 3:
+                message.client = (message.client + 1 + choice // 4) % (self.capacities["session"] + 2)
+        if message.kind.name == "Open":
+            message.kind = self.codec.MessageKind.Renew
         return message
 
 
@@ -138,7 +144,7 @@ class Actor:
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
         """The next datagram to send, with a word on what it is."""
         session, (lock_choice, what) = self.session, divmod(choice, 10)
-        if session.is_waiting and (session.is_open or session.outstanding_kind == "Open"):
+        if session.is_waiting and (session.is_open or session.outstanding_kind == "Open" or choice % 2):
             return f"{session.outstanding_kind} again", session.again()
         if not session.is_alive(now_ns):
             self.session = session = LockSession(session.codec)

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * load: many clients of a protocol over UDP, as fast as the answers come; see load.h.
+ *
+ * Every client has a socket of its own. A thread waits on the sockets of its
+ * clients with epoll and answers each datagram with the client's next request.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "workload.h"
+
+#define EVENTS_MAX 64
+#define SCAN_PERIOD_NS 1000000ull /* how often clients without an answer are looked at */
+#define DRAIN_NS 3000000000ull    /* at the end clients may give back what they hold */
+
+struct load_client {
+	int socket;
+	__u64 wake_ns; /* when the client is asked again without an answer */
+	bool finished;
+	struct workload_client workload;
+};
+
+struct load_thread {
+	pthread_t thread;
+	int epoll;
+	__u64 random_state;
+	struct load_client *clients;
+	unsigned int client_count;
+	struct load_counts counts;
+	struct load_record *records;
+	size_t record_count, record_capacity;
+};
+
+static struct workload workload;
+static atomic_ullong identities = 1;
+static atomic_bool interrupted;
+static atomic_ullong stop_ns; /* clients finish from then on */
+
+static __u64 clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static _Noreturn void fail(const char *doing)
+{
+	fprintf(stderr, "load: %s: %s\n", doing, strerror(errno));
+	exit(1);
+}
+
+void load_record(struct load_thread *thread, struct load_record record)
+{
+	if (thread->record_count == thread->record_capacity) {
+		thread->record_capacity = thread->record_capacity ? 2 * thread->record_capacity : 1 << 16;
+		thread->records = realloc(thread->records, thread->record_capacity * sizeof(record));
+		if (!thread->records)
+			fail("making room for the history");
+	}
+	thread->records[thread->record_count++] = record;
+}
+
+struct load_counts *load_counts(struct load_thread *thread)
+{
+	return &thread->counts;
+}
+
+__u64 load_random(struct load_thread *thread, __u64 limit)
+{
+	__u64 mixed = thread->random_state += 0x9e3779b97f4a7c15ull; /* splitmix64 */
+
+	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
+	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
+	mixed ^= mixed >> 31;
+	return (__u64)((unsigned __int128)mixed * limit >> 64);
+}
+
+__u64 load_identity(void)
+{
+	return atomic_fetch_add_explicit(&identities, 1, memory_order_relaxed);
+}
+
+/* Let the client move until it waits. */
+static void advance(struct load_thread *thread, struct load_client *client, __u64 now_ns)
+{
+	unsigned char payload[WORKLOAD_SIZE];
+	enum load_action action;
+
+	client->wake_ns = now_ns + SCAN_PERIOD_NS;
+	action = workload_next(&workload, thread, &client->workload, now_ns, now_ns >= stop_ns, payload, &client->wake_ns);
+	if (action == LOAD_FINISH)
+		client->finished = true;
+	if (action == LOAD_AGAIN)
+		thread->counts.retries++;
+	if (action != LOAD_SEND && action != LOAD_AGAIN)
+		return;
+	/* A datagram that is not sent counts as lost on the way: the client will ask again. */
+	if (send(client->socket, payload, sizeof(payload), 0) < 0 && errno != ECONNREFUSED && errno != EAGAIN && errno != ENOBUFS)
+		fail("sending a request");
+}
+
+static void receive(struct load_thread *thread, struct load_client *client)
+{
+	unsigned char payload[2048];
+	ssize_t size;
+
+	while (!client->finished && (size = recv(client->socket, payload, sizeof(payload), 0)) >= 0) {
+		__u64 now_ns = clock_ns();
+
+		if (size == WORKLOAD_SIZE && workload_answer(&workload, thread, &client->workload, now_ns, payload))
+			advance(thread, client, clock_ns());
+	}
+	if (!client->finished && errno != EAGAIN && errno != ECONNREFUSED)
+		fail("receiving an answer");
+}
+
+static bool scan(struct load_thread *thread)
+{
+	bool busy = false;
+
+	for (unsigned int i = 0; i < thread->client_count; i++) {
+		struct load_client *client = &thread->clients[i];
+		__u64 now_ns = clock_ns();
+
+		if (!client->finished && now_ns >= client->wake_ns)
+			advance(thread, client, now_ns);
+		busy |= !client->finished;
+	}
+	return busy;
+}
+
+static void *run_thread(void *argument)
+{
+	struct load_thread *thread = argument;
+	struct epoll_event events[EVENTS_MAX];
+	__u64 scanned_ns = 0;
+
+	for (;;) {
+		__u64 now_ns = clock_ns();
+
+		if (atomic_load_explicit(&interrupted, memory_order_relaxed) && stop_ns > now_ns)
+			stop_ns = now_ns;
+		if (now_ns - scanned_ns >= SCAN_PERIOD_NS) {
+			scanned_ns = now_ns;
+			if (!scan(thread) || now_ns >= stop_ns + DRAIN_NS)
+				break;
+		}
+		int count = epoll_wait(thread->epoll, events, EVENTS_MAX, 1);
+
+		if (count < 0 && errno != EINTR)
+			fail("waiting for answers");
+		for (int i = 0; i < count; i++)
+			receive(thread, events[i].data.ptr);
+	}
+	for (unsigned int i = 0; i < thread->client_count; i++)
+		workload_stop(&workload, thread, &thread->clients[i].workload, clock_ns());
+	return NULL;
+}
+
+static void open_client(struct load_thread *thread, struct load_client *client, const struct addrinfo *server)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
+
+	client->socket = socket(server->ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (client->socket < 0 || connect(client->socket, server->ai_addr, server->ai_addrlen) < 0)
+		fail("opening a client's socket to the server");
+	if (epoll_ctl(thread->epoll, EPOLL_CTL_ADD, client->socket, &event) < 0)
+		fail("adding a client's socket to epoll");
+	workload_start(&workload, thread, &client->workload);
+}
+
+static int compare_latency(const void *one, const void *other)
+{
+	__u64 a = *(const __u64 *)one, b = *(const __u64 *)other;
+
+	return (a > b) - (a < b);
+}
+
+static void write_history(const char *path, const struct load_thread *threads, unsigned int thread_count)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		fail(path);
+	fprintf(file, "# client key operation argument outcome call return\n");
+	for (unsigned int t = 0; t < thread_count; t++) {
+		for (size_t i = 0; i < threads[t].record_count; i++) {
+			const struct load_record *record = &threads[t].records[i];
+
+			fprintf(file, "%llu %llu %s %s %s %llu ", record->client, record->key, record->operation,
+				record->argument, record->outcome, record->call_ns);
+			if (record->return_ns == LOAD_NEVER)
+				fputs("-\n", file);
+			else
+				fprintf(file, "%llu\n", record->return_ns);
+		}
+	}
+	if (ferror(file) || fclose(file) != 0)
+		fail(path);
+}
+
+static void print_summary(const struct load_thread *threads, unsigned int thread_count, double seconds)
+{
+	struct load_counts sum = {0};
+	size_t count = 0, capacity = 0;
+	__u64 *latencies;
+
+	for (unsigned int t = 0; t < thread_count; t++)
+		capacity += threads[t].record_count;
+	latencies = calloc(capacity + 1, sizeof(*latencies));
+	if (!latencies)
+		fail("making room for the latencies");
+	for (unsigned int t = 0; t < thread_count; t++) {
+		const struct load_counts *counts = &threads[t].counts;
+
+		sum.operations += counts->operations;
+		sum.refused += counts->refused;
+		sum.retries += counts->retries;
+		sum.sessions += counts->sessions;
+		sum.lost += counts->lost;
+		sum.abandoned += counts->abandoned;
+		for (size_t i = 0; i < threads[t].record_count; i++)
+			if (threads[t].records[i].return_ns != LOAD_NEVER)
+				latencies[count++] = threads[t].records[i].return_ns - threads[t].records[i].call_ns;
+	}
+	qsort(latencies, count, sizeof(*latencies), compare_latency);
+	printf("{\"seconds\": %.3f, \"operations\": %llu, \"refused\": %llu, \"retries\": %llu, \"sessions\": %llu, "
+	       "\"lost\": %llu, \"abandoned\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu}\n",
+	       seconds, sum.operations, sum.refused, sum.retries, sum.sessions, sum.lost, sum.abandoned,
+	       count ? latencies[count / 2] : 0, count ? latencies[count * 99 / 100] : 0);
+	free(latencies);
+}
+
+static void usage(FILE *stream)
+{
+	fprintf(stream, "usage: load --server ADDRESS [--clients N] [--threads N] [--seconds N] [--seed N] "
+			"[--history FILE] [NAME=NUMBER...]\n");
+	for (const struct load_option *option = workload_options; option->name; option++)
+		fprintf(stream, "  %-10s %s (%llu)\n", option->name, option->meaning, option->otherwise);
+}
+
+static void set_option(const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char *end = NULL;
+
+	for (const struct load_option *option = workload_options; equals && option->name; option++) {
+		size_t length = equals - text;
+
+		if (strlen(option->name) != length || strncmp(option->name, text, length) != 0)
+			continue;
+		*(__u64 *)((char *)&workload + option->offset) = strtoull(equals + 1, &end, 10);
+		if (end != equals + 1 && *end == '\0')
+			return;
+	}
+	fprintf(stderr, "load: '%s' is no option of this workload, or its value is no number\n", text);
+	usage(stderr);
+	exit(2);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_store(&interrupted, true);
+}
+
+struct arguments {
+	const char *server;
+	const char *history;
+	double seconds;
+	unsigned int client_count;
+	unsigned int thread_count;
+	__u64 seed;
+};
+
+static struct arguments parse_arguments(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"server", required_argument, NULL, 'a'},  {"clients", required_argument, NULL, 'c'},
+		{"threads", required_argument, NULL, 't'}, {"seconds", required_argument, NULL, 's'},
+		{"seed", required_argument, NULL, 'r'},    {"history", required_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	struct arguments arguments = {.seconds = 1, .client_count = 16, .thread_count = 1, .seed = 1};
+
+	for (const struct load_option *option = workload_options; option->name; option++)
+		*(__u64 *)((char *)&workload + option->offset) = option->otherwise;
+	for (int letter; (letter = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+		switch (letter) {
+		case 'a': arguments.server = optarg; break;
+		case 'c': arguments.client_count = strtoul(optarg, NULL, 10); break;
+		case 't': arguments.thread_count = strtoul(optarg, NULL, 10); break;
+		case 's': arguments.seconds = strtod(optarg, NULL); break;
+		case 'r': arguments.seed = strtoull(optarg, NULL, 10); break;
+		case 'h': arguments.history = optarg; break;
+		default: usage(stderr); exit(2);
+		}
+	}
+	while (optind < argc)
+		set_option(argv[optind++]);
+	if (!arguments.server || !arguments.client_count || !arguments.thread_count || arguments.seconds <= 0 ||
+	    arguments.thread_count > arguments.client_count) {
+		usage(stderr);
+		exit(2);
+	}
+	return arguments;
+}
+
+static struct addrinfo *resolve(const char *server)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST}, *found;
+	char port[8];
+	int error;
+
+	snprintf(port, sizeof(port), "%u", (unsigned int)WORKLOAD_PORT);
+	error = getaddrinfo(server, port, &hints, &found);
+	if (error) {
+		fprintf(stderr, "load: '%s' is no IPv4 or IPv6 address: %s\n", server, gai_strerror(error));
+		exit(2);
+	}
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = parse_arguments(argc, argv);
+	struct addrinfo *server = resolve(arguments.server);
+	struct load_thread *threads = calloc(arguments.thread_count, sizeof(*threads));
+	__u64 start_ns = clock_ns();
+
+	if (!threads)
+		fail("making room for the threads");
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	stop_ns = start_ns + (__u64)(arguments.seconds * 1e9);
+	for (unsigned int t = 0; t < arguments.thread_count; t++) {
+		struct load_thread *thread = &threads[t];
+
+		thread->random_state = arguments.seed * 1000003 + t;
+		thread->client_count = arguments.client_count / arguments.thread_count +
+				       (t < arguments.client_count % arguments.thread_count);
+		thread->clients = calloc(thread->client_count, sizeof(*thread->clients));
+		thread->epoll = epoll_create1(EPOLL_CLOEXEC);
+		if (!thread->clients || thread->epoll < 0)
+			fail("setting up a thread");
+		for (unsigned int i = 0; i < thread->client_count; i++)
+			open_client(thread, &thread->clients[i], server);
+	}
+	for (unsigned int t = 0; t < arguments.thread_count; t++) {
+		errno = pthread_create(&threads[t].thread, NULL, run_thread, &threads[t]);
+		if (errno)
+			fail("starting a thread");
+	}
+	for (unsigned int t = 0; t < arguments.thread_count; t++)
+		pthread_join(threads[t].thread, NULL);
+
+	__u64 ended_ns = clock_ns();
+
+	print_summary(threads, arguments.thread_count, ((ended_ns < stop_ns ? ended_ns : stop_ns) - start_ns) / 1e9);
+	if (arguments.history)
+		write_history(arguments.history, threads, arguments.thread_count);
+	freeaddrinfo(server);
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A load of many clients over real UDP sockets, and the record of what each was
+ * answered. load.c knows sockets and clocks; what clients ask for is the
+ * protocol's spec/<protocol>/workload.h, which defines
+ *
+ *   struct workload_client            one client, zeroed before it starts
+ *   struct workload                   the options, zeroed before they are read
+ *   WORKLOAD_PORT, WORKLOAD_SIZE      UDP port, bytes of every message
+ *   workload_options[]                names of the options, ended by {NULL}
+ *   workload_start(), workload_next(), workload_answer(), workload_stop()
+ *
+ * A client has at most one request outstanding. The load sends it again until
+ * it is answered or the workload gives up on it.
+ */
+#ifndef LOAD_H
+#define LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+#define LOAD_NEVER (~0ull)
+
+struct workload;
+struct workload_client;
+
+/* An option `NAME=VALUE` of the command line: a number, and where it goes. */
+struct load_option {
+	const char *name;
+	const char *meaning;
+	size_t offset;   /* of a __u64 in struct workload */
+	__u64 otherwise; /* its value where it is not given */
+};
+
+/* What a client does next. */
+enum load_action {
+	LOAD_SEND,   /* a new request is in the payload */
+	LOAD_AGAIN,  /* the outstanding one, which is in the payload, is to be sent again */
+	LOAD_WAIT,   /* nothing before the next answer, or before load_client.wake_ns */
+	LOAD_FINISH, /* nothing any more */
+};
+
+/* One operation of the history; the strings are constants of the workload. */
+struct load_record {
+	__u64 client;
+	__u64 key;
+	const char *operation;
+	const char *argument;
+	const char *outcome;
+	__u64 call_ns;
+	__u64 return_ns; /* or LOAD_NEVER */
+};
+
+/* Counts of one thread, added up at the end. */
+struct load_counts {
+	__u64 operations; /* answered requests of the protocol's own */
+	__u64 refused;    /* of these, answered in the negative */
+	__u64 retries;
+	__u64 sessions;   /* opened */
+	__u64 lost;       /* sessions that ended because no answer came in time */
+	__u64 abandoned;  /* clients that died on purpose */
+};
+
+struct load_thread;
+
+/* Add to the history. Latency is taken of records that returned. */
+void load_record(struct load_thread *thread, struct load_record record);
+
+struct load_counts *load_counts(struct load_thread *thread);
+
+/* A number below `limit`, from the thread's seeded generator. */
+__u64 load_random(struct load_thread *thread, __u64 limit);
+
+/* A number that no other call gets: identities for the history. */
+__u64 load_identity(void);
+
+#endif

@@ -1,0 +1,83 @@
+"""A lock server of the reference alone, over plain UDP: what the clients are tested against without a kernel.
+
+It loses, repeats and delays packets, from a seed.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import socket
+import threading
+from typing import Any
+
+from spec.lock.reference import Reference
+
+
+class PlainServer(threading.Thread):
+    """Serves until closed. `faults` is the share of packets that meet one."""
+
+    def __init__(self, codec: Any, capacities: dict[str, int], faults: float = 0.0, seed: int = 1) -> None:
+        super().__init__(daemon=True)
+        self.codec = codec
+        self.reference = Reference(codec, capacities)
+        self.executed = 0
+        self._faults = faults
+        self._random = random.Random(seed)
+        self._late: list[tuple[bytes, Any]] = []
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", 0))
+        self._socket.settimeout(0.05)
+        self._running = True
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self._socket.getsockname()
+
+    def __enter__(self) -> PlainServer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running = False
+        self.join()
+        self._socket.close()
+
+    def run(self) -> None:
+        while self._running:
+            try:
+                datagram, address = self._socket.recvfrom(2048)
+            except TimeoutError:
+                continue
+            for payload, sender in self._meet_faults(datagram, address):
+                self._serve(payload, sender)
+
+    def _meet_faults(self, datagram: bytes, address: Any) -> list[tuple[bytes, Any]]:
+        """The packets that arrive now: this one, none, this one twice, or an older one as well."""
+        if self._random.random() >= self._faults:
+            return [(datagram, address)]
+        fault = self._random.choice(["lose", "repeat", "delay"])
+        if fault == "repeat":
+            return [(datagram, address)] * 2
+        if fault == "delay":
+            self._late.append((datagram, address))
+            return [self._late.pop(self._random.randrange(len(self._late)))]
+        return []
+
+    def _serve(self, payload: bytes, sender: Any) -> None:
+        message = self.codec.decode(payload)
+        outcomes = self.reference.expect(message)
+        if not outcomes:
+            return
+        answer = copy.copy(message)
+        answer.kind = self.codec.MessageKind[min(outcomes)]
+        if answer.kind.name == "Opened":
+            answer.secret = self._random.randbytes(8)
+        wrong = self.reference.answered(message, answer)
+        assert not wrong, wrong
+        self.executed += 1
+        if answer.kind.name == "Closed":  # no daemon sweeps here
+            del self.reference.accounts[message.client]
+            self.reference.revoke(message.client)
+        if self._random.random() >= self._faults:
+            self._socket.sendto(self.codec.encode(answer), sender)
