@@ -66,11 +66,14 @@ class Session:
             self.is_open = False
         return self.is_open
 
-    def open(self, number: int, now_ns: int) -> bytes:
-        """Ask for a session of that number. The answer may be Taken: then ask for another."""
+    def open(self, number: int, sequence: int, now_ns: int) -> bytes:
+        """Ask for a session of that number. The answer may be Taken: then ask for another.
+
+        Both numbers are to be random: the sequence tells this session from earlier ones of its number.
+        """
         if self.is_open:
             raise SessionError(f"session {self.number} is open already")
-        self.number, self.secret, self.sequence = number, bytes(8), 0
+        self.number, self.secret, self.sequence = number, bytes(8), sequence
         return self._send("Open", now_ns, {})
 
     def renew(self, now_ns: int) -> bytes:
@@ -147,7 +150,8 @@ class Caller:
         """Open a session of any number below the capacity; as long as one is taken, try another."""
         give_up_ns = time.monotonic_ns() + int(patience_seconds * 1e9)
         while not self.session.is_open:
-            datagram = self.session.open(choose.randrange(capacity), time.monotonic_ns())
+            sequence = choose.randrange(self.session.codec.CONSTANTS["SequenceModulus"])
+            datagram = self.session.open(choose.randrange(capacity), sequence, time.monotonic_ns())
             self._exchange(datagram, give_up_ns)
 
     @staticmethod

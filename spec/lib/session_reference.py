@@ -23,8 +23,7 @@ class Account:
     is_overdue: its lease has ended.
     """
 
-    secret: bytes
-    sequence: int = 0
+    sequence: int
     answer: str | None = "Opened"
     is_closing: bool = False
     is_overdue: bool = False
@@ -45,6 +44,7 @@ class SessionReference:
         self.codec = codec
         self.capacities = capacities
         self.accounts: dict[int, Account] = {}
+        self.secrets: dict[int, bytes] = {}
 
     # --- What the protocol says ---------------------------------------------------------------
 
@@ -69,10 +69,12 @@ class SessionReference:
             return set()
         if kind == "Open":
             return {"Opened"} if account is None else {"Taken"}
-        if account is None or account.is_closing or message.secret != account.secret:
+        if message.secret != self.secrets.get(message.client, bytes(8)):
             return set()
         if kind not in self.requests | {"Renew", "Close"}:
             return set()
+        if account is None or account.is_closing:
+            return {"Closed"} if kind == "Close" else set()
         if message.sequence == account.sequence:
             if account.answer is not None:
                 return {account.answer}
@@ -86,9 +88,12 @@ class SessionReference:
         kind, outcome = message.kind.name, answer.kind.name
         wrong = self._wrong_fields(message, answer)
         if outcome == "Opened" and kind == "Open":
-            self.accounts[message.client] = Account(answer.secret)
+            self.accounts[message.client] = Account(message.sequence)
+            self.secrets[message.client] = answer.secret
             return wrong
-        account = self.accounts[message.client]
+        account = self.accounts.get(message.client)
+        if account is None or account.is_closing:
+            return wrong
         is_new = message.sequence != account.sequence
         if kind == "Open" or not is_new and account.answer is not None:
             return wrong
@@ -117,7 +122,7 @@ class SessionReference:
         return (sequence + 1) % self.codec.CONSTANTS["SequenceModulus"]
 
     def _wrong_fields(self, message: Any, answer: Any) -> list[str]:
-        names = ["client"] if message.kind.name == "Open" else ["client", "sequence", "secret"]
+        names = ["client", "sequence"] if message.kind.name == "Open" else ["client", "sequence", "secret"]
         return [
             f"the answer's {name} is {getattr(answer, name)!r}, the request's {getattr(message, name)!r}"
             for name in names

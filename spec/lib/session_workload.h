@@ -37,13 +37,14 @@ static inline void session_send(struct session *session, __u64 now_ns)
 	session->retry_ns = now_ns + session->retry_wait_ns;
 }
 
-/* Ask for a session of a random number. */
+/* Ask for a session of a random number, which goes on from a random sequence number. */
 static inline void session_open(struct load_thread *thread, struct session *session, __u64 now_ns)
 {
 	memset(session, 0, sizeof(*session));
 	session->identity = load_identity();
 	session->request.kind = SESSION_KIND(OPEN);
 	session->request.client = load_random(thread, SESSION_CAPACITY);
+	session->request.sequence = load_random(thread, SESSION_SEQUENCE_MODULUS);
 	session_send(session, now_ns);
 }
 

@@ -148,7 +148,7 @@ class Actor:
             return f"{session.outstanding_kind} again", session.again()
         if not session.is_alive(now_ns):
             self.session = session = LockSession(session.codec)
-            return "Open", session.open(choice % self._session_capacity, now_ns)
+            return "Open", session.open(choice % self._session_capacity, choice * 7919 + now_ns, now_ns)
         believed = sorted(session.beliefs(now_ns))
         lock = self.LOCKS[lock_choice % len(self.LOCKS)]
         if what == 0:

@@ -71,12 +71,12 @@ class PlainServer(threading.Thread):
             return
         answer = copy.copy(message)
         answer.kind = self.codec.MessageKind[min(outcomes)]
-        if answer.kind.name == "Opened":
+        if message.kind.name == "Open" and answer.kind.name == "Opened":
             answer.secret = self._random.randbytes(8)
         wrong = self.reference.answered(message, answer)
         assert not wrong, wrong
         self.executed += 1
-        if answer.kind.name == "Closed":  # no daemon sweeps here
+        if self.reference.is_fading(message.client):  # closed: no daemon sweeps here
             del self.reference.accounts[message.client]
             self.reference.revoke(message.client)
         if self._random.random() >= self._faults:

@@ -1,0 +1,7 @@
+"""Random operations over faulty links against a plain reference, and the daemon killed under load.
+
+    python -m harness.fuzz [PROTOCOL|all] [--minutes N] [--seed S]
+    python -m harness.fuzz kill PROTOCOL [--seconds N]
+
+What a protocol brings: spec/<p>/workload.yaml, reference.py (Reference, Actor), history.go, workload.h.
+"""

@@ -1,0 +1,91 @@
+"""Builds of a protocol: as shipped, or with an override of its layout."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Mapping
+
+import yaml
+
+from codegen import ir
+from codegen.front import load
+from harness.fuzz.plugin import ROOT, LiveError
+
+
+@dataclass(frozen=True)
+class Build:
+    """A protocol, generated and compiled.
+
+    directory: with the daemon, the programs and what else is built.
+    generated: with the sources and codecs.
+    """
+
+    protocol: ir.Protocol
+    directory: Path
+    generated: Path
+
+    @property
+    def name(self) -> str:
+        return self.protocol.name
+
+    @property
+    def daemon(self) -> Path:
+        return self.directory / f"{self.name}d"
+
+    @property
+    def capacities(self) -> dict[str, int]:
+        """Cells of each table."""
+        return {table.name: table.capacity for table in self.protocol.tables}
+
+    @functools.cached_property
+    def codec(self) -> ModuleType:
+        """The generated Python codec of this build."""
+        path = self.generated / f"{self.name}_codec.py"
+        spec = importlib.util.spec_from_file_location(f"{self.name}_codec_of_{self.directory.name}", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    def load_program(self) -> Path:
+        """Compile harness/load with the protocol's workload, and return the program's path."""
+        if not (ROOT / "spec" / self.name / "workload.h").exists():
+            raise LiveError(f"{self.name} has no load: spec/{self.name}/workload.h is not there")
+        program = self.directory / "load"
+        include = ["harness/load", f"spec/{self.name}", "spec/lib", str(self.generated), "runtime"]
+        command = ["gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *[f"-I{path}" for path in include]]
+        _run([*command, "-o", str(program), "harness/load/load.c"], f"compiling the load of {self.name}")
+        return program
+
+
+def build(protocol: str, override: Mapping[str, Any] | None = None) -> Build:
+    """Build a protocol; make does nothing where everything is up to date."""
+    spec = ROOT / "spec" / protocol
+    if not override:
+        result = Build(load(spec), ROOT / "build" / protocol, ROOT / "generated" / protocol)
+        _run(["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"], f"building {protocol}")
+        return result
+    text = yaml.safe_dump(dict(override), sort_keys=True)
+    directory = ROOT / "build" / "variants" / f"{protocol}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    generated = directory / "generated"
+    generated.mkdir(parents=True, exist_ok=True)
+    override_file = directory / "override.yaml"
+    override_file.write_text(text)
+    generate = [sys.executable, "-m", "codegen", "generate", "--spec", str(spec), "--out", str(generated)]
+    _run([*generate, "--override", str(override_file)], f"generating {protocol} with {override_file}")
+    make = ["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"]
+    _run([*make, f"GENERATED={generated}", f"BUILD={directory}"], f"building {protocol} with {override_file}")
+    return Build(load(spec, dict(override)), directory, generated)
+
+
+def _run(command: list[str], doing: str) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise LiveError(f"{doing} failed:\n{(done.stderr or done.stdout).strip()}")

@@ -1,0 +1,156 @@
+"""A protocol loaded on a rig's server end: its daemon to start and kill, its tables and counters to look at."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from codegen import ir
+from harness.conform.packing import WordCodec, word_bytes
+from harness.fuzz.build import Build
+from harness.fuzz.plugin import LiveError
+from harness.rig.bpf import Map
+from harness.rig.netns import Rig
+
+READY_SECONDS_MAX = 20
+
+
+class _Plain:
+    """Opaque bytes and wide integers as they are in memory: no patterns stand in for them."""
+
+    @staticmethod
+    def real(_kind: ir.Type, value: int) -> int:
+        return value
+
+    model = real
+
+
+class Server:
+    """The protocol on `rig.server`, in native XDP. Use as a context manager: the daemon ends with it."""
+
+    def __init__(self, rig: Rig, build: Build) -> None:
+        self.rig = rig
+        self.build = build
+        self.kill_count = 0
+        self._daemon: subprocess.Popen[str] | None = None
+        self._words = WordCodec(_Plain())
+        self._maps: dict[str, Map] = {}
+
+    def __enter__(self) -> Server:
+        self.load()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.rig.server.run([self.build.daemon, "unload", self.rig.server.iface], capture_output=True)
+
+    # --- The daemon ---------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Attach the programs."""
+        command = [str(self.build.daemon), "load", self.rig.server.iface]
+        done = self.rig.server.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise LiveError(f"loading {self.build.name} on {self.rig.server.iface} failed: {done.stderr.strip()}")
+
+    @property
+    def is_running(self) -> bool:
+        return self._daemon is not None and self._daemon.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._daemon.pid
+
+    def start(self) -> None:
+        """Start the daemon and wait until it serves."""
+        command = [str(self.build.daemon), "serve"]
+        self._daemon = self.rig.server.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        ready, _, _ = select.select([self._daemon.stdout], [], [], READY_SECONDS_MAX)
+        line = self._daemon.stdout.readline() if ready else ""
+        if not line.startswith("READY"):
+            self._daemon.kill()
+            error = self._daemon.stderr.read().strip()
+            raise LiveError(f"the daemon of {self.build.name} did not get ready: {error or line or 'no word from it'}")
+
+    def kill(self) -> None:
+        """kill -9, and wait until it is gone."""
+        self._end(signal.SIGKILL)
+        self.kill_count += 1
+
+    def stop(self) -> None:
+        """SIGTERM, as an administrator would."""
+        if self.is_running:
+            self._end(signal.SIGTERM)
+
+    def _end(self, number: int) -> None:
+        daemon = self._daemon
+        os.kill(daemon.pid, number)
+        daemon.wait()
+        daemon.stdout.close()
+        daemon.stderr.close()
+        if daemon in self.rig.server.processes:
+            self.rig.server.processes.remove(daemon)
+
+    # --- Tables and counters ------------------------------------------------------------------
+
+    def _map(self, pin: str) -> Map:
+        if pin not in self._maps:
+            self._maps[pin] = Map.pinned(Path(self.rig.bpffs) / "stepwise" / self.build.name / pin)
+        return self._maps[pin]
+
+    def counters(self) -> Counter[str]:
+        """Every counter that is not zero, summed over the CPUs."""
+        values = self._map("build/counters").lookup(0)
+        total: Counter[str] = Counter()
+        for index, name in enumerate(self.build.codec.COUNTERS):
+            total[name] = sum(int.from_bytes(value[8 * index : 8 * index + 8], "little") for value in values)
+        return +total
+
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """All cells of all tables. For small tables whose cells are words."""
+        return {table.name: self._cells(table) for table in self.build.protocol.tables}
+
+    def _cells(self, table: ir.TableLayout) -> list[dict[str, Any]]:
+        if table.atomic != "word":
+            raise LiveError(f"cells of table {table.name} are not words but under a {table.atomic}: build with `atomic: word`")
+        pinned = self._map(f"state/tables/{table.name}")
+        words = (int.from_bytes(pinned.lookup(index), "little") for index in range(table.capacity))
+        return [self._words.unpack(table.cell, word) for word in words]
+
+    def write(self, table_name: str, index: int, cell: dict[str, Any]) -> None:
+        """Put a value into a cell."""
+        table = next(table for table in self.build.protocol.tables if table.name == table_name)
+        self._map(f"state/tables/{table_name}").update(index, word_bytes(self._words.pack(table.cell, cell)))
+
+    def clear(self) -> None:
+        """Make all cells blank again."""
+        for table in self.build.protocol.tables:
+            pinned = self._map(f"state/tables/{table.name}")
+            for index in range(table.capacity):
+                pinned.update(index, bytes(pinned.value_size))
+
+    def blank_cells(self) -> dict[str, int]:
+        """How many cells of each table are all zero; works on large tables."""
+        blank = {}
+        for table in self.build.protocol.tables:
+            view = self._map(f"state/tables/{table.name}").mmap()
+            with view:
+                blank[table.name] = sum(1 for word in memoryview(view)[: 8 * table.capacity].cast("Q") if word == 0)
+        return blank
+
+
+def wait_until(condition: Any, seconds: float, doing: str) -> None:
+    """Poll until the condition holds; LiveError when it never does."""
+    end = time.monotonic() + seconds
+    pause = 0.0001
+    while not condition():
+        if time.monotonic() > end:
+            raise LiveError(f"waited {seconds} s in vain for {doing}")
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
