@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What a daemon leaves in the run directory for other commands to see: <protocol>.pid,
+ * held for as long as it lives, and <protocol>.statistics, which it counts in.
+ */
+#ifndef STEPWISE_DAEMON_FILE_H
+#define STEPWISE_DAEMON_FILE_H
+
+#include <sys/types.h>
+
+#include "stepwise.h"
+
+/* Counted since the file was made; a daemon that is started again goes on from there. */
+struct daemon_statistics {
+	__u64 received;                 /* datagrams */
+	__u64 replied;
+	__u64 dropped;                  /* as the protocol's handler decided */
+	__u64 malformed;                /* not of the wire size */
+	__u64 unexpected_interface;     /* arrived where the protocol is not loaded, so not through XDP */
+	__u64 receive_failed;           /* errors of the socket */
+	__u64 send_failed;
+	__u64 sweeps;                   /* ended, with any number of passes */
+	__u64 sweep_passes;
+	__u64 sweep_cells_continued;
+	__u64 sweep_contended;          /* chunks that stopped at a cell */
+	__u64 sweep_failed;             /* test runs that the kernel refused */
+};
+
+#define DAEMON_STATISTICS_COUNT (sizeof(struct daemon_statistics) / sizeof(__u64))
+extern const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT];
+
+/* The daemon of this protocol that is alive, or 0. */
+pid_t daemon_running(const struct stepwise_protocol *protocol);
+
+/*
+ * Becomes the daemon of this protocol. The descriptor holds that for as long as
+ * it is open, through fork() too; -EEXIST, with a message, where there is one.
+ */
+int daemon_claim(const struct stepwise_protocol *protocol);
+int daemon_write_pid(int claim_fd);
+
+/* Shared memory to count in; NULL, with a message, where it cannot be had. */
+struct daemon_statistics *daemon_statistics_open(const struct stepwise_protocol *protocol);
+
+/* A copy; -ENOENT, without a message, where no daemon has run yet. */
+int daemon_statistics_read(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics);
+
+#endif

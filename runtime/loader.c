@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon_file.h"
+#include "loader.h"
+#include "log.h"
+#include "object.h"
+#include "pins.h"
+#include "privileges.h"
+
+static int remove_below_base(const char *name)
+{
+	char path[PATH_MAX];
+	int err = pins_path(path, "%s", name);
+
+	return err ? err : pins_remove(path);
+}
+
+/* The base directory is only worth having while something is in it. */
+static void remove_empty_base(void)
+{
+	static const char *const below[] = { "interfaces", "" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < 2; i++)
+		if (!pins_path(path, "%s", below[i]))
+			rmdir(path);
+}
+
+/* An interface that programs of any build are attached to; false where there is none. */
+static bool any_attached(struct interface *attached)
+{
+	struct interface *list;
+	size_t count;
+	bool found = false;
+
+	if (interfaces_list(&list, &count))
+		count = 0;
+	for (size_t i = 0; i < count && !found; i++) {
+		found = !list[i].gone;
+		*attached = list[i];
+	}
+	free(list);
+	return found;
+}
+
+/* Refuses an interface that has it; sweeps away the pins of one that had its index and is gone. */
+static int check_not_loaded(const struct stepwise_protocol *protocol, const struct interface *interface)
+{
+	struct interface *list;
+	size_t count;
+	int err = interfaces_list(&list, &count);
+
+	for (size_t i = 0; !err && i < count; i++) {
+		if (list[i].gone) {
+			err = pins_remove(list[i].path);
+		} else if (list[i].here && list[i].ifindex == interface->ifindex) {
+			log_error("%s is loaded on %s already; `%sd unload %s` first", protocol->name, interface->name, protocol->name,
+				  interface->name);
+			err = -EEXIST;
+		}
+	}
+	free(list);
+	return err;
+}
+
+/* Two builds must not work on one state: the model knows one set of steps at a time. */
+static int check_no_other_build(const struct stepwise_protocol *protocol)
+{
+	pid_t daemon = daemon_running(protocol);
+	struct interface attached;
+
+	if (any_attached(&attached)) {
+		log_error("another build of %s is loaded on %s (network namespace %lu); unload that first: two builds must not work on "
+			  "the same tables",
+			  protocol->name, attached.name, attached.netns);
+		return -EBUSY;
+	}
+	if (daemon) {
+		log_error("a daemon of another build of %s is running (pid %d); end that first: two builds must not work on the same "
+			  "tables",
+			  protocol->name, (int)daemon);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int obtain_programs(const struct stepwise_protocol *protocol, struct loaded_programs *programs)
+{
+	char path[PATH_MAX];
+	__u64 found;
+	int pinned, reuse, err;
+
+	err = pins_path(path, "build/identity");
+	if (err)
+		return err;
+	pinned = pinned_identity(path, build_identity(protocol), &found);
+	if (pinned < 0)
+		return pinned;
+	if (pinned == PINNED_SAME)
+		return programs_from_pins(protocol, programs);
+	reuse = check_pinned_layout(protocol);
+	if (reuse < 0)
+		return reuse;
+	if (pinned == PINNED_OTHER) {
+		err = check_no_other_build(protocol);
+		if (err)
+			return err;
+	}
+	return programs_load(protocol, reuse, programs);
+}
+
+/* Moves staging/<name> to <name>, in the place of what was there; nothing to do where it was not staged. */
+static int commit(const char *name)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	int err = pins_path(from, "staging/%s", name);
+
+	if (!err)
+		err = pins_path(to, "%s", name);
+	if (err || !pins_exist(from))
+		return err;
+	err = pins_remove(to);
+	if (!err && rename(from, to)) {
+		err = -errno;
+		log_error("cannot move %s to %s: %s", from, to, strerror(-err));
+	}
+	return err;
+}
+
+static int commit_interface(const struct interface *interface)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	int err;
+
+	err = pins_path(to, "interfaces");
+	if (!err)
+		err = pins_make_directory(to);
+	if (!err)
+		err = pins_path(from, "staging/interface");
+	if (!err)
+		err = interface_path(to, interface->netns, interface->ifindex, interface->name);
+	if (!err && rename(from, to)) {
+		err = -errno;
+		log_error("cannot move %s to %s: %s", from, to, strerror(-err));
+	}
+	return err;
+}
+
+static int find_interface(const char *name, struct interface *interface)
+{
+	memset(interface, 0, sizeof(*interface));
+	interface->here = true;
+	interface->ifindex = if_nametoindex(name);
+	if (!interface->ifindex) {
+		log_error("cannot load on %s: there is no such interface in this network namespace; `ip link` lists them", name);
+		return -ENODEV;
+	}
+	snprintf(interface->name, sizeof(interface->name), "%s", name);
+	interface->netns = netns_here();
+	return interface->netns ? 0 : -ENOENT;
+}
+
+/* With the pins held: everything is made in staging/, and moved at the end. */
+static int load_held(const struct stepwise_protocol *protocol, struct interface *interface, const struct attach_options *options)
+{
+	struct loaded_programs programs = { .xdp_fd = -1, .tc_fd = -1 };
+	char staging[PATH_MAX];
+	int err;
+
+	err = remove_below_base("staging");
+	if (!err)
+		err = check_not_loaded(protocol, interface);
+	if (!err)
+		err = pins_path(staging, "staging");
+	if (!err)
+		err = pins_make_directory(staging);
+	if (!err)
+		err = pins_path(staging, "staging/interface");
+	if (!err)
+		err = pins_make_directory(staging);
+	if (err)
+		goto cleanup;
+	err = obtain_programs(protocol, &programs);
+	if (err)
+		goto cleanup;
+	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd, options, staging);
+	if (err)
+		goto cleanup;
+	err = commit("state");
+	if (!err)
+		err = commit("build");
+	if (!err)
+		err = commit_interface(interface);
+	if (err)
+		detach_filter(interface);
+cleanup:
+	programs_close(&programs);
+	remove_below_base("staging");
+	return err;
+}
+
+int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct attach_options *options)
+{
+	struct interface interface;
+	char doing[128];
+	int err, hold;
+
+	snprintf(doing, sizeof(doing), "load %s on %s", protocol->name, interface_name);
+	err = privileges_check(doing);
+	if (!err)
+		err = find_interface(interface_name, &interface);
+	if (!err)
+		err = pins_make_base();
+	if (err)
+		return err;
+	hold = pins_hold(PINS_EXCLUSIVE);
+	if (hold < 0)
+		return hold;
+	err = load_held(protocol, &interface, options);
+	if (err)
+		remove_empty_base();
+	else
+		log_info("loaded on %s: XDP %s, TC %s", interface.name, xdp_mode_name(interface.xdp_mode),
+			 tc_mode_name(interface.tc_mode));
+	close(hold);
+	return err;
+}
+
+/* In this network namespace, or one that is gone and had that name. */
+static int find_loaded(const struct stepwise_protocol *protocol, const char *name, struct interface *found)
+{
+	const struct interface *elsewhere = NULL, *match = NULL;
+	struct interface *list;
+	size_t count;
+	int err;
+
+	err = interfaces_list(&list, &count);
+	for (size_t i = 0; !err && i < count; i++) {
+		if (strcmp(list[i].name, name))
+			continue;
+		if (list[i].here || (list[i].gone && !match))
+			match = &list[i];
+		else
+			elsewhere = &list[i];
+	}
+	if (match)
+		*found = *match;
+	else if (!err && elsewhere)
+		log_error("%s is not loaded on %s of this network namespace, but of another one (%lu); unload it there: "
+			  "nsenter --net=NAMESPACE %sd unload %s",
+			  protocol->name, name, elsewhere->netns, protocol->name, name);
+	else if (!err)
+		log_error("%s is not loaded on %s; `%sd status` shows where it is", protocol->name, name, protocol->name);
+	if (!err && !match)
+		err = -ENOENT;
+	free(list);
+	return err;
+}
+
+static int unload_held(const struct stepwise_protocol *protocol, const char *name)
+{
+	struct interface interface;
+	char path[PATH_MAX];
+	int err;
+
+	err = remove_below_base("staging");
+	if (!err)
+		err = find_loaded(protocol, name, &interface);
+	/* XDP first: nothing must get through to the daemon whose reply TC would no longer complete. */
+	for (int mode = XDP_MODE_NATIVE; !err && mode <= XDP_MODE_GENERIC; mode++) {
+		if (snprintf(path, sizeof(path), "%s/xdp_%s", interface.path, xdp_mode_name(mode)) < PATH_MAX)
+			err = pins_remove(path);
+	}
+	if (!err)
+		err = detach_filter(&interface);
+	if (!err)
+		err = pins_remove(interface.path);
+	if (!err)
+		log_info("unloaded from %s%s", name, interface.gone ? ", which was gone" : "");
+	return err;
+}
+
+static int purge_held(const struct stepwise_protocol *protocol)
+{
+	pid_t daemon = daemon_running(protocol);
+	struct interface attached;
+	int err;
+
+	if (any_attached(&attached)) {
+		log_error("cannot purge %s: it is loaded on %s (network namespace %lu); unload that first", protocol->name, attached.name,
+			  attached.netns);
+		return -EBUSY;
+	}
+	if (daemon) {
+		log_error("cannot purge %s: its daemon is running (pid %d); end that first", protocol->name, (int)daemon);
+		return -EBUSY;
+	}
+	err = pins_remove(pins_base());
+	if (!err)
+		log_info("removed the tables of %s and what they held", protocol->name);
+	return err;
+}
+
+int command_unload(const struct stepwise_protocol *protocol, const char *interface_name, bool purge)
+{
+	char doing[128];
+	int err, hold;
+
+	snprintf(doing, sizeof(doing), "unload %s from %s", protocol->name, interface_name);
+	err = privileges_check(doing);
+	if (err)
+		return err;
+	hold = pins_hold(PINS_EXCLUSIVE);
+	if (hold < 0) {
+		if (hold == -ENOENT)
+			log_error("%s is not loaded on %s, nor anywhere", protocol->name, interface_name);
+		return hold;
+	}
+	err = unload_held(protocol, interface_name);
+	if (!err && purge)
+		err = purge_held(protocol);
+	close(hold);
+	return err;
+}
+
+int command_purge(const struct stepwise_protocol *protocol)
+{
+	char doing[128];
+	int err, hold;
+
+	snprintf(doing, sizeof(doing), "purge %s", protocol->name);
+	err = privileges_check(doing);
+	if (err)
+		return err;
+	hold = pins_hold(PINS_EXCLUSIVE);
+	if (hold < 0) {
+		if (hold == -ENOENT)
+			log_error("there is nothing of %s to purge in %s", protocol->name, pins_base());
+		return hold;
+	}
+	err = purge_held(protocol);
+	close(hold);
+	return err;
+}

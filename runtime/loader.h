@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Commands that change what is loaded: load, unload, purge. */
+#ifndef STEPWISE_LOADER_H
+#define STEPWISE_LOADER_H
+
+#include "attach.h"
+
+/* Each: 0, or a negative errno after a sentence on standard error. */
+int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct attach_options *options);
+int command_unload(const struct stepwise_protocol *protocol, const char *interface_name, bool purge);
+int command_purge(const struct stepwise_protocol *protocol);
+
+#endif

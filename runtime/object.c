@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "diagnose.h"
+#include "log.h"
+#include "object.h"
+#include "pins.h"
+
+__u64 build_identity(const struct stepwise_protocol *protocol)
+{
+	const unsigned char *bytes;
+	__u64 hash = 0xcbf29ce484222325 ^ protocol->layout_id; /* FNV-1a */
+	size_t size = 0;
+
+	bytes = protocol->object(&size);
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3;
+	return hash;
+}
+
+int pinned_identity(const char *pin, __u64 identity, __u64 *found)
+{
+	__u32 key = 0;
+	int fd = bpf_obj_get(pin);
+	int err;
+
+	if (fd == -ENOENT)
+		return PINNED_NOTHING;
+	err = fd < 0 ? fd : bpf_map_lookup_elem(fd, &key, found);
+	if (fd >= 0)
+		close(fd);
+	if (err) {
+		log_error("cannot read %s: %s; run this as root", pin, strerror(-err));
+		return err;
+	}
+	return *found == identity ? PINNED_SAME : PINNED_OTHER;
+}
+
+int check_pinned_layout(const struct stepwise_protocol *protocol)
+{
+	char path[PATH_MAX];
+	__u64 found = 0;
+	int pinned;
+
+	pinned = pins_path(path, "state/layout");
+	if (pinned)
+		return pinned;
+	pinned = pinned_identity(path, protocol->layout_id, &found);
+	if (pinned == PINNED_OTHER) {
+		log_error("the tables pinned in %s/state are of another layout (%016llx, this build's is %016llx): use the build "
+			  "that made them, or unload every interface and run `%sd purge`, which forgets what they hold",
+			  pins_base(), (unsigned long long)found, (unsigned long long)protocol->layout_id, protocol->name);
+		return -EMEDIUMTYPE;
+	}
+	return pinned < 0 ? pinned : pinned == PINNED_SAME;
+}
+
+/* A one-element array that holds an identity, pinned at staging/<name>. */
+static int pin_identity(const char *name, __u64 identity)
+{
+	char path[PATH_MAX];
+	__u32 key = 0;
+	int err, fd;
+
+	err = pins_path(path, "staging/%s", name);
+	if (err)
+		return err;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "identity", sizeof(key), sizeof(identity), 1, NULL);
+	err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &identity, BPF_ANY);
+	if (!err)
+		err = bpf_obj_pin(fd, path);
+	if (err)
+		log_error("cannot pin %s: %s", path, strerror(-err));
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* The layout's identity says that a pinned table fits; this is what the kernel says. */
+static int check_reused_table(const struct stepwise_table *table, const struct bpf_map *map, int fd, const char *path)
+{
+	struct bpf_map_info info = {};
+	__u32 size = sizeof(info);
+	int err = bpf_obj_get_info_by_fd(fd, &info, &size);
+
+	if (!err && info.type == bpf_map__type(map) && info.value_size == table->element_size &&
+	    info.max_entries == table->capacity && info.map_flags == bpf_map__map_flags(map))
+		return 0;
+	log_error("cannot use the pinned table %s: it is not of the layout it was pinned with; run purge", path);
+	return err ? err : -EMEDIUMTYPE;
+}
+
+static int set_table(const struct stepwise_protocol *protocol, const struct stepwise_table *table, struct bpf_object *object,
+		     bool reuse)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, table->name);
+	char path[PATH_MAX];
+	int err, fd;
+
+	if (!map || bpf_map__value_size(map) != table->element_size) {
+		log_error("the object and the descriptor of %s disagree on table %s: generate and build again", protocol->name,
+			  table->name);
+		return -EINVAL;
+	}
+	err = bpf_map__set_max_entries(map, table->capacity);
+	if (err || !reuse)
+		return err;
+
+	err = pins_path(path, "state/tables/%s", table->name);
+	if (err)
+		return err;
+	fd = bpf_obj_get(path);
+	if (fd < 0) {
+		log_error("cannot open the pinned table %s: %s", path, strerror(-fd));
+		return fd;
+	}
+	err = check_reused_table(table, map, fd, path);
+	if (!err)
+		err = bpf_map__reuse_fd(map, fd);
+	close(fd);
+	return err;
+}
+
+static int make_staging_directories(bool with_state)
+{
+	static const char *const names[] = { "build", "build/programs", "state", "state/tables" };
+	char path[PATH_MAX];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < (with_state ? 4 : 2); i++) {
+		err = pins_path(path, "staging/%s", names[i]);
+		if (!err)
+			err = pins_make_directory(path);
+	}
+	return err;
+}
+
+static int pin_map(struct bpf_object *object, const char *name, const char *directory)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	char path[PATH_MAX];
+	int err;
+
+	err = pins_path(path, "staging/%s%s", directory, name);
+	if (err)
+		return err;
+	err = map ? bpf_obj_pin(bpf_map__fd(map), path) : -ENOENT;
+	if (err)
+		log_error("cannot pin map %s at %s: %s", name, path, strerror(-err));
+	return err;
+}
+
+static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, bool with_state)
+{
+	struct bpf_program *program;
+	char path[PATH_MAX];
+	int err;
+
+	err = make_staging_directories(with_state);
+	for (__u32 i = 0; !err && with_state && i < protocol->table_count; i++)
+		err = pin_map(object, protocol->tables[i].name, "state/tables/");
+	if (!err && with_state)
+		err = pin_identity("state/layout", protocol->layout_id);
+	if (!err)
+		err = pin_identity("build/identity", build_identity(protocol));
+	if (!err)
+		err = pin_map(object, "counters", "build/");
+	if (err)
+		return err;
+	bpf_object__for_each_program(program, object) {
+		err = pins_path(path, "staging/build/programs/%s", bpf_program__name(program));
+		if (err)
+			return err;
+		err = bpf_obj_pin(bpf_program__fd(program), path);
+		if (err) {
+			log_error("cannot pin program %s: %s", path, strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int program_fd(const struct stepwise_protocol *protocol, struct bpf_object *object, const char *name)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	if (program)
+		return bpf_program__fd(program);
+	log_error("the object and the descriptor of %s disagree on program %s: generate and build again", protocol->name, name);
+	return -EINVAL;
+}
+
+int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct loaded_programs *programs)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = protocol->name);
+	struct bpf_object *object;
+	struct verifier_logs logs = {};
+	size_t size;
+	int err;
+	const void *bytes = protocol->object(&size);
+
+	programs->xdp_fd = programs->tc_fd = -1;
+	object = bpf_object__open_mem(bytes, size, &options);
+	if (!object) {
+		err = -errno;
+		log_error("cannot open the compiled object of %s: %s (%s); build it again", protocol->name, strerror(-err),
+			  log_last_libbpf_warning());
+		return err;
+	}
+	programs->object = object;
+	err = 0;
+	for (__u32 i = 0; !err && i < protocol->table_count; i++)
+		err = set_table(protocol, &protocol->tables[i], object, reuse);
+	if (!err)
+		err = verifier_logs_open(&logs, object);
+	if (err)
+		goto cleanup;
+	err = bpf_object__load(object);
+	if (err) {
+		explain_load_failure(protocol, object, &logs, err);
+		goto cleanup;
+	}
+	err = pin_everything(protocol, object, !reuse);
+	if (err)
+		goto cleanup;
+	programs->xdp_fd = program_fd(protocol, object, protocol->xdp_program);
+	if (protocol->tc_program)
+		programs->tc_fd = program_fd(protocol, object, protocol->tc_program);
+	if (programs->xdp_fd < 0 || (protocol->tc_program && programs->tc_fd < 0))
+		err = -EINVAL;
+cleanup:
+	verifier_logs_close(&logs);
+	return err;
+}
+
+static int get_pinned_program(const char *name)
+{
+	char path[PATH_MAX];
+	int fd = pins_path(path, "build/programs/%s", name);
+
+	if (fd)
+		return fd;
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		log_error("cannot open the pinned program %s: %s; run purge", path, strerror(-fd));
+	return fd;
+}
+
+int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_programs *programs)
+{
+	programs->object = NULL;
+	programs->tc_fd = -1;
+	programs->xdp_fd = get_pinned_program(protocol->xdp_program);
+	if (programs->xdp_fd < 0)
+		return programs->xdp_fd;
+	if (!protocol->tc_program)
+		return 0;
+	programs->tc_fd = get_pinned_program(protocol->tc_program);
+	return programs->tc_fd < 0 ? programs->tc_fd : 0;
+}
+
+void programs_close(struct loaded_programs *programs)
+{
+	if (programs->object) {
+		bpf_object__close(programs->object);
+		return;
+	}
+	if (programs->xdp_fd >= 0)
+		close(programs->xdp_fd);
+	if (programs->tc_fd >= 0)
+		close(programs->tc_fd);
+}

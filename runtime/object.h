@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The compiled object of a protocol in the kernel: its maps and programs, new or from the pins. */
+#ifndef STEPWISE_OBJECT_H
+#define STEPWISE_OBJECT_H
+
+#include "stepwise.h"
+
+struct bpf_object;
+
+/* Hash of the compiled object and its layout: programs of two builds never work on one state. */
+__u64 build_identity(const struct stepwise_protocol *protocol);
+
+enum pinned_identity {
+	PINNED_NOTHING,
+	PINNED_OTHER,
+	PINNED_SAME,
+};
+
+/* Compares a pinned one-element array with `identity`; `found` gets what it holds. Negative after a message. */
+int pinned_identity(const char *pin, __u64 identity, __u64 *found);
+
+/* The programs to attach. */
+struct loaded_programs {
+	struct bpf_object *object;  /* NULL when they are from the pins */
+	int xdp_fd;
+	int tc_fd;  /* -1 where nothing is completed */
+};
+
+/* Programs of this very build, pinned by an earlier load. */
+int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_programs *programs);
+
+/*
+ * Loads the object and pins everything under staging/. Works on the tables that
+ * are pinned in state/ when `reuse` says that check_pinned_layout() found them.
+ */
+int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct loaded_programs *programs);
+
+void programs_close(struct loaded_programs *programs);
+
+/* Refuses, with a sentence, pinned tables of another layout. 1 where there are some of this one, 0 where there are none. */
+int check_pinned_layout(const struct stepwise_protocol *protocol);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/random.h>
+
+#include "interfaces.h"
+#include "log.h"
+#include "pins.h"
+#include "rare_path.h"
+#include "tables.h"
+
+#define INTERFACES_MAX 256
+#define REFRESH_NS 100000000ull
+
+struct rare_path {
+	const struct stepwise_protocol *protocol;
+	struct daemon_statistics *statistics;
+	struct tables *tables;
+	unsigned long netns;
+	int interfaces_fd;
+	unsigned int indices[INTERFACES_MAX];  /* of the interfaces here that the protocol is loaded on */
+	size_t index_count;
+	__u64 refreshed_ns;
+};
+
+static __u64 now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+static void read_indices(struct rare_path *path, __u64 now)
+{
+	path->index_count = interfaces_read_indices(path->interfaces_fd, path->netns, path->indices, INTERFACES_MAX);
+	path->refreshed_ns = now;
+}
+
+struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
+{
+	struct rare_path *path;
+	char directory[PATH_MAX];
+
+	if (protocol->wire_size >= ENDPOINT_PAYLOAD_BYTES_MAX) {
+		log_error("cannot serve %s: its messages have %u bytes, and a datagram takes less than %u", protocol->name,
+			  protocol->wire_size, ENDPOINT_PAYLOAD_BYTES_MAX);
+		return NULL;
+	}
+	path = calloc(1, sizeof(*path));
+	if (!path)
+		return NULL;
+	path->protocol = protocol;
+	path->statistics = statistics;
+	path->netns = netns_here();
+	path->interfaces_fd = -1;
+	if (!path->netns || pins_path(directory, "interfaces") || pins_make_directory(directory))
+		goto failed;
+	path->interfaces_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (path->interfaces_fd < 0) {
+		log_error("cannot read %s: %s; run serve as root", directory, strerror(errno));
+		goto failed;
+	}
+	path->tables = tables_open(protocol);
+	if (!path->tables)
+		goto failed;
+	read_indices(path, now_ns());
+	if (!path->index_count)
+		log_warning("%s is not loaded on any interface of this network namespace: there is nothing to answer until it is",
+			    protocol->name);
+	return path;
+failed:
+	rare_path_close(path);
+	return NULL;
+}
+
+void rare_path_close(struct rare_path *path)
+{
+	if (!path)
+		return;
+	tables_close(path->tables);
+	if (path->interfaces_fd >= 0)
+		close(path->interfaces_fd);
+	free(path);
+}
+
+bool rare_path_may_read(struct rare_path *path)
+{
+	int err = tables_refresh(path->tables);
+
+	if (err)
+		errno = -err;
+	return !err;
+}
+
+static bool index_known(const struct rare_path *path, unsigned int ifindex)
+{
+	for (size_t i = 0; i < path->index_count; i++)
+		if (path->indices[i] == ifindex)
+			return true;
+	return false;
+}
+
+/*
+ * What comes by another interface has not been through XDP, and the reply would
+ * leave without TC's completion: a client would be told what never came to be.
+ * An unknown index may be of an interface loaded since; that is looked up, but
+ * not so often that stray datagrams keep the daemon busy with it.
+ */
+static bool arrived_through_xdp(struct rare_path *path, unsigned int ifindex, __u64 now)
+{
+	if (index_known(path, ifindex))
+		return true;
+	if (now - path->refreshed_ns < REFRESH_NS)
+		return false;
+	read_indices(path, now);
+	return index_known(path, ifindex);
+}
+
+static bool decide(struct rare_path *path, struct endpoint_datagram *datagram, unsigned int size,
+		   const struct stepwise_environment *environment)
+{
+	struct daemon_statistics *statistics = path->statistics;
+
+	if (!arrived_through_xdp(path, datagram->ifindex, environment->now_ns)) {
+		statistics->unexpected_interface++;
+		return false;
+	}
+	if (size != path->protocol->wire_size) {
+		statistics->malformed++;
+		return false;
+	}
+	if (path->protocol->on_forwarded(tables_memory(path->tables), environment, datagram->payload) == STEPWISE_REPLY)
+		return true;
+	statistics->dropped++;
+	return false;
+}
+
+void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
+{
+	struct stepwise_environment environment = { .now_ns = now_ns() };
+	unsigned int chosen[ENDPOINT_BATCH_MAX];
+	__u64 random[ENDPOINT_BATCH_MAX];
+	size_t count, chosen_count = 0;
+
+	count = endpoint_receive(endpoint, path->statistics);
+	if (!count)
+		return;
+	/* Never an answer made of what was on the stack: secrets may be made of this. At most 256 bytes a call are sure to be whole. */
+	for (size_t done = 0; done < count; done += 32) {
+		size_t part = count - done < 32 ? count - done : 32;
+
+		if (getrandom(random + done, part * sizeof(random[0]), 0) != (ssize_t)(part * sizeof(random[0]))) {
+			path->statistics->dropped += count;
+			return;
+		}
+	}
+	if (tables_refresh(path->tables)) {
+		path->statistics->dropped += count;
+		return;
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		environment.random = random[i];
+		if (decide(path, &endpoint->datagrams[i], endpoint->headers[i].msg_len, &environment))
+			chosen[chosen_count++] = i;
+	}
+	endpoint_reply(endpoint, chosen, chosen_count, path->protocol->wire_size, path->statistics);
+}

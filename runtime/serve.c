@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
+#include "background.h"
+#include "daemon_file.h"
+#include "endpoint.h"
+#include "grace.h"
+#include "interfaces.h"
+#include "log.h"
+#include "object.h"
+#include "pins.h"
+#include "privileges.h"
+#include "rare_path.h"
+#include "serve.h"
+#include "sweep.h"
+
+enum event {
+	EVENT_SIGNAL,
+	EVENT_PERIOD,  /* a sweep is due */
+	EVENT_GRACE,   /* a pass may begin */
+	EVENT_RETRY,   /* a contended cell may be free */
+	EVENT_SOCKET,  /* and the number of the endpoint */
+};
+
+#define ENDPOINTS_MAX 2
+#define RETRY_MS 1
+
+struct server {
+	const struct stepwise_protocol *protocol;
+	struct daemon_statistics *statistics;
+	int claim_fd;
+	int epoll_fd;
+	int signal_fd;
+	int period_fd;
+	int retry_fd;
+	struct endpoint *endpoints[ENDPOINTS_MAX];
+	size_t endpoint_count;
+	struct rare_path *rare_path;
+	struct sweep *sweep;
+	struct grace *grace;
+	bool chunk_due;
+	bool stopping;
+};
+
+static int watch(const struct server *server, int fd, int event)
+{
+	struct epoll_event registration = { .events = EPOLLIN, .data.u32 = event };
+
+	if (fd >= 0 && epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &registration) == 0)
+		return 0;
+	log_error("cannot wait for events: %s", strerror(errno));
+	return -errno;
+}
+
+static int open_signals(struct server *server)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	server->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return watch(server, server->signal_fd, EVENT_SIGNAL);
+}
+
+static int open_sockets(struct server *server)
+{
+	static const int families[ENDPOINTS_MAX] = { AF_INET, AF_INET6 };
+
+	for (size_t i = 0; i < ENDPOINTS_MAX; i++) {
+		bool unsupported;
+		struct endpoint *endpoint = endpoint_open(families[i], server->protocol->port, &unsupported);
+		int err;
+
+		if (!endpoint && unsupported)
+			continue;
+		if (!endpoint)
+			return -EADDRNOTAVAIL;
+		server->endpoints[server->endpoint_count] = endpoint;
+		err = watch(server, endpoint->fd, EVENT_SOCKET + server->endpoint_count++);
+		if (err)
+			return err;
+	}
+	if (server->endpoint_count)
+		return 0;
+	log_error("cannot serve %s: the system has neither IPv4 nor IPv6", server->protocol->name);
+	return -EAFNOSUPPORT;
+}
+
+static int set_timer(int fd, unsigned int delay_ms, unsigned int period_ms)
+{
+	struct itimerspec timer = {
+		.it_value = { delay_ms / 1000, delay_ms % 1000 * 1000000L },
+		.it_interval = { period_ms / 1000, period_ms % 1000 * 1000000L },
+	};
+
+	return timerfd_settime(fd, 0, &timer, NULL) ? -errno : 0;
+}
+
+static int open_timers(struct server *server)
+{
+	unsigned int period_ms = server->protocol->sweep_period_ms;
+	int err;
+
+	server->period_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	server->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	err = watch(server, server->period_fd, EVENT_PERIOD);
+	if (!err)
+		err = watch(server, server->retry_fd, EVENT_RETRY);
+	return err ? err : set_timer(server->period_fd, period_ms, period_ms);
+}
+
+/* The programs in the kernel must be this build's: the handler here and the sections there are one set of steps. */
+static int check_loaded(const struct stepwise_protocol *protocol)
+{
+	char path[PATH_MAX];
+	__u64 found;
+	int pinned;
+
+	pinned = check_pinned_layout(protocol);
+	if (pinned < 0)
+		return pinned;
+	if (pinned)
+		pinned = pins_path(path, "build/identity") ?: pinned_identity(path, build_identity(protocol), &found);
+	if (pinned < 0)
+		return pinned;
+	if (pinned == PINNED_NOTHING) {
+		log_error("cannot serve %s: it has not been loaded; `%sd load INTERFACE` first", protocol->name, protocol->name);
+		return -ENOENT;
+	}
+	if (pinned == PINNED_OTHER) {
+		log_error("cannot serve %s: another build of it is loaded; unload every interface and load them with this one",
+			  protocol->name);
+		return -EMEDIUMTYPE;
+	}
+	return 0;
+}
+
+/* Everything that takes privilege. */
+static int open_pinned(struct server *server)
+{
+	const struct stepwise_protocol *protocol = server->protocol;
+	int err, hold = pins_hold(PINS_SHARED);
+
+	if (hold == -ENOENT)
+		log_error("cannot serve %s: it has not been loaded; `%sd load INTERFACE` first", protocol->name, protocol->name);
+	if (hold < 0)
+		return hold;
+	err = check_loaded(protocol);
+	if (!err)
+		server->claim_fd = daemon_claim(protocol);
+	if (!err && server->claim_fd < 0)
+		err = server->claim_fd;
+	if (!err)
+		server->statistics = daemon_statistics_open(protocol);
+	if (!err && !server->statistics)
+		err = -EACCES;
+	if (!err && protocol->on_forwarded) {
+		server->rare_path = rare_path_open(protocol, server->statistics);
+		err = server->rare_path ? open_sockets(server) : -EACCES;
+	}
+	if (!err && protocol->pass_count) {
+		server->sweep = sweep_open(protocol, server->statistics);
+		err = server->sweep ? 0 : -EACCES;
+	}
+	close(hold);
+	return err;
+}
+
+static bool server_works(void *context)
+{
+	const struct server *server = context;
+
+	if (server->sweep && !sweep_may_run(server->sweep))
+		return false;
+	return !server->rare_path || rare_path_may_read(server->rare_path);
+}
+
+static int open_server(struct server *server, const struct serve_options *options)
+{
+	int err;
+
+	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (server->epoll_fd < 0) {
+		err = -errno;
+		log_error("cannot wait for events: %s", strerror(-err));
+		return err;
+	}
+	err = open_signals(server);
+	if (!err)
+		err = open_pinned(server);
+	if (!err)
+		err = privileges_drop(options->user, server_works, server);
+	if (err || !server->sweep)
+		return err;
+	server->grace = grace_open();
+	if (!server->grace)
+		return -EOPNOTSUPP;
+	err = watch(server, grace_fd(server->grace), EVENT_GRACE);
+	return err ? err : open_timers(server);
+}
+
+static void close_server(struct server *server)
+{
+	const int fds[] = { server->claim_fd, server->epoll_fd, server->signal_fd, server->period_fd, server->retry_fd };
+
+	grace_close(server->grace);
+	sweep_close(server->sweep);
+	rare_path_close(server->rare_path);
+	for (size_t i = 0; i < server->endpoint_count; i++)
+		endpoint_close(server->endpoints[i]);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (server->statistics)
+		munmap(server->statistics, sizeof(*server->statistics));
+}
+
+static void discard_expirations(int fd)
+{
+	__u64 expirations;
+
+	if (read(fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+		log_debug("timer: %s", strerror(errno));
+}
+
+static void handle_event(struct server *server, unsigned int event)
+{
+	switch (event) {
+	case EVENT_SIGNAL:
+		server->stopping = true;
+		return;
+	case EVENT_PERIOD:
+		discard_expirations(server->period_fd);
+		if (!sweep_under_way(server->sweep)) {
+			sweep_begin(server->sweep);
+			server->chunk_due = true;
+		}
+		return;
+	case EVENT_GRACE:
+		grace_end(server->grace);
+		server->chunk_due = true;
+		return;
+	case EVENT_RETRY:
+		discard_expirations(server->retry_fd);
+		server->chunk_due = true;
+		return;
+	default:
+		rare_path_serve(server->rare_path, server->endpoints[event - EVENT_SOCKET]);
+	}
+}
+
+static void run_chunk(struct server *server)
+{
+	switch (sweep_continue(server->sweep)) {
+	case SWEEP_READY:
+		return;
+	case SWEEP_CONTENDED:
+		set_timer(server->retry_fd, RETRY_MS, 0);
+		break;
+	case SWEEP_GRACE:
+		grace_begin(server->grace);
+		break;
+	case SWEEP_DONE:
+		break;
+	}
+	server->chunk_due = false;
+}
+
+/* One round of events, at most a batch from each socket, then at most one chunk of the sweep: neither starves the other. */
+static int run_server(struct server *server)
+{
+	struct epoll_event events[8];
+
+	while (!server->stopping) {
+		int count = epoll_wait(server->epoll_fd, events, sizeof(events) / sizeof(events[0]), server->chunk_due ? 0 : -1);
+
+		if (count < 0 && errno != EINTR) {
+			log_error("cannot wait for events: %s", strerror(errno));
+			return -errno;
+		}
+		for (int i = 0; i < count; i++)
+			handle_event(server, events[i].data.u32);
+		if (server->chunk_due)
+			run_chunk(server);
+	}
+	return 0;
+}
+
+int command_serve(const struct stepwise_protocol *protocol, const struct serve_options *options)
+{
+	struct server server = { .protocol = protocol, .claim_fd = -1, .epoll_fd = -1, .signal_fd = -1, .period_fd = -1,
+				 .retry_fd = -1 };
+	struct background background;
+	int err;
+
+	/* Before anything is opened, so that all of it is the child's. */
+	err = background_begin(&background, protocol, options->daemonize);
+	if (err || background.is_parent)
+		return err;
+	err = open_server(&server, options);
+	if (!err)
+		err = daemon_write_pid(server.claim_fd);
+	if (!err) {
+		printf("READY %s port %u pid %d\n", protocol->name, protocol->port, (int)getpid());
+		fflush(stdout);
+	}
+	background_ready(&background, err);
+	if (!err)
+		err = run_server(&server);
+	close_server(&server);
+	return err;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The daemon: answers what XDP let through, and sweeps. */
+#ifndef STEPWISE_SERVE_H
+#define STEPWISE_SERVE_H
+
+#include <stdbool.h>
+
+#include "stepwise.h"
+
+struct serve_options {
+	const char *user;  /* to become; NULL to stay who we are */
+	bool daemonize;
+};
+
+/* Returns 0 after SIGTERM or SIGINT; a negative errno, after a message, when it could not start or go on. */
+int command_serve(const struct stepwise_protocol *protocol, const struct serve_options *options);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Names that are printed are identifiers of the protocol, of the kernel's objects
+ * and of interfaces; only the last and paths can hold a character to escape.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+#include "pins.h"
+#include "report.h"
+#include "status.h"
+
+static void print_string(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if ((unsigned char)*text < 0x20)
+			printf("\\u%04x", (unsigned char)*text);
+		else
+			putchar(*text);
+	}
+	putchar('"');
+}
+
+static const char *boolean(bool value)
+{
+	return value ? "true" : "false";
+}
+
+static void print_json_interfaces(const struct report *report)
+{
+	printf("  \"interfaces\": [");
+	for (size_t i = 0; i < report->interface_count; i++) {
+		const struct interface *interface = &report->interfaces[i];
+
+		printf("%s\n    {\"name\": ", i ? "," : "");
+		print_string(interface->name);
+		printf(", \"ifindex\": %u, \"netns\": %lu, \"here\": %s, \"gone\": %s, \"xdp\": \"%s\", \"tc\": \"%s\"}", interface->ifindex,
+		       interface->netns, boolean(interface->here), boolean(interface->gone), xdp_mode_name(interface->xdp_mode),
+		       tc_mode_name(interface->tc_mode));
+	}
+	printf("],\n");
+}
+
+static void print_json_objects(const struct report *report)
+{
+	printf("  \"programs\": [");
+	for (size_t i = 0; i < report->program_count; i++) {
+		const struct program_report *program = &report->programs[i];
+
+		printf("%s\n    {\"name\": \"%s\", \"id\": %u, \"verified_insns\": %u, \"translated_bytes\": %u, \"jited_bytes\": %u}",
+		       i ? "," : "", program->name, program->id, program->verified_insns, program->translated_bytes,
+		       program->jited_bytes);
+	}
+	printf("],\n  \"tables\": [");
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct table_report *table = &report->tables[i];
+
+		printf("%s\n    {\"name\": \"%s\", \"id\": %u, \"capacity\": %u, \"element_bytes\": %u, \"bytes\": %llu, \"pin\": ",
+		       i ? "," : "", table->table->name, table->id, table->table->capacity, table->table->element_size,
+		       (unsigned long long)table->table->capacity * table->table->element_size);
+		print_string(table->path);
+		printf("}");
+	}
+	printf("],\n");
+}
+
+static void print_json_counters(const struct report *report)
+{
+	const __u64 *statistics = (const __u64 *)&report->statistics;
+
+	if (!report->counters)
+		printf("  \"counters\": null,\n");
+	else
+		printf("  \"counters\": {");
+	for (__u32 i = 0; report->counters && i < report->protocol->counter_count; i++)
+		printf("%s\n    \"%s\": %llu", i ? "," : "", report->protocol->counters[i], (unsigned long long)report->counters[i]);
+	if (report->counters)
+		printf("},\n");
+	printf("  \"daemon\": {\"alive\": %s, \"pid\": ", boolean(report->daemon));
+	if (report->daemon)
+		printf("%d", (int)report->daemon);
+	else
+		printf("null");
+	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++)
+		printf(",\n    \"%s\": %llu", daemon_statistics_names[i], (unsigned long long)statistics[i]);
+	printf("}\n");
+}
+
+static void print_json(const struct report *report)
+{
+	printf("{\n  \"protocol\": \"%s\",\n  \"port\": %u,\n  \"loaded\": %s,\n  \"same_build\": %s,\n  \"layout_id\": \"%016llx\",\n",
+	       report->protocol->name, report->protocol->port, boolean(report->loaded), boolean(report->same_build),
+	       (unsigned long long)report->protocol->layout_id);
+	printf("  \"pins\": ");
+	print_string(pins_base());
+	printf(",\n");
+	print_json_interfaces(report);
+	print_json_objects(report);
+	print_json_counters(report);
+	printf("}\n");
+}
+
+static void print_text_interfaces(const struct report *report)
+{
+	if (!report->interface_count)
+		printf("  attached to no interface\n");
+	for (size_t i = 0; i < report->interface_count; i++) {
+		const struct interface *interface = &report->interfaces[i];
+
+		printf("  interface %-15s XDP %s, TC %s%s", interface->name, xdp_mode_name(interface->xdp_mode),
+		       tc_mode_name(interface->tc_mode), interface->gone ? ", gone: unload it" : "");
+		if (!interface->here && !interface->gone)
+			printf(", in network namespace %lu", interface->netns);
+		printf("\n");
+	}
+}
+
+static void print_text(const struct report *report)
+{
+	const __u64 *statistics = (const __u64 *)&report->statistics;
+
+	printf("%s, UDP port %u: %s\n", report->protocol->name, report->protocol->port,
+	       !report->loaded ? "not loaded" : report->same_build ? "loaded" : "loaded, but another build of it");
+	if (!report->loaded && !report->interface_count && !report->daemon && !report->table_count)
+		return;
+	print_text_interfaces(report);
+	if (report->daemon)
+		printf("  daemon    running, pid %d\n", (int)report->daemon);
+	else
+		printf("  daemon    not running\n");
+	for (size_t i = 0; i < report->program_count; i++)
+		printf("  program   %-15s id %u, %u instructions verified, %u bytes of machine code\n", report->programs[i].name,
+		       report->programs[i].id, report->programs[i].verified_insns, report->programs[i].jited_bytes);
+	for (size_t i = 0; i < report->table_count; i++)
+		printf("  table     %-15s id %u, %u cells of %u bytes, at %s\n", report->tables[i].table->name, report->tables[i].id,
+		       report->tables[i].table->capacity, report->tables[i].table->element_size, report->tables[i].path);
+	for (__u32 i = 0; report->counters && i < report->protocol->counter_count; i++)
+		printf("  counted   %-31s %llu\n", report->protocol->counters[i], (unsigned long long)report->counters[i]);
+	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++)
+		printf("  by daemon %-31s %llu\n", daemon_statistics_names[i], (unsigned long long)statistics[i]);
+}
+
+static void print_prometheus(const struct report *report)
+{
+	const __u64 *statistics = (const __u64 *)&report->statistics;
+	const char *name = report->protocol->name;
+
+	printf("# HELP stepwise_daemon_up Whether the protocol's daemon is running.\n# TYPE stepwise_daemon_up gauge\n");
+	printf("stepwise_daemon_up{protocol=\"%s\"} %d\n", name, report->daemon != 0);
+	printf("# HELP stepwise_interfaces Interfaces that the protocol is attached to.\n# TYPE stepwise_interfaces gauge\n");
+	printf("stepwise_interfaces{protocol=\"%s\"} %zu\n", name, report->interface_count);
+	if (report->counters)
+		printf("# HELP stepwise_packets_total How the fast path's runs ended.\n# TYPE stepwise_packets_total counter\n");
+	for (__u32 i = 0; report->counters && i < report->protocol->counter_count; i++)
+		printf("stepwise_packets_total{protocol=\"%s\",counter=\"%s\"} %llu\n", name, report->protocol->counters[i],
+		       (unsigned long long)report->counters[i]);
+	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++) {
+		printf("# TYPE stepwise_daemon_%s_total counter\n", daemon_statistics_names[i]);
+		printf("stepwise_daemon_%s_total{protocol=\"%s\"} %llu\n", daemon_statistics_names[i], name,
+		       (unsigned long long)statistics[i]);
+	}
+}
+
+int command_status(const struct stepwise_protocol *protocol, enum status_format format)
+{
+	struct report report;
+	int err = report_gather(protocol, &report);
+
+	if (!err && format == STATUS_JSON)
+		print_json(&report);
+	else if (!err && format == STATUS_PROMETHEUS)
+		print_prometheus(&report);
+	else if (!err)
+		print_text(&report);
+	report_free(&report);
+	return err;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#ifndef STEPWISE_STATUS_H
+#define STEPWISE_STATUS_H
+
+#include "stepwise.h"
+
+enum status_format {
+	STATUS_TEXT,
+	STATUS_JSON,
+	STATUS_PROMETHEUS,
+};
+
+/* Prints what is loaded and what it has counted; nothing loaded is a status like any other. */
+int command_status(const struct stepwise_protocol *protocol, enum status_format format);
+
+#endif

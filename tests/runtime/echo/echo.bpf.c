@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/pkt_cls.h>
+#include <linux/udp.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "echo.h"
+#include "stepwise_sweep.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+#ifdef ECHO_SPIN_LOCK
+	__type(value, struct {
+		struct bpf_spin_lock guard;
+		__u32 unused;
+		__u64 value;
+	});
+#else
+	__type(value, __u64);
+	__uint(map_flags, BPF_F_MMAPABLE);
+#endif
+	__uint(max_entries, 1);
+} cell SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, __u32);
+	__uint(value_size, ECHO_COUNTERS * sizeof(__u64));
+	__uint(max_entries, 1);
+} counters SEC(".maps");
+
+#ifdef ECHO_MISSING_FUNCTION
+extern int bpf_function_of_the_future(__u64 value) __ksym;
+#endif
+
+static __u64 *find_cell(__u32 index)
+{
+	void *found = bpf_map_lookup_elem(&cell, &index);
+
+#ifdef ECHO_SPIN_LOCK
+	return found ? found + 8 : NULL;
+#else
+	return found;
+#endif
+}
+
+static void count(__u32 counter)
+{
+	__u32 key = 0;
+	__u64 *values = bpf_map_lookup_elem(&counters, &key);
+
+	if (values && counter < ECHO_COUNTERS)
+		values[counter]++;
+}
+
+/* The message of a datagram to (or from) our port; NULL for anything else. */
+static struct echo_message *find_message(void *data, void *end, int from_us)
+{
+	struct ethhdr *ethernet = data;
+	struct echo_message *message;
+	struct udphdr *udp;
+
+	if ((void *)(ethernet + 1) > end)
+		return NULL;
+	if (ethernet->h_proto == bpf_htons(ETH_P_IP)) {
+		struct iphdr *ip = (void *)(ethernet + 1);
+
+		if ((void *)(ip + 1) > end || ip->protocol != IPPROTO_UDP)
+			return NULL;
+		udp = (void *)(ip + 1);
+	} else if (ethernet->h_proto == bpf_htons(ETH_P_IPV6)) {
+		struct ipv6hdr *ip = (void *)(ethernet + 1);
+
+		if ((void *)(ip + 1) > end || ip->nexthdr != IPPROTO_UDP)
+			return NULL;
+		udp = (void *)(ip + 1);
+	} else {
+		return NULL;
+	}
+	if ((void *)(udp + 1) > end || (from_us ? udp->source : udp->dest) != bpf_htons(ECHO_PORT))
+		return NULL;
+	message = (void *)(udp + 1);
+	return (void *)(message + 1) > end ? NULL : message;
+}
+
+static void turn_round(void *data)
+{
+	struct ethhdr *ethernet = data;
+	unsigned char mac[ETH_ALEN];
+	struct udphdr *udp;
+	__be16 port;
+
+	__builtin_memcpy(mac, ethernet->h_dest, ETH_ALEN);
+	__builtin_memcpy(ethernet->h_dest, ethernet->h_source, ETH_ALEN);
+	__builtin_memcpy(ethernet->h_source, mac, ETH_ALEN);
+	if (ethernet->h_proto == bpf_htons(ETH_P_IP)) {
+		struct iphdr *ip = (void *)(ethernet + 1);
+		__be32 address = ip->saddr;
+
+		ip->saddr = ip->daddr;
+		ip->daddr = address;
+		udp = (void *)(ip + 1);
+		udp->check = 0;
+	} else {
+		struct ipv6hdr *ip = (void *)(ethernet + 1);
+		struct in6_addr address = ip->saddr;
+
+		ip->saddr = ip->daddr;
+		ip->daddr = address;
+		udp = (void *)(ip + 1);
+	}
+	port = udp->source;
+	udp->source = udp->dest;
+	udp->dest = port;
+}
+
+SEC("xdp")
+int echo_xdp(struct xdp_md *context)
+{
+	void *data = (void *)(long)context->data;
+	struct echo_message *message = find_message(data, (void *)(long)context->data_end, 0);
+	__u64 *value;
+
+#ifdef ECHO_REFUSED
+	/* The verifier has something to say about this: no bounds check. */
+	message = (void *)((struct udphdr *)(data + sizeof(struct ethhdr) + sizeof(struct iphdr)) + 1);
+#endif
+	if (!message) {
+		count(ECHO_COUNTER_FOREIGN);
+		return XDP_PASS;
+	}
+#ifdef ECHO_MISSING_FUNCTION
+	bpf_function_of_the_future(message->value);
+#endif
+#ifdef ECHO_MISSING_HELPER
+	((long (*)(void))9999)();
+#endif
+	if (message->kind != ECHO_ADD) {
+		count(ECHO_COUNTER_FORWARDED);
+		return XDP_PASS;
+	}
+	value = find_cell(message->index);
+	if (!value)
+		return XDP_DROP;
+	__sync_fetch_and_add(value, message->value + ECHO_VERSION);
+	message->value = *value;
+	message->kind = ECHO_ADDED;
+	turn_round(data);
+	count(ECHO_COUNTER_ADDED);
+	return XDP_TX;
+}
+
+SEC("tc")
+int echo_tc(struct __sk_buff *skb)
+{
+	struct echo_message *message;
+
+	if (bpf_skb_pull_data(skb, skb->len))
+		return TC_ACT_OK;
+	message = find_message((void *)(long)skb->data, (void *)(long)skb->data_end, 1);
+	if (!message || message->kind != ECHO_TOLD || skb->ingress_ifindex)
+		return TC_ACT_OK;
+	message->kind = ECHO_COMPLETED;
+	count(ECHO_COUNTER_COMPLETED);
+	return TC_ACT_OK;
+}
+
+static int sweep(struct xdp_md *context, int clear)
+{
+	void *data = (void *)(long)context->data;
+	struct stepwise_sweep *request = data;
+	struct echo_sweep *record = (void *)(request + 1);
+	__u32 continued = 0, visited;
+
+	if ((void *)(record + 1) != (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
+		return XDP_ABORTED;
+	for (visited = 0; visited < request->count && visited < STEPWISE_SWEEP_CHUNK_MAX; visited++) {
+		__u64 *value = find_cell(request->first + visited);
+
+		if (!value || *value < ECHO_SWEPT)
+			continue;
+#ifdef ECHO_CONTENDED
+		/* Once in the life of the object, a cell that is being changed by others. */
+		static int contended;
+
+		if (!contended) {
+			contended = 1;
+			break;
+		}
+#endif
+		continued++;
+		record->found++;
+		/* Only what the pass before has found: the record is threaded through. */
+		if (clear && record->found <= 2 * ECHO_CAPACITY)
+			*value = 0;
+	}
+	request->visited = visited;
+	request->continued = continued;
+	return XDP_PASS;
+}
+
+SEC("xdp")
+int echo_sweep_1(struct xdp_md *context)
+{
+	return sweep(context, 0);
+}
+
+SEC("xdp")
+int echo_sweep_2(struct xdp_md *context)
+{
+	return sweep(context, 1);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A hand-made protocol, as small as one with every kind of program can be, for
+ * the tests of the runtime: they must not wait for the generator to be right. Its
+ * variants (ECHO_*, given in DEFINES) are what a build can have wrong.
+ *
+ * A request names a cell. ADD adds its value to the cell in XDP. ASK goes to the
+ * daemon, which looks for the first cell that is not zero; TC marks the reply,
+ * so that one that did not pass TC can be told. The sweep sets back to zero the
+ * cells that hold ECHO_SWEPT or more.
+ */
+#ifndef ECHO_H
+#define ECHO_H
+
+#include <linux/types.h>
+
+#ifndef ECHO_CAPACITY
+#define ECHO_CAPACITY 10000
+#endif
+#ifndef ECHO_LAYOUT
+#define ECHO_LAYOUT 0x1234
+#endif
+#ifndef ECHO_VERSION
+#define ECHO_VERSION 0
+#endif
+
+#define ECHO_PORT 20999
+#define ECHO_SWEPT 1000
+
+enum echo_kind {
+	ECHO_ADD = 1,
+	ECHO_ADDED,
+	ECHO_ASK,
+	ECHO_TOLD,       /* by the daemon */
+	ECHO_COMPLETED,  /* by TC */
+	ECHO_IGNORED,    /* goes to the daemon, which drops it */
+};
+
+struct echo_message {
+	__u8 kind;
+	__u8 unused[3];
+	__u32 index;
+	__u64 value;
+};
+
+enum echo_counter {
+	ECHO_COUNTER_FOREIGN,
+	ECHO_COUNTER_ADDED,
+	ECHO_COUNTER_FORWARDED,
+	ECHO_COUNTER_COMPLETED,
+	ECHO_COUNTERS,
+};
+
+struct echo_sweep {
+	__u64 found;
+};
+
+#endif
