@@ -221,6 +221,10 @@ class Map:
         fd = _check(_libbpf.bpf_obj_get(os.fsencode(path)), f"opening the pinned map {path}")
         return cls.of_fd(fd, Path(path).name)
 
+    def pin(self, path: str | Path) -> None:
+        """Keep it in a bpffs, also when this process has ended."""
+        _check(_libbpf.bpf_obj_pin(self.fd, os.fsencode(path)), f"pinning map {self.name} at {path}")
+
     @property
     def is_per_cpu(self) -> bool:
         return self.type in PER_CPU_TYPES

@@ -29,7 +29,7 @@ def claim(name: str) -> None:
     """Make a rig's folder in the name of this process, with a bpffs mounted in it."""
     home = STATE / name
     (home / "run").mkdir(parents=True)
-    (home / "owner").write_text(f"{os.getpid()} {_start_time(os.getpid())}\n", encoding="ascii")
+    (home / "owner").write_text(f"{os.getpid()} {start_time(os.getpid())}\n", encoding="ascii")
     (home / "bpf").mkdir()
     if _libc.mount(b"bpf", os.fsencode(home / "bpf"), b"bpf", 0, None) != 0:
         raise RigError(f"mounting a bpffs on {home / 'bpf'}: {os.strerror(ctypes.get_errno())}")
@@ -61,10 +61,10 @@ def _is_owned(home: Path) -> bool:
     except (FileNotFoundError, ValueError):
         # Perhaps its owner is just about to write its name into it.
         return time.time() - home.stat().st_mtime < 10 if home.exists() else True
-    return _start_time(int(owner)) == start_time
+    return start_time(int(owner)) == start_time
 
 
-def _start_time(process: int) -> str | None:
+def start_time(process: int) -> str | None:
     """In clock ticks since boot; None when there is no such process."""
     try:
         status = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
@@ -84,5 +84,5 @@ def _end_processes(namespaces: set[int]) -> None:
                 os.kill(process, signal.SIGKILL)
                 remaining.append(process)
     deadline = time.monotonic() + 5
-    while any(_start_time(process) for process in remaining) and time.monotonic() < deadline:
+    while any(start_time(process) for process in remaining) and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -185,6 +185,9 @@ class Rig:
     def endpoints(self) -> tuple[Endpoint, Endpoint]:
         return self.server, self.client
 
+    def _other(self, endpoint: Endpoint) -> Endpoint:
+        return self.client if endpoint is self.server else self.server
+
     def endpoint(self, netns: str) -> Endpoint:
         """The end whose namespace has this name."""
         return next(each for each in self.endpoints if each.netns == netns)
@@ -211,15 +214,18 @@ class Rig:
                 endpoint.ifindex = route.link_lookup(ifname=endpoint.iface)[0]
                 loopback = route.link_lookup(ifname="lo")[0]
                 route.link("set", index=loopback, state="up")
-                # Without IFF_MULTICAST nothing but the tests' own packets is on the link.
-                _run_tool(["ip", "link", "set", "dev", endpoint.iface, "multicast", "off", "up"])
+                route.link("set", index=endpoint.ifindex, state="up")
                 route.addr("add", index=endpoint.ifindex, address=endpoint.ipv4, prefixlen=24)
-                route.addr("add", index=endpoint.ifindex, address=endpoint.ipv6, prefixlen=64)
+                # An address on the interface itself would be announced (MLD), at times nobody knows; this way
+                # nothing but the tests' own packets is on the link, and they can be counted.
+                route.addr("add", index=loopback, address=endpoint.ipv6, prefixlen=128)
+                route.route("add", dst=f"{self._other(endpoint).ipv6}/128", oif=endpoint.ifindex, family=socket.AF_INET6)
                 # XDP wants complete checksums: a veth otherwise leaves them to a card that is not there.
                 _run_tool(["ethtool", "-K", endpoint.iface, "tx", "off", "gro", "on"])
 
     def _make_neighbours(self) -> None:
-        for here, there in (self.endpoints, self.endpoints[::-1]):
+        for here in self.endpoints:
+            there = self._other(here)
             with here.entered(), IPRoute() as route:
                 for address in (there.ipv4, there.ipv6):
                     route.neigh("replace", dst=address, lladdr=there.mac, ifindex=here.ifindex, state=NEIGHBOUR_PERMANENT)
@@ -236,7 +242,10 @@ def _write_sysctl(name: str, value: object) -> None:
 
 
 def _run_tool(argv: list[str]) -> None:
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise RigError(f"{argv[0]} is not there (./bootstrap installs it)") from None
     if done.returncode != 0:
         raise RigError(f"{' '.join(argv)}: {done.stderr.strip()}")
 
