@@ -57,11 +57,11 @@ def clean() -> list[str]:
 
 def _is_owned(home: Path) -> bool:
     try:
-        owner, start_time = (home / "owner").read_text(encoding="ascii").split()
+        owner, claimed_at = (home / "owner").read_text(encoding="ascii").split()
     except (FileNotFoundError, ValueError):
         # Perhaps its owner is just about to write its name into it.
         return time.time() - home.stat().st_mtime < 10 if home.exists() else True
-    return start_time(int(owner)) == start_time
+    return start_time(int(owner)) == claimed_at
 
 
 def start_time(process: int) -> str | None:
