@@ -131,16 +131,24 @@ class SessionReference:
 
     # --- Leases -------------------------------------------------------------------------------
 
-    def lapse(self, client: int, tables: Tables) -> list[tuple[str, int, dict[str, Any]]]:
-        """Let the lease of a session end now. Returns the cells to write: (table, index, cell)."""
+    def elapse(
+        self, choice: int, actors: Sequence[Any], tables: Tables
+    ) -> tuple[str, list[tuple[str, int, dict[str, Any]]]]:
+        """Let the lease of a session end, for its client first.
+
+        Returns words on it, and the cells to write: (table, index, cell).
+        """
+        client = choice % self.capacities["session"]
+        for actor in actors:
+            actor.lapse(client)
         account = self.accounts.get(client)
         if account is None or account.is_closing:
-            return []
+            return "", []
         account.is_overdue = True
         cell = dict(tables["session"][client])
         # A quarter of the circle ago: late, and far from where late begins to mean early.
         cell["deadline"] = (cell["deadline"] - self._lease_ticks() - self._modulus() // 4) % self._modulus()
-        return [("session", client, cell)]
+        return f"the lease of session {client} ended", [("session", client, cell)]
 
     def _modulus(self) -> int:
         return self.codec.CONSTANTS["TimeModulus"]

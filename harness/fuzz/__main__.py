@@ -1,0 +1,71 @@
+"""Command line of the fuzzer and of the kill test."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+
+from harness.fuzz import plugin
+from harness.fuzz.kill import kill_under_load
+from harness.fuzz.plugin import LiveError
+from harness.fuzz.run import fuzz
+from harness.rig.errors import RigError
+
+
+def main(argv: list[str]) -> int:
+    try:
+        return _kill(argv[1:]) if argv[:1] == ["kill"] else _fuzz(argv)
+    except (LiveError, RigError) as error:
+        print(f"fuzz: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nfuzz: interrupted", file=sys.stderr)
+        return 130
+
+
+def _fuzz(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.fuzz",
+        description="Random operations through lossy links against a plain reference.",
+        epilog="`python -m harness.fuzz kill PROTOCOL` kills the daemon every second under load.",
+    )
+    parser.add_argument("protocol", nargs="?", default="all")
+    parser.add_argument("--minutes", type=float, default=1, help="for each protocol (%(default)s)")
+    parser.add_argument("--seed", type=int, help="of the first round; the rounds after it count up")
+    parser.add_argument("--rounds", type=int, help="instead of minutes")
+    arguments = parser.parse_args(argv)
+    chosen = plugin.protocols() if arguments.protocol == "all" else [arguments.protocol]
+    seed = random.SystemRandom().randrange(2**31) if arguments.seed is None else arguments.seed
+    failed = 0
+    for protocol in chosen:
+        plugin.check_protocol(protocol)
+        if not plugin.has_reference(protocol) and arguments.protocol == "all":
+            print(f"{protocol}: nothing to compare with (spec/{protocol}/reference.py is not there)")
+            continue
+        failed += not fuzz(protocol, arguments.minutes * 60, seed, arguments.rounds)
+    return 1 if failed else 0
+
+
+def _kill(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.fuzz kill", description="The daemon is killed with SIGKILL again and again under load."
+    )
+    parser.add_argument("protocol")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--period", type=float, default=1, help="seconds from kill to kill (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the load (%(default)s)")
+    arguments = parser.parse_args(argv)
+
+    def progress(text: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{arguments.protocol}: {text}   ", end="", file=sys.stderr, flush=True)
+
+    report = kill_under_load(arguments.protocol, arguments.seconds, arguments.period, arguments.seed, progress)
+    progress("\n") if sys.stderr.isatty() else None
+    print(report)
+    return 1 if report.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,316 @@
+"""The state machine that Hypothesis drives: clients, a network that loses, repeats, delays and garbles, a daemon that dies.
+
+Packets go through the real program on a veth, one at a time, so that the reference knows what must come of
+each. What is on its way is kept here in two bags, requests and answers, and a rule decides when (and how
+often, and if ever) each arrives. After every rule nothing is under way in the kernel, and all is compared.
+"""
+
+from __future__ import annotations
+
+import copy
+import socket
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, ClassVar
+
+from hypothesis import note
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from harness.fuzz import frames
+from harness.fuzz.counts import hook_verdicts
+from harness.fuzz.server import Server, wait_until
+
+SETTLE_SECONDS = 5.0
+BAG_SIZE_MAX = 12
+NOT_OURS = "foreign"
+
+
+@dataclass
+class Stage:
+    """Where examples are played: one server, and a socket in the client's namespace for each actor."""
+
+    server: Server
+    reference_module: ModuleType
+    actor_count: int
+    connections: list[socket.socket] = field(default_factory=list)
+    packet_count: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        rig, port = self.server.rig, self.server.build.protocol.port
+        for index in range(self.actor_count):
+            family, address = (socket.AF_INET, rig.server.ipv4) if index % 2 == 0 else (socket.AF_INET6, rig.server.ipv6)
+            connection = rig.client.socket(family, socket.SOCK_DGRAM)
+            connection.connect((address, port))
+            self.connections.append(connection)
+        self.raw = rig.client.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.raw.bind((rig.client.iface, 0))
+
+    def reset(self) -> None:
+        """A server as if it had just been loaded, and nothing on the way."""
+        self.server.clear()
+        if not self.server.is_running:
+            self.server.start()
+        for connection in self.connections:
+            while self.receive(connection, 0) is not None:
+                pass
+
+    @staticmethod
+    def receive(connection: socket.socket, seconds: float) -> bytes | None:
+        """The next datagram, or None when there is none in time."""
+        end = time.monotonic() + seconds
+        while True:
+            connection.settimeout(max(end - time.monotonic(), 0))
+            try:
+                return connection.recv(2048)
+            except (TimeoutError, BlockingIOError):
+                return None
+            except ConnectionRefusedError:  # what nobody serves: an ICMP message came back
+                continue
+
+    def send(self, index: int, datagram: bytes) -> None:
+        """Send as an actor; an error that waits from an earlier datagram is not this one's."""
+        for _ in range(3):
+            try:
+                self.connections[index].send(datagram)
+                return
+            except ConnectionRefusedError:
+                continue
+        raise AssertionError("a socket kept refusing to send")
+
+    def close(self) -> None:
+        for connection in [*self.connections, self.raw]:
+            connection.close()
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A request on its way: who sent it, and what it is, for people to read."""
+
+    actor: int
+    datagram: bytes
+    label: str
+
+
+class Machine(RuleBasedStateMachine):
+    """One example. `stage` is set by `machine_on`."""
+
+    stage: ClassVar[Stage]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.server = self.stage.server
+        self.stage.reset()
+        build, module = self.server.build, self.stage.reference_module
+        self.codec = build.codec
+        self.reference = module.Reference(self.codec, build.capacities)
+        self.actors = [module.Actor(self.codec, build.capacities) for _ in range(self.stage.actor_count)]
+        self.requests: list[Packet] = []
+        self.answers: list[tuple[int, bytes]] = []
+        self.now_ns = 0
+        self._verdicts = hook_verdicts(build.protocol.xdp) | hook_verdicts(build.protocol.tc)
+
+    # --- Clients and the network --------------------------------------------------------------
+
+    @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), moves=st.integers(1, 4))
+    def exchange(self, actor: int, choice: int, moves: int) -> None:
+        """An actor asks and is answered, without a fault, some times."""
+        for move in range(moves):
+            packet = self._act(actor, choice + 37 * move)
+            answer = self._deliver(packet)
+            if answer is not None:
+                self.actors[packet.actor].receive(answer, self.now_ns)
+
+    @rule(actor=st.integers(0, 15), choice=st.integers(0, 999))
+    def send(self, actor: int, choice: int) -> None:
+        """A request goes out, and is on its way."""
+        self._put(self.requests, self._act(actor, choice))
+
+    @rule(which=st.integers(0, 15), stays=st.booleans())
+    def deliver(self, which: int, stays: bool) -> None:
+        """A request arrives; if it stays, it will again. Its answer is on its way."""
+        packet = self._take(self.requests, which, stays)
+        answer = packet and self._deliver(packet)
+        if answer:
+            self._put(self.answers, (packet.actor, answer))
+
+    @rule(which=st.integers(0, 15), stays=st.booleans())
+    def hand_over(self, which: int, stays: bool) -> None:
+        """An answer arrives."""
+        found = self._take(self.answers, which, stays)
+        if found:
+            actor, datagram = found
+            self.actors[actor].receive(datagram, self.now_ns)
+
+    @rule(which=st.integers(0, 15), choice=st.integers(0, 2**16))
+    def forge(self, which: int, choice: int) -> None:
+        """Somebody alters a request that was seen, and gives it a right checksum: it must change nothing."""
+        packet = self._take(self.requests, which, stays=True)
+        if packet:
+            message = self.reference.forge(self.codec.decode(packet.datagram), choice)
+            try:
+                datagram = self.codec.encode(message)
+            except ValueError:  # a value that has no form on the wire
+                return
+            self._deliver(Packet(packet.actor, datagram, f"forged from {packet.label}"))
+
+    @rule(which=st.integers(0, 15), place=st.integers(0, 2**16), flip=st.integers(1, 255))
+    def garble(self, which: int, place: int, flip: int) -> None:
+        """A request arrives with a byte changed on the way: nothing may come of it."""
+        packet = self._take(self.requests, which, stays=True)
+        if packet:
+            frame = frames.garbled(self.stage.server.rig, self.server.build.protocol.port, packet.datagram, place, flip)
+            before, tables = self.server.counters(), self.server.tables()
+            self.stage.raw.send(frame)
+            self._await_count(before, 1, including=(NOT_OURS,))
+            counted = self.server.counters() - before
+            assert set(counted) <= {NOT_OURS, "malformed"} and counted.total() == 1, f"a garbled packet counted as {counted}"
+            assert self.server.tables() == tables, "a garbled packet changed a cell"
+            self.stage.packet_count["garbled"] += 1
+
+    @rule(choice=st.integers(0, 15))
+    def elapse(self, choice: int) -> None:
+        """Time passes, for the client first."""
+        self._elapse(choice)
+        self._await_sweep()
+
+    # --- The daemon ---------------------------------------------------------------------------
+
+    @rule()
+    def kill(self) -> None:
+        """The daemon dies while nothing is under way."""
+        if self.server.is_running:
+            self.server.kill()
+            note("the daemon was killed")
+
+    @rule()
+    def restart(self) -> None:
+        """The daemon is there again, and goes on where the last one was."""
+        if not self.server.is_running:
+            self.server.start()
+            note("the daemon was started")
+            self._await_sweep()
+
+    @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), delay_us=st.integers(0, 300))
+    def kill_serving(self, actor: int, choice: int, delay_us: int) -> None:
+        """The daemon dies while it may have a request in hand."""
+        packet = self._act(actor, choice)
+        answer = self._deliver(packet, kill_after_us=delay_us)
+        if answer is not None:
+            self._put(self.answers, (packet.actor, answer))
+
+    @rule(choice=st.integers(0, 15), delay_ms=st.integers(0, 40))
+    def kill_sweeping(self, choice: int, delay_ms: int) -> None:
+        """The daemon dies while its sweep may be at work on what has run out."""
+        self._elapse(choice)
+        if self.server.is_running:
+            time.sleep(delay_ms / 1000)
+            self.server.kill()
+            note("the daemon was killed while it swept")
+        self.reference.observe(self.server.tables())
+
+    # --- What must hold -----------------------------------------------------------------------
+
+    @invariant()
+    def everything_agrees(self) -> None:
+        """The cells are as the reference says, and no belief is wrong."""
+        tables = self.server.tables()
+        self.reference.observe(tables)
+        found = self.reference.complaints(tables) + self.reference.broken_beliefs(self.actors, self.now_ns)
+        assert not found, "\n".join(found)
+
+    def teardown(self) -> None:
+        self.stage.packet_count["examples"] += 1
+
+    # --- How ----------------------------------------------------------------------------------
+
+    def _act(self, actor: int, choice: int) -> Packet:
+        index = actor % len(self.actors)
+        self.now_ns += 1
+        label, datagram = self.actors[index].act(choice, self.now_ns)
+        note(f"client {index}: {label}")
+        return Packet(index, datagram, f"{label} of client {index}")
+
+    @staticmethod
+    def _put(bag: list[Any], item: Any) -> None:
+        """The oldest is lost when there are too many."""
+        bag.append(item)
+        del bag[:-BAG_SIZE_MAX]
+
+    @staticmethod
+    def _take(bag: list[Any], which: int, stays: bool) -> Any:
+        if not bag:
+            return None
+        index = which % len(bag)
+        return bag[index] if stays else bag.pop(index)
+
+    def _deliver(self, packet: Packet, kill_after_us: int | None = None) -> bytes | None:
+        """Let a request arrive, compare what comes of it with the reference, and return the answer."""
+        message = self.codec.decode(packet.datagram)
+        expected = self.reference.expect(message)
+        before = self.server.counters()
+        was_running = self.server.is_running
+        self.stage.send(packet.actor, packet.datagram)
+        self._await_count(before, 1)
+        if kill_after_us is not None and was_running:
+            time.sleep(kill_after_us / 1e6)
+            self.server.kill()
+            note("the daemon was killed while it served")
+        answer = self._await_answer(packet, before)
+        counted = self.server.counters() - before
+        self.stage.packet_count.update(counted)
+        text = "nothing" if answer is None else self.codec.decode(answer).kind.name
+        note(f"  {packet.label} arrived: {text} ({', '.join(counted)})")
+        self._compare(message, expected, answer, may_be_silent=not was_running or not self.server.is_running)
+        self._await_sweep()
+        return answer
+
+    def _compare(self, message: Any, expected: set[str], answer: bytes | None, may_be_silent: bool) -> None:
+        if answer is not None:
+            decoded = self.codec.decode(answer)
+            assert decoded.kind.name in expected, f"answered {decoded.kind.name}, expected {expected or 'nothing'}: {message}"
+            wrong = self.reference.answered(copy.copy(message), decoded)
+            assert not wrong, "\n".join(wrong)
+        elif expected:
+            assert may_be_silent, f"no answer though the daemon runs, expected {expected}: {message}"
+            assert self.reference.unanswered(message), f"no answer from the fast path, expected {expected}: {message}"
+
+    def _await_count(self, before: Counter[str], count: int, including: tuple[str, ...] = ()) -> None:
+        def is_counted() -> bool:
+            counted = self.server.counters() - before
+            return sum(value for name, value in counted.items() if name != NOT_OURS or name in including) >= count
+
+        wait_until(is_counted, SETTLE_SECONDS, f"{count} packets to be counted")
+
+    def _await_answer(self, packet: Packet, before: Counter[str]) -> bytes | None:
+        """The answer, once all that the request sets in motion has come to rest."""
+        counted = self.server.counters() - before
+        if self.server.is_running and any(self._verdicts.get(name) == "Forward" for name in counted):
+            self._await_count(before, 2)
+        counted = self.server.counters() - before
+        assert not counted["contended"] and not counted["lost"], f"contended, though nothing else runs: {counted}"
+        answered = sum(value for name, value in counted.items() if self._verdicts.get(name) == "Reply")
+        connection = self.stage.connections[packet.actor]
+        answer = self.stage.receive(connection, SETTLE_SECONDS if answered else 0)
+        assert (answer is not None) == bool(answered), f"counted {dict(counted)}, but the client got {answer!r}"
+        assert self.stage.receive(connection, 0) is None, "one request, two answers"
+        return answer
+
+    def _elapse(self, choice: int) -> None:
+        what, cells = self.reference.elapse(choice, self.actors, self.server.tables())
+        for table, index, cell in cells:
+            self.server.write(table, index, cell)
+        if what:
+            note(what)
+
+    def _await_sweep(self) -> None:
+        """Where the daemon runs, what has run out is soon taken back."""
+        if self.server.is_running and not self.reference.observe(self.server.tables()):
+            wait_until(lambda: self.reference.observe(self.server.tables()), SETTLE_SECONDS, "the daemon's sweep")
+
+
+def machine_on(stage: Stage) -> type[Machine]:
+    """The machine, to be played on a stage."""
+    return type("Machine", (Machine,), {"stage": stage})

@@ -1,0 +1,84 @@
+"""Rounds of fuzzing: one seed each, on each variant of the layout in turn."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from harness.fuzz import plugin
+from harness.fuzz.build import build
+from harness.fuzz.machine import Stage, machine_on
+from harness.fuzz.plugin import LiveError
+from harness.fuzz.server import Server
+from harness.rig.netns import Rig
+
+EXAMPLES_A_ROUND = 20
+RULES_AN_EXAMPLE = 50
+
+
+def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, examples: int = EXAMPLES_A_ROUND) -> bool:
+    """Play rounds until the time is over (or that many rounds). Prints what fails and the seed that replays it."""
+    spec = plugin.workload(protocol).fuzz
+    if not spec:
+        raise LiveError(f"{protocol} cannot be fuzzed: spec/{protocol}/workload.yaml has no `fuzz`")
+    variants = spec.get("variants") or [{}]
+    end = time.monotonic() + seconds
+    total: Counter[str] = Counter()
+    played = 0
+    while (played < rounds) if rounds is not None else (played == 0 or time.monotonic() < end):
+        variant = variants[(seed + played) % len(variants)]
+        try:
+            total += play(protocol, variant, spec.get("actors", 3), seed + played, examples)
+        except Exception as error:
+            if isinstance(error, LiveError) and not total:
+                raise
+            _print_failure(protocol, seed + played, error)
+            return False
+        played += 1
+    print(f"{protocol}: {played} rounds from seed {seed}: {_summary(total)}")
+    return True
+
+
+def play(protocol: str, variant: dict[str, Any], actor_count: int, seed: int, examples: int) -> Counter[str]:
+    """One round. Returns what the packets were counted as; raises what fails."""
+    built = build(protocol, variant)
+    with Rig("fuzz") as rig, Server(rig, built) as server:
+        stage = Stage(server, plugin.reference(protocol), actor_count)
+        machine = hypothesis.seed(seed)(machine_on(stage))
+        try:
+            run_state_machine_as_test(machine, settings=_settings(examples))
+        finally:
+            stage.close()
+        return stage.packet_count
+
+
+def _settings(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=RULES_AN_EXAMPLE,
+        deadline=None,
+        database=None,
+        derandomize=False,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.normal,
+        print_blob=False,
+    )
+
+
+def _print_failure(protocol: str, seed: int, error: Exception) -> None:
+    print(f"{protocol}: FAILED with seed {seed}: {error}")
+    for line in getattr(error, "__notes__", []):
+        print(f"  {line}")
+    print(f"replay: python -m harness.fuzz {protocol} --seed {seed} --rounds 1")
+
+
+def _summary(total: Counter[str]) -> str:
+    packets = sum(value for name, value in total.items() if name != "examples")
+    kinds = len([name for name in total if name not in ("examples", "garbled")])
+    return f"{total['examples']} examples, {packets} packets of {kinds} kinds ({total['garbled']} garbled), all as the reference says"
