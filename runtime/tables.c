@@ -24,8 +24,12 @@ static size_t mapped_bytes(const struct stepwise_table *table)
 
 static int open_table(struct tables *tables, __u32 index)
 {
-	DECLARE_LIBBPF_OPTS(bpf_obj_get_opts, options, .file_flags = BPF_F_RDONLY);
 	const struct stepwise_table *table = &tables->protocol->tables[index];
+	/*
+	 * The kernel maps no table whose cells hold a spin_lock, and no descriptor that
+	 * is for reading only; a mapping that was made for reading stays so.
+	 */
+	DECLARE_LIBBPF_OPTS(bpf_obj_get_opts, options, .file_flags = table->mmapable ? 0 : BPF_F_RDONLY);
 	char path[PATH_MAX];
 	void *memory;
 	int err, fd;
@@ -38,7 +42,6 @@ static int open_table(struct tables *tables, __u32 index)
 		log_error("cannot open the pinned table %s: %s; run serve as root", path, strerror(-fd));
 		return fd;
 	}
-	/* The kernel maps no table whose cells hold a spin_lock. */
 	memory = table->mmapable ? mmap(NULL, mapped_bytes(table), PROT_READ, MAP_SHARED, fd, 0) :
 				   malloc(mapped_bytes(table));
 	if (memory == MAP_FAILED || !memory) {

@@ -33,7 +33,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
-	__uint(value_size, ECHO_COUNTERS * sizeof(__u64));
+	__type(value, struct {
+		__u64 values[ECHO_COUNTERS];
+	});
 	__uint(max_entries, 1);
 } counters SEC(".maps");
 
@@ -173,37 +175,54 @@ int echo_tc(struct __sk_buff *skb)
 	return TC_ACT_OK;
 }
 
-static int sweep(struct xdp_md *context, int clear)
-{
-	void *data = (void *)(long)context->data;
-	struct stepwise_sweep *request = data;
-	struct echo_sweep *record = (void *)(request + 1);
-	__u32 continued = 0, visited;
-
-	if ((void *)(record + 1) != (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
-		return XDP_ABORTED;
-	for (visited = 0; visited < request->count && visited < STEPWISE_SWEEP_CHUNK_MAX; visited++) {
-		__u64 *value = find_cell(request->first + visited);
-
-		if (!value || *value < ECHO_SWEPT)
-			continue;
 #ifdef ECHO_CONTENDED
-		/* Once in the life of the object, a cell that is being changed by others. */
-		static int contended;
+int contended; /* once in the life of the object, a cell is being changed by others */
+#endif
 
+struct walk {
+	__u32 first;
+	__u32 visited;
+	__u32 continued;
+	int clear;
+	__u64 found;
+};
+
+static long visit(__u32 offset, void *context)
+{
+	struct walk *walk = context;
+	__u64 *value = find_cell(walk->first + offset);
+
+	if (value && *value >= ECHO_SWEPT) {
+#ifdef ECHO_CONTENDED
 		if (!contended) {
 			contended = 1;
-			break;
+			return 1;
 		}
 #endif
-		continued++;
-		record->found++;
-		/* Only what the pass before has found: the record is threaded through. */
-		if (clear && record->found <= 2 * ECHO_CAPACITY)
+		walk->continued++;
+		walk->found++;
+		/* Cleared is only what an earlier pass has found: the record is threaded through. */
+		if (walk->clear && walk->found > 1)
 			*value = 0;
 	}
-	request->visited = visited;
-	request->continued = continued;
+	walk->visited++;
+	return 0;
+}
+
+static int sweep(struct xdp_md *context, int clear)
+{
+	struct stepwise_sweep *request = (void *)(long)context->data;
+	struct echo_sweep *record = (void *)(request + 1);
+	struct walk walk = { .clear = clear };
+
+	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
+		return XDP_ABORTED;
+	walk.first = request->first;
+	walk.found = record->found;
+	bpf_loop(request->count, visit, &walk, 0);
+	record->found = walk.found;
+	request->visited = walk.visited;
+	request->continued = walk.continued;
 	return XDP_PASS;
 }
 
