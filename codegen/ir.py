@@ -117,11 +117,19 @@ class Interval:
 
 
 # --- Expressions: every one has a type and a span ---------------------------------------
+#
+# A number that is no field (a constant, a result of Arith, a Cardinality, Count or First, the
+# variable of a Range or of Bits) has the type UInt(64); its interval says what it can be, and that
+# may be negative. Where the interval's low end is negative, its high end fits a signed 64-bit integer.
+#
+# Both sides of a comparison and both operands of a SetOp have types that agree but for widths and
+# rooms: `holders = {client}` compares Set(u14, 3) with a SetOf of that type, `gone \\cup {env.index}`
+# joins Set(u14, 16) with a SetOf of Set(u14, 1), and an infix operand may hold more than the result.
 
 
 @dataclass(frozen=True)
 class Int:
-    """A constant."""
+    """A constant. Of type Bytes only with value 0: all bytes zero."""
 
     value: int
     type: Type
@@ -489,6 +497,7 @@ class Section:
     """One atomic section of a hook.
 
     index: the message's field that says which cell; for the table that a sweep goes over, None.
+    One Step object serves all sections that name it: a step belongs to one table.
     contended: `drop`, `skip` or `never`; see docs/layout.md.
     writes: whether any leaf changes the cell; a section that does not is a plain load.
     """

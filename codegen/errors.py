@@ -1,0 +1,163 @@
+"""What a specification or a layout can do wrong: one class an error.
+
+Every error says where it is, what was found there and what compiles instead. A pass reports
+into an `Errors` list and goes on, so that one run shows everything that is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.ir import Interval, Span
+
+
+@dataclass(frozen=True)
+class SpecError:
+    """Base of all: `found` is what stands there, `instead` what would compile."""
+
+    span: Span
+    found: str
+    instead: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.span}: error: {self.found}" + (f"; {self.instead}" if self.instead else "")
+
+
+# --- Reading -----------------------------------------------------------------------------------
+
+
+class SyntaxRefused(SpecError):
+    """SANY, the TLA+ tools' parser, refused the module."""
+
+
+class FileMissing(SpecError):
+    """A file that the layout or a module names is not there."""
+
+
+class LayoutInvalid(SpecError):
+    """The layout is not what the schema says."""
+
+
+class LayoutInconsistent(SpecError):
+    """The layout names something that is not there, or contradicts itself."""
+
+
+# --- The compilable subset -----------------------------------------------------------------------
+
+
+class NotCompilable(SpecError):
+    """A construct of TLA+ outside the compilable subset."""
+
+
+class Recursive(SpecError):
+    """A recursive operator or function: nothing bounds it."""
+
+
+class NotConstantLevel(SpecError):
+    """A step that reads a variable, a primed variable or a temporal formula."""
+
+
+class ConstantUndefined(SpecError):
+    """A CONSTANT without a value in the layout, or with a value that TLA+ has no use for."""
+
+
+class StepSignature(SpecError):
+    """An operator that is not `Step(cell, msg)` or `Step(cell, msg, env)`."""
+
+
+class ResultMalformed(SpecError):
+    """A step that ends in something that is not a result."""
+
+
+# --- Types ----------------------------------------------------------------------------------------
+
+
+class TypeMismatch(SpecError):
+    """An expression of another type than its place asks for."""
+
+
+class TypeUnknown(SpecError):
+    """Nothing around the expression says of what type it is."""
+
+
+class NoSuchField(SpecError):
+    """A field that the record does not have."""
+
+
+class NoSuchMember(SpecError):
+    """A string that is not a member of the enum it is compared or assigned to."""
+
+
+# --- Bounds ---------------------------------------------------------------------------------------
+
+
+class MayNotFit(SpecError):
+    """A value that may lie outside the width of the field that it is stored in."""
+
+
+class MayOverflow(SpecError):
+    """An intermediate result that may not fit a signed 64-bit integer."""
+
+
+class NoRoom(SpecError):
+    """A set or a sequence that may get more elements than its type holds."""
+
+
+class IndexOutOfRange(SpecError):
+    """An index that may lie outside the array, the sequence or the table."""
+
+
+class DivisorNotPositive(SpecError):
+    """A divisor that may be zero or negative."""
+
+
+class DividendNegative(SpecError):
+    """A dividend that may be negative, where TLA+ rounds otherwise than C."""
+
+
+class SignsMixed(SpecError):
+    """A comparison of a value that may be negative with one that may not fit a signed 64-bit integer."""
+
+
+class LoopUnbounded(SpecError):
+    """A loop with too many iterations."""
+
+
+class NoneChosen(SpecError):
+    """CHOOSE where nothing shows that there is something to choose."""
+
+
+def interval_text(interval: Interval) -> str:
+    """An interval as a message shows it."""
+    return f"{interval.low}..{interval.high}"
+
+
+class SpecErrors(Exception):
+    """All errors of a run, in the order of their files and lines."""
+
+    def __init__(self, errors: list[SpecError]):
+        unique = dict.fromkeys(errors)
+        self.errors = sorted(unique, key=lambda error: (error.span.file, error.span.line, error.span.column))
+        super().__init__("\n".join(str(error) for error in self.errors))
+
+
+class Stop(Exception):
+    """Carries one error out of an expression to the place that collects it."""
+
+    def __init__(self, error: SpecError):
+        self.error = error
+        super().__init__(str(error))
+
+
+class Errors:
+    """The errors of a run so far."""
+
+    def __init__(self) -> None:
+        self.found: list[SpecError] = []
+
+    def add(self, error: SpecError) -> None:
+        self.found.append(error)
+
+    def raise_if_any(self) -> None:
+        if self.found:
+            raise SpecErrors(self.found)

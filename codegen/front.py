@@ -1,0 +1,265 @@
+"""The front end: a protocol's folder (TLA+ steps and layout) to `ir.Protocol`.
+
+    read the layout -> resolve its names -> parse the steps -> check the subset -> inline -> type
+    and lower -> bound
+
+Every pass reports what is wrong and goes on where it can, so that one run shows all errors.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from codegen import ir, layout, resolve, sany
+from codegen.errors import (
+    ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
+)  # fmt: skip
+from codegen.ir import Interval, Span
+from codegen.passes import subset
+from codegen.passes.bounds import Bounds
+from codegen.passes.facts import Facts
+from codegen.passes.inline import Inliner
+from codegen.passes.lower import Lowering, unique
+from codegen.resolve import Resolved, SectionPlan
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+LIBRARY = REPOSITORY / "spec" / "lib"
+
+
+def load(spec_dir: Path, override: dict | None = None) -> ir.Protocol:
+    """Compiles the protocol in `spec_dir`. Raises SpecErrors with everything that is wrong.
+
+    override: laid over the layout, for example {"constants": {"MaxHolders": 2}}.
+    """
+    spec_dir = spec_dir.resolve()
+    folders = list(dict.fromkeys([spec_dir.parent / "lib", LIBRARY]))
+    display = display_names(spec_dir, folders)
+    errors = Errors()
+    try:
+        protocol = Loader(spec_dir, folders, display, errors, override).run()
+        errors.raise_if_any()
+    except SpecErrors as found:
+        raise SpecErrors([real_place(error, display) for error in found.errors]) from None
+    assert protocol is not None
+    return protocol
+
+
+def display_names(spec_dir: Path, folders: list[Path]) -> sany.Display:
+    """Files of a folder outside of the repository are called as if it were the protocol's own.
+
+    So a changed copy of a protocol gives C that differs only where the change shows.
+    """
+    outside: dict[Path, str] = {}
+    for folder in [spec_dir, *folders]:
+        if not folder.is_relative_to(REPOSITORY):
+            outside[folder] = f"spec/{folder.name}"
+    return sany.Display(REPOSITORY, outside)
+
+
+def real_place(error: SpecError, display: sany.Display) -> SpecError:
+    """An error at the file that the user can open."""
+    for folder, name in display.outside.items():
+        if error.span.file.startswith(f"{name}/"):
+            path = folder / error.span.file.removeprefix(f"{name}/")
+            if path.is_file():
+                return replace(error, span=replace(error.span, file=os.path.relpath(path)))
+    return error
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A step with the sections that it is for."""
+
+    step: ir.Step
+    table: str
+
+
+class Loader:
+    """One run of the front end."""
+
+    def __init__(self, spec_dir: Path, folders: list[Path], display: sany.Display, errors: Errors, override: dict | None):
+        self.spec_dir = spec_dir
+        self.folders = folders
+        self.display = display
+        self.errors = errors
+        self.override = override
+
+    def run(self) -> ir.Protocol | None:
+        path = self.spec_dir / "layout.yaml"
+        if not path.is_file():
+            here = Span(self.display.name(path), 1, 1)
+            self.errors.add(FileMissing(here, f"{self.spec_dir.name} has no layout.yaml", "every protocol has one: see docs/layout.md"))
+            return None
+        read = layout.read(path, self.folders, self.override, self.display, self.errors)
+        if read is None:
+            return None
+        resolved = resolve.resolve(*read, self.errors)
+        module = self.parse(resolved)
+        if module is None:
+            return None
+        self.check_constants(module, resolved)
+        steps = self.compile(module, resolved)
+        if self.errors.found:
+            return None
+        protocol = self.protocol(module, resolved, steps)
+        self.check_sections(resolved, steps)
+        return protocol
+
+    # --- The module -------------------------------------------------------------------------------------------
+
+    def parse(self, resolved: Resolved) -> sany.Module | None:
+        name = resolved.layout.module
+        path = self.spec_dir / f"{name}.tla"
+        if not path.is_file():
+            span = resolved.source.span("module")
+            self.errors.add(FileMissing(span, f"there is no {name}.tla beside the layout", "name the steps module"))
+            return None
+        for standard in sorted(sany.STANDARD_MODULES):
+            for folder in [self.spec_dir, *self.folders]:
+                if (folder / f"{standard}.tla").is_file():
+                    span = Span(self.display.name(folder / f"{standard}.tla"), 1, 1)
+                    self.errors.add(FileMissing(span, f"{standard} is a standard module", "rename this one"))
+                    return None
+        return sany.read(path, self.folders, self.display, self.errors)
+
+    def check_constants(self, module: sany.Module, resolved: Resolved) -> None:
+        declared = [module.constants[uid] for uid in module.declared]
+        names = {constant.name for constant in declared}
+        for constant in sorted(declared, key=lambda constant: str(constant.span)):
+            if constant.variable:
+                continue
+            if constant.arity:
+                self.errors.add(ConstantUndefined(constant.span, f"CONSTANT {constant.name} is an operator",
+                                                  "define it, or INSTANCE the module WITH one"))  # fmt: skip
+            elif constant.name not in resolved.constants:
+                self.errors.add(ConstantUndefined(constant.span, f"CONSTANT {constant.name} has no value",
+                                                  "give it one under `constants` in the layout"))  # fmt: skip
+        for name in resolved.constants:
+            if name not in names and name not in resolved.used:
+                span = resolved.source.span("constants", name)
+                self.errors.add(ConstantUndefined(span, f"neither the module nor the layout has a use for {name}", "remove it"))
+
+    # --- Steps ------------------------------------------------------------------------------------------------
+
+    def compile(self, module: sany.Module, resolved: Resolved) -> dict[str, ir.Step]:
+        """Every step that a section names, once."""
+        steps: dict[str, ir.Step] = {}
+        tables: dict[str, tuple[str, bool]] = {}
+        for plan in resolved.plans():
+            user = plan is resolved.user
+            span = resolve.position(resolved, plan)
+            if plan.step in tables:
+                if tables[plan.step] != (plan.table, user):
+                    self.errors.add(LayoutInconsistent(span, f"{plan.step} is a step of {tables[plan.step][0]} already",
+                                                       "a step works on one table: define another operator that calls it"))  # fmt: skip
+                continue
+            tables[plan.step] = (plan.table, user)
+            operator = module.top.get(plan.step)
+            if operator is None:
+                self.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
+                continue
+            step = self.step(module, resolved, operator, plan, user)
+            if step is not None:
+                steps[plan.step] = step
+        return steps
+
+    def step(self, module: sany.Module, resolved: Resolved, operator: sany.Operator, plan: SectionPlan, user: bool) -> ir.Step | None:
+        if len(operator.parameters) not in (2, 3) or any(operator.arities):
+            self.errors.add(StepSignature(operator.span, f"{plan.step} has {len(operator.parameters)} parameters",
+                                          "a step is Step(cell, msg) or Step(cell, msg, env)"))  # fmt: skip
+            return None
+        if not subset.check(module, operator, self.errors):
+            return None
+        try:
+            names, term = Inliner(module, resolved.constants).step(operator)
+        except Stop as stop:
+            self.errors.add(stop.error)
+            return None
+        table = resolved.tables[plan.table]
+        cell_type = ir.Table(table.name, table.cell, table.capacity) if user else table.cell
+        hidden = {"index"} if user else {"random"}
+        env_type = ir.Record("env", tuple(field for field in resolved.env.fields if field[0] not in hidden))
+        kinds = (cell_type, resolved.message, env_type)
+        parameters = [ir.Var(name, kind, operator.span) for name, kind in zip(names, kinds)]
+        before = len(self.errors.found)
+        scope = {parameter.name: parameter for parameter in parameters}
+        body = Lowering(plan.step, parameters[0], parameters[1], scope, self.errors).run(term)
+        if len(self.errors.found) > before:
+            return None
+        body = unique(body, set(names))
+        body = Bounds(self.errors, kernel=not user).body(body, (parameters[0], parameters[1]), self.given(parameters, table, user))
+        env = names[2] if len(names) == 3 else None
+        return ir.Step(plan.step, names[0], names[1], env, cell_type, body, operator.span)
+
+    def given(self, parameters: list[ir.Var], table: ir.TableLayout, user: bool) -> Facts:
+        """What is known of a step's parameters: env.index is an index of the section's table."""
+        facts = Facts()
+        if len(parameters) == 3 and not user:
+            env = parameters[2]
+            index = ir.Field(env, "index", ir.UInt(32), env.span)
+            facts.note_range(index, Interval(0, table.capacity - 1))
+        return facts
+
+    # --- The protocol --------------------------------------------------------------------------------------------
+
+    def section(self, plan: SectionPlan, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Section:
+        step = steps[plan.step]
+        index = None if plan.swept else resolved.tables[plan.table].index
+        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)))
+
+    def protocol(self, module: sany.Module, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Protocol:
+        written = resolved.layout
+        budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "tc", "sweep")]
+        sections = lambda plans: tuple(self.section(plan, resolved, steps) for plan in plans)  # noqa: E731
+        files = [*resolved.source.files, *module.files.values()]
+        return ir.Protocol(
+            name=written.protocol,
+            module=written.module,
+            constants=tuple(resolved.constants.items()),
+            message=resolved.message,
+            wire=tuple(written.wire.order),
+            port=written.wire.port,
+            hashes=resolved.hashes,
+            env=resolved.env,
+            tick_ns=written.env.now.tick_ns if written.env.now else None,
+            tables=tuple(resolved.tables.values()),
+            xdp=sections(resolved.xdp),
+            tc=sections(resolved.tc),
+            user=self.section(resolved.user, resolved, steps) if resolved.user else None,
+            sweep_period_ms=written.sweep.period_ms if written.sweep else 0,
+            sweep=tuple(ir.Pass(each, sections(plans)) for each, plans in resolved.sweep),
+            budgets=tuple(
+                (program, ir.Budget(budget.insns, budget.states, budget.stack)) for program, budget in budgets if budget
+            ),
+            sources=tuple(dict.fromkeys(self.display.name(path) for path in files)),
+        )
+
+    def check_sections(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
+        """What can be said of a hook only when its steps are known."""
+        for hook in (resolved.xdp, resolved.tc, *(plans for _, plans in resolved.sweep)):
+            writer: str | None = None
+            for plan in hook:
+                ends = list(leaves(steps[plan.step].body))
+                word_load = resolved.tables[plan.table].atomic == "word" and not any(leaf.cell for leaf in ends)
+                if plan.contended == "drop" and writer and not word_load:
+                    self.errors.add(LayoutInconsistent(
+                        resolve.position(resolved, plan), f"{plan.step} is dropped when contended, but {writer} may have written before",
+                        "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
+                if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
+                    writer = writer or plan.step
+        if resolved.user is not None:
+            for leaf in leaves(steps[resolved.user.step].body):
+                if leaf.verdict not in ("Reply", "Drop"):
+                    self.errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", "it ends with Reply or Drop"))
+
+
+def leaves(body: ir.Body) -> list[ir.Leaf]:
+    """The leaves of a step, in order."""
+    match body:
+        case ir.Leaf():
+            return [body]
+        case ir.Bind():
+            return leaves(body.body)
+    return leaves(body.then) + leaves(body.otherwise)

@@ -1,0 +1,611 @@
+"""Bounds: shows that every number fits, every index lies in range, every set has room and every loop ends.
+
+Walks a step's tree with the facts that its conditions leave (facts.py), gives every integer its
+interval, and refuses what cannot be shown, with the interval that was inferred.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Union
+
+from codegen import ir
+from codegen.errors import (
+    DividendNegative, DivisorNotPositive, Errors, IndexOutOfRange, LoopUnbounded, MayNotFit, MayOverflow, NoneChosen,
+    NoRoom, SignsMixed, SpecError, interval_text,
+)  # fmt: skip
+from codegen.ir import Interval, Span
+from codegen.passes.expressions import BOOL, INTEGER, compare, integer, key, logic
+from codegen.passes.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
+from codegen.passes.types import set_max
+
+SIGNED = Interval(-(2**63), 2**63 - 1)
+LOOP_MAX = 4096
+"""Iterations of a loop in the kernel; a user step may go over a whole table."""
+
+
+def interval(expression: ir.Expr) -> Interval:
+    """The interval of an integer expression that has been visited."""
+    if isinstance(expression, ir.Int):
+        return Interval(expression.value, expression.value)
+    found = getattr(expression, "interval", None)
+    return found or type_interval(expression.type)
+
+
+class Bounds:
+    """Analyses one step. index_count: cells of the table that env.index points into; None in a user step."""
+
+    def __init__(self, errors: Errors, kernel: bool):
+        self.errors = errors
+        self.kernel = kernel
+
+    def refuse(self, facts: Facts, kind: type[SpecError], span: Span, found: str, instead: str = "") -> None:
+        """Reports an error, unless nothing gets there."""
+        if not facts.dead:
+            self.errors.add(kind(span, found, instead))
+
+    # --- The tree ------------------------------------------------------------------------------------------
+
+    def body(self, body: ir.Body, targets: tuple[ir.Var, ir.Var], facts: Facts) -> ir.Body:
+        match body:
+            case ir.Leaf():
+                cell, message = (
+                    tuple(self.assign(assign, target, facts) for assign in side)
+                    for side, target in zip((body.cell, body.message), targets)
+                )
+                return replace(body, cell=cell, message=message)
+            case ir.Bind():
+                value = self.visit(body.value, facts)
+                return replace(body, value=value, body=self.body(body.body, targets, facts.with_let(body.name, value)))
+        condition = self.visit(body.condition, facts)
+        then = self.body(body.then, targets, self.assume(condition, True, facts))
+        otherwise = self.body(body.otherwise, targets, self.assume(condition, False, facts))
+        return replace(body, condition=condition, then=then, otherwise=otherwise)
+
+    def assign(self, assign: ir.Assign, target: ir.Var, facts: Facts) -> ir.Assign:
+        path, kind = self.path(assign.path, target, facts)
+        value = self.visit(assign.value, facts)
+        name = ".".join(place for place in assign.path if isinstance(place, str))
+        self.store(value, kind, assign.span, name, facts)
+        return replace(assign, path=path, value=value)
+
+    def path(self, path: ir.Path, base: ir.Expr, facts: Facts) -> tuple[ir.Path, ir.Type]:
+        """A path with its indices shown to be in range, and the type it leads to."""
+        done: list[Union[str, ir.Expr]] = []
+        for place in path:
+            if isinstance(place, str):
+                done.append(place)
+                base = ir.Field(base, place, base.type.field(place), base.span)
+            else:
+                index = self.visit(place, facts)
+                self.in_range(base, index, place.span, facts)
+                done.append(index)
+                base = ir.Index(base, index, base.type.element, place.span)
+        return tuple(done), base.type
+
+    # --- Storing -------------------------------------------------------------------------------------------
+
+    def store(self, value: ir.Expr, kind: ir.Type, span: Span, name: str, facts: Facts) -> None:
+        """The value must fit the type of the place it goes to."""
+        match kind:
+            case ir.UInt(width):
+                found, room = interval(value), type_interval(kind)
+                if found.low < room.low or found.high > room.high:
+                    self.refuse(facts, MayNotFit, span,
+                                f"{name} may become anything in {interval_text(found)}, but u{width} holds {interval_text(room)}",
+                                hint(value, found, room))  # fmt: skip
+            case ir.Set(element, size) | ir.Sequence(element, size):
+                found = self.room(value, facts)
+                if found.high > size:
+                    what = "elements" if isinstance(kind, ir.Set) else "places"
+                    self.refuse(facts, NoRoom, span, f"{name} may get {found.high} elements, but has {size} {what}",
+                                "test its size first, for example `Cardinality(S) < N`"
+                                if isinstance(kind, ir.Set) else "test its length first, for example `Len(s) < N`")  # fmt: skip
+                self.elements_fit(value, element, span, name, facts)
+            case ir.Bits(size):
+                found = self.element_interval(value, facts)
+                if found.low < 0 or found.high >= size:
+                    self.refuse(facts, MayNotFit, span,
+                                f"an element of {name} may be anything in {interval_text(found)}, but bits of {size} hold 0..{size - 1}",
+                                "test the element first")  # fmt: skip
+
+    def elements_fit(self, value: ir.Expr, element: ir.Type, span: Span, name: str, facts: Facts) -> None:
+        if not isinstance(element, ir.UInt) or not isinstance(value.type, (ir.Set, ir.Sequence)):
+            return
+        found, room = self.element_interval(value, facts), type_interval(element)
+        if found.low < room.low or found.high > room.high:
+            self.refuse(facts, MayNotFit, span,
+                        f"an element of {name} may be anything in {interval_text(found)}, but u{element.width} holds {interval_text(room)}",
+                        "test the element first, or make the type wider")  # fmt: skip
+
+    def element_interval(self, value: ir.Expr, facts: Facts) -> Interval:
+        """Where the elements of a set or a sequence of integers lie."""
+        match value:
+            case ir.SetOf(elements) | ir.SequenceOf(elements):
+                if not elements:
+                    return Interval(0, 0)
+                result = interval(elements[0])
+                for element in elements[1:]:
+                    result = hull(result, interval(element))
+                return result
+            case ir.SetOp("union", left, right):
+                return hull(self.element_interval(left, facts), self.element_interval(right, facts))
+            case ir.SetOp("intersect", left, right):
+                found = self.element_interval(left, facts), self.element_interval(right, facts)
+                return intersect(*found) or found[0]
+            case ir.SetOp("minus", left, _):
+                return self.element_interval(left, facts)
+            case ir.Image():
+                return interval(value.value)
+            case ir.Append(sequence, element):
+                return hull(self.element_interval(sequence, facts), interval(element))
+            case ir.Tail(sequence):
+                return self.element_interval(sequence, facts)
+            case ir.If(_, then, otherwise):
+                return hull(self.element_interval(then, facts), self.element_interval(otherwise, facts))
+            case ir.Let(_, _, body):
+                return self.element_interval(body, facts)
+            case ir.Filter(_, ir.Range() as domain):
+                return Interval(interval(domain.low).low, interval(domain.high).high)
+            case ir.Filter(_, domain):
+                return self.element_interval(domain, facts)
+        if isinstance(value.type, ir.Bits):
+            return Interval(0, value.type.size - 1)
+        return type_interval(value.type.element)
+
+    # --- How many elements -----------------------------------------------------------------------------------
+
+    def room(self, value: ir.Expr, facts: Facts) -> Interval:
+        """How many elements a set or a sequence may have."""
+        natural = self.natural_room(value, facts)
+        if isinstance(value.type, ir.Set) and isinstance(value.type.element, ir.UInt):
+            natural = Interval(min(natural.low, 2**value.type.element.width), min(natural.high, 2**value.type.element.width))
+        return facts.interval(size_of(value), natural)
+
+    def natural_room(self, value: ir.Expr, facts: Facts) -> Interval:
+        match value:
+            case ir.SetOf(elements):
+                distinct = {facts.key(element) for element in elements}
+                constant = all(isinstance(element, (ir.Int, ir.Literal)) for element in elements)
+                return Interval(len(distinct) if constant else min(1, len(distinct)), len(distinct))
+            case ir.SequenceOf(elements):
+                return Interval(len(elements), len(elements))
+            case ir.SetOp("union", left, right):
+                return self.union_room(left, right, facts)
+            case ir.SetOp("intersect", left, right):
+                return Interval(0, min(self.room(left, facts).high, self.room(right, facts).high))
+            case ir.SetOp("minus", left, right):
+                return self.minus_room(left, right, facts)
+            case ir.Filter(_, domain):
+                return Interval(0, domain.bound if isinstance(domain, ir.Range) else self.room(domain, facts).high)
+            case ir.Image(_, domain):
+                over = self.room(domain, facts)
+                return Interval(min(1, over.low), over.high)
+            case ir.Append(sequence):
+                return plus(self.room(sequence, facts), Interval(1, 1))
+            case ir.Tail(sequence):
+                over = plus(self.room(sequence, facts), Interval(-1, -1))
+                return Interval(max(0, over.low), max(0, over.high))
+            case ir.If(condition, then, otherwise):
+                return hull(self.room(then, self.assume(condition, True, facts)),
+                            self.room(otherwise, self.assume(condition, False, facts)))  # fmt: skip
+            case ir.Let(name, bound, body):
+                return self.room(body, facts.with_let(name, bound))
+        return Interval(0, set_max(value.type))
+
+    def union_room(self, left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
+        """At most both together, less what is known to be in the other already."""
+        found = [self.room(left, facts), self.room(right, facts)]
+        high = found[0].high + found[1].high
+        for one, other, size in ((left, right, found[0]), (right, left, found[1])):
+            if isinstance(other, ir.SetOf):
+                new = {facts.key(item) for item in other.elements if not facts.truths.get(facts.key(ir.In(item, one, BOOL, item.span)))}
+                high = min(high, size.high + len(new))
+            if facts.truths.get(facts.key(ir.Subset(other, one, BOOL, other.span))):
+                high = min(high, size.high)
+        return Interval(max(found[0].low, found[1].low), high)
+
+    def minus_room(self, left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
+        over, less = self.room(left, facts), self.room(right, facts)
+        high = over.high
+        if isinstance(right, ir.SetOf):
+            present = any(facts.truths.get(facts.key(ir.In(item, left, BOOL, item.span))) for item in right.elements)
+            high -= 1 if present else 0
+        return Interval(max(0, over.low - less.high), max(0, high))
+
+    # --- Expressions -------------------------------------------------------------------------------------------
+
+    def visit(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        """The expression with its intervals, everything in it shown or refused."""
+        match expression:
+            case ir.Int() | ir.Literal():
+                return expression
+            case ir.Var():
+                return self.numbered(expression, type_interval(expression.type), facts, atom=True)
+            case ir.Field():
+                base = self.visit(expression.base, facts)
+                return self.numbered(replace(expression, base=base), type_interval(expression.type), facts, atom=True)
+            case ir.Index():
+                base, index = self.visit(expression.base, facts), self.visit(expression.index, facts)
+                self.in_range(base, index, expression.span, facts)
+                done = replace(expression, base=base, index=index)
+                return self.numbered(done, type_interval(expression.type), facts, atom=True)
+            case ir.Arith():
+                return self.arithmetic(expression, facts)
+            case ir.Compare():
+                return self.comparison(expression, facts)
+            case ir.Not():
+                return replace(expression, operand=self.visit(expression.operand, facts))
+            case ir.Logic():
+                return self.logic(expression, facts)
+            case ir.If():
+                return self.choice(expression, facts)
+            case ir.Let():
+                value = self.visit(expression.value, facts)
+                body = self.visit(expression.body, facts.with_let(expression.name, value))
+                done = replace(expression, value=value, body=body)
+                return replace(done, interval=interval(body)) if isinstance(body.type, ir.UInt) else done
+        return self.visit_collection(expression, facts)
+
+    def visit_collection(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        """The rest of `visit`: sets, sequences, arrays, records and loops."""
+        match expression:
+            case ir.SetOf() | ir.SequenceOf():
+                done = replace(expression, elements=tuple(self.visit(element, facts) for element in expression.elements))
+                name = "the set" if isinstance(done, ir.SetOf) else "the sequence"
+                self.store(done, done.type, done.span, name, facts)
+                return done
+            case ir.SetOp():
+                return self.set_operation(expression, facts)
+            case ir.In():
+                return self.membership(expression, facts)
+            case ir.Subset():
+                return replace(expression, left=self.visit(expression.left, facts), right=self.visit(expression.right, facts))
+            case ir.Cardinality():
+                operand = self.visit(expression.operand, facts)
+                return replace(expression, operand=operand, interval=self.room(operand, facts))
+            case ir.RecordOf():
+                kinds = dict(expression.type.fields)
+                fields = tuple((name, self.visit(value, facts)) for name, value in expression.fields)
+                for name, value in fields:
+                    self.store(value, kinds[name], value.span, name, facts)
+                return replace(expression, fields=fields)
+            case ir.Append():
+                sequence, element = self.visit(expression.sequence, facts), self.visit(expression.element, facts)
+                done = replace(expression, sequence=sequence, element=element)
+                self.store(done, done.type, done.span, "the sequence", facts)
+                return done
+            case ir.Tail():
+                sequence = self.visit(expression.sequence, facts)
+                if self.room(sequence, facts).low < 1:
+                    self.refuse(facts, IndexOutOfRange, expression.span, "Tail of a sequence that may be empty",
+                                "test it first, for example `Len(s) > 0`")  # fmt: skip
+                return replace(expression, sequence=sequence)
+            case ir.Update():
+                return self.update(expression, facts)
+        return self.loop(expression, facts)
+
+    def numbered(self, expression: ir.Expr, natural: Interval, facts: Facts, atom: bool = False) -> ir.Expr:
+        """Gives an integer its interval."""
+        if not isinstance(expression.type, ir.UInt):
+            return expression
+        if isinstance(expression, ir.Var) and expression.name in facts.values:
+            natural = interval(facts.values[expression.name])
+        elif atom:
+            facts.note_range(expression, natural)
+        return replace(expression, interval=facts.interval(expression, natural))
+
+    def arithmetic(self, expression: ir.Arith, facts: Facts) -> ir.Expr:
+        left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
+        done = replace(expression, left=left, right=right)
+        one, other = interval(left), interval(right)
+        match expression.op:
+            case "+":
+                natural = plus(one, other)
+            case "-":
+                natural = plus(one, scaled(other, -1))
+            case "*":
+                ends = [a * b for a in (one.low, one.high) for b in (other.low, other.high)]
+                natural = Interval(min(ends), max(ends))
+            case _:
+                natural = self.division(done, one, other, facts)
+        found = facts.interval(done, natural)
+        if found.low < SIGNED.low or found.high > SIGNED.high:
+            self.refuse(facts, MayOverflow, expression.span,
+                        f"the result of `{expression.op}` lies in {interval_text(found)}, which may not fit a signed 64-bit integer",
+                        "test or reduce the operands first")  # fmt: skip
+            found = intersect(found, SIGNED) or SIGNED
+        return replace(done, interval=found)
+
+    def division(self, expression: ir.Arith, one: Interval, other: Interval, facts: Facts) -> Interval:
+        name = "\\div" if expression.op == "div" else "%"
+        if other.low < 1:
+            self.refuse(facts, DivisorNotPositive, expression.right.span,
+                        f"the divisor of {name} lies in {interval_text(other)}", "test that it is positive first")  # fmt: skip
+            return Interval(0, max(0, one.high))
+        if one.low < 0:
+            self.refuse(facts, DividendNegative, expression.left.span,
+                        f"the dividend of {name} lies in {interval_text(one)}", "add the divisor first: `(a + m - b) % m`")  # fmt: skip
+            return Interval(0, max(0, one.high))
+        if expression.op == "div":
+            return Interval(one.low // other.high, one.high // other.low)
+        return one if one.high < other.low else Interval(0, min(one.high, other.high - 1))
+
+    def comparison(self, expression: ir.Compare, facts: Facts) -> ir.Expr:
+        left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
+        if isinstance(left.type, ir.UInt):
+            one, other = interval(left), interval(right)
+            if min(one.low, other.low) < 0 and max(one.high, other.high) > SIGNED.high:
+                self.refuse(facts, SignsMixed, expression.span,
+                            f"a comparison of {interval_text(one)} with {interval_text(other)}: no C integer holds both",
+                            "test for negative values first, or use a field of at most 63 bits")  # fmt: skip
+        return replace(expression, left=left, right=right)
+
+    def logic(self, expression: ir.Logic, facts: Facts) -> ir.Expr:
+        """Each operand is evaluated knowing how the ones before it came out."""
+        operands = []
+        for operand in expression.operands:
+            operands.append(self.visit(operand, facts))
+            facts = self.assume(operands[-1], expression.op == "and", facts)
+        return replace(expression, operands=tuple(operands))
+
+    def choice(self, expression: ir.If, facts: Facts) -> ir.Expr:
+        condition = self.visit(expression.condition, facts)
+        on, off = self.assume(condition, True, facts), self.assume(condition, False, facts)
+        then, otherwise = self.visit(expression.then, on), self.visit(expression.otherwise, off)
+        done = replace(expression, condition=condition, then=then, otherwise=otherwise)
+        if not isinstance(expression.type, ir.UInt):
+            return done
+        if on.dead or off.dead:
+            return replace(done, interval=interval(otherwise if on.dead else then))
+        return replace(done, interval=facts.interval(done, hull(interval(then), interval(otherwise))))
+
+    def update(self, expression: ir.Update, facts: Facts) -> ir.Expr:
+        base = self.visit(expression.base, facts)
+        updates = []
+        for path, value in expression.updates:
+            done, kind = self.path(path, base, facts)
+            new = self.visit(value, facts)
+            self.store(new, kind, new.span, ".".join(place for place in path if isinstance(place, str)) or "the element", facts)
+            updates.append((done, new))
+        return replace(expression, base=base, updates=tuple(updates))
+
+    def set_operation(self, expression: ir.SetOp, facts: Facts) -> ir.Expr:
+        """A union's parts have elements of its own type, where that can be shown."""
+        left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
+        kind = expression.type
+        if isinstance(kind, ir.Set):
+            left, right = (self.narrowed(side, kind, facts) for side in (left, right))
+        done = replace(expression, left=left, right=right)
+        self.store(done, kind, expression.span, "the set", facts)
+        return done
+
+    def narrowed(self, side: ir.Expr, kind: ir.Set, facts: Facts) -> ir.Expr:
+        """A literal as a set of the other side's elements, if they fit."""
+        if not isinstance(side, ir.SetOf) or not isinstance(kind.element, ir.UInt) or not side.elements:
+            return side
+        found = self.element_interval(side, facts)
+        fits = found.low >= 0 and found.high < 2**kind.element.width
+        return replace(side, type=ir.Set(kind.element, len(side.elements))) if fits else side
+
+    def membership(self, expression: ir.In, facts: Facts) -> ir.Expr:
+        """In bits only a small number can be: a larger one is none of them."""
+        element, within = self.visit(expression.element, facts), self.visit(expression.set, facts)
+        done = replace(expression, element=element, set=within)
+        if isinstance(within.type, ir.Bits):
+            found = interval(element)
+            tests = [compare(">=", element, integer(0, done.span), done.span)] if found.low < 0 else []
+            if found.high >= within.type.size:
+                tests.append(compare("<", element, integer(within.type.size, done.span), done.span))
+            return logic("and", [*tests, done], done.span)
+        return done
+
+    def in_range(self, base: ir.Expr, index: ir.Expr, span: Span, facts: Facts) -> None:
+        """An index must lie within what it points into."""
+        found = interval(index)
+        match base.type:
+            case ir.Table(name, _, capacity):
+                what, low, high = f"table {name}", 0, capacity - 1
+            case ir.Array(_, size):
+                what, low, high = "the array", 1, size
+            case _:
+                self.in_sequence(base, index, span, facts)
+                return
+        if found.low < low or found.high > high:
+            self.refuse(facts, IndexOutOfRange, span, f"the index lies in {interval_text(found)}, {what} has {low}..{high}",
+                        f"test it first, for example `i >= {low} /\\ i <= {high}`")  # fmt: skip
+
+    def in_sequence(self, base: ir.Expr, index: ir.Expr, span: Span, facts: Facts) -> None:
+        found, length = interval(index), self.room(base, facts)
+        left = facts.interval(ir.Arith("-", size_of(base), index, INTEGER, span, EVERYTHING), plus(length, scaled(found, -1)))
+        if found.low < 1 or left.low < 0:
+            self.refuse(facts, IndexOutOfRange, span,
+                        f"the index lies in {interval_text(found)}, the sequence has 1..{length.low} for certain",
+                        "test it first, for example `i <= Len(s)`, or `Len(s) > 0` for Head")  # fmt: skip
+
+    # --- Loops ----------------------------------------------------------------------------------------------------
+
+    def loop(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        if isinstance(expression, ir.ArrayOf):
+            variable = ir.Var(expression.variable, INTEGER, expression.span)
+            inner = self.ranged(variable, integer(1, expression.span), integer(expression.type.size, expression.span), facts)
+            value = self.visit(expression.value, inner)
+            self.store(value, expression.type.element, value.span, "the element", inner)
+            return replace(expression, value=value)
+        domain, inner = self.domain(expression, facts)
+        match expression:
+            case ir.Filter():
+                done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
+                self.store(done, done.type, done.span, "the set", facts)
+                return done
+            case ir.Image():
+                return replace(expression, domain=domain, value=self.visit(expression.value, inner))
+            case ir.Quantifier():
+                return replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
+            case ir.Count():
+                done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
+                most = domain.bound if isinstance(domain, ir.Range) else self.room(domain, facts).high
+                return replace(done, interval=facts.interval(done, Interval(0, most)))
+        return self.first(expression, domain, inner, facts)
+
+    def first(self, expression: ir.First, domain: ir.Range, inner: Facts, facts: Facts) -> ir.Expr:
+        predicate = self.visit(expression.predicate, inner)
+        none = self.visit(expression.none, facts) if expression.none is not None else None
+        done = replace(expression, domain=domain, predicate=predicate, none=none)
+        found = Interval(interval(domain.low).low, interval(domain.high).high)
+        if found.low > found.high:
+            found = interval(none) if none is not None else Interval(0, 0)
+        elif none is not None:
+            found = hull(found, interval(none))
+        else:
+            exists = ir.Quantifier("exists", done.variable, domain, predicate, BOOL, done.span)
+            if facts.truths.get(facts.key(exists)) is not True:
+                self.refuse(facts, NoneChosen, expression.span, "CHOOSE where nothing shows that there is one to choose",
+                            "write IF \\E i \\in a..b : P(i) THEN CHOOSE ... ELSE ..., or use FirstIndex")  # fmt: skip
+        return replace(done, interval=facts.interval(done, found))
+
+    def domain(self, expression: ir.Expr, facts: Facts) -> tuple[ir.Expr, Facts]:
+        """What a loop goes over, and what is known inside of it."""
+        if isinstance(expression.domain, ir.Range):
+            domain = self.range(expression.domain, facts)
+            variable = ir.Var(expression.variable, INTEGER, expression.span)
+            return domain, self.ranged(variable, domain.low, domain.high, facts)
+        domain = self.visit(expression.domain, facts)
+        element = INTEGER if isinstance(domain.type, ir.Bits) else domain.type.element
+        variable = ir.Var(expression.variable, element, expression.span)
+        if isinstance(element, ir.UInt):
+            facts.note_range(variable, self.element_interval(domain, facts))
+        inner = facts.with_truth(ir.In(variable, domain, BOOL, expression.span), True)
+        return domain, inner.with_number(size_of(domain), Interval(1, INFINITY))
+
+    def range(self, expression: ir.Range, facts: Facts) -> ir.Range:
+        low, high = self.visit(expression.low, facts), self.visit(expression.high, facts)
+        span = expression.span
+        natural = plus(interval(high), scaled(interval(low), -1))
+        most = max(0, facts.interval(ir.Arith("-", high, low, INTEGER, span, EVERYTHING), natural).high + 1)
+        if self.kernel and most > LOOP_MAX:
+            self.refuse(facts, LoopUnbounded, span, f"a loop of up to {most} iterations",
+                        f"{LOOP_MAX} are the most that a step in the kernel may have")  # fmt: skip
+            most = LOOP_MAX
+        return replace(expression, low=low, high=high, bound=most)
+
+    def ranged(self, variable: ir.Var, low: ir.Expr, high: ir.Expr, facts: Facts) -> Facts:
+        """Inside of a loop over low..high."""
+        one, other = interval(low), interval(high)
+        facts.note_range(variable, Interval(one.low, max(one.low, other.high)))
+        span = variable.span
+        above = ir.Arith("-", variable, low, INTEGER, span, EVERYTHING)
+        below = ir.Arith("-", high, variable, INTEGER, span, EVERYTHING)
+        return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
+
+    # --- Conditions ---------------------------------------------------------------------------------------------------
+
+    def assume(self, condition: ir.Expr, value: bool, facts: Facts) -> Facts:
+        """What is known where the (visited) condition came out as `value`."""
+        facts = facts.with_truth(condition, value)
+        match condition:
+            case ir.Literal():
+                return facts if condition.value is value else replace(facts, dead=True)
+            case ir.Not(operand):
+                return self.assume(operand, not value, facts)
+            case ir.Logic(op, operands):
+                return self.assume_logic(op, operands, value, facts)
+            case ir.Compare(op, left, right):
+                if isinstance(left.type, ir.UInt):
+                    return assume_order(op, left, right, value, facts)
+                return self.assume_equal(left, right, value, facts)
+            case ir.In(element, within):
+                return self.assume_membership(element, within, value, facts)
+            case ir.Subset(left, right):
+                if value:
+                    return facts.with_number(size_of(left), Interval(0, self.room(right, facts).high))
+                return facts.with_number(size_of(left), Interval(1, INFINITY))
+            case ir.Quantifier(op, _, domain) if (op == "exists") is value:
+                return assume_not_empty(domain, facts)
+            case ir.Let(name, bound, body):
+                return self.assume(body, value, facts.with_let(name, bound))
+        return facts
+
+    def assume_logic(self, op: str, operands: tuple[ir.Expr, ...], value: bool, facts: Facts) -> Facts:
+        """All operands came out so; or one of them did otherwise, and those before it did not."""
+        if (op == "and") is value:
+            for operand in operands:
+                facts = self.assume(operand, value, facts)
+            return facts
+        joined: Facts | None = None
+        before = facts
+        for operand in operands:
+            here = self.assume(operand, value, before)
+            joined = here if joined is None else joined.joined(here)
+            before = self.assume(operand, not value, before)
+        return joined or facts
+
+    def assume_equal(self, left: ir.Expr, right: ir.Expr, value: bool, facts: Facts) -> Facts:
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one.type, ir.Enum) and isinstance(other, ir.Literal):
+                rest = frozenset(one.type.members) - {other.value}
+                return facts.with_members(one, frozenset({other.value}) if value else rest)
+            if not isinstance(one.type, (ir.Set, ir.Bits, ir.Sequence)):
+                continue
+            size = self.room(other, facts)
+            if value:
+                facts = facts.with_number(size_of(one), size)
+                for element in other.elements if isinstance(other, ir.SetOf) else ():
+                    facts = facts.with_truth(ir.In(element, one, BOOL, element.span), True)
+            elif size.high == 0:
+                facts = facts.with_number(size_of(one), Interval(1, INFINITY))
+        return facts
+
+    def assume_membership(self, element: ir.Expr, within: ir.Expr, value: bool, facts: Facts) -> Facts:
+        if isinstance(within, ir.SetOf) and all(isinstance(item, ir.Literal) for item in within.elements):
+            if isinstance(element.type, ir.Enum):
+                listed = frozenset(item.value for item in within.elements)
+                return facts.with_members(element, listed if value else frozenset(element.type.members) - listed)
+            return facts
+        if not value:
+            return facts
+        if isinstance(element.type, ir.UInt):
+            facts = facts.with_number(element, self.element_interval(within, facts))
+        return facts.with_number(size_of(within), Interval(1, INFINITY))
+
+
+def assume_order(op: str, left: ir.Expr, right: ir.Expr, value: bool, facts: Facts) -> Facts:
+    """A comparison of numbers says where their difference lies, and so where each of them does."""
+    span = left.span
+    difference = ir.Arith("-", left, right, INTEGER, span, EVERYTHING)
+    allowed = {
+        ("<", True): Interval(-INFINITY, -1), ("<=", True): Interval(-INFINITY, 0),
+        (">", True): Interval(1, INFINITY), (">=", True): Interval(0, INFINITY),
+        ("<", False): Interval(0, INFINITY), ("<=", False): Interval(1, INFINITY),
+        (">", False): Interval(-INFINITY, 0), (">=", False): Interval(-INFINITY, -1),
+        ("=", True): Interval(0, 0),
+    }.get((op, value))  # fmt: skip
+    for side in (left, right):
+        facts = facts.with_number(side, interval(side))
+    if allowed is not None:
+        return facts.with_number(difference, allowed)
+    # Unequal: that only says something at the ends.
+    found = facts.interval(difference, plus(interval(left), scaled(interval(right), -1)))
+    if found.low == 0:
+        return facts.with_number(difference, Interval(1, INFINITY))
+    if found.high == 0:
+        return facts.with_number(difference, Interval(-INFINITY, -1))
+    return facts
+
+
+def assume_not_empty(domain: ir.Expr, facts: Facts) -> Facts:
+    if isinstance(domain, ir.Range):
+        size = ir.Arith("-", domain.high, domain.low, INTEGER, domain.span, EVERYTHING)
+        return facts.with_number(size, Interval(0, INFINITY))
+    return facts.with_number(size_of(domain), Interval(1, INFINITY))
+
+
+def size_of(value: ir.Expr) -> ir.Expr:
+    """The size of a set or a sequence, as an expression that facts can speak of."""
+    return ir.Cardinality(value, INTEGER, value.span, EVERYTHING)
+
+
+def hint(value: ir.Expr, found: Interval, room: Interval) -> str:
+    if found.low < room.low and isinstance(value, ir.Arith) and value.op == "-":
+        return "test first that the result is not negative, for example `x > 0` before `x - 1`"
+    return "test it first, for example `x < N`, count modulo N, or make the field wider"

@@ -1,0 +1,229 @@
+"""Building and comparing typed expressions: keys, substitution, and constructors that fold constants away."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Callable
+
+from codegen import ir
+from codegen.ir import Span
+
+BOOL = ir.Bool()
+INTEGER = ir.UInt(64)
+"""The type of a number that is no field: constants, results of arithmetic, counts and indices."""
+
+BINDING = (ir.Filter, ir.Image, ir.Quantifier, ir.First, ir.Count, ir.ArrayOf)
+EXPRESSIONS = ir.Expr.__args__
+IGNORED = ("span", "interval", "type", "bound")
+
+
+# --- Traversal -----------------------------------------------------------------------------------------
+
+
+def rebuild(value: Any, change: Callable[[ir.Expr], ir.Expr]) -> Any:
+    """`value` (an expression, or a tuple of them) with `change` applied to each expression directly below."""
+    if isinstance(value, tuple):
+        return tuple(change(item) if isinstance(item, EXPRESSIONS) else rebuild(item, change) for item in value)
+    if not isinstance(value, EXPRESSIONS + (ir.Assign,)):
+        return value
+    changed = {}
+    for name in (item.name for item in fields(value) if item.name not in ("span", "type", "interval")):
+        old = getattr(value, name)
+        new = change(old) if isinstance(old, EXPRESSIONS) else rebuild(old, change) if isinstance(old, tuple) else old
+        if new is not old:
+            changed[name] = new
+    return replace(value, **changed) if changed else value
+
+
+def children(value: Any) -> list[ir.Expr]:
+    """The expressions directly below, in order."""
+    found: list[ir.Expr] = []
+
+    def note(expression: ir.Expr) -> ir.Expr:
+        found.append(expression)
+        return expression
+
+    rebuild(value, note)
+    return found
+
+
+def count(name: str, value: Any) -> int:
+    """How often the variable `name` is used; a use inside of a loop counts for many."""
+    if isinstance(value, ir.Var):
+        return int(value.name == name)
+    if isinstance(value, tuple):
+        return sum(count(name, item) for item in value if isinstance(item, (tuple, ir.Assign) + EXPRESSIONS))
+    below = [count(name, child) for child in children(value)]
+    if isinstance(value, BINDING):
+        domain = count(name, value.domain) if not isinstance(value, ir.ArrayOf) else 0
+        return domain + 2 * (sum(below) - domain)
+    return sum(below)
+
+
+def substitute(name: str, by: ir.Expr, value: Any) -> Any:
+    """`value` with every use of the variable replaced."""
+    if isinstance(value, ir.Var):
+        return by if value.name == name else value
+    return rebuild(value, lambda child: substitute(name, by, child))
+
+
+def key(expression: Any, names: dict[str, Any] | None = None, depth: int = 0) -> Any:
+    """A hashable description: equal for expressions that mean the same text, wherever they stand.
+
+    names: what a LET's name stands for (its value's key), and where a bound name is bound.
+    """
+    names = names or {}
+    if isinstance(expression, tuple):
+        return tuple(key(item, names, depth) for item in expression)
+    if isinstance(expression, ir.Var):
+        return names.get(expression.name, ("var", expression.name))
+    if isinstance(expression, ir.Let):
+        value = key(expression.value, names, depth)
+        return key(expression.body, {**names, expression.name: value}, depth)
+    if not isinstance(expression, EXPRESSIONS):
+        return expression
+    inner = names
+    if isinstance(expression, BINDING):
+        inner = {**names, expression.variable: ("bound", depth)}
+    parts: list[Any] = [type(expression).__name__]
+    for item in fields(expression):
+        if item.name in IGNORED or item.name == "variable":
+            continue
+        if item.name in ("domain", "none") or inner is names:
+            parts.append(key(getattr(expression, item.name), names, depth))
+        else:
+            parts.append(key(getattr(expression, item.name), inner, depth + 1))
+    return tuple(parts)
+
+
+# --- Constructors ----------------------------------------------------------------------------------------
+
+
+def integer(value: int, span: Span) -> ir.Int:
+    return ir.Int(value, INTEGER, span)
+
+
+def truth(value: bool, span: Span) -> ir.Literal:
+    return ir.Literal(value, BOOL, span)
+
+
+def is_truth(expression: ir.Expr, value: bool) -> bool:
+    return isinstance(expression, ir.Literal) and expression.value is value
+
+
+def negation(operand: ir.Expr, span: Span) -> ir.Expr:
+    if isinstance(operand, ir.Not):
+        return operand.operand
+    if isinstance(operand, ir.Literal):
+        return truth(not operand.value, span)
+    return ir.Not(operand, BOOL, span)
+
+
+def logic(op: str, operands: list[ir.Expr], span: Span) -> ir.Expr:
+    """`and` or `or`, flattened, without the operands that do not matter."""
+    neutral = op == "and"
+    kept: list[ir.Expr] = []
+    for operand in operands:
+        if is_truth(operand, neutral):
+            continue
+        kept += operand.operands if isinstance(operand, ir.Logic) and operand.op == op else (operand,)
+        if is_truth(operand, not neutral):
+            break
+    if not kept:
+        return truth(neutral, span)
+    # What stands before a deciding constant is evaluated for nothing.
+    if is_truth(kept[-1], not neutral):
+        return truth(not neutral, span)
+    return kept[0] if len(kept) == 1 else ir.Logic(op, tuple(kept), BOOL, span)
+
+
+COMPARISONS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "=": int.__eq__}
+
+
+def compare(op: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
+    if isinstance(left, ir.Int) and isinstance(right, ir.Int):
+        return truth(COMPARISONS[op](left.value, right.value), span)
+    if op == "=":
+        if isinstance(left, ir.Literal) and isinstance(right, ir.Literal):
+            return truth(left.value == right.value, span)
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, ir.Literal) and isinstance(one.type, ir.Bool):
+                return other if one.value else negation(other, span)
+    return ir.Compare(op, left, right, BOOL, span)
+
+
+ARITHMETIC = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "div": int.__floordiv__, "%": int.__mod__}
+UNKNOWN = ir.Interval(-(2**63), 2**64 - 1)
+
+
+def arithmetic(op: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
+    """Constants are folded, except for a division by a constant that is not positive: bounds refuses it."""
+    if isinstance(left, ir.Int) and isinstance(right, ir.Int) and (op not in ("div", "%") or right.value > 0):
+        return integer(ARITHMETIC[op](left.value, right.value), span)
+    return ir.Arith(op, left, right, INTEGER, span, UNKNOWN)
+
+
+def choice(condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr, span: Span) -> ir.Expr:
+    """IF, folded where the condition is constant; of Booleans it is logic."""
+    if isinstance(condition, ir.Literal):
+        return then if condition.value else otherwise
+    if isinstance(then.type, ir.Bool):
+        if isinstance(then, ir.Literal):
+            return logic("or" if then.value else "and", [condition if then.value else negation(condition, span), otherwise], span)
+        if isinstance(otherwise, ir.Literal):
+            first = negation(condition, span) if otherwise.value else condition
+            return logic("or" if otherwise.value else "and", [first, then], span)
+    return ir.If(condition, then, otherwise, wider(then.type, otherwise.type), span)
+
+
+def wider(one: ir.Type, other: ir.Type) -> ir.Type:
+    """Of two types that agree, one that holds the values of both."""
+    match one, other:
+        case (ir.UInt(), ir.UInt()):
+            return one if one.width >= other.width else other
+        case (ir.Set(), ir.Set()) | (ir.Sequence(), ir.Sequence()):
+            return type(one)(wider(one.element, other.element), max(one.max, other.max))
+    return one
+
+
+def selected(base: ir.Expr, place: "str | ir.Expr", kind: ir.Type, span: Span) -> ir.Expr:
+    """`base.place` or `base[place]`: read from what an update or a literal says, where it says it."""
+    if isinstance(base, ir.RecordOf):
+        return dict(base.fields)[place]
+    if isinstance(base, ir.If):
+        then, otherwise = (selected(branch, place, kind, span) for branch in (base.then, base.otherwise))
+        return choice(base.condition, then, otherwise, span)
+    if isinstance(base, ir.Let):
+        return replace(base, body=selected(base.body, place, kind, span), type=kind)
+    if isinstance(base, ir.Update):
+        return selected_of_update(base, place, kind, span)
+    if isinstance(place, str):
+        return ir.Field(base, place, kind, span)
+    return ir.Index(base, place, kind, span)
+
+
+def selected_of_update(base: ir.Update, place: "str | ir.Expr", kind: ir.Type, span: Span) -> ir.Expr:
+    """The last update that speaks of the place wins; an index may turn out equal only when it runs."""
+    *earlier, (path, value) = base.updates
+    before = replace(base, updates=tuple(earlier)) if earlier else base.base
+    rest = selected(before, place, kind, span)
+    new = value if len(path) == 1 else updated(rest, path[1:], value, kind, span)
+    if isinstance(place, str):
+        return new if path[0] == place else rest
+    if key(path[0]) == key(place):
+        return new
+    if isinstance(path[0], ir.Int) and isinstance(place, ir.Int):
+        return rest
+    return choice(compare("=", place, path[0], span), new, rest, span)
+
+
+def updated(base: ir.Expr, path: ir.Path, value: ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
+    """[base EXCEPT !.path = value], as one list of updates over what is no update."""
+    if isinstance(base, ir.RecordOf) and len(path) == 1:
+        return replace(base, fields=tuple((name, value if name == path[0] else old) for name, old in base.fields))
+    if isinstance(base, ir.Update):
+        kept = base.updates
+        if all(isinstance(place, str) for place in path):
+            kept = tuple(update for update in kept if update[0][: len(path)] != path)
+        return replace(base, updates=(*kept, (path, value)), span=span)
+    return ir.Update(base, ((path, value),), kind, span)

@@ -1,0 +1,58 @@
+"""Terms: what inlining leaves of a step. No user operators any more, no types yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+from codegen.ir import Span
+
+
+@dataclass(frozen=True)
+class Term:
+    """An operation on terms.
+
+    operation: `int string bool var let label call if record field apply except` or an operator of
+    the table in subset.py. value: the number, string, name or names that belong to it. operator:
+    the user's operator whose text the term stands in.
+
+    let:    value is the name; arguments are its value and the body
+    binder: value is the variable; arguments are the domain and the body
+    except: value is None; arguments are the base, the new value and the path
+            (a `string` term is a field, everything else an index)
+    """
+
+    operation: str
+    arguments: tuple["Term", ...]
+    value: Union[int, bool, str, tuple[str, ...], None]
+    operator: str
+    span: Span
+
+
+BINDERS = frozenset({"exists", "forall", "choose", "filter", "image", "function"})
+
+
+def same(left: Term, right: Term, renamed: dict[str, str] | None = None) -> bool:
+    """Whether two terms are the same text up to the names of what they bind."""
+    renamed = renamed or {}
+    if left.operation == "call":
+        return same(left.arguments[0], right, renamed)
+    if right.operation == "call":
+        return same(left, right.arguments[0], renamed)
+    if left.operation != right.operation or len(left.arguments) != len(right.arguments):
+        return False
+    if left.operation == "var":
+        return renamed.get(left.value, left.value) == right.value
+    if left.operation == "let" or left.operation in BINDERS:
+        inner = {**renamed, left.value: right.value}
+        return same(left.arguments[0], right.arguments[0], renamed) and same(left.arguments[1], right.arguments[1], inner)
+    if left.value != right.value:
+        return False
+    return all(same(one, other, renamed) for one, other in zip(left.arguments, right.arguments))
+
+
+def occurs(name: str, term: Term) -> bool:
+    """Whether the variable `name` occurs in the term; names are unique, so nothing hides it."""
+    if term.operation == "var":
+        return term.value == name
+    return any(occurs(name, argument) for argument in term.arguments)

@@ -1,0 +1,593 @@
+"""Types: turns a term into a typed expression.
+
+Types come from the layout (the step's parameters) and flow from there: `infer` asks an expression
+for its type, `check` gives it one. A string, `{}` and `<<>>` have none of their own and take that of
+their place. Records are never values in C: selecting from an update or a literal gives what was put in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Union
+
+from codegen import ir
+from codegen.errors import NoSuchField, NoSuchMember, NotCompilable, SpecError, Stop, TypeMismatch, TypeUnknown
+from codegen.ir import Span
+from codegen.passes.expressions import (
+    BOOL, INTEGER, arithmetic, choice, compare, count, integer, key, logic, negation, selected, substitute, truth, updated, wider,
+)  # fmt: skip
+from codegen.passes.terms import Term, occurs, same
+
+
+class Ambiguous(Exception):
+    """The term's type depends on where it stands."""
+
+
+@dataclass(frozen=True)
+class Later:
+    """A LET whose value takes its type from each place that uses it."""
+
+    term: Term
+    scope: "Scope"
+
+
+Scope = dict[str, Union[ir.Expr, Later]]
+
+ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "div", "modulo": "%"}
+COMPARISONS = {"less": "<", "atmost": "<=", "more": ">", "atleast": ">="}
+SET_OPERATIONS = {"union": "union", "intersect": "intersect", "minus": "minus"}
+
+
+def type_text(kind: ir.Type) -> str:
+    """A type as a message shows it."""
+    match kind:
+        case ir.UInt(width):
+            return "an integer" if kind == INTEGER else f"u{width}"
+        case ir.Bool():
+            return "bool"
+        case ir.Enum(name):
+            return f"enum {name}"
+        case ir.Bytes(size):
+            return f"bytes of {size}"
+        case ir.Set(element):
+            return f"a set of {type_text(element)}"
+        case ir.Bits(size):
+            return f"bits of {size}"
+        case ir.Array(element, size):
+            return f"an array of {size} {type_text(element)}"
+        case ir.Sequence(element):
+            return f"a sequence of {type_text(element)}"
+        case ir.Table(name):
+            return f"the table {name}"
+        case ir.Record(name):
+            return f"record {name}"
+    return str(kind)
+
+
+def agree(one: ir.Type, other: ir.Type) -> bool:
+    """Whether values of the two types may be compared and assigned; widths and rooms are for bounds to see to."""
+    match one, other:
+        case (ir.UInt(), ir.UInt()):
+            return True
+        case (ir.Set(), ir.Set()) | (ir.Sequence(), ir.Sequence()):
+            return agree(one.element, other.element)
+        case (ir.Array(), ir.Array()):
+            return one.size == other.size and agree(one.element, other.element)
+    return one == other
+
+
+def trivial(expression: ir.Expr) -> bool:
+    """Whether an expression may stand in many places at no cost."""
+    if isinstance(expression, (ir.Int, ir.Literal, ir.Var)):
+        return True
+    return isinstance(expression, ir.Field) and trivial(expression.base)
+
+
+def stop(kind: type[SpecError], span: Span, found: str, instead: str = "") -> Stop:
+    return Stop(kind(span, found, instead))
+
+
+class Typer:
+    """Types terms."""
+
+    # --- Checking: the place says what type there must be -----------------------------------------------
+
+    def check(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
+        match term.operation:
+            case "call" | "label":
+                return self.check(term.arguments[0], kind, scope)
+            case "let":
+                return self.let(term, scope, lambda body, inner: self.check(body, kind, inner))
+            case "if":
+                least = self.least_or_none(term, scope)
+                return self.expect(least, kind) if least is not None else self.choice(
+                    term, scope, lambda branch: self.check(branch, kind, scope))  # fmt: skip
+            case "string":
+                return self.member(term, kind)
+            case "int" if isinstance(kind, ir.Bytes) and term.value == 0:
+                return ir.Int(0, kind, term.span)
+            case "set" | "union" | "intersect" | "minus" | "filter" if isinstance(kind, (ir.Set, ir.Bits)):
+                return self.check_set(term, kind, scope)
+            case "tuple" if isinstance(kind, ir.Sequence):
+                elements = tuple(self.check(element, kind.element, scope) for element in term.arguments)
+                return ir.SequenceOf(elements, kind, term.span)
+            case "append" if isinstance(kind, ir.Sequence):
+                sequence, element = term.arguments
+                return ir.Append(self.check(sequence, kind, scope), self.check(element, kind.element, scope), kind, term.span)
+            case "record":
+                return self.record(term, kind, scope)
+            case "function" if isinstance(kind, ir.Array):
+                return self.array(term, kind, scope)
+            case "var" if isinstance(scope.get(term.value), Later):
+                later = scope[term.value]
+                return self.check(later.term, kind, later.scope)
+        try:
+            return self.expect(self.infer(term, scope), kind)
+        except Ambiguous:
+            raise stop(TypeMismatch, term.span, f"{described(term)} where {type_text(kind)} is needed") from None
+
+    def expect(self, expression: ir.Expr, kind: ir.Type) -> ir.Expr:
+        if not agree(expression.type, kind):
+            raise stop(TypeMismatch, expression.span, f"{type_text(expression.type)} where {type_text(kind)} is needed")
+        return expression
+
+    def member(self, term: Term, kind: ir.Type) -> ir.Expr:
+        if not isinstance(kind, ir.Enum):
+            raise stop(TypeMismatch, term.span, f'the string "{term.value}" where {type_text(kind)} is needed')
+        if term.value not in kind.members:
+            raise stop(NoSuchMember, term.span, f'"{term.value}" is no member of enum {kind.name}',
+                       f"it has {', '.join(kind.members)}")  # fmt: skip
+        return ir.Literal(term.value, kind, term.span)
+
+    def record(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
+        if not isinstance(kind, ir.Record):
+            raise stop(TypeMismatch, term.span, f"a record where {type_text(kind)} is needed")
+        values = dict(zip(term.value, term.arguments))
+        for name in values:
+            self.field_type(kind, name, term.span)
+        missing = [name for name, _ in kind.fields if name not in values]
+        if missing:
+            raise stop(TypeMismatch, term.span, f"a record without {', '.join(missing)}",
+                       f"give every field of {kind.name}, or use EXCEPT")  # fmt: skip
+        return ir.RecordOf(tuple((name, self.check(values[name], of, scope)) for name, of in kind.fields), kind, term.span)
+
+    def array(self, term: Term, kind: ir.Array, scope: Scope) -> ir.Expr:
+        domain, value = term.arguments
+        span = term.span
+        bounds = [self.infer(bound, scope) for bound in domain.arguments] if domain.operation == "range" else []
+        if [bound.value if isinstance(bound, ir.Int) else None for bound in bounds] != [1, kind.size]:
+            raise stop(TypeMismatch, span, f"a function whose domain is not 1..{kind.size}",
+                       f"write [i \\in 1..{kind.size} |-> ...]")  # fmt: skip
+        variable = ir.Var(term.value, INTEGER, span)
+        return ir.ArrayOf(term.value, self.check(value, kind.element, {**scope, term.value: variable}), kind, span)
+
+    # --- Sets ----------------------------------------------------------------------------------------------
+
+    def check_set(self, term: Term, kind: Union[ir.Set, ir.Bits], scope: Scope) -> ir.Expr:
+        """A set of the place's type. Its parts may be larger than the whole: each says itself how much it holds."""
+        element = element_type(kind)
+        match term.operation:
+            case "set":
+                elements = tuple(self.check(argument, element, scope) for argument in term.arguments)
+                return ir.SetOf(elements, kind, term.span)
+            case "union" | "intersect" | "minus":
+                left, right = (self.part(argument, kind, scope) for argument in term.arguments)
+                return self.set_operation(term, left, right, kind)
+        domain, variable, inner = self.domain(term, scope, allow_range=isinstance(kind, ir.Bits))
+        predicate = self.check(term.arguments[1], BOOL, inner)
+        if not isinstance(kind, ir.Bits):
+            self.expect(domain, kind)
+        return ir.Filter(variable, domain, predicate, kind, term.span)
+
+    def part(self, term: Term, kind: Union[ir.Set, ir.Bits], scope: Scope) -> ir.Expr:
+        """One side of a set operation whose result is a `kind`."""
+        try:
+            return self.expect(self.infer(term, scope), kind)
+        except Ambiguous:
+            room = kind if isinstance(kind, ir.Bits) else replace(kind, max=max(1, set_room(term)))
+            return self.check(term, room, scope)
+
+    def set_operation(self, term: Term, left: ir.Expr, right: ir.Expr, kind: ir.Type) -> ir.Expr:
+        if term.operation == "union" and isinstance(left, ir.SetOf) and isinstance(right, ir.SetOf):
+            elements = {key(element): element for element in left.elements + right.elements}
+            return ir.SetOf(tuple(elements.values()), kind, term.span)
+        return ir.SetOp(SET_OPERATIONS[term.operation], left, right, kind, term.span)
+
+    def infer_set_operation(self, term: Term, scope: Scope) -> ir.Expr:
+        left, right = self.pair(*term.arguments, scope)
+        for side in (left, right):
+            if not isinstance(side.type, (ir.Set, ir.Bits)):
+                raise stop(TypeMismatch, side.span, f"{type_text(side.type)} where a set is needed")
+        kind = left.type
+        if isinstance(kind, ir.Set):
+            room = {"union": left.type.max + right.type.max, "intersect": min(left.type.max, right.type.max)}
+            kind = replace(kind, max=room.get(term.operation, left.type.max))
+        return self.set_operation(term, left, right, kind)
+
+    def membership(self, term: Term, scope: Scope) -> ir.Expr:
+        """`x \\in S`; in a range it is two comparisons."""
+        element, domain = term.arguments
+        span = term.span
+        ranged = bare(domain, scope)
+        if ranged.operation == "range":
+            value = self.check(element, INTEGER, scope)
+            low, high = (self.check(bound, INTEGER, scope) for bound in ranged.arguments)
+            return logic("and", [compare(">=", value, low, span), compare("<=", value, high, span)], span)
+        try:
+            value = self.infer(element, scope)
+        except Ambiguous:
+            within = self.infer(domain, scope)
+            return ir.In(self.check(element, element_type(within.type), scope), within, BOOL, span)
+        try:
+            within = self.infer(domain, scope)
+        except Ambiguous:
+            within = self.check(domain, ir.Set(value.type, max(1, set_room(domain))), scope)
+        if not isinstance(within.type, (ir.Set, ir.Bits)):
+            raise stop(TypeMismatch, within.span, f"{type_text(within.type)} where a set is needed")
+        self.expect(value, element_type(within.type))
+        if isinstance(within, ir.SetOf) and not within.elements:
+            return truth(False, span)
+        if isinstance(within, ir.SetOf) and isinstance(value, (ir.Int, ir.Literal)):
+            if all(isinstance(item, (ir.Int, ir.Literal)) for item in within.elements):
+                return truth(value.value in [item.value for item in within.elements], span)
+        return ir.In(value, within, BOOL, span)
+
+    def domain(self, term: Term, scope: Scope, allow_range: bool = True) -> tuple[ir.Expr, str, Scope]:
+        """What a binder ranges over, its variable, and the scope of its body."""
+        domain = bare(term.arguments[0], scope)
+        if domain.operation == "range":
+            if not allow_range:
+                raise stop(NotCompilable(term.span, "a set that is a part of a range",
+                           "count it with Cardinality, quantify over it, or give the field the type bits"))  # fmt: skip
+            low, high = (self.check(bound, INTEGER, scope) for bound in domain.arguments)
+            over: ir.Expr = ir.Range(low, high, 0, ir.Set(INTEGER, 0), domain.span)
+            element: ir.Type = INTEGER
+        else:
+            over = self.infer_or_report(term.arguments[0], scope)
+            if not isinstance(over.type, (ir.Set, ir.Bits)):
+                raise stop(TypeMismatch, over.span, f"{type_text(over.type)} where a set or a range is needed")
+            element = element_type(over.type)
+        variable = ir.Var(term.value, element, term.span)
+        return over, term.value, {**scope, term.value: variable}
+
+    # --- Inferring: the expression says of what type it is ---------------------------------------------------
+
+    def infer_or_report(self, term: Term, scope: Scope) -> ir.Expr:
+        try:
+            return self.infer(term, scope)
+        except Ambiguous:
+            if bare(term, scope).operation == "range":
+                raise stop(NotCompilable, term.span, "a range as a set of its own",
+                           "quantify over it, or compare with its ends") from None  # fmt: skip
+            raise stop(TypeUnknown, term.span, f"nothing says of what type {described(term)} is",
+                       "compare it with a field, or assign it to one")  # fmt: skip
+
+    def infer(self, term: Term, scope: Scope) -> ir.Expr:
+        span, arguments = term.span, term.arguments
+        match term.operation:
+            case "call" | "label":
+                return self.infer(arguments[0], scope)
+            case "int":
+                return integer(term.value, span)
+            case "bool":
+                return truth(term.value, span)
+            case "string" | "record" | "function" | "range":
+                raise Ambiguous
+            case "var":
+                return self.variable(term, scope)
+            case "let":
+                return self.let(term, scope, self.infer)
+            case "field" | "apply":
+                return self.select(term, scope)
+            case "except":
+                return self.update(term, scope)
+            case "if":
+                least = self.least_or_none(term, scope)
+                return least if least is not None else self.infer_choice(term, scope)
+            case "set" | "tuple" if not arguments:
+                raise Ambiguous
+            case "set":
+                elements = tuple(self.several(arguments, scope))
+                return ir.SetOf(elements, ir.Set(joined(elements), len(elements)), span)
+            case "tuple":
+                elements = tuple(self.several(arguments, scope))
+                return ir.SequenceOf(elements, ir.Sequence(joined(elements), len(elements)), span)
+            case "union" | "intersect" | "minus":
+                return self.infer_set_operation(term, scope)
+            case "subseteq":
+                return self.subset(term, scope)
+            case "in":
+                return self.membership(term, scope)
+            case "notin":
+                return negation(self.membership(term, scope), span)
+            case "equal":
+                return self.equality(term, scope)
+            case "differ":
+                return negation(self.equality(term, scope), span)
+            case "not":
+                return negation(self.check(arguments[0], BOOL, scope), span)
+            case "and" | "or":
+                return logic(term.operation, [self.check(argument, BOOL, scope) for argument in arguments], span)
+            case "implies":
+                left, right = (self.check(argument, BOOL, scope) for argument in arguments)
+                return logic("or", [negation(left, left.span), right], span)
+            case "less" | "atmost" | "more" | "atleast":
+                left, right = (self.check(argument, INTEGER, scope) for argument in arguments)
+                return compare(COMPARISONS[term.operation], left, right, span)
+            case "add" | "subtract" | "multiply" | "divide" | "modulo":
+                left, right = (self.check(argument, INTEGER, scope) for argument in arguments)
+                return arithmetic(ARITHMETIC[term.operation], left, right, span)
+            case "negate":
+                return arithmetic("-", integer(0, span), self.check(arguments[0], INTEGER, scope), span)
+            case "power":
+                return self.power(term, scope)
+        return self.infer_collection(term, scope)
+
+    def infer_collection(self, term: Term, scope: Scope) -> ir.Expr:
+        """The rest of `infer`: quantifiers, counts, sequences."""
+        span, arguments = term.span, term.arguments
+        match term.operation:
+            case "exists" | "forall":
+                domain, variable, inner = self.domain(term, scope)
+                predicate = self.check(arguments[1], BOOL, inner)
+                return ir.Quantifier(term.operation, variable, domain, predicate, BOOL, span)
+            case "choose":
+                return self.least(term, None, scope)
+            case "cardinality":
+                return self.cardinality(term, scope)
+            case "filter":
+                domain, variable, inner = self.domain(term, scope, allow_range=False)
+                return ir.Filter(variable, domain, self.check(arguments[1], BOOL, inner), domain.type, span)
+            case "image":
+                domain, variable, inner = self.domain(term, scope, allow_range=False)
+                value = self.infer_or_report(arguments[1], inner)
+                return ir.Image(variable, domain, value, ir.Set(value.type, set_max(domain.type)), span)
+            case "length":
+                return ir.Cardinality(self.sequence(arguments[0], scope), INTEGER, span, ir.Interval(0, 0))
+            case "head":
+                sequence = self.sequence(arguments[0], scope)
+                return selected(sequence, integer(1, span), sequence.type.element, span)
+            case "tail":
+                sequence = self.sequence(arguments[0], scope)
+                return ir.Tail(sequence, sequence.type, span)
+            case "append":
+                sequence = self.sequence(arguments[0], scope)
+                kind = replace(sequence.type, max=sequence.type.max + 1)
+                return ir.Append(sequence, self.check(arguments[1], kind.element, scope), kind, span)
+        raise stop(NotCompilable, span, f"{term.operation} cannot be compiled", "see docs/language.md")
+
+    def variable(self, term: Term, scope: Scope) -> ir.Expr:
+        value = scope[term.value]
+        if isinstance(value, Later):
+            return self.infer(value.term, value.scope)
+        return replace(value, span=term.span) if isinstance(value, ir.Var) else value
+
+    def let(self, term: Term, scope: Scope, go) -> ir.Expr:
+        """A named value: kept as a Let where that saves work, else put where it is used."""
+        value_term, body_term = term.arguments
+        try:
+            value = self.infer(value_term, scope)
+        except Ambiguous:
+            return go(body_term, {**scope, term.value: Later(value_term, scope)})
+        if trivial(value) or isinstance(value.type, (ir.Record, ir.Table)):
+            return go(body_term, {**scope, term.value: value})
+        body = go(body_term, {**scope, term.value: ir.Var(term.value, value.type, value.span)})
+        uses = count(term.value, body)
+        if uses == 1:
+            return substitute(term.value, value, body)
+        return ir.Let(term.value, value, body, body.type, term.span) if uses else body
+
+    def select(self, term: Term, scope: Scope) -> ir.Expr:
+        base_term = term.arguments[0]
+        literal = bare(base_term, scope)
+        if term.operation == "field" and literal.operation == "record" and literal is not base_term:
+            base_term = literal
+        if term.operation == "field" and base_term.operation == "record":
+            if term.value in base_term.value:
+                return self.infer(base_term.arguments[base_term.value.index(term.value)], scope)
+            raise stop(NoSuchField, term.span, f"the record has no field {term.value}")
+        base = self.infer_or_report(base_term, scope)
+        if term.operation == "field":
+            if not isinstance(base.type, ir.Record):
+                raise stop(TypeMismatch, term.span, f"field {term.value} of {type_text(base.type)}", "only a record has fields")
+            return selected(base, term.value, self.field_type(base.type, term.value, term.span), term.span)
+        index = self.check(term.arguments[1], INTEGER, scope)
+        return selected(base, index, self.indexed_type(base.type, term.span), term.span)
+
+    def field_type(self, kind: ir.Record, name: str, span: Span) -> ir.Type:
+        fields = dict(kind.fields)
+        if name not in fields:
+            raise stop(NoSuchField, span, f"{kind.name} has no field {name}", f"it has {', '.join(fields)}")
+        return fields[name]
+
+    def indexed_type(self, kind: ir.Type, span: Span) -> ir.Type:
+        match kind:
+            case ir.Array(element) | ir.Sequence(element):
+                return element
+            case ir.Table():
+                return kind.cell
+        raise stop(TypeMismatch, span, f"an index into {type_text(kind)}", "arrays, sequences and a user step's table have one")
+
+    def update(self, term: Term, scope: Scope) -> ir.Expr:
+        base_term, value_term, *places = term.arguments
+        base = self.infer(base_term, scope)
+        if isinstance(base.type, ir.Table):
+            raise stop(NotCompilable, term.span, "a user step that changes its table",
+                       "it only finds; say in the message what a TC or sweep step is to change")  # fmt: skip
+        kind, path = base.type, []
+        for place in places:
+            if place.operation == "string":
+                if not isinstance(kind, ir.Record):
+                    raise stop(TypeMismatch, place.span, f"field {place.value} of {type_text(kind)}", "only a record has fields")
+                kind = self.field_type(kind, place.value, place.span)
+                path.append(place.value)
+            else:
+                kind = self.indexed_type(kind, place.span)
+                path.append(self.check(place, INTEGER, scope))
+        return updated(base, tuple(path), self.check(value_term, kind, scope), base.type, term.span)
+
+    def choice(self, term: Term, scope: Scope, branch) -> ir.Expr:
+        condition = self.check(term.arguments[0], BOOL, scope)
+        return choice(condition, branch(term.arguments[1]), branch(term.arguments[2]), term.span)
+
+    def infer_choice(self, term: Term, scope: Scope) -> ir.Expr:
+        condition = self.check(term.arguments[0], BOOL, scope)
+        then, otherwise = self.pair(*term.arguments[1:], scope)
+        return choice(condition, then, otherwise, term.span)
+
+    def pair(self, left: Term, right: Term, scope: Scope) -> tuple[ir.Expr, ir.Expr]:
+        """Two terms of one type; one may take it from the other."""
+        first, second = self.several((left, right), scope)
+        return first, second
+
+    def several(self, terms: tuple[Term, ...], scope: Scope) -> list[ir.Expr]:
+        for term in terms:
+            try:
+                first = self.infer(term, scope)
+            except Ambiguous:
+                continue
+            kind = first.type
+            return [first if other is term else self.check(other, wide(kind), scope) for other in terms]
+        raise Ambiguous
+
+    def equality(self, term: Term, scope: Scope) -> ir.Expr:
+        left_term, right_term = (bare(argument, scope) for argument in term.arguments)
+        if left_term.operation == right_term.operation == "string":
+            return truth(left_term.value == right_term.value, term.span)
+        try:
+            left, right = self.pair(*term.arguments, scope)
+        except Ambiguous:
+            raise stop(TypeUnknown, term.span, "nothing says of what type the two sides are",
+                       "compare with a field") from None  # fmt: skip
+        if isinstance(left.type, ir.Table):
+            raise stop(NotCompilable, term.span, "a comparison of tables", "compare cells")
+        return compare("=", left, right, term.span)
+
+    def subset(self, term: Term, scope: Scope) -> ir.Expr:
+        if bare(term.arguments[1], scope).operation == "range":
+            raise stop(NotCompilable, term.span, "\\subseteq of a range", "write \\A x \\in S : x >= low /\\ x <= high")
+        left, right = self.pair(*term.arguments, scope)
+        if not isinstance(left.type, (ir.Set, ir.Bits)):
+            raise stop(TypeMismatch, left.span, f"{type_text(left.type)} where a set is needed")
+        return ir.Subset(left, right, BOOL, term.span)
+
+    def power(self, term: Term, scope: Scope) -> ir.Expr:
+        base, exponent = (self.check(argument, INTEGER, scope) for argument in term.arguments)
+        if isinstance(base, ir.Int) and isinstance(exponent, ir.Int) and 0 <= exponent.value <= 64:
+            return integer(base.value**exponent.value, term.span)
+        raise stop(NotCompilable, term.span, "a power that is not constant", "both sides of ^ must be constants")
+
+    def sequence(self, term: Term, scope: Scope) -> ir.Expr:
+        sequence = self.infer_or_report(term, scope)
+        if not isinstance(sequence.type, ir.Sequence):
+            raise stop(TypeMismatch, sequence.span, f"{type_text(sequence.type)} where a sequence is needed")
+        return sequence
+
+    def cardinality(self, term: Term, scope: Scope) -> ir.Expr:
+        """Cardinality; of a filter it counts, and builds no set."""
+        operand = bare(term.arguments[0], scope)
+        if operand.operation == "filter":
+            domain, variable, inner = self.domain(operand, scope)
+            predicate = self.check(operand.arguments[1], BOOL, inner)
+            return ir.Count(variable, domain, predicate, INTEGER, term.span, ir.Interval(0, 0))
+        if operand.operation == "set" and not operand.arguments:
+            return integer(0, term.span)
+        over = self.infer_or_report(term.arguments[0], scope)
+        if not isinstance(over.type, (ir.Set, ir.Bits)):
+            raise stop(TypeMismatch, over.span, f"{type_text(over.type)} where a set is needed")
+        return ir.Cardinality(over, INTEGER, term.span, ir.Interval(0, 0))
+
+    # --- CHOOSE: only the least of a range ------------------------------------------------------------------------
+
+    def least_or_none(self, term: Term, scope: Scope) -> ir.Expr | None:
+        """IF \\E i \\in a..b : P(i) THEN CHOOSE the least ELSE none, as one expression."""
+        condition, then, otherwise = (bare(argument, scope) for argument in term.arguments)
+        if condition.operation != "exists" or then.operation != "choose":
+            return None
+        found = least_pattern(then)
+        if found is None or not same(condition.arguments[0], then.arguments[0]):
+            return None
+        if not same(condition.arguments[1], found, {condition.value: then.value}):
+            return None
+        return self.least(then, otherwise, scope)
+
+    def least(self, term: Term, none: Term | None, scope: Scope) -> ir.Expr:
+        predicate_term = least_pattern(term)
+        if predicate_term is None:
+            raise stop(NotCompilable, term.span, "a CHOOSE that is not the least of a range",
+                       "use FirstIndex, or CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)")  # fmt: skip
+        domain, variable, inner = self.domain(term, scope)
+        predicate = self.check(predicate_term, BOOL, inner)
+        otherwise = self.check(none, INTEGER, scope) if none is not None else None
+        return ir.First(variable, domain, predicate, otherwise, INTEGER, term.span, ir.Interval(0, 0))
+
+
+def least_pattern(term: Term) -> Term | None:
+    """The P of `CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)`; None where it is another CHOOSE."""
+    domain, body = term.arguments
+    if domain.operation != "range" or body.operation != "and" or len(body.arguments) != 2:
+        return None
+    predicate, none_before = body.arguments
+    if none_before.operation != "forall" or none_before.arguments[1].operation != "not":
+        return None
+    before, negated = none_before.arguments
+    if before.operation != "range" or not same(before.arguments[0], domain.arguments[0]):
+        return None
+    end = before.arguments[1]
+    if end.operation != "subtract" or end.arguments[0].value != term.value or end.arguments[0].operation != "var":
+        return None
+    if end.arguments[1].operation != "int" or end.arguments[1].value != 1:
+        return None
+    other = none_before.value
+    if not same(predicate, negated.arguments[0], {term.value: other}) or occurs(other, predicate):
+        return None
+    return predicate
+
+
+# --- Small questions ------------------------------------------------------------------------------------------------
+
+
+def element_type(kind: ir.Type) -> ir.Type:
+    return INTEGER if isinstance(kind, ir.Bits) else kind.element
+
+
+def set_max(kind: ir.Type) -> int:
+    return kind.size if isinstance(kind, ir.Bits) else kind.max
+
+
+def joined(expressions: tuple[ir.Expr, ...]) -> ir.Type:
+    """The type that holds the values of all."""
+    kind = expressions[0].type
+    for expression in expressions[1:]:
+        kind = wider(kind, expression.type)
+    return kind
+
+
+def wide(kind: ir.Type) -> ir.Type:
+    """The type that the other side of a comparison must have: of any width, with any room."""
+    return INTEGER if isinstance(kind, ir.UInt) else kind
+
+
+def set_room(term: Term) -> int:
+    """How many elements the literals of a set term have at most."""
+    if term.operation == "set":
+        return len(term.arguments)
+    return sum(set_room(argument) for argument in term.arguments)
+
+
+def bare(term: Term, scope: Scope) -> Term:
+    """The term without the calls and labels around it, and behind a name that waits for its type."""
+    while term.operation in ("call", "label") or (term.operation == "var" and isinstance(scope.get(term.value), Later)):
+        if term.operation == "var":
+            later = scope[term.value]
+            term, scope = later.term, later.scope
+        else:
+            term = term.arguments[0]
+    return term
+
+
+def described(term: Term) -> str:
+    """A term as a message names it."""
+    names = {"string": f'the string "{term.value}"', "set": "the set", "tuple": "the sequence", "record": "the record",
+             "function": "the function"}  # fmt: skip
+    return names.get(term.operation, "the expression")

