@@ -1,0 +1,34 @@
+"""Which protocols there are: the folders of spec/ with a layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SPEC = REPOSITORY / "spec"
+BUILD = REPOSITORY / "build"
+
+
+class UnknownProtocol(ValueError):
+    """A name that no folder of spec/ has; the message lists those there are."""
+
+
+def protocols() -> list[str]:
+    return sorted(layout.parent.name for layout in SPEC.glob("*/layout.yaml"))
+
+
+def chosen(names: list[str]) -> list[str]:
+    """The named ones, or all; raises UnknownProtocol."""
+    known = protocols()
+    for name in names:
+        if name not in known:
+            raise UnknownProtocol(f"there is no protocol {name!r} (no spec/{name}/layout.yaml); there are: {', '.join(known)}")
+    return names or known
+
+
+def bpf_object(protocol: str) -> Path:
+    return BUILD / protocol / f"{protocol}.bpf.o"
+
+
+def daemon(protocol: str) -> Path:
+    return BUILD / protocol / f"{protocol}d"

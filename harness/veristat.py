@@ -1,0 +1,157 @@
+"""`python -m harness.veristat [PROTOCOL...]`: every program through the real verifier, held against its budget.
+
+The budget is the layout's: for each of xdp, tc and sweep (or for one pass, `sweep_1`) the instructions that the
+verifier may process, the states it may keep and the bytes of stack. A program without one fails as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import yaml
+
+from harness.protocols import REPOSITORY, SPEC, UnknownProtocol, bpf_object, chosen
+
+VERISTAT = REPOSITORY / "build/tools/veristat"
+LIMITS = ("insns", "states", "stack")
+LOG_LEVEL_STATISTICS = "4"
+
+
+class VeristatError(RuntimeError):
+    """veristat could not be run, or said something that is not understood."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the verifier made of a program. log: its last words, where it refused."""
+
+    program: str
+    verdict: str
+    insns: int
+    states: int
+    stack: int
+    log: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A program beside its budget. faults: what is wrong, a sentence each."""
+
+    protocol: str
+    measured: Measured
+    budget: dict[str, int] | None
+    faults: tuple[str, ...]
+
+
+def measure(path: Path) -> list[Measured]:
+    """Run every program of an object file through the verifier."""
+    if not VERISTAT.exists():
+        raise VeristatError(f"{VERISTAT} is not there: run ./bootstrap")
+    if not path.exists():
+        raise VeristatError(f"{path} is not there: run `just build`")
+    command = [str(VERISTAT), "-v", "-l", LOG_LEVEL_STATISTICS, "-o", "csv", "-e", "prog,verdict,insns,states", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    logs, header, rest = done.stdout.rpartition("prog_name,")
+    if done.returncode != 0 or not header:
+        raise VeristatError(f"{' '.join(command)} failed with {done.returncode}:\n{done.stderr.strip()}")
+    rows = list(csv.DictReader(io.StringIO(header + rest)))
+    if not rows:
+        raise VeristatError(f"{path} has no programs that veristat can load:\n{done.stderr.strip()}")
+    return [_measured(row, _log_of(logs, row["prog_name"])) for row in rows]
+
+
+def _log_of(logs: str, program: str) -> str:
+    """The verifier's log of one program."""
+    for part in logs.split("PROCESSING ")[1:]:
+        head, _, body = part.partition("\n")
+        if head.split(", DURATION")[0].endswith(f"/{program}"):
+            return body
+    raise VeristatError(f"veristat printed no log of {program}")
+
+
+def _measured(row: dict[str, str], log: str) -> Measured:
+    stack = re.search(r"^stack depth ([\d+]+)", log, re.MULTILINE)
+    if not stack:
+        raise VeristatError(f"the verifier's log of {row['prog_name']} does not say how much stack it takes")
+    return Measured(
+        program=row["prog_name"],
+        verdict=row["verdict"],
+        insns=int(row["total_insns"]),
+        states=int(row["total_states"]),
+        stack=sum(map(int, stack[1].split("+"))),
+        log="" if row["verdict"] == "success" else log[: stack.start()].strip()[-2000:],
+    )
+
+
+def budgets(protocol: str) -> dict[str, dict[str, int]]:
+    """The layout's `budget`, by the part of a program's name that follows the protocol's."""
+    layout = yaml.safe_load((SPEC / protocol / "layout.yaml").read_text(encoding="utf-8"))
+    return layout.get("budget") or {}
+
+
+def judge(protocol: str, measured: Measured, budget_by_hook: dict[str, dict[str, int]]) -> Judged:
+    part = measured.program.removeprefix(f"{protocol}_")
+    budget = budget_by_hook.get(part) or budget_by_hook.get(re.sub(r"_\d+$", "", part))
+    faults = []
+    if measured.verdict != "success":
+        faults.append(f"{measured.program}: the verifier refuses it: {measured.log}")
+    if budget is None:
+        faults.append(f"{measured.program}: spec/{protocol}/layout.yaml gives no budget for {part}")
+    for limit in LIMITS if budget else ():
+        found = getattr(measured, limit)
+        if limit not in budget:
+            faults.append(f"{measured.program}: spec/{protocol}/layout.yaml gives no budget of {limit} for {part}")
+        elif found > budget[limit]:
+            faults.append(f"{measured.program}: {limit} {found:,} is over its budget of {budget[limit]:,}")
+    return Judged(protocol, measured, budget, tuple(faults))
+
+
+def check(protocol: str, path: Path | None = None) -> list[Judged]:
+    """Measure and judge the programs of a protocol, from its build or from another object file."""
+    by_hook = budgets(protocol)
+    return [judge(protocol, measured, by_hook) for measured in measure(path or bpf_object(protocol))]
+
+
+def table(judged: list[Judged]) -> str:
+    """Found / budget of each program, one a line."""
+
+    def beside(each: Judged, limit: str) -> str:
+        most = (each.budget or {}).get(limit)
+        return f"{getattr(each.measured, limit):,} / {'-' if most is None else f'{most:,}'}"
+
+    rows = [("program", "verdict", *LIMITS)]
+    rows += [(each.measured.program, each.measured.verdict, *(beside(each, limit) for limit in LIMITS)) for each in judged]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="just veristat", description="Verify every program and hold it against its budget.")
+    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; all of them by default")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = parser.parse_args()
+    try:
+        judged = [each for protocol in chosen(arguments.protocols) for each in check(protocol)]
+    except (VeristatError, UnknownProtocol) as error:
+        print(f"veristat: error: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps([asdict(each) for each in judged], indent=2) if arguments.json else table(judged))
+    faults = [fault for each in judged for fault in each.faults]
+    for fault in faults:
+        print(f"veristat: {fault}", file=sys.stderr)
+    if not faults and not arguments.json:
+        print(f"{len(judged)} programs on kernel {os.uname().release}, all within budget")
+    return 1 if faults or not judged else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,64 @@
+"""Budgets: what is within, over, missing, refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from harness import veristat
+from harness.protocols import UnknownProtocol, chosen, protocols
+
+MEASURED = veristat.Measured("p_sweep_2", "success", insns=100, states=10, stack=64, log="")
+ENOUGH = {"insns": 100, "states": 10, "stack": 64}
+
+
+def test_a_program_is_measured(bpf_object):
+    (measured,) = veristat.measure(bpf_object("counting"))
+    assert (measured.program, measured.verdict, measured.log) == ("count", "success", "")
+    assert 20 < measured.insns < 400 and measured.states > 0 and 0 < measured.stack <= 64
+
+
+def test_a_refused_program_fails_with_the_verifiers_words(bpf_object):
+    (measured,) = veristat.measure(bpf_object("refused"))
+    judged = veristat.judge("p", measured, {"careless": ENOUGH})
+    assert measured.verdict == "failure"
+    assert "invalid access to packet" in judged.faults[0]
+
+
+@pytest.mark.parametrize("key", ["sweep", "sweep_2"])
+def test_within_budget(key):
+    assert veristat.judge("p", MEASURED, {key: ENOUGH}).faults == ()
+
+
+def test_a_pass_own_budget_goes_before_the_sweeps():
+    faults = veristat.judge("p", MEASURED, {"sweep": ENOUGH, "sweep_2": ENOUGH | {"stack": 63}}).faults
+    assert faults == ("p_sweep_2: stack 64 is over its budget of 63",)
+
+
+@pytest.mark.parametrize("limit", veristat.LIMITS)
+def test_one_over_is_over(limit):
+    (fault,) = veristat.judge("p", MEASURED, {"sweep": ENOUGH | {limit: ENOUGH[limit] - 1}}).faults
+    assert f"{limit} {ENOUGH[limit]} is over its budget of {ENOUGH[limit] - 1}" in fault
+
+
+def test_no_budget_is_a_fault():
+    (fault,) = veristat.judge("p", MEASURED, {"xdp": ENOUGH}).faults
+    assert "gives no budget for sweep_2" in fault
+    (fault,) = veristat.judge("p", MEASURED, {"sweep": {"insns": 100, "states": 10}}).faults
+    assert "no budget of stack" in fault
+
+
+def test_errors_say_what_to_do(tmp_path):
+    with pytest.raises(veristat.VeristatError, match="just build"):
+        veristat.measure(tmp_path / "absent.bpf.o")
+    with pytest.raises(UnknownProtocol, match="there are: .*lock"):
+        chosen(["absent"])
+    done = subprocess.run([sys.executable, "-m", "harness.veristat", "absent"], capture_output=True, text=True)
+    assert done.returncode == 2 and "no protocol 'absent'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_every_protocol_declares_budgets_for_all_hooks():
+    for protocol in protocols():
+        assert "xdp" in veristat.budgets(protocol), protocol
