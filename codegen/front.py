@@ -17,11 +17,11 @@ from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
 from codegen.ir import Interval, Span
-from codegen.passes import subset
 from codegen.passes.bounds import Bounds
 from codegen.passes.facts import Facts
 from codegen.passes.inline import Inliner
 from codegen.passes.lower import Lowering, unique
+from codegen.passes.subset import Subset
 from codegen.resolve import Resolved, SectionPlan
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -147,6 +147,7 @@ class Loader:
         """Every step that a section names, once."""
         steps: dict[str, ir.Step] = {}
         tables: dict[str, tuple[str, bool]] = {}
+        within = Subset(module, self.errors)
         for plan in resolved.plans():
             user = plan is resolved.user
             span = resolve.position(resolved, plan)
@@ -160,17 +161,20 @@ class Loader:
             if operator is None:
                 self.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
                 continue
-            step = self.step(module, resolved, operator, plan, user)
+            step = self.step(module, within, resolved, operator, plan)
             if step is not None:
                 steps[plan.step] = step
         return steps
 
-    def step(self, module: sany.Module, resolved: Resolved, operator: sany.Operator, plan: SectionPlan, user: bool) -> ir.Step | None:
+    def step(
+        self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan
+    ) -> ir.Step | None:
+        user = plan is resolved.user
         if len(operator.parameters) not in (2, 3) or any(operator.arities):
             self.errors.add(StepSignature(operator.span, f"{plan.step} has {len(operator.parameters)} parameters",
                                           "a step is Step(cell, msg) or Step(cell, msg, env)"))  # fmt: skip
             return None
-        if not subset.check(module, operator, self.errors):
+        if not within.check(operator):
             return None
         try:
             names, term = Inliner(module, resolved.constants).step(operator)

@@ -123,7 +123,7 @@ class Interval:
 # may be negative. Where the interval's low end is negative, its high end fits a signed 64-bit integer.
 #
 # Both sides of a comparison and both operands of a SetOp have types that agree but for widths and
-# rooms: `holders = {client}` compares Set(u14, 3) with a SetOf of that type, `gone \\cup {env.index}`
+# rooms: `holders = {client}` compares Set(u14, 3) with a SetOf of that type, `gone \cup {env.index}`
 # joins Set(u14, 16) with a SetOf of Set(u14, 1), and an infix operand may hold more than the result.
 
 

@@ -33,7 +33,7 @@ def interval(expression: ir.Expr) -> Interval:
 
 
 class Bounds:
-    """Analyses one step. index_count: cells of the table that env.index points into; None in a user step."""
+    """Analyses one step. kernel: whether its loops need a small bound."""
 
     def __init__(self, errors: Errors, kernel: bool):
         self.errors = errors
@@ -358,7 +358,11 @@ class Bounds:
             return done
         if on.dead or off.dead:
             return replace(done, interval=interval(otherwise if on.dead else then))
-        return replace(done, interval=facts.interval(done, hull(interval(then), interval(otherwise))))
+        found = hull(interval(then), interval(otherwise))
+        if found.low < 0 and found.high > SIGNED.high:
+            self.refuse(facts, SignsMixed, expression.span, f"a choice between values in {interval_text(found)}: no C integer holds all",
+                        "test for negative values first, or use a field of at most 63 bits")  # fmt: skip
+        return replace(done, interval=facts.interval(done, found))
 
     def update(self, expression: ir.Update, facts: Facts) -> ir.Expr:
         base = self.visit(expression.base, facts)
