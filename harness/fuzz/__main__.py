@@ -10,13 +10,15 @@ from harness.fuzz import plugin
 from harness.fuzz.kill import kill_under_load
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.run import fuzz
+from harness.histories import HistoriesError
+from harness.protocols import UnknownProtocol, chosen
 from harness.rig.errors import RigError
 
 
 def main(argv: list[str]) -> int:
     try:
         return _kill(argv[1:]) if argv[:1] == ["kill"] else _fuzz(argv)
-    except (LiveError, RigError) as error:
+    except (LiveError, RigError, UnknownProtocol, HistoriesError) as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -35,11 +37,10 @@ def _fuzz(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, help="of the first round; the rounds after it count up")
     parser.add_argument("--rounds", type=int, help="instead of minutes")
     arguments = parser.parse_args(argv)
-    chosen = plugin.protocols() if arguments.protocol == "all" else [arguments.protocol]
+    names = chosen([] if arguments.protocol == "all" else [arguments.protocol])
     seed = random.SystemRandom().randrange(2**31) if arguments.seed is None else arguments.seed
     failed = 0
-    for protocol in chosen:
-        plugin.check_protocol(protocol)
+    for protocol in names:
         if not plugin.has_reference(protocol) and arguments.protocol == "all":
             print(f"{protocol}: nothing to compare with (spec/{protocol}/reference.py is not there)")
             continue

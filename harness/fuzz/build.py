@@ -16,7 +16,8 @@ import yaml
 
 from codegen import ir
 from codegen.front import load
-from harness.fuzz.plugin import ROOT, LiveError
+from harness.fuzz.plugin import LiveError
+from harness.protocols import BUILD, REPOSITORY, SPEC
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Build:
 
     def load_program(self) -> Path:
         """Compile harness/load with the protocol's workload, and return the program's path."""
-        if not (ROOT / "spec" / self.name / "workload.h").exists():
+        if not (SPEC / self.name / "workload.h").exists():
             raise LiveError(f"{self.name} has no load: spec/{self.name}/workload.h is not there")
         program = self.directory / "load"
         include = ["harness/load", f"spec/{self.name}", "spec/lib", str(self.generated), "runtime"]
@@ -67,13 +68,13 @@ class Build:
 
 def build(protocol: str, override: Mapping[str, Any] | None = None) -> Build:
     """Build a protocol; make does nothing where everything is up to date."""
-    spec = ROOT / "spec" / protocol
+    spec = SPEC / protocol
     if not override:
-        result = Build(load(spec), ROOT / "build" / protocol, ROOT / "generated" / protocol)
+        result = Build(load(spec), BUILD / protocol, REPOSITORY / "generated" / protocol)
         _run(["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"], f"building {protocol}")
         return result
     text = yaml.safe_dump(dict(override), sort_keys=True)
-    directory = ROOT / "build" / "variants" / f"{protocol}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    directory = BUILD / "variants" / f"{protocol}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     generated = directory / "generated"
     generated.mkdir(parents=True, exist_ok=True)
     override_file = directory / "override.yaml"
@@ -86,6 +87,6 @@ def build(protocol: str, override: Mapping[str, Any] | None = None) -> Build:
 
 
 def _run(command: list[str], doing: str) -> None:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     if done.returncode != 0:
         raise LiveError(f"{doing} failed:\n{(done.stderr or done.stdout).strip()}")

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from harness.protocols import REPOSITORY, SPEC, chosen
 
 
 class LiveError(Exception):
     """A live test cannot be run; the message says what stands in the way."""
-
-
-def protocols() -> list[str]:
-    """Every protocol: the folders of spec/ with a layout."""
-    return sorted(path.parent.name for path in (ROOT / "spec").glob("*/layout.yaml"))
 
 
 @dataclass(frozen=True)
@@ -36,28 +30,22 @@ class Workload:
     demo: dict[str, Any] = field(default_factory=dict)
 
 
-def check_protocol(protocol: str) -> None:
-    """LiveError where there is no such protocol."""
-    if protocol not in protocols():
-        raise LiveError(f"there is no protocol {protocol}: spec/ has {', '.join(protocols())}")
-
-
 def workload(protocol: str) -> Workload:
     """The protocol's workload; empty where it has none."""
-    check_protocol(protocol)
-    path = ROOT / "spec" / protocol / "workload.yaml"
+    chosen([protocol])
+    path = SPEC / protocol / "workload.yaml"
     if not path.exists():
         return Workload()
     content = yaml.safe_load(path.read_text()) or {}
     unknown = set(content) - set(Workload.__dataclass_fields__)
     if unknown:
-        raise LiveError(f"{path.relative_to(ROOT)}: unknown: {', '.join(sorted(unknown))}; known: fuzz, kill, demo")
+        raise LiveError(f"{path.relative_to(REPOSITORY)}: unknown: {', '.join(sorted(unknown))}; known: fuzz, kill, demo")
     return Workload(**content)
 
 
 def has_reference(protocol: str) -> bool:
     """Whether there is something to fuzz the protocol against."""
-    return (ROOT / "spec" / protocol / "reference.py").exists()
+    return (SPEC / protocol / "reference.py").exists()
 
 
 def reference(protocol: str) -> ModuleType:

@@ -12,8 +12,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.protocols import BUILD, REPOSITORY, SPEC
+
 SOURCE = Path(__file__).resolve().parent
-ROOT = SOURCE.parents[1]
 VERDICTS = {0: "linearizable", 1: "not linearizable", 3: "undecided"}
 
 
@@ -35,13 +36,13 @@ class Verdict:
 
 def build(protocol: str, build_dir: Path | None = None) -> Path:
     """Build the checker of a protocol and return its path."""
-    model = ROOT / "spec" / protocol / "history.go"
+    model = SPEC / protocol / "history.go"
     if not model.exists():
-        raise HistoriesError(f"{protocol} has no model of its histories: {model.relative_to(ROOT)} is not there")
+        raise HistoriesError(f"{protocol} has no model of its histories: {model.relative_to(REPOSITORY)} is not there")
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin:/usr/lib/go/bin")
     if go is None:
         raise HistoriesError("building the checker of histories needs Go: run ./bootstrap")
-    output = (build_dir or ROOT / "build" / protocol) / "histories"
+    output = (build_dir or BUILD / protocol) / "histories"
     output.parent.mkdir(parents=True, exist_ok=True)
     # The model belongs to the protocol's folder; the overlay puts it into the module as its package `protocol`.
     overlay = output.with_name("histories-overlay.json")

@@ -1,0 +1,60 @@
+"""A client that dies with locks, for the demonstration: how long until others get them."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from spec.lib.session_client import lease_ns
+from spec.lock.client import LockCaller, LockSession
+
+EXCLUSIVE, SHARED = 2**63, 2**63 + 1  # ids that no load asks for
+
+
+class Scene:
+    """Begins before the other phases, so that the lease runs out meanwhile."""
+
+    title = "a client dies holding two locks"
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int], connect: Callable[[], socket.socket]) -> None:
+        self._codec = codec
+        self._capacity = capacities["session"]
+        self._connect = connect
+        self._random = random.Random(20230)
+        self._died_at = 0.0
+
+    def _client(self) -> LockCaller:
+        caller = LockCaller(LockSession(self._codec), self._connect())
+        caller.open(self._random, self._capacity)
+        return caller
+
+    def begin(self) -> None:
+        """Acquire, and never be heard of again."""
+        doomed, other = self._client(), self._client()
+        if not (doomed.acquire(EXCLUSIVE, "Exclusive") and doomed.acquire(SHARED, "Shared")):
+            raise AssertionError("the first client of all was refused a lock")
+        self._died_at = time.monotonic()
+        if other.acquire(EXCLUSIVE, "Shared") or other.acquire(SHARED, "Exclusive"):
+            raise AssertionError("two clients were granted locks that exclude each other")
+        other.close()
+
+    def end(self, patience_seconds: float = 30) -> str:
+        """Wait until the locks are free again, and say when that was."""
+        heir = self._client()
+        wanted = [EXCLUSIVE, SHARED]
+        while wanted and time.monotonic() - self._died_at < patience_seconds:
+            if heir.acquire(wanted[0], "Exclusive"):
+                wanted.pop(0)
+            else:
+                time.sleep(0.02)
+        waited = time.monotonic() - self._died_at
+        if wanted:
+            raise AssertionError(f"locks of a dead client are not free after {waited:.1f} s")
+        lease = lease_ns(self._codec) / 1e9
+        heir.close()
+        if waited < lease:
+            raise AssertionError(f"a lock was taken from a client {lease - waited:.1f} s before the end of its lease")
+        return f"both were another's {waited:.1f} s later; it could rely on its lease for {lease:.1f} s"
