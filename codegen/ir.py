@@ -41,7 +41,7 @@ class Bool:
 
 @dataclass(frozen=True)
 class Enum:
-    """Strings of TLA+. `name` is where the layout defines it (`lock.mode`); the first member is 0."""
+    """Strings of TLA+. `name` is where the layout defines it (`door.mode`); the first member is 0."""
 
     name: str
     members: tuple[str, ...]

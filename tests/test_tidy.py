@@ -1,0 +1,140 @@
+"""Style that a machine can hold: sizes, leftovers, protocol words where none belong, names of machines."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 620  # "near 500" is the aim
+TEXT_SUFFIXES = {".py", ".c", ".h", ".go", ".j2", ".tla", ".cfg", ".yaml", ".json", ".toml", ".md", ".sh", ""}
+CODE_SUFFIXES = {".py", ".c", ".h", ".go", ".j2"}
+NO_PROTOCOL_HERE = ("templates", "codegen", "runtime")
+PROTOCOL_WORDS = re.compile(r"\b(locks?|acquire|granted|rejected|exclusive|sharers?)\b", re.IGNORECASE)
+# Primitives of C, of the kernel and of its interfaces, not of a protocol.
+ATOMICITY = re.compile(r"__ATOMIC_ACQUIRE|memory_order_acquire|__(acquire|release)s?\(|\.lock\b|->lock\b|LOCK_(EX|SH|NB)", re.IGNORECASE)
+# Written in pieces, so that this file is not found itself.
+LEFTOVERS = re.compile("|".join(["FIX" + "ME", "TO" + "DO", "XX" + "X\\b", "HA" + "CK\\b"]))
+MACHINE_PATHS = re.compile("|".join(["/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/[a-z]", "/tmp/ba" + "sh"]))
+REGISTRY_HOSTS = re.compile(
+    "|".join(["py" + r"pi\.org", "pythonhosted", r"repo1?\.maven", r"maven\.org", r"proxy\.golang", r"deb\.debian", r"npm" + r"js\.org"])
+    + r"|https?://(?!(www\.)?(spdx\.org|json-schema\.org|www\.w3\.org))[a-z0-9.-]*(artifactory|nexus|mirror|registry|proxy)[a-z0-9.-]*"
+)
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    paths = [REPOSITORY / name for name in listed.split("\0") if name]
+    return [path for path in paths if path.is_file() and not path.is_symlink() and path.suffix in TEXT_SUFFIXES]
+
+
+FILES = tracked()
+HAND_WRITTEN = [path for path in FILES if path.relative_to(REPOSITORY).parts[0] != "generated" and "golden" not in path.parts]
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def findings(paths: list[Path], pattern: re.Pattern[str]) -> list[str]:
+    """`file:line: text` of every line that matches."""
+    return [
+        f"{path.relative_to(REPOSITORY)}:{number}: {line.strip()}"
+        for path in paths
+        for number, line in enumerate(lines_of(path), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_there_is_something_to_look_at():
+    assert len(HAND_WRITTEN) > 50
+    assert {path.suffix for path in HAND_WRITTEN} >= {".py", ".c", ".h", ".tla", ".yaml"}
+
+
+def test_files_are_short():
+    too_long = {
+        str(path.relative_to(REPOSITORY)): len(lines_of(path))
+        for path in HAND_WRITTEN
+        if path.suffix in CODE_SUFFIXES and len(lines_of(path)) > FILE_LINES_MAX
+    }
+    assert not too_long, f"more than {FILE_LINES_MAX} lines: split them"
+
+
+def python_functions(path: Path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name, node.lineno, node.end_lineno - node.lineno + 1
+
+
+def c_functions(path: Path):
+    """Functions of a C file: a body is what stands between a `{` and a `}` that begin a line."""
+    start = None
+    lines = lines_of(path)
+    for number, line in enumerate(lines, 1):
+        if line.startswith("{") and number > 1 and lines[number - 2].rstrip().endswith(")"):
+            start = number - 1
+        elif line.startswith("}") and start:
+            yield lines[start - 1].strip(), start, number - start + 1
+            start = None
+
+
+@pytest.mark.parametrize("suffixes, functions", [({".py"}, python_functions), ({".c", ".h"}, c_functions)])
+def test_functions_are_short(suffixes, functions):
+    found = [(path, *function) for path in HAND_WRITTEN if path.suffix in suffixes for function in functions(path)]
+    assert len(found) > 100, "the search for functions finds none"
+    too_long = [
+        f"{path.relative_to(REPOSITORY)}:{line}: {name} has {length} lines"
+        for path, name, line, length in found
+        if length > FUNCTION_LINES_MAX
+    ]
+    assert not too_long, "\n".join(too_long)
+
+
+def test_no_leftovers():
+    assert findings(FILES, LEFTOVERS) == []
+
+
+def test_no_protocol_in_the_machinery():
+    """A decision of a protocol that can be found here is in the wrong place."""
+    found = []
+    for path in FILES:
+        if path.relative_to(REPOSITORY).parts[0] in NO_PROTOCOL_HERE:
+            for number, line in enumerate(lines_of(path), 1):
+                if PROTOCOL_WORDS.search(ATOMICITY.sub("", line)):
+                    found.append(f"{path.relative_to(REPOSITORY)}:{number}: {line.strip()}")
+    assert found == []
+
+
+def test_the_search_for_protocol_words_finds_them():
+    assert PROTOCOL_WORDS.search("if the Lock is held") and PROTOCOL_WORDS.search("kind == ACQUIRE")
+    assert not PROTOCOL_WORDS.search("bpf_spin_lock(&cell->guard)")
+
+
+def test_no_machine_and_no_registry_is_named():
+    assert findings(FILES, MACHINE_PATHS) == []
+    assert findings(FILES, REGISTRY_HOSTS) == []
+
+
+def test_code_says_its_licence():
+    missing = [
+        str(path.relative_to(REPOSITORY))
+        for path in FILES
+        if path.suffix in {".c", ".h"} and path.relative_to(REPOSITORY).parts[0] in ("runtime", "generated", "harness")
+        and not any("SPDX-License-Identifier" in line for line in lines_of(path)[:3])
+    ]
+    assert missing == []
+
+
+def test_modules_have_docstrings():
+    missing = [
+        str(path.relative_to(REPOSITORY))
+        for path in HAND_WRITTEN
+        if path.suffix == ".py" and path.stat().st_size > 0
+        and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert missing == []
