@@ -178,13 +178,16 @@ def read(path: Path, folders: list[Path], display: "Display", errors: Errors) ->
         errors.add(FileMissing(span, f"the TLA+ tools are not at {jar}",
                                "run ./bootstrap, or set TLA2TOOLS_JAR to a tla2tools.jar"))  # fmt: skip
         return None
-    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tla2sany.xml.XMLExporter"]
-    for folder in folders:
-        command += ["-I", str(folder)]
-    run = subprocess.run([*command, "-o", path.name], cwd=path.parent, capture_output=True, text=True, check=False)
-    files = module_files(run.stderr, path, folders)
+    library = [argument for folder in folders for argument in ("-I", str(folder))]
+    run = java(jar, [], ["tla2sany.xml.XMLExporter", *library, "-o", path.name], path.parent)
+    log = run.stderr
+    if "Could not parse module" in log:
+        # The exporter keeps the reason to itself; SANY proper tells.
+        search = os.pathsep.join(str(folder) for folder in folders)
+        log = java(jar, [f"-DTLA-Library={search}"], ["tla2sany.SANY", path.name], path.parent).stdout
+    files = module_files(log, path, folders)
     names = {name: display.name(file) for name, file in files.items()}
-    found = sany_errors(run.stderr, names, span)
+    found = sany_errors(log, names, span)
     if not found and (run.returncode != 0 or not run.stdout.startswith("<?xml")):
         last = (run.stderr.strip().splitlines() or ["no output"])[-1]
         found = [SyntaxRefused(span, f"SANY ended with exit code {run.returncode}: {last}")]
@@ -193,6 +196,12 @@ def read(path: Path, folders: list[Path], display: "Display", errors: Errors) ->
     if found:
         return None
     return Reader(ElementTree.fromstring(run.stdout), files, names).module
+
+
+def java(jar: Path, options: list[str], arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a class of the TLA+ tools; the virtual machine is tuned for a run of half a second."""
+    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *options, "-cp", str(jar), *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @dataclass(frozen=True)
@@ -227,7 +236,7 @@ def sany_errors(log: str, names: dict[str, str], fallback: Span) -> list[SyntaxR
     """SANY's own messages, each at its place."""
     errors: list[SyntaxRefused] = []
     lines = log.splitlines()
-    if "***Parse Error***" in log:
+    if "***Parse Error***" in log or "Lexical error" in log:
         return [parse_error(lines, names, fallback)]
     if not re.search(r"\*\*\* (?:Errors|Abort messages):", log):
         return errors
@@ -255,13 +264,15 @@ def sany_errors(log: str, names: dict[str, str], fallback: Span) -> list[SyntaxR
 
 def parse_error(lines: list[str], names: dict[str, str], fallback: Span) -> SyntaxRefused:
     """The one error after which SANY's parser gives up."""
-    start = next(index for index, line in enumerate(lines) if "***Parse Error***" in line)
-    text = " ".join(line.strip() for line in lines[start + 1 : start + 4] if line.strip())
-    place = re.search(r"line (\d+), column (\d+)", text)
+    start = next(at for at, line in enumerate(lines) if "***Parse Error***" in line or "Lexical error" in line)
+    end = next((at for at in range(start, len(lines)) if lines[at].startswith(("Residual", "Fatal"))), len(lines))
+    text = " ".join(line.strip() for line in lines[start:end]).replace("***Parse Error***", "").strip()
+    place = re.search(r"line (\d+), col(?:umn)? (\d+)", text)
     module = next((found[1] for line in lines if (found := re.search(r"Could not parse module (\w+)", line))), None)
     file = names.get(module, fallback.file) if module else fallback.file
     span = Span(file, int(place[1]), int(place[2])) if place else fallback
-    return SyntaxRefused(span, re.split(r"\s*(?:Residual stack trace|and token)", text)[0].rstrip(". "))
+    text = re.sub(r"\s+at line \d+, column \d+| to line \d+, col \d+ of module \w+", "", text)
+    return SyntaxRefused(span, text.replace(" and token", " after"))
 
 
 # --- From XML ------------------------------------------------------------------------------------------

@@ -178,6 +178,8 @@ class Bounds:
                 return self.minus_room(left, right, facts)
             case ir.Filter(_, domain):
                 return Interval(0, domain.bound if isinstance(domain, ir.Range) else self.room(domain, facts).high)
+            case ir.Image(_, ir.Range() as domain):
+                return Interval(0, domain.bound)
             case ir.Image(_, domain):
                 over = self.room(domain, facts)
                 return Interval(min(1, over.low), over.high)
@@ -443,7 +445,9 @@ class Bounds:
                 self.store(done, done.type, done.span, "the set", facts)
                 return done
             case ir.Image():
-                return replace(expression, domain=domain, value=self.visit(expression.value, inner))
+                done = replace(expression, domain=domain, value=self.visit(expression.value, inner))
+                self.store(done, done.type, done.span, "the set", facts)
+                return done
             case ir.Quantifier():
                 return replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
             case ir.Count():

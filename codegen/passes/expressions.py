@@ -222,8 +222,6 @@ def updated(base: ir.Expr, path: ir.Path, value: ir.Expr, kind: ir.Type, span: S
     if isinstance(base, ir.RecordOf) and len(path) == 1:
         return replace(base, fields=tuple((name, value if name == path[0] else old) for name, old in base.fields))
     if isinstance(base, ir.Update):
-        kept = base.updates
-        if all(isinstance(place, str) for place in path):
-            kept = tuple(update for update in kept if update[0][: len(path)] != path)
+        kept = tuple(update for update in base.updates if key(update[0][: len(path)]) != key(path))
         return replace(base, updates=(*kept, (path, value)), span=span)
     return ir.Update(base, ((path, value),), kind, span)

@@ -15,7 +15,7 @@ from codegen import ir
 from codegen.errors import Errors, ResultMalformed, Stop
 from codegen.ir import Span
 from codegen.passes.expressions import (
-    BINDING, EXPRESSIONS, choice, compare, count, integer, is_truth, key, rebuild, selected, substitute,
+    BINDING, EXPRESSIONS, choice, count, key, rebuild, selected, substitute, updated,
 )  # fmt: skip
 from codegen.passes.terms import Term
 from codegen.passes.types import Ambiguous, Later, Scope, Typer, bare, trivial
@@ -203,6 +203,7 @@ def simultaneous(update: ir.Update, target: ir.Var) -> tuple[ir.Assign, ...]:
     Two updates below the same field through indices may touch one element: they become one assignment
     of that field. A field that is given its own value is left out.
     """
+    update = replace(update, updates=tuple(one for path, value in update.updates for one in in_place(target, path, value)))
     heads = Counter(path[0] for path, _ in update.updates)
     assigns: list[ir.Assign] = []
     for path, value in update.updates:
@@ -212,12 +213,19 @@ def simultaneous(update: ir.Update, target: ir.Var) -> tuple[ir.Assign, ...]:
             kind = target.type.field(path[0])
             whole = ir.Field(target, path[0], kind, update.span)
             for below, new in ((other[1:], new) for other, new in update.updates if other[0] == path[0]):
-                whole = new if not below else ir.Update(whole, ((below, new),), kind, update.span)
-            assigns.append(ir.Assign((path[0],), flattened(whole), update.span))
+                whole = new if not below else updated(whole, below, new, kind, update.span)
+            assigns.append(ir.Assign((path[0],), whole, update.span))
             continue
         if key(value) != key(at_path(target, path, value)):
             assigns.append(ir.Assign(path, value, value.span))
     return tuple(assigns)
+
+
+def in_place(target: ir.Var, path: ir.Path, value: ir.Expr) -> list[tuple[ir.Path, ir.Expr]]:
+    """A field that is given an update of itself: the update's parts, so that nothing is copied."""
+    if isinstance(value, ir.Update) and key(value.base) == key(at_path(target, path, value)):
+        return [one for below, new in value.updates for one in in_place(target, path + below, new)]
+    return [(path, value)]
 
 
 def overlapping(update: ir.Update, head: str) -> bool:
@@ -240,14 +248,6 @@ def apart(one: ir.Path, other: ir.Path) -> bool:
         if key(left) != key(right):
             return False
     return False
-
-
-def flattened(whole: ir.Expr) -> ir.Expr:
-    """Nested updates as one."""
-    if isinstance(whole, ir.Update) and isinstance(whole.base, ir.Update):
-        inner = flattened(whole.base)
-        return replace(inner, updates=inner.updates + whole.updates)
-    return whole
 
 
 def at_path(target: ir.Var, path: ir.Path, value: ir.Expr) -> ir.Expr:

@@ -106,7 +106,7 @@ class Typer:
                 return self.member(term, kind)
             case "int" if isinstance(kind, ir.Bytes) and term.value == 0:
                 return ir.Int(0, kind, term.span)
-            case "set" | "union" | "intersect" | "minus" | "filter" if isinstance(kind, (ir.Set, ir.Bits)):
+            case "set" | "union" | "intersect" | "minus" | "filter" | "image" if isinstance(kind, (ir.Set, ir.Bits)):
                 return self.check_set(term, kind, scope)
             case "tuple" if isinstance(kind, ir.Sequence):
                 elements = tuple(self.check(element, kind.element, scope) for element in term.arguments)
@@ -173,6 +173,9 @@ class Typer:
             case "union" | "intersect" | "minus":
                 left, right = (self.part(argument, kind, scope) for argument in term.arguments)
                 return self.set_operation(term, left, right, kind)
+        if term.operation == "image":
+            domain, variable, inner = self.domain(term, scope)
+            return ir.Image(variable, domain, self.check(term.arguments[1], element, inner), kind, term.span)
         domain, variable, inner = self.domain(term, scope, allow_range=isinstance(kind, ir.Bits))
         predicate = self.check(term.arguments[1], BOOL, inner)
         if not isinstance(kind, ir.Bits):
