@@ -1,0 +1,125 @@
+"""The only mapper of names: from TLA+ and the layout to C, Python and counter names.
+
+TLA+ writes `OnRequest` and `MaxHolders`, C writes `on_request` and `MAX_HOLDERS`. Everything
+that a protocol generates at file scope starts with the protocol's name, so that several protocols
+can live in one program.
+"""
+
+from __future__ import annotations
+
+import re
+
+from codegen.ir import Array, Bits, Bool, Bytes, Enum, Leaf, Record, Sequence, Set, Step, Type, UInt
+
+_C_KEYWORDS = frozenset(
+    "auto bool break case char const continue default do double else enum extern false float for goto if inline int "
+    "long register restrict return short signed sizeof static struct switch true typedef union unsigned void volatile "
+    "while asm typeof main NULL errno linux unix".split()
+)
+_PYTHON_KEYWORDS = frozenset(
+    "and as assert async await break class continue def del elif else except finally for from global if import in is "
+    "lambda nonlocal not or pass raise return try while with yield None True False".split()
+)
+
+MESSAGE = "message"
+"""What every step's message parameter is called in C."""
+
+ENVIRONMENT = "environment"
+"""What every step's third parameter is called in C."""
+
+
+def snake(name: str) -> str:
+    """`OnRequest` -> `on_request`, `lock.mode` -> `lock_mode`, `IDOf` -> `id_of`."""
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")
+
+
+def upper(name: str) -> str:
+    return snake(name).upper()
+
+
+def variable(name: str, taken: frozenset[str] | set[str] = frozenset()) -> str:
+    """A local name or a struct's field: no keyword of C, and none of `taken`."""
+    plain = snake(name)
+    if not plain or plain[0].isdigit():
+        plain = "n" + plain
+    while plain in _C_KEYWORDS or plain in taken:
+        plain += "_"
+    return plain
+
+
+def field(name: str) -> str:
+    return variable(name)
+
+
+def python_field(name: str) -> str:
+    plain = snake(name)
+    return plain + "_" if plain in _PYTHON_KEYWORDS else plain
+
+
+def type_label(type_: Type) -> str:
+    """The part of a compound type's tag that says what its elements are."""
+    match type_:
+        case UInt(width):
+            return f"u{width}"
+        case Bool():
+            return "bool"
+        case Enum(name, _):
+            return snake(name)
+        case Bytes(size):
+            return f"bytes_{size}"
+        case Bits(size):
+            return f"bits_{size}"
+        case Set(element, max_):
+            return f"{type_label(element)}_set_{max_}"
+        case Array(element, size):
+            return f"{type_label(element)}_array_{size}"
+        case Sequence(element, max_):
+            return f"{type_label(element)}_sequence_{max_}"
+        case Record(name, _):
+            return snake(name)
+    raise TypeError(f"{type_} has no name in C")
+
+
+class Names:
+    """Names of one protocol."""
+
+    def __init__(self, protocol: str):
+        self.protocol = snake(protocol)
+        self.macro_prefix = self.protocol.upper()
+        self.module_prefix = "".join(part.capitalize() for part in self.protocol.split("_"))
+
+    def file(self, suffix: str) -> str:
+        """`lock.h` from `.h`, `lock_steps.h` from `_steps.h`."""
+        return self.protocol + suffix
+
+    def hooks_module(self) -> str:
+        return f"{self.module_prefix}Hooks"
+
+    def tag(self, type_: Type) -> str:
+        """A struct's or an enum's tag."""
+        return f"{self.protocol}_{type_label(type_)}"
+
+    def member(self, enum: Enum, member: str) -> str:
+        return f"{self.macro_prefix}_{upper(enum.name)}_{upper(member)}"
+
+    def function(self, *parts: str) -> str:
+        return "_".join((self.protocol, *(snake(part) for part in parts)))
+
+    def macro(self, *parts: str) -> str:
+        return "_".join((self.macro_prefix, *(upper(part) for part in parts)))
+
+    def step(self, step: Step) -> str:
+        return self.function(step.name)
+
+    def leaf_label(self, step: Step, leaf: Leaf) -> str:
+        """What a leaf is called after its step's name: its label, or its number."""
+        prefix = step.name + "."
+        return leaf.name[len(prefix) :] if leaf.name.startswith(prefix) else leaf.name
+
+    def leaf(self, step: Step, leaf: Leaf) -> str:
+        return self.macro("leaf", step.name, self.leaf_label(step, leaf))
+
+    def counter(self, step: Step, leaf: Leaf) -> str:
+        """As users see it: `begin.out_of_sequence`, `begin.3`."""
+        return f"{snake(step.name)}.{snake(self.leaf_label(step, leaf))}"

@@ -1,0 +1,206 @@
+"""The generator's command line.
+
+    python -m codegen generate [PROTOCOL|all]
+    python -m codegen generate --spec DIR --out DIR [--override FILE.yaml]
+    python -m codegen fresh
+    python -m codegen schema
+
+Exit code 0: done. 1: a specification or a layout is wrong, or (fresh) what is committed is not what the
+generator makes. 2: the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from pathlib import Path
+
+import yaml
+
+from codegen import front
+from codegen.emit import generate
+from codegen.errors import SpecErrors
+from codegen.layout import json_schema
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SPEC = REPOSITORY / "spec"
+GENERATED = REPOSITORY / "generated"
+SCHEMA = SPEC / "layout.schema.json"
+
+
+class UserError(Exception):
+    """What the user can put right; the message is a sentence that says how."""
+
+
+def main(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except SpecErrors as errors:
+        print(errors, file=sys.stderr)
+        count = len(errors.errors)
+        print(f"{count} error{'s' if count != 1 else ''}; nothing was generated", file=sys.stderr)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"error: {error.strerror}: {error.filename}", file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m codegen", description="Compile protocols from TLA+ and a layout.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    make = commands.add_parser("generate", help="write generated/<protocol>/, or any folder")
+    make.add_argument("protocol", nargs="?", help="a folder of spec/ with a layout.yaml, or all (default)")
+    make.add_argument("--spec", type=Path, metavar="DIR", help="folder of the protocol, instead of a name")
+    make.add_argument("--out", type=Path, metavar="DIR", help="folder to write to; with --spec")
+    make.add_argument("--override", type=Path, metavar="FILE.yaml", help="laid over the layout; with --spec")
+    make.set_defaults(run=_generate)
+
+    check = commands.add_parser("fresh", help="fail where generated/ or the schema is not what would be written")
+    check.set_defaults(run=_fresh)
+
+    schema = commands.add_parser("schema", help="write spec/layout.schema.json")
+    schema.set_defaults(run=_schema)
+    return parser
+
+
+# --- What there is to generate -------------------------------------------------------------------------
+
+
+def protocols() -> list[str]:
+    """Every entry of spec/ that has a layout.yaml."""
+    return sorted(entry.parent.name for entry in SPEC.glob("*/layout.yaml"))
+
+
+def _chosen(name: str | None) -> list[str]:
+    known = protocols()
+    if name in (None, "all"):
+        return known
+    if name not in known:
+        raise UserError(f"there is no protocol {name!r}: spec/ has {', '.join(known)}; a protocol is a folder with a layout.yaml")
+    return [name]
+
+
+def _files(spec: Path, override: dict | None = None) -> dict[str, str]:
+    if not (spec / "layout.yaml").is_file():
+        raise UserError(f"{spec} is no protocol: it has no layout.yaml")
+    return generate(front.load(spec, override))
+
+
+def _read_override(path: Path | None) -> dict | None:
+    if path is None:
+        return None
+    try:
+        found = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise UserError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+    if found is not None and not isinstance(found, dict):
+        raise UserError(f"{path} holds no mapping: an override looks like a layout, of which it gives only what changes")
+    return found
+
+
+# --- Commands --------------------------------------------------------------------------------------------
+
+
+def _generate(options: argparse.Namespace) -> int:
+    if (options.spec is None) != (options.out is None):
+        return _usage("--spec and --out go together")
+    if options.spec is not None and options.protocol is not None:
+        return _usage("give a PROTOCOL or --spec, not both")
+    if options.override is not None and options.spec is None:
+        return _usage("--override goes with --spec and --out: what is in generated/ is never overridden")
+    if options.spec is not None:
+        _write_all(options.out, _files(options.spec, _read_override(options.override)))
+        return 0
+    made = {name: _files(SPEC / name) for name in _chosen(options.protocol)}
+    for name, files in made.items():
+        _write_all(GENERATED / name, files)
+    return 0
+
+
+def _usage(message: str) -> int:
+    print(f"error: {message}; see `python -m codegen generate --help`", file=sys.stderr)
+    return 2
+
+
+def _write_all(folder: Path, files: dict[str, str]) -> None:
+    """Writes what has changed; removes what an earlier generator made and this one does not."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        _write(folder / name, text)
+    for stale in _strays(folder, files):
+        stale.unlink()
+        print(f"removed {_shown(stale)}")
+
+
+def _strays(folder: Path, files: dict[str, str]) -> list[Path]:
+    """Generated files that no longer belong to the protocol; others of the folder are left alone."""
+    if not folder.is_dir():
+        return []
+    found = []
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.name not in files and b"Generated by Stepwise from " in path.read_bytes()[:400]:
+            found.append(path)
+    return found
+
+
+def _write(path: Path, text: str) -> None:
+    """Only where the text differs: the file keeps its time, and make does not rebuild."""
+    if path.is_file() and path.read_text() == text:
+        return
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.write_text(text)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    print(f"wrote {_shown(path)}")
+
+
+def _shown(path: Path) -> str:
+    resolved = path.resolve()
+    return str(resolved.relative_to(REPOSITORY) if resolved.is_relative_to(REPOSITORY) else path)
+
+
+def _schema(_: argparse.Namespace) -> int:
+    _write(SCHEMA, json_schema())
+    return 0
+
+
+def _fresh(_: argparse.Namespace) -> int:
+    """Compares without writing."""
+    stale, repairs = False, []
+    for name in protocols():
+        files = _files(SPEC / name)
+        folder = GENERATED / name
+        differing = [_difference(folder / each, text) for each, text in files.items()]
+        differing += [f"{_shown(path)} is left over: nothing generates it" for path in _strays(folder, files)]
+        if any(differing):
+            repairs.append(f"python -m codegen generate {name}")
+        for difference in filter(None, differing):
+            print(difference)
+    unknown = sorted(entry.name for entry in GENERATED.iterdir() if entry.is_dir() and entry.name not in protocols())
+    for name in unknown:
+        print(f"generated/{name} belongs to no protocol of spec/")
+        repairs.append(f"rm -r generated/{name}")
+    difference = _difference(SCHEMA, json_schema())
+    if difference:
+        print(difference)
+        repairs.append("python -m codegen schema")
+    stale = bool(repairs)
+    if stale:
+        print(f"error: what is committed is not what the generator makes; run: {' && '.join(repairs)}", file=sys.stderr)
+    return int(stale)
+
+
+def _difference(path: Path, text: str) -> str:
+    if not path.is_file():
+        return f"{_shown(path)} is missing"
+    lines = difflib.unified_diff(
+        path.read_text().splitlines(), text.splitlines(), f"{_shown(path)} (committed)", f"{_shown(path)} (generated)", "", "", 2, ""
+    )
+    return "\n".join(lines)

@@ -1,0 +1,47 @@
+"""The back end: a typed protocol to the files of generated/<protocol>/."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codegen.c_names import Names
+from codegen.emit.codecs import codec_context, python_context, tla_context, wire_context
+from codegen.emit.header import header_context, steps_context
+from codegen.emit.leaves import Leaves
+from codegen.emit.programs import Programs
+from codegen.emit.text import banner, render
+from codegen.ir import Protocol
+
+__all__ = ["generate"]
+
+
+def generate(protocol: Protocol) -> dict[str, str]:
+    """Every generated file of a protocol, by its name. The same protocol gives the same bytes."""
+    names = Names(protocol.name)
+    numbers = Leaves(protocol, names)
+    programs = Programs(protocol, names, numbers)
+    c_codec = codec_context(protocol, names)
+    files: list[tuple[str, str, str, dict[str, Any]]] = [
+        (names.file(".h"), "protocol.h.j2", "c", header_context(protocol, names, numbers)),
+        (names.file("_steps.h"), "steps.h.j2", "c", steps_context(protocol, names, numbers)),
+        (names.file("_hooks.h"), "hooks.h.j2", "c", programs.common()),
+        (names.file("_codec.h"), "codec.h.j2", "c", c_codec),
+        (names.file(".bpf.c"), "bpf.c.j2", "c", programs.common()),
+        (names.file("_user.c"), "user.c.j2", "c", programs.user_context()),
+        (names.file("_codec.py"), "codec.py.j2", "python", python_context(protocol, names)),
+        (f"{names.hooks_module()}.tla", "hooks.tla.j2", "tla", tla_context(protocol, names)),
+        ("wire.md", "wire.md.j2", "markdown", wire_context(protocol)),
+    ]
+    return {name: _rendered(protocol, names, template, style, context) for name, template, style, context in files}
+
+
+def _rendered(protocol: Protocol, names: Names, template: str, style: str, context: dict[str, Any]) -> str:
+    lines = banner(protocol, style)
+    frame = {
+        "banner": "\n".join(lines),
+        "banner_lines": lines,
+        "guard": names.macro_prefix,
+        "prefix": names.protocol,
+        "title": names.protocol.capitalize().replace("_", " "),
+    }
+    return render(template, {**frame, **context})

@@ -1,0 +1,93 @@
+"""Pieces of C text: precedence, integer kinds and places in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.ir import Interval
+
+# C's precedence, the loosest first.
+COMMA, CONDITIONAL, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(14)
+
+_KIND_RANGES = {
+    "int": Interval(-(1 << 31), (1 << 31) - 1),
+    "u32": Interval(0, (1 << 32) - 1),
+    "u64": Interval(0, (1 << 64) - 1),
+    "s64": Interval(-(1 << 63), (1 << 63) - 1),
+}
+_KIND_TYPES = {"int": "int", "u32": "__u32", "u64": "__u64", "s64": "__s64"}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A C expression. `kind` is the type it is computed in (after C's integer promotion); '' for what is no integer."""
+
+    text: str
+    precedence: int = ATOM
+    kind: str = ""
+
+    def at(self, precedence: int) -> str:
+        """In parentheses where it binds less tightly than this."""
+        return self.text if self.precedence >= precedence else f"({self.text})"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Place:
+    """An object in memory; `pointer` says that the text is its address."""
+
+    text: str
+    pointer: bool = False
+
+    def member(self, name: str) -> "Place":
+        return Place(f"{self.text}{'->' if self.pointer else '.'}{name}")
+
+    @property
+    def value(self) -> str:
+        return f"*{self.text}" if self.pointer else self.text
+
+    @property
+    def address(self) -> str:
+        return self.text if self.pointer else f"&{self.text}"
+
+
+def kind_of_width(bits: int) -> str:
+    """Kind of an unsigned object of so many bits, after promotion."""
+    return "int" if bits <= 16 else "u32" if bits <= 32 else "u64"
+
+
+def fits(interval: Interval, kind: str) -> bool:
+    allowed = _KIND_RANGES[kind]
+    return allowed.low <= interval.low and interval.high <= allowed.high
+
+
+def smallest_kind(interval: Interval) -> str:
+    """Kind that holds the interval, unsigned where it can be."""
+    for kind in ("u32", "u64", "s64"):
+        if fits(interval, kind):
+            return kind
+    raise ValueError(f"no C integer holds {interval.low}..{interval.high}")
+
+
+def common_kind(left: str, right: str) -> str:
+    """C's usual arithmetic conversion."""
+    order = ["int", "u32", "s64", "u64"]
+    return order[max(order.index(left), order.index(right))]
+
+
+def cast(value: Text, kind: str) -> Text:
+    if value.kind == kind:
+        return value
+    return Text(f"({_KIND_TYPES[kind]}){value.at(UNARY)}", UNARY, kind)
+
+
+def integer(value: int) -> Text:
+    if value < 0:
+        return Text(str(value), UNARY, "int" if value >= -(1 << 31) else "s64")
+    if value < 1 << 31:
+        return Text(str(value), ATOM, "int")
+    if value < 1 << 32:
+        return Text(f"{value}U", ATOM, "u32")
+    return Text(f"{value}ULL", ATOM, "u64")

@@ -1,0 +1,249 @@
+"""<p>_codec.h, <p>_codec.py, <P>Hooks.tla and wire.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codegen.c_names import ENVIRONMENT, Names, field, python_field, upper
+from codegen.emit.types import GeneratorError, WireField, c_type, declared_types, wire_fields
+from codegen.ir import (
+    Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, TableLayout, Type, UInt,
+)  # fmt: skip
+
+
+def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
+    wire = wire_fields(protocol.message, protocol.wire)
+    return {
+        "header": names.file(".h"),
+        "message": names.tag(protocol.message),
+        "wire_size": wire[-1].offset + wire[-1].size,
+        "fields": [_c_field(names, each) for each in wire],
+        "hashes": [_c_hash(protocol, names, each) for each in protocol.hashes],
+        "valid": _valid(names, wire),
+    }
+
+
+def _c_field(names: Names, each: WireField) -> dict[str, Any]:
+    offset, member = names.macro("wire", each.name), field(each.name)
+    copied = isinstance(each.type, Bytes) and each.size > 8
+    kind = "_bytes" if isinstance(each.type, Bytes) else ""
+    read = f"stepwise_read{kind}(payload + {offset}, {each.size})"
+    if isinstance(each.type, Enum):
+        read = f"({c_type(names, each.type)}){read}"
+    elif isinstance(each.type, Bool):
+        read = f"payload[{offset}] == 1"
+    write = f"stepwise_write{kind}(payload + {offset}, {each.size}, message->{member})"
+    if copied:
+        write = f"__builtin_memcpy(payload + {offset}, message->{member}.bytes, {each.size})"
+    return {"member": member, "offset": offset, "size": each.size, "copied": copied, "read": read, "write": write}
+
+
+def _valid(names: Names, wire: tuple[WireField, ...]) -> str:
+    """Whether every field is within its type: as few branches as there can be."""
+    parts, beyond = [], []
+    for each in wire:
+        member = f"message->{field(each.name)}"
+        if each.limit is None:
+            continue
+        if isinstance(each.type, Enum):
+            parts.append(f"{member} <= {names.member(each.type, each.type.members[-1])}")
+        elif isinstance(each.type, Bool):
+            parts.append(f"payload[{names.macro('wire', each.name)}] <= 1")
+        else:
+            beyond.append(f"{member} >> {each.limit.bit_length()}")
+    if beyond:
+        parts.append(f"!({' | '.join(beyond)})")
+    return " &&\n\t       ".join(parts) or "true"
+
+
+def _c_hash(protocol: Protocol, names: Names, each: Any) -> dict[str, Any]:
+    type_ = protocol.message.field(each.source)
+    if isinstance(type_, Bytes) and type_.size > 8:
+        raise GeneratorError(f"a hash of {each.source}: only up to 8 bytes are supported")
+    return {
+        "function": names.function("hash", each.field),
+        "member": field(each.field),
+        "source": field(each.source),
+        "parameter": f"{c_type(names, type_)} {field(each.source)}",
+        "argument": field(each.source),
+        "capacity": each.capacity,
+    }
+
+
+# --- Python ----------------------------------------------------------------------------------------
+
+
+def python_context(protocol: Protocol, names: Names) -> dict[str, Any]:
+    wire = wire_fields(protocol.message, protocol.wire)
+    enums = [each for each in declared_types((protocol.message,)) if isinstance(each, Enum)]
+    used = [each for each in enums if any(field_.type == each for field_ in wire)]
+    return {
+        "port": protocol.port,
+        "wire_size": wire[-1].offset + wire[-1].size,
+        "constants": [(upper(name), _python_constant(value)) for name, value in protocol.constants],
+        "enums": [{"name": enum_class(protocol, each), "members": [upper(member) for member in each.members]} for each in used],
+        "fields": [_python_field(protocol, each) for each in wire],
+        "hashes": [_python_hash(protocol, each) for each in protocol.hashes],
+    }
+
+
+def enum_class(protocol: Protocol, enum: Enum) -> str:
+    """`message.kind` -> `Kind`, `session.state` -> `SessionState`."""
+    owner, _, name = enum.name.rpartition(".")
+    parts = [name] if owner in ("message", protocol.name) else [*owner.split("."), name]
+    return "".join(part[:1].upper() + part[1:] for part in parts if part)
+
+
+def _python_constant(value: Any) -> str:
+    return repr(value) if not isinstance(value, int) or isinstance(value, bool) else f"{value:_}"
+
+
+def _python_field(protocol: Protocol, each: WireField) -> dict[str, Any]:
+    name = python_field(each.name)
+    checks = {"encode_check": "", "decode_check": "", "allowed": ""}
+    part = f"payload[{each.offset}:{each.offset + each.size}]"
+    number = f'int.from_bytes({part}, "big")'
+    encode = f'self.{name}.to_bytes({each.size}, "big")'
+    match each.type:
+        case Enum():
+            kind = enum_class(protocol, each.type)
+            default, decode = f"{kind}(0)", f"{name}={kind}({number})"
+            encode = f'{kind}(self.{name}).to_bytes({each.size}, "big")'
+            annotation = kind
+        case Bytes(size):
+            annotation, default, decode = "bytes", f"bytes({size})", f"{name}=bytes({part})"
+            encode = f"self.{name}"
+            checks |= {"encode_check": f"len(self.{name}) == {size}", "allowed": f"{size} bytes"}
+        case Bool():
+            annotation, default, decode = "bool", "False", f"{name}=bool(({{0: False, 1: True}}).get({number}))"
+            checks |= {"decode_check": f"payload[{each.offset}] <= 1", "allowed": "0 or 1"}
+        case _:
+            limit = each.limit if each.limit is not None else (1 << 8 * each.size) - 1
+            annotation, default, decode = "int", "0", f"{name}={number}"
+            checks |= {"encode_check": f"0 <= self.{name} <= {limit}", "allowed": f"0..{limit}"}
+            if each.limit is not None:
+                checks["decode_check"] = f"message.{name} <= {limit}"
+    return {"member": name, "type": annotation, "default": default, "encode": encode, "decode": decode, **checks}
+
+
+def _python_hash(protocol: Protocol, each: Any) -> dict[str, Any]:
+    source = python_field(each.source)
+    opaque = isinstance(protocol.message.field(each.source), Bytes)
+    return {
+        "function": f"hash_{python_field(each.field)}",
+        "member": python_field(each.field),
+        "source": source,
+        "type": "bytes" if opaque else "int",
+        "argument": f'int.from_bytes({source}, "little")' if opaque else source,
+        "capacity": each.capacity,
+    }
+
+
+# --- TLA+ --------------------------------------------------------------------------------------------
+
+
+def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
+    title = f" MODULE {names.hooks_module()} "
+    dashes = 78 - len(title)
+    hooks = [("Xdp", protocol.xdp), ("Tc", protocol.tc)]
+    passes = [{"each": one.each, "sections": [_tla_section(section) for section in one.sections]} for one in protocol.sweep]
+    return {
+        "rule_top": "-" * (dashes // 2) + title + "-" * (dashes - dashes // 2),
+        "rule_bottom": "=" * 78,
+        "module": protocol.module,
+        "hooks": [{"name": name, "sections": [_tla_section(section) for section in sections]} for name, sections in hooks if sections],
+        "user": None if protocol.user is None else {"table": protocol.user.table, "call": _tla_call(protocol.user, "table")},
+        "passes": passes,
+        "sweep_steps": [
+            f"pass = {number} /\\ at = {at} -> {_tla_call(section, 'cell')}"
+            for number, one in enumerate(protocol.sweep, 1) for at, section in enumerate(one.sections, 1)
+        ],
+        "tables": [{"name": table.name, "index": table.index, "initial": tla_zero(table.cell)} for table in protocol.tables],
+        "blank_message": _tla_record(protocol.message),
+    }  # fmt: skip
+
+
+def _tla_section(section: Section) -> dict[str, str]:
+    return {
+        "table": section.table, "step": section.step.name, "contended": section.contended, "call": _tla_call(section, "cell"),
+    }  # fmt: skip
+
+
+def _tla_call(section: Section, cell: str) -> str:
+    return f"{section.step.name}({cell}, msg{', env' if section.step.env is not None else ''})"
+
+
+def tla_zero(type_: Type) -> str:
+    """The initial value of a type, in TLA+."""
+    match type_:
+        case UInt() | Bytes():
+            return "0"
+        case Bool():
+            return "FALSE"
+        case Enum(_, members):
+            return f'"{members[0]}"'
+        case Set() | Bits():
+            return "{}"
+        case Sequence():
+            return "<<>>"
+        case Array(element, size):
+            return f"[i \\in 1..{size} |-> {tla_zero(element)}]"
+        case Record(_, fields):
+            return "[" + ", ".join(f"{name} |-> {tla_zero(inner)}" for name, inner in fields) + "]"
+    raise GeneratorError(f"{type_} has no initial value")
+
+
+def _tla_record(record: Record) -> str:
+    """On as many lines as it takes."""
+    lines, line = [], "  ["
+    for number, (name, type_) in enumerate(record.fields):
+        piece = f"{name} |-> {tla_zero(type_)}" + (", " if number < len(record.fields) - 1 else "]")
+        if len(line) + len(piece) > 116:
+            lines.append(line.rstrip())
+            line = "   "
+        line += piece
+    return "\n".join([*lines, line])
+
+
+# --- Documentation --------------------------------------------------------------------------------------
+
+
+def wire_context(protocol: Protocol) -> dict[str, Any]:
+    wire = wire_fields(protocol.message, protocol.wire)
+    enums = {each.type: None for each in wire if isinstance(each.type, Enum)}
+    return {
+        "port": protocol.port,
+        "wire_size": wire[-1].offset + wire[-1].size,
+        "fields": [
+            {"offset": each.offset, "size": each.size, "name": each.name, "type": _wire_type(each.type), "range": _wire_values(each)}
+            for each in wire
+        ],
+        "enums": [{"name": each.name, "members": each.members} for each in enums],
+    }
+
+
+def _wire_type(type_: Type) -> str:
+    match type_:
+        case UInt(width):
+            return f"u{width}"
+        case Bool():
+            return "bool"
+        case Bits(size):
+            return f"bits: {size}"
+        case Bytes(size):
+            return f"bytes: {size}"
+    return "enum"
+
+
+def _wire_values(each: WireField) -> str:
+    match each.type:
+        case Enum(name, members):
+            return f"0..{len(members) - 1}, see `{name}`"
+        case Bool():
+            return "0 or 1"
+        case Bits(size):
+            return f"one bit for each of 0..{size - 1}"
+        case Bytes():
+            return "opaque"
+    limit = each.limit if each.limit is not None else (1 << 8 * each.size) - 1
+    return f"0..{limit:,}".replace(",", " ")

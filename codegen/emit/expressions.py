@@ -1,0 +1,689 @@
+"""Expressions of the IR as C.
+
+A scalar becomes a C expression. What C has no expression for (a loop, a set, a record) becomes
+statements before the one that uses it, always inside the condition that guards it: TLA+ evaluates
+from the left and no further than needed, and so does the C.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+
+from codegen.c_names import Names, field, variable
+from codegen.emit.c_values import (
+    AND, ATOM, BIT_AND, BIT_OR, CONDITIONAL, EQUALITY, OR, PRODUCT, RELATION, SHIFT, SUM, UNARY,
+    Place, Text, cast, common_kind, fits, integer, kind_of_width, smallest_kind,
+)  # fmt: skip
+from codegen.emit.helpers import UNROLL_MAX, Helpers
+from codegen.emit.terms import Choice, interval_of, is_path, location, reads_location, substitute
+from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar, is_vector
+from codegen.ir import (
+    Append, Arith, Array, ArrayOf, Bits, Bool, Cardinality, Compare, Count, Enum, Expr, Field, Filter, First, If,
+    Image, In, Index, Int, Interval, Let, Literal, Logic, Not, Quantifier, Range, Record, RecordOf, Sequence,
+    SequenceOf, Set, SetOf, SetOp, Subset, Table, Tail, Type, UInt, Update, Var,
+)  # fmt: skip
+
+
+class Lines:
+    """Statements, with tabs."""
+
+    def __init__(self, depth: int = 1):
+        self.lines: list[str] = []
+        self.depth = depth
+
+    def add(self, text: str) -> None:
+        self.lines.append("\t" * self.depth + text if text else "")
+
+    @contextmanager
+    def block(self, head: str, tail: str = "}") -> Iterator[None]:
+        self.add(head + " {")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.add(tail)
+
+
+class Expressions:
+    """Renders the expressions of one step into `lines`."""
+
+    def __init__(self, names: Names, helpers: Helpers, taken: set[str]):
+        self.names = names
+        self.helpers = helpers
+        self.lines = Lines()
+        self.bound: dict[str, Place | Text] = {}
+        self.taken = taken  # names of C in this function
+
+    # --- Names and blocks -----------------------------------------------------------------------
+
+    def fresh(self, name: str) -> str:
+        plain = candidate = variable(name)
+        number = 2
+        while candidate in self.taken:
+            candidate = f"{plain}_{number}"
+            number += 1
+        self.taken.add(candidate)
+        return candidate
+
+    def captured(self, render: Callable[[], Text]) -> tuple[Text, list[str]]:
+        """A value and the statements that it needs first, not yet written."""
+        outer, self.lines = self.lines, Lines(self.lines.depth + 1)
+        try:
+            value = render()
+            return value, self.lines.lines
+        finally:
+            self.lines = outer
+
+    def declare(self, type_: Type, name: str, value: Expr) -> Place:
+        """A local that holds a value."""
+        local = self.fresh(name)
+        if is_scalar(type_):
+            text = self.scalar(value)
+            self.lines.add(f"const {self.local_type(value)} {local} = {text};")
+        else:
+            self.lines.add(f"{c_type(self.names, type_)} {local};")
+            self.lines.add("")
+            self.into(Place(local), value)
+        return Place(local)
+
+    def local_type(self, value: Expr) -> str:
+        """C type of a local for a scalar: wide enough for its interval."""
+        if isinstance(value.type, UInt):
+            interval = interval_of(value)
+            if interval.low < 0:
+                return "int" if fits(interval, "int") else "__s64"
+            return c_type(self.names, UInt(max(1, interval.high.bit_length())))
+        return c_type(self.names, value.type)
+
+    def condition_of(self, expr: If) -> str:
+        """Of a choice between two values; says to the coverage which it is."""
+        if isinstance(expr.condition, Choice):
+            return f"STEPWISE_CHOOSE({expr.condition.number}, {self.scalar(expr.condition.condition)})"
+        return self.scalar(expr.condition).text
+
+    # --- Places -----------------------------------------------------------------------------------
+
+    def place(self, expr: Expr) -> Place:
+        """Where a compound value lies; computed into a local where it does not lie anywhere."""
+        match expr:
+            case Var(name=name):
+                bound = self.bound[name]
+                return bound if isinstance(bound, Place) else Place(bound.text)
+            case Field(base=base, name=name):
+                return self.place(base).member(field(name))
+            case Index(base=base) if isinstance(base.type, Table):
+                table = self.place(base).text
+                return Place(f"{self.names.function(base.type.name, 'at')}({table}, {self.scalar(expr.index)})")
+            case Index(base=base) if not is_scalar(expr.type):
+                if isinstance(expr.index, Int):
+                    return Place(f"{self.place(base).member('items').text}[{expr.index.value - 1}]")
+                return Place(f"{self.helpers.at(base.type)}({self.place(base).address}, {self.scalar(expr.index)})", True)
+        local = self.fresh(_label(expr))
+        self.lines.add(f"{c_type(self.names, expr.type)} {local};")
+        self.lines.add("")
+        self.into(Place(local), expr)
+        return Place(local)
+
+    def argument(self, expr: Expr) -> str:
+        """A value as a function's argument: itself when scalar, else its address."""
+        return self.scalar(expr).text if is_scalar(expr.type) else self.place(expr).address
+
+    # --- Scalars ------------------------------------------------------------------------------------
+
+    def scalar(self, expr: Expr) -> Text:
+        match expr:
+            case Int(value=value):
+                return integer(value)
+            case Literal(value=value, type=type_):
+                return Text(self.names.member(type_, value) if isinstance(type_, Enum) else str(value).lower())
+            case Var() | Field():
+                return self._read(expr)
+            case Index():
+                return self._index(expr)
+            case Arith():
+                return self._arith(expr)
+            case Compare():
+                return self._compare(expr)
+            case Not(operand=operand):
+                return self._not(operand)
+            case Logic():
+                return self._logic(expr)
+            case If():
+                return self._if(expr)
+            case Let(name=name, value=value, body=body):
+                return self.scalar(self._let(name, value, body))
+            case In():
+                return self._in(expr.element, expr.set)
+            case Subset():
+                return self._subset(expr)
+            case Cardinality(operand=operand):
+                return self._cardinality(operand)
+            case Quantifier():
+                return self._quantifier(expr)
+            case First():
+                return self._first(expr)
+            case Count():
+                return self._count(expr)
+        if isinstance(expr.type, Bits):
+            return self._bits(expr)
+        raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} is no scalar")
+
+    def _kind(self, type_: Type, interval: Interval | None = None) -> str:
+        if isinstance(type_, UInt):
+            return kind_of_width(type_.width)
+        return "u64" if isinstance(type_, Bits) else ""
+
+    def _read(self, expr: Expr) -> Text:
+        if isinstance(expr, Var):
+            bound = self.bound[expr.name]
+            if isinstance(bound, Text):
+                return bound
+            return Text(bound.value, UNARY if bound.pointer else ATOM, self._kind(expr.type))
+        return Text(self.place(expr).value, ATOM, self._kind(expr.type))
+
+    def _index(self, expr: Index) -> Text:
+        base = self.place(expr.base)
+        if isinstance(expr.index, Int) and not Vector.of(expr.base.type).packed:
+            return Text(f"{base.member('items').text}[{expr.index.value - 1}]", ATOM, self._kind(expr.type))
+        function = self.helpers.at(expr.base.type)
+        return Text(f"{function}({base.address}, {self.scalar(expr.index)})", ATOM, self._kind(expr.type))
+
+    def _arith(self, expr: Arith) -> Text:
+        left, right = self.scalar(expr.left), self.scalar(expr.right)
+        if expr.op in ("div", "%"):
+            return self._divide(expr, left, right)
+        kind = common_kind(left.kind, right.kind)
+        if not fits(expr.interval, kind):
+            kind = smallest_kind(expr.interval)
+            left = cast(left, kind)
+            if kind == "s64" and right.kind == "u64":
+                right = cast(right, kind)
+        precedence = PRODUCT if expr.op == "*" else SUM
+        return Text(f"{left.at(precedence)} {expr.op} {right.at(precedence + 1)}", precedence, kind)
+
+    def _divide(self, expr: Arith, left: Text, right: Text) -> Text:
+        """TLA+ rounds down; C's operators do so for what is not negative."""
+        if interval_of(expr.left).low < 0:
+            name = "stepwise_floor_div" if expr.op == "div" else "stepwise_floor_mod"
+            return Text(f"{name}({left}, {right})", ATOM, "s64")
+        if left.kind in ("int", "s64") and left.precedence < ATOM:
+            left = cast(left, smallest_kind(interval_of(expr.left)))
+        kind = common_kind(left.kind, right.kind)
+        return Text(f"{left.at(PRODUCT)} {'/' if expr.op == 'div' else '%'} {right.at(PRODUCT + 1)}", PRODUCT, kind)
+
+    def _compare(self, expr: Compare) -> Text:
+        left_expr, right_expr = expr.left, expr.right
+        if not is_scalar(left_expr.type):
+            return self._equal(left_expr, right_expr)
+        left, right = self.scalar(left_expr), self.scalar(right_expr)
+        if left.kind and right.kind:
+            left, right = self._same_sign(left_expr, left, right_expr, right)
+        precedence = EQUALITY if expr.op == "=" else RELATION
+        op = "==" if expr.op == "=" else expr.op
+        return Text(f"{left.at(precedence + 1)} {op} {right.at(precedence + 1)}", precedence)
+
+    def _same_sign(self, left_expr: Expr, left: Text, right_expr: Expr, right: Text) -> tuple[Text, Text]:
+        """Both operands signed or both unsigned, as far as their values need it."""
+        low = min(interval_of(left_expr).low, interval_of(right_expr).low)
+        if low < 0:
+            if common_kind(left.kind, right.kind) in ("u32", "u64"):
+                return cast(left, "s64"), cast(right, "s64")
+            return left, right
+
+        def unsigned(expr: Expr, value: Text, other: Text) -> Text:
+            computed = value.kind in ("int", "s64") and value.precedence < ATOM
+            return cast(value, smallest_kind(interval_of(expr))) if computed and other.kind in ("u32", "u64") else value
+
+        return unsigned(left_expr, left, right), unsigned(right_expr, right, left)
+
+    def _equal(self, left: Expr, right: Expr) -> Text:
+        if isinstance(left, (SetOf, RecordOf, SequenceOf)):
+            left, right = right, left
+        if isinstance(right, SetOf) and isinstance(left.type, Set):
+            if not right.elements:
+                return Text(f"{self.place(left).member('count').text} == 0", EQUALITY)
+            if len(right.elements) == 1:
+                return Text(f"{self.helpers.only(left.type)}({self.place(left).address}, {self.argument(right.elements[0])})")
+        function = self.helpers.equality(left.type, right.type)
+        return Text(f"{function}({self.place(left).address}, {self.place(right).address})")
+
+    def _not(self, operand: Expr) -> Text:
+        if isinstance(operand, Not):
+            return self.scalar(operand.operand)
+        inner = self.scalar(operand)
+        if isinstance(operand, Compare) and inner.precedence == EQUALITY:
+            return Text(inner.text.replace(" == ", " != ", 1), EQUALITY) if inner.text.count(" == ") == 1 else Text(f"!({inner})", UNARY)
+        return Text(f"!{inner.at(UNARY)}", UNARY)
+
+    def _logic(self, expr: Logic) -> Text:
+        return self._joined(expr.op, [lambda operand=operand: self.scalar(operand) for operand in expr.operands])
+
+    def _joined(self, op: str, operands: list[Callable[[], Text]]) -> Text:
+        """Operands in order; one that needs statements gets them inside an `if`."""
+        symbol, precedence = ("&&", AND) if op == "and" else ("||", OR)
+        parts: list[str] = []
+        first = operands[0]()
+        if len(operands) == 1:
+            return first
+        parts.append(first.at(precedence + 1))
+        for operand in operands[1:]:
+            value, statements = self.captured(operand)
+            if statements:
+                local = self.fresh("holds")
+                self.lines.add(f"bool {local} = {f' {symbol} '.join(parts)};")
+                self.lines.add("")
+                with self.lines.block(f"if ({local if op == 'and' else '!' + local})"):
+                    self.lines.lines += statements
+                    self.lines.add(f"{local} = {value};")
+                parts = [local]
+            else:
+                parts.append(value.at(precedence + 1))
+        if len(parts) == 1:
+            return Text(parts[0])
+        return Text(f" {symbol} ".join(parts), precedence)
+
+    def _if(self, expr: If) -> Text:
+        condition = self.condition_of(expr)
+        then, then_lines = self.captured(lambda: self.scalar(expr.then))
+        otherwise, otherwise_lines = self.captured(lambda: self.scalar(expr.otherwise))
+        kind = common_kind(then.kind, otherwise.kind) if then.kind else ""
+        if not then_lines and not otherwise_lines:
+            return Text(f"{condition} ? {then.at(CONDITIONAL + 1)} : {otherwise.at(CONDITIONAL + 1)}", CONDITIONAL, kind)
+        local = self.fresh("value")
+        self.lines.add(f"{self.local_type(expr)} {local};")
+        self.lines.add("")
+        with self.lines.block(f"if ({condition})", "} else {"):
+            self.lines.lines += then_lines
+            self.lines.add(f"{local} = {then};")
+        self.lines.lines += otherwise_lines
+        self.lines.depth += 1
+        self.lines.add(f"{local} = {otherwise};")
+        self.lines.depth -= 1
+        self.lines.add("}")
+        return Text(local, ATOM, kind)
+
+    def _let(self, name: str, value: Expr, body: Expr) -> Expr:
+        """Binds the name in C; the body is left to render."""
+        if is_path(value):
+            return substitute(body, name, value)
+        self.bind(name, value)
+        return body
+
+    def bind(self, name: str, value: Expr) -> None:
+        place = self.declare(value.type, name, value)
+        if is_scalar(value.type):
+            interval = interval_of(value)
+            kind = "" if not isinstance(value.type, (UInt, Bits)) else (
+                ("int" if fits(interval, "int") else "s64") if interval.low < 0 else kind_of_width(interval.high.bit_length())
+            )  # fmt: skip
+            self.bound[name] = Text(place.text, ATOM, kind)
+        else:
+            self.bound[name] = place
+
+    # --- Sets, seen from outside ---------------------------------------------------------------------
+
+    def _in(self, element: Expr, set_: Expr) -> Text:
+        if not isinstance(element, (Int, Literal)) and not is_path(element) and not isinstance(set_, (Var, Field)):
+            name = f"element {len(self.bound)}"
+            self.bind(name, element)
+            element = Var(name, element.type, element.span, interval_of(element) if isinstance(element.type, UInt) else None)
+        same = lambda other: Compare("=", element, other, Bool(), element.span)  # noqa: E731
+        match set_:
+            case SetOf(elements=elements):
+                if not elements:
+                    return Text("false")
+                return self._joined("or", [lambda other=other: self.scalar(same(other)) for other in elements])
+            case SetOp(op=op, left=left, right=right):
+                within = [lambda: self._in(element, left), lambda: self._in(element, right)]
+                if op == "minus":
+                    within[1] = lambda: self._negated(self._in(element, right))
+                return self._joined("or" if op == "union" else "and", within)
+            case Range(low=low, high=high):
+                bounds = [Compare(">=", element, low, Bool(), set_.span), Compare("<=", element, high, Bool(), set_.span)]
+                return self._joined("and", [lambda bound=bound: self.scalar(bound) for bound in bounds])
+            case Filter(variable=name, domain=domain, predicate=predicate):
+                inside = substitute(predicate, name, element)
+                return self._joined("and", [lambda: self._in(element, domain), lambda: self.scalar(inside)])
+            case If(then=then, otherwise=otherwise) if isinstance(set_.type, Set):
+                chosen = If(set_.condition, In(element, then, Bool(), set_.span), In(element, otherwise, Bool(), set_.span), Bool(), set_.span)
+                return self._if(chosen)
+        if isinstance(set_.type, Bits):
+            bits = self.scalar(set_)
+            inside = Text(f"({bits.at(SHIFT)} >> {self.scalar(element).at(SHIFT + 1)} & 1)", ATOM)
+            if interval_of(element).high < set_.type.size:
+                return inside
+            bound = Compare("<", element, Int(set_.type.size, UInt(8), set_.span), Bool(), set_.span)
+            return self._joined("and", [lambda: self.scalar(bound), lambda: inside])
+        return Text(f"{self.helpers.has(set_.type)}({self.place(set_).address}, {self.argument(element)})")
+
+    def _negated(self, value: Text) -> Text:
+        return Text(f"!{value.at(UNARY)}", UNARY)
+
+    def _subset(self, expr: Subset) -> Text:
+        left, right = expr.left, expr.right
+        if isinstance(left.type, Bits):
+            return Text(f"!({self.scalar(left).at(BIT_AND)} & ~{self.scalar(right).at(UNARY)})", UNARY)
+        if isinstance(left, SetOf):
+            if not left.elements:
+                return Text("true")
+            return self._joined("and", [lambda element=element: self._in(element, right) for element in left.elements])
+        place = self.place(left)
+        if isinstance(right, SetOf) and len(right.elements) <= 1:
+            empty = Text(f"{place.member('count').text} == 0", EQUALITY)
+            if not right.elements:
+                return empty
+            only = Text(f"{self.helpers.only(left.type)}({place.address}, {self.argument(right.elements[0])})")
+            return self._joined("or", [lambda: empty, lambda: only])
+        return Text(f"{self.helpers.subset(left.type, right.type)}({place.address}, {self.place(right).address})")
+
+    def _cardinality(self, operand: Expr) -> Text:
+        if isinstance(operand.type, Bits):
+            return Text(f"__builtin_popcountll({self.scalar(operand)})", ATOM, "int")
+        return Text(self.place(operand).member("count").text, ATOM, "int")
+
+    def _bits(self, expr: Expr) -> Text:
+        wide = "u64" if expr.type.size > 32 else "u32"
+        one = Text("1ULL" if wide == "u64" else "1U")
+        match expr:
+            case SetOf(elements=elements):
+                if not elements:
+                    return integer(0)
+                parts = [f"{one} << {self.scalar(element).at(SHIFT + 1)}" for element in elements]
+                return Text(parts[0], SHIFT, wide) if len(parts) == 1 else Text(" | ".join(f"({part})" for part in parts), BIT_OR, wide)
+            case SetOp(op="minus", left=left, right=right):
+                return Text(f"{self.scalar(left).at(BIT_AND + 1)} & ~{self.scalar(right).at(UNARY)}", BIT_AND, wide)
+            case SetOp(op=op, left=left, right=right):
+                symbol, precedence = ("|", BIT_OR) if op == "union" else ("&", BIT_AND)
+                return Text(f"{self.scalar(left).at(SHIFT)} {symbol} {self.scalar(right).at(SHIFT)}", precedence, wide)
+            case Filter() | Image():
+                local = self.fresh("bits")
+                self.lines.add(f"{c_type(self.names, expr.type)} {local} = 0;")
+                self.lines.add("")
+                predicate = expr.predicate if isinstance(expr, Filter) else None
+                with self.loop(expr.variable, expr.domain) as element:
+                    with self._when(predicate):
+                        value = element if isinstance(expr, Filter) else self.scalar(expr.value)
+                        self.lines.add(f"{local} |= {one} << {value.at(SHIFT + 1)};")
+                return Text(local, ATOM, wide)
+        raise GeneratorError(f"{expr.span}: {type(expr).__name__} is no bit set")
+
+    # --- Loops --------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _when(self, predicate: Expr | None) -> Iterator[None]:
+        if predicate is None:
+            yield
+            return
+        condition = self.scalar(predicate)
+        self.lines.add(f"if ({condition}) {{")
+        self.lines.depth += 1
+        yield
+        self.lines.depth -= 1
+        self.lines.add("}")
+
+    @contextmanager
+    def loop(self, name: str, domain: Expr) -> Iterator[Text]:
+        """A loop whose body sees `name`; yields the element as a scalar."""
+        if isinstance(domain, Range):
+            with self._range(name, domain) as element:
+                yield element
+        elif isinstance(domain.type, Bits):
+            bits = self.scalar(domain)
+            local = self.fresh(name)
+            self._unroll(domain.type.size)
+            with self.lines.block(f"for (__u32 {local} = 0; {local} < {domain.type.size}; {local}++)"):
+                self.bound[name] = Text(local, ATOM, "u32")
+                with self.lines.block(f"if ({bits.at(SHIFT)} >> {local} & 1)"):
+                    yield self.bound[name]
+        else:
+            with self._items(name, domain) as element:
+                yield element
+
+    def _unroll(self, iterations: int) -> None:
+        if iterations <= UNROLL_MAX:
+            self.lines.add("STEPWISE_UNROLL")
+
+    @contextmanager
+    def _range(self, name: str, domain: Range) -> Iterator[Text]:
+        local = self.fresh(name)
+        low, high = self.scalar(domain.low), self.scalar(domain.high)
+        wide = "__u64" if interval_of(domain.high).high >= (1 << 32) - 1 else "__u32"
+        self.bound[name] = Text(local, ATOM, "u64" if wide == "__u64" else "u32")
+        self._unroll(domain.bound)
+        if isinstance(domain.low, Int) and isinstance(domain.high, Int):
+            with self.lines.block(f"for ({wide} {local} = {low}; {local} <= {high}; {local}++)"):
+                yield self.bound[name]
+            return
+        step = self.fresh("step")
+        with self.lines.block(f"for (__u32 {step} = 0; {step} < {domain.bound}; {step}++)"):
+            self.lines.add(f"const {wide} {local} = {low.at(SUM)} + {step};")
+            self.lines.add("")
+            last = cast(high, "u64" if wide == "__u64" else "u32") if interval_of(domain.high).low >= 0 else high
+            if interval_of(domain.high).low < 0:
+                self.lines.add(f"if ((__s64){local} > {last.at(RELATION + 1)})")
+            else:
+                self.lines.add(f"if ({local} > {last.at(RELATION + 1)})")
+            self.lines.add("\tbreak;")
+            yield self.bound[name]
+
+    @contextmanager
+    def _items(self, name: str, domain: Expr) -> Iterator[Text]:
+        """Over the items of a set."""
+        place = self.place(domain)
+        vector = Vector.of(domain.type)
+        position = self.fresh("i")
+        self._unroll(vector.size)
+        with self.lines.block(f"for (__u32 {position} = 0; {position} < {vector.size}; {position}++)"):
+            local = self.fresh(name)
+            pointer = not is_scalar(vector.element)
+            if vector.packed:
+                item = self.helpers.item(domain.type, place.address, position)
+            else:
+                item = ("&" if pointer else "") + f"{place.member('items').text}[{position}]"
+            self.lines.add(f"const {c_type(self.names, vector.element)} {'*' if pointer else ''}{local} = {item};")
+            self.lines.add("")
+            self.bound[name] = Place(local, True) if pointer else Text(local, ATOM, self._kind(vector.element))
+            if vector.counted:
+                self.lines.add(f"if ({position} >= {place.member('count').text})")
+                self.lines.add("\tbreak;")
+            yield self.bound[name] if isinstance(self.bound[name], Text) else Text(f"*{local}", UNARY)
+
+    def _search(self, name: str, domain: Expr, predicate: Expr, result: str, value: Callable[[Text], str]) -> None:
+        """Assigns `value` to `result` at the first element that satisfies the predicate."""
+        with self.loop(name, domain) as element:
+            with self._when(predicate):
+                self.lines.add(f"{result} = {value(element)};")
+                self.lines.add("break;")
+
+    def _quantifier(self, expr: Quantifier) -> Text:
+        exists = expr.op == "exists"
+        if isinstance(expr.domain, SetOf):
+            return self._unrolled(expr)
+        local = self.fresh("found" if exists else "all")
+        self.lines.add(f"bool {local} = {'false' if exists else 'true'};")
+        self.lines.add("")
+        predicate = expr.predicate if exists else Not(expr.predicate, Bool(), expr.span)
+        self._search(expr.variable, expr.domain, predicate, local, lambda _: "true" if exists else "false")
+        return Text(local)
+
+    def _unrolled(self, expr: Quantifier) -> Text:
+        """Over a literal: the predicate once for each element."""
+        if not expr.domain.elements:
+            return Text("false" if expr.op == "exists" else "true")
+        tests = [substitute(expr.predicate, expr.variable, element) for element in expr.domain.elements]
+        return self._joined("or" if expr.op == "exists" else "and", [lambda test=test: self.scalar(test) for test in tests])
+
+    def _first(self, expr: First) -> Text:
+        local = self.fresh("first")
+        none = self.scalar(expr.none) if expr.none is not None else self.scalar(expr.domain.low)
+        interval = interval_of(expr)
+        self.lines.add(f"{c_type(self.names, UInt(max(1, interval.high.bit_length())))} {local} = {none};")
+        self.lines.add("")
+        self._search(expr.variable, expr.domain, expr.predicate, local, lambda element: element.text)
+        return Text(local, ATOM, kind_of_width(interval.high.bit_length()))
+
+    def _count(self, expr: Count) -> Text:
+        local = self.fresh("count")
+        self.lines.add(f"__u32 {local} = 0;")
+        self.lines.add("")
+        with self.loop(expr.variable, expr.domain):
+            with self._when(expr.predicate):
+                self.lines.add(f"{local}++;")
+        return Text(local, ATOM, "u32")
+
+    # --- Values that are built in place ------------------------------------------------------------
+
+    def into(self, target: Place, expr: Expr, at: tuple[str, ...] | None = None) -> None:
+        """Statements that make `target` the value. `at`: the IR's name for the target, where it has one."""
+        if at is not None and location(expr) == at:
+            return
+        if at is not None and not _in_place(expr, at):
+            local = Place(self.fresh("value"))
+            self.lines.add(f"{c_type(self.names, expr.type)} {local.text};")
+            self.lines.add("")
+            self.into(local, expr)
+            self.lines.add(f"{target.value} = {local.text};")
+            return
+        match expr:
+            case If():
+                self._choose_into(target, expr, at)
+            case Let(name=name, value=value, body=body):
+                self.into(target, self._let(name, value, body), at)
+            case _ if is_scalar(expr.type):
+                self.lines.add(f"{target.value} = {self.scalar(expr)};")
+            case Var() | Field() | Index():
+                self.lines.add(f"{target.value} = {self.place(expr).value};")
+            case SetOf(elements=elements) | SequenceOf(elements=elements):
+                self._literal_into(target, expr.type, elements)
+            case SetOp(op=op, left=left, right=right):
+                self._set_op_into(target, op, left, right, at)
+            case Filter() | Image():
+                self._comprehension_into(target, expr)
+            case RecordOf(fields=fields):
+                for name, value in fields:
+                    self.into(target.member(field(name)), value)
+            case Update(base=base, updates=updates):
+                self.into(target, base, at)
+                for path, value in updates:
+                    self.put(target, expr.type, path, value)
+            case ArrayOf(variable=name, value=value):
+                self._array_into(target, expr.type, name, value)
+            case Append(sequence=sequence, element=element):
+                self.into(target, sequence, at)
+                self.lines.add(f"{self.helpers.append(expr.type)}({target.address}, {self.argument(element)});")
+            case Tail(sequence=sequence):
+                self.into(target, sequence, at)
+                self.lines.add(f"{self.helpers.tail(expr.type)}({target.address});")
+            case _:
+                raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} cannot be built")
+
+    def _choose_into(self, target: Place, expr: If, at: tuple[str, ...] | None) -> None:
+        kept = [at is not None and location(arm) == at for arm in (expr.then, expr.otherwise)]
+        condition = self.condition_of(expr)
+        if all(kept):
+            self.lines.add(f"(void)({condition});")
+            return
+        if kept[0]:
+            condition = f"!{condition}" if condition.startswith("STEPWISE_CHOOSE(") else f"!({condition})"
+        with self.lines.block(f"if ({condition})", "}" if any(kept) else "} else {"):
+            self.into(target, expr.otherwise if kept[0] else expr.then, at)
+        if not any(kept):
+            self.lines.depth += 1
+            self.into(target, expr.otherwise, at)
+            self.lines.depth -= 1
+            self.lines.add("}")
+
+    def _literal_into(self, target: Place, type_: Type, elements: tuple[Expr, ...]) -> None:
+        struct = c_type(self.names, type_)
+        if not elements:
+            self.lines.add(f"{target.value} = ({struct}){{}};")
+            return
+        vector = Vector.of(type_)
+        if is_scalar(vector.element):
+            first = self.scalar(elements[0])
+            items = str(first) if vector.packed else f"{{ {first} }}"
+            self.lines.add(f"{target.value} = ({struct}){{ .count = 1, .items = {items} }};")
+        else:
+            self.lines.add(f"{target.value} = ({struct}){{}};")
+            self.lines.add(f"{self.helpers.append(type_)}({target.address}, {self.argument(elements[0])});")
+        add = self.helpers.insert(type_) if isinstance(type_, Set) else self.helpers.append(type_)
+        for element in elements[1:]:
+            self.lines.add(f"{add}({target.address}, {self.argument(element)});")
+
+    def _set_op_into(self, target: Place, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None) -> None:
+        type_ = left.type
+        if op == "union" and at is not None and not _in_place(left, at):
+            left, right = right, left
+        if op == "union" and isinstance(left, SetOf) and not isinstance(right, SetOf) and location(left) != at:
+            left, right = right, left
+        self.into(target, left, at)
+        if isinstance(right, SetOf) and op != "intersect":
+            change = self.helpers.insert(type_) if op == "union" else self.helpers.remove(type_)
+            for element in right.elements:
+                self.lines.add(f"{change}({target.address}, {self.argument(element)});")
+            return
+        self.lines.add(f"{self.helpers.combine(op, type_, right.type)}({target.address}, {self.place(right).address});")
+
+    def _comprehension_into(self, target: Place, expr: Filter | Image) -> None:
+        filtered = isinstance(expr, Filter)
+        self.lines.add(f"{target.value} = ({c_type(self.names, expr.type)}){{}};")
+        add = self.helpers.append(expr.type) if filtered else self.helpers.insert(expr.type)
+        with self.loop(expr.variable, expr.domain) as element:
+            with self._when(expr.predicate if filtered else None):
+                if not filtered:
+                    argument = self.argument(expr.value)
+                else:
+                    argument = element.text.removeprefix("*")
+                self.lines.add(f"{add}({target.address}, {argument});")
+
+    def _array_into(self, target: Place, type_: Array, name: str, value: Expr) -> None:
+        self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
+        domain = Range(
+            Int(1, UInt(32), value.span), Int(type_.size, UInt(32), value.span), type_.size, Set(UInt(32), type_.size), value.span
+        )
+        with self.loop(name, domain) as index:
+            self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {self.argument(value)});")
+
+    def put(self, target: Place, type_: Type, path: tuple, value: Expr, at: tuple[str, ...] | None = None) -> None:
+        """Statements that replace what lies at a path below `target`."""
+        if not path:
+            self.into(target, value, at)
+            return
+        head, rest = path[0], path[1:]
+        if isinstance(head, str):
+            self.put(target.member(field(head)), type_.field(head), rest, value, at)
+            return
+        vector = Vector.of(type_)
+        if not rest:
+            self.lines.add(f"{self.helpers.put(type_)}({target.address}, {self.scalar(head)}, {self.argument(value)});")
+            return
+        index = self.scalar(head)
+        item = Place(self.fresh("item"))
+        self.lines.add(f"{c_type(self.names, vector.element)} {item.text} = *{self.helpers.at(type_)}({target.address}, {index});")
+        self.lines.add("")
+        self.put(item, vector.element, rest, value)
+        self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
+
+
+def _label(expr: Expr) -> str:
+    return {Set: "set", Sequence: "sequence", Array: "array", Record: "record"}.get(type(expr.type), "value")
+
+
+def _in_place(expr: Expr, at: tuple[str, ...]) -> bool:
+    """Whether the target at `at` may be overwritten while the value is built."""
+    if is_scalar(expr.type) or location(expr) == at or not reads_location(expr, at):
+        return True
+    match expr:
+        case If(then=then, otherwise=otherwise):
+            return _in_place(then, at) and _in_place(otherwise, at)
+        case Let(body=body):
+            return _in_place(body, at)
+        case SetOp(op=op, left=left, right=right):
+            if not reads_location(right, at):
+                return _in_place(left, at)
+            return op == "union" and not reads_location(left, at) and _in_place(right, at)
+        case Append(sequence=sequence, element=element):
+            return not reads_location(element, at) and _in_place(sequence, at)
+        case Tail(sequence=sequence):
+            return _in_place(sequence, at)
+    return False

@@ -1,0 +1,121 @@
+"""<p>.h and <p>_steps.h: types, words, numbers and steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codegen.c_names import Names, field
+from codegen.emit.helpers import Helpers
+from codegen.emit.leaves import Leaves
+from codegen.emit.steps import StepWriter, element_type
+from codegen.emit.types import (
+    Vector, c_type, declaration, declared_types, is_scalar, is_vector, unsigned, wire_fields, word_fields,
+)  # fmt: skip
+from codegen.ir import Bool, Bytes, Enum, Protocol, Record, Set, Table, TableLayout, Type
+
+
+def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
+    roots = (*(table.cell for table in protocol.tables), protocol.message, protocol.env)
+    types = list(declared_types(roots))
+    wire = wire_fields(protocol.message, protocol.wire)
+    defines = [
+        (names.macro("port"), protocol.port),
+        (names.macro("wire_size"), wire[-1].offset + wire[-1].size),
+        *((names.macro("wire", each.name), f"{each.offset} /* {_plural(each.size, 'byte')} */") for each in wire),
+        *((names.macro("capacity", table.name), table.capacity) for table in protocol.tables),
+    ]
+    return {
+        "spins": [_spin(names, table) for table in protocol.tables if table.atomic != "word"],
+        "defines": defines,
+        "enums": [{"tag": names.tag(each), "members": [names.member(each, member) for member in each.members]} for each in types if isinstance(each, Enum)],
+        "structs": [_struct(names, each) for each in types if not isinstance(each, Enum)],
+        "words": [_word(names, cell) for cell in _word_cells(protocol)],
+        "leaves": [(macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}") for macro, _, leaf in numbers.ordered],
+        "counters": numbers.counters,
+        "counter_checks": [
+            (counter.macro, "TC" if counter.name.startswith("tc.") else "XDP", counter.leaf) for counter in numbers.counters if counter.leaf
+        ],
+        "xdp_base": numbers.xdp_base,
+        "tc_base": numbers.tc_base,
+        "branches": numbers.branches,
+    }  # fmt: skip
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("s" if number != 1 else "")
+
+
+def _where(span: Any) -> str:
+    return f"{span.file.rsplit('/', 1)[-1]}:{span.line}"
+
+
+def _word_cells(protocol: Protocol) -> list[Record]:
+    found: dict[str, Record] = {}
+    for table in protocol.tables:
+        if table.atomic == "word":
+            found.setdefault(table.cell.name, table.cell)
+    return list(found.values())
+
+
+def _spin(names: Names, table: TableLayout) -> dict[str, str]:
+    return {"element": names.function(table.name, "element"), "atomic": table.atomic, "function": names.tag(table.cell)}
+
+
+def _struct(names: Names, type_: Type) -> dict[str, Any]:
+    if is_vector(type_):
+        return _vector_struct(names, type_)
+    if isinstance(type_, Bytes):
+        return {"tag": names.tag(type_), "comment": "", "members": [f"__u8 bytes[{type_.size}]"]}
+    members = [declaration(names, inner, field(name)) for name, inner in type_.fields]
+    return {"tag": names.tag(type_), "comment": "", "members": members}
+
+
+def _vector_struct(names: Names, type_: Type) -> dict[str, Any]:
+    vector = Vector.of(type_)
+    what = {"Set": "A set", "Sequence": "A sequence", "Array": "An array"}[type(type_).__name__]
+    if vector.packed:
+        comment = f"{what}, {_plural(vector.item_bits, 'bit')} an item, the first lowest; unused bits are zero."
+        members = [f"{unsigned(vector.size * vector.item_bits)} items"]
+    else:
+        comment = f"{what}; unused items are zero." if vector.counted else ""
+        members = [f"{c_type(names, vector.element)} items[{vector.size}]"]
+    if vector.counted:
+        members.append(f"{unsigned(vector.count_bits)} count")
+    return {"tag": names.tag(type_), "comment": comment, "members": members}
+
+
+def _word(names: Names, cell: Record) -> dict[str, Any]:
+    pack, unpack, layout = [], [], []
+    for bits in word_fields(cell):
+        pack.append(f"(__u64)cell->{bits.path}" + (f" << {bits.offset}" if bits.offset else ""))
+        shifted = f"word >> {bits.offset}" if bits.offset else "word"
+        if bits.width < 64:
+            mask = (1 << bits.width) - 1
+            shifted = f"{shifted} & {mask:#x}"
+        if isinstance(bits.type, Enum):
+            shifted = f"({c_type(names, bits.type)})({shifted})"
+        unpack.append((bits.path, shifted))
+        layout.append(f"{bits.path} {bits.width}")
+    return {"function": names.tag(cell), "pack": pack, "unpack": unpack, "layout": "bits from the lowest, " + ", ".join(layout)}
+
+
+def steps_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
+    helpers = Helpers(names)
+    steps = [StepWriter(protocol, names, helpers, step).text() for step in numbers.steps.values()]
+    scanned = []
+    for step in numbers.steps.values():
+        if isinstance(step.cell_type, Table) and step.cell_type.name not in [entry["name"] for entry in scanned]:
+            scanned.append(_scanned(protocol, names, step.cell_type))
+    return {"helpers": helpers.text(), "steps": steps, "scanned": scanned, "header": names.file(".h")}
+
+
+def _scanned(protocol: Protocol, names: Names, table: Table) -> dict[str, str]:
+    layout = next(each for each in protocol.tables if each.name == table.name)
+    function = names.tag(table.cell)
+    return {
+        "name": table.name,
+        "cell": function,
+        "at": names.function(table.name, "at"),
+        "element_type": element_type(names, protocol, table.name),
+        "read": f"{function}_unpack(*(const volatile __u64 *)&table[index])" if layout.atomic == "word" else "table[index].cell",
+    }

@@ -1,0 +1,298 @@
+"""Small C functions on sets, sequences, arrays and records, written out where a step needs them.
+
+A `Helpers` collects what the steps of one protocol ask for, each function after those it calls.
+Every function is `static __always_inline` and its loops are unrolled, so that clang keeps a
+cell of a word in registers.
+"""
+
+from __future__ import annotations
+
+from codegen.c_names import Names, field, type_label
+from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar, is_vector, unsigned
+from codegen.ir import Record, Set, Type
+
+UNROLL_MAX = 32
+"""Loops of more iterations stay loops."""
+
+
+def unroll(iterations: int) -> str:
+    return "\tSTEPWISE_UNROLL\n" if iterations <= UNROLL_MAX else ""
+
+
+class Helpers:
+    """Asked for a function, answers with its name and remembers to define it."""
+
+    def __init__(self, names: Names):
+        self.names = names
+        self._definitions: dict[str, str] = {}
+
+    def text(self) -> str:
+        return "\n".join(self._definitions.values())
+
+    def _define(self, name: str, result: str, parameters: str, body: str) -> str:
+        if name not in self._definitions:
+            self._definitions[name] = f"static __always_inline {result} {name}({parameters})\n{{\n{body}}}\n"
+        return name
+
+    def _name(self, type_: Type, verb: str, other: Type | None = None) -> str:
+        tail = f"_{type_label(other)}" if other is not None and other != type_ else ""
+        return f"{self.names.tag(type_)}_{verb}{tail}"
+
+    def _struct(self, type_: Type, name: str, const: bool = False) -> str:
+        return f"{'const ' if const else ''}{c_type(self.names, type_)} *{name}"
+
+    # --- Reading ------------------------------------------------------------------------------
+
+    def items_type(self, vector: Vector) -> str:
+        return unsigned(vector.size * vector.item_bits)
+
+    def mask(self, vector: Vector) -> str:
+        mask = (1 << vector.item_bits) - 1
+        return f"{mask:#x}" + ("ULL" if mask >= 1 << 32 else "")
+
+    def item(self, type_: Type, base: str, position: str) -> str:
+        """Expression: the item at a position from 0, of a vector that `base` points to."""
+        vector = Vector.of(type_)
+        if not vector.packed:
+            return f"{base}->items[{position}]"
+        element = c_type(self.names, vector.element)
+        if vector.size == 1:
+            return f"({element}){base}->items"
+        body = f"\treturn ({element})(vector->items >> {vector.item_bits} * position & {self.mask(vector)});\n"
+        name = self._define(self._name(type_, "item"), element, f"{self._struct(type_, 'vector', True)}, __u32 position", body)
+        return f"{name}({base}, {position})"
+
+    def equal(self, type_: Type, left: str, right: str) -> str:
+        """Expression: whether two values are equal; `left` and `right` are lvalues, or scalars."""
+        if is_scalar(type_):
+            return f"{left} == {right}"
+        return f"{self.equality(type_)}(&{left}, &{right})"
+
+    def equality(self, type_: Type, other: Type | None = None) -> str:
+        """Name of a function (const left *, const right *) -> bool."""
+        other = other or type_
+        name = self._name(type_, "equal", other)
+        parameters = f"{self._struct(type_, 'left', True)}, {self._struct(other, 'right', True)}"
+        if isinstance(type_, Record):
+            parts = [self.equal(inner, f"left->{key}", f"right->{key}") for key, inner in self._members(type_)]
+            body = "\treturn " + " &&\n\t       ".join(parts) + ";\n"
+        elif is_vector(type_):
+            body = self._vector_equality(type_, other)
+        else:
+            body = (
+                f"\t{unroll(type_.size).strip()}\n" if type_.size <= UNROLL_MAX else ""
+            ) + f"\tfor (__u32 i = 0; i < {type_.size}; i++)\n\t\tif (left->bytes[i] != right->bytes[i])\n\t\t\treturn false;\n\treturn true;\n"
+        return self._define(name, "bool", parameters, body)
+
+    def _members(self, record: Record) -> list[tuple[str, Type]]:
+        return [(field(key), inner) for key, inner in record.fields]
+
+    def _vector_equality(self, type_: Type, other: Type) -> str:
+        vector = Vector.of(type_)
+        if isinstance(type_, Set):
+            return f"\treturn left->count == right->count && {self.subset(type_, other)}(left, right);\n"
+        if vector.packed and type_ == other:
+            counts = "left->count == right->count && " if vector.counted else ""
+            return f"\treturn {counts}left->items == right->items;\n"
+        shorter = min(vector.size, Vector.of(other).size)
+        left, right = self.item(type_, "left", "i"), self.item(other, "right", "i")
+        compare = f"{left} != {right}" if is_scalar(vector.element) else f"!{self.equality(vector.element)}(&{left}, &{right})"
+        counts = "\tif (left->count != right->count)\n\t\treturn false;\n" if vector.counted else ""
+        inside = "i < left->count && " if vector.counted else ""
+        return (
+            f"{counts}{unroll(shorter)}\tfor (__u32 i = 0; i < {shorter}; i++)\n"
+            f"\t\tif ({inside}{compare})\n\t\t\treturn false;\n\treturn true;\n"
+        )
+
+    # --- Sets ---------------------------------------------------------------------------------
+
+    def _element_parameter(self, vector: Vector) -> str:
+        if is_scalar(vector.element):
+            return f"{c_type(self.names, vector.element)} element"
+        return f"const {c_type(self.names, vector.element)} *element"
+
+    def _same(self, vector: Vector, item: str) -> str:
+        if is_scalar(vector.element):
+            return f"{item} == element"
+        return f"{self.equality(vector.element)}(&{item}, element)"
+
+    def has(self, type_: Type) -> str:
+        """Name of a function (const set *, element) -> bool."""
+        vector = Vector.of(type_)
+        item = self.item(type_, "set", "i")
+        body = (
+            f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+            f"\t\tif (i < set->count && {self._same(vector, item)})\n\t\t\treturn true;\n\treturn false;\n"
+        )
+        parameters = f"{self._struct(type_, 'set', True)}, {self._element_parameter(vector)}"
+        return self._define(self._name(type_, "has"), "bool", parameters, body)
+
+    def only(self, type_: Type) -> str:
+        """Name of a function (const set *, element) -> bool: the set is {element}."""
+        vector = Vector.of(type_)
+        item = "set->items" if vector.packed else "set->items[0]"
+        body = f"\treturn set->count == 1 && {self._same(vector, item)};\n"
+        parameters = f"{self._struct(type_, 'set', True)}, {self._element_parameter(vector)}"
+        return self._define(self._name(type_, "is_only"), "bool", parameters, body)
+
+    def insert(self, type_: Type) -> str:
+        """Name of a function (set *, element) that inserts in place."""
+        body = f"\tif ({self.has(type_)}(set, element))\n\t\treturn;\n\t{self.append(type_)}(set, element);\n"
+        parameters = f"{self._struct(type_, 'set')}, {self._element_parameter(Vector.of(type_))}"
+        return self._define(self._name(type_, "insert"), "void", parameters, body)
+
+    def append(self, type_: Type) -> str:
+        """Name of a function (set or sequence *, element): one more item, which fits (and is new to a set)."""
+        vector = Vector.of(type_)
+        value = "element" if is_scalar(vector.element) else "*element"
+        if vector.packed and vector.size == 1:
+            body = "\tvector->items = element;\n\tvector->count = 1;\n"
+        elif vector.packed:
+            body = (
+                f"\tvector->items |= ({self.items_type(vector)})element << {vector.item_bits} * vector->count;\n"
+                "\tvector->count++;\n"
+            )
+        else:
+            body = (
+                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+                f"\t\tif (i == vector->count)\n\t\t\tvector->items[i] = {value};\n\tvector->count++;\n"
+            )
+        parameters = f"{self._struct(type_, 'vector')}, {self._element_parameter(vector)}"
+        return self._define(self._name(type_, "append"), "void", parameters, body)
+
+    def _cut(self, type_: Type, base: str, indent: str = "\t\t\t") -> str:
+        """Statements that take item i out of a packed vector."""
+        vector = Vector.of(type_)
+        bits = vector.item_bits
+        if vector.size == 1:
+            return f"{indent}{base}->items = 0;\n{indent}{base}->count = 0;\n"
+        one = "1ULL" if vector.size * bits > 32 else "1U"
+        return (
+            f"{indent}{base}->items = ({base}->items & (({one} << {bits} * i) - 1)) |\n"
+            f"{indent}\t{' ' * (len(base) + 4)}{base}->items >> {bits} * i >> {bits} << {bits} * i;\n"
+            f"{indent}{base}->count--;\n"
+        )
+
+    def remove(self, type_: Type) -> str:
+        """Name of a function (set *, element) that removes in place."""
+        vector = Vector.of(type_)
+        same = self._same(vector, self.item(type_, "set", "i"))
+        if vector.packed:
+            body = (
+                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+                f"\t\tif (i < set->count && {same}) {{\n{self._cut(type_, 'set')}\t\t\treturn;\n\t\t}}\n"
+            )
+        else:
+            body = (
+                "\tbool found = false;\n\n"
+                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++) {{\n"
+                f"\t\tfound = found || (i < set->count && {same});\n"
+                f"\t\tif (found)\n\t\t\tset->items[i] = {self._next_item(vector, 'set')};\n\t}}\n"
+                "\tset->count -= found;\n"
+            )
+        parameters = f"{self._struct(type_, 'set')}, {self._element_parameter(vector)}"
+        return self._define(self._name(type_, "remove"), "void", parameters, body)
+
+    def _next_item(self, vector: Vector, base: str) -> str:
+        blank = f"({c_type(self.names, vector.element)}){{}}" if not is_scalar(vector.element) else "0"
+        return f"i < {vector.size - 1} ? {base}->items[i + 1] : {blank}" if vector.size > 1 else blank
+
+    def subset(self, type_: Type, other: Type) -> str:
+        """Name of a function (const left *, const right *) -> bool: each item of left is one of right's."""
+        vector = Vector.of(type_)
+        argument = self.item(type_, "left", "i")
+        if not is_scalar(vector.element):
+            argument = "&" + argument
+        body = (
+            f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+            f"\t\tif (i < left->count && !{self.has(other)}(right, {argument}))\n\t\t\treturn false;\n\treturn true;\n"
+        )
+        parameters = f"{self._struct(type_, 'left', True)}, {self._struct(other, 'right', True)}"
+        return self._define(self._name(type_, "subset", other), "bool", parameters, body)
+
+    def combine(self, op: str, type_: Type, other: Type) -> str:
+        """Name of a function (set *, const other *): union, intersect or minus, in place."""
+        if op == "union":
+            return self._union(type_, other)
+        if op not in ("intersect", "minus"):
+            raise GeneratorError(f"no set operation {op}")
+        vector = Vector.of(type_)
+        item = self.item(type_, "was", "i") if vector.packed else "was.items[i]"
+        item = item.replace("(was,", "(&was,").replace("was->", "was.")
+        argument = item if is_scalar(vector.element) else "&" + item
+        struct = c_type(self.names, type_)
+        kept = f"{'!' if op == 'minus' else ''}{self.has(other)}(other, {argument})"
+        # Items that stay are appended to an empty set: no item moves twice, and unused ones are zero.
+        body = (
+            f"\tconst {struct} was = *set;\n\n\t*set = ({struct}){{}};\n"
+            f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+            f"\t\tif (i < was.count && {kept})\n\t\t\t{self.append(type_)}(set, {argument});\n"
+        )
+        parameters = f"{self._struct(type_, 'set')}, {self._struct(other, 'other', True)}"
+        return self._define(self._name(type_, op, other), "void", parameters, body)
+
+    def _union(self, type_: Type, other: Type) -> str:
+        vector = Vector.of(other)
+        item = self.item(other, "other", "i")
+        argument = item if is_scalar(vector.element) else "&" + item
+        body = (
+            f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+            f"\t\tif (i < other->count)\n\t\t\t{self.insert(type_)}(set, {argument});\n"
+        )
+        parameters = f"{self._struct(type_, 'set')}, {self._struct(other, 'other', True)}"
+        return self._define(self._name(type_, "union", other), "void", parameters, body)
+
+    # --- Arrays and sequences -------------------------------------------------------------------
+
+    def at(self, type_: Type) -> str:
+        """Name of a function (const vector *, index from 1) -> item (a pointer to it unless scalar)."""
+        vector = Vector.of(type_)
+        element = c_type(self.names, vector.element)
+        parameters = f"{self._struct(type_, 'vector', True)}, __u32 index"
+        if vector.packed:
+            return self._define(self._name(type_, "at"), element, parameters, f"\treturn {self.item(type_, 'vector', 'index - 1')};\n")
+        result = element if is_scalar(vector.element) else f"const {element} *"
+        reference = "" if is_scalar(vector.element) else "&"
+        body = (
+            f"{unroll(vector.size - 1)}\tfor (__u32 i = 0; i < {vector.size - 1}; i++)\n"
+            f"\t\tif (index == i + 1)\n\t\t\treturn {reference}vector->items[i];\n"
+            f"\treturn {reference}vector->items[{vector.size - 1}];\n"
+        )
+        if vector.size == 1:
+            body = f"\t(void)index;\n\treturn {reference}vector->items[0];\n"
+        return self._define(self._name(type_, "at"), result, parameters, body)
+
+    def put(self, type_: Type) -> str:
+        """Name of a function (vector *, index from 1, item) that replaces one item."""
+        vector = Vector.of(type_)
+        value = "element" if is_scalar(vector.element) else "*element"
+        if vector.packed and vector.size == 1:
+            body = "\t(void)index;\n\tvector->items = element;\n"
+        elif vector.packed:
+            wide = self.items_type(vector)
+            body = (
+                f"\tconst __u32 shift = {vector.item_bits} * (index - 1);\n\n"
+                f"\tvector->items = (vector->items & ~(({wide}){self.mask(vector)} << shift)) | ({wide})element << shift;\n"
+            )
+        else:
+            body = (
+                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+                f"\t\tif (index == i + 1)\n\t\t\tvector->items[i] = {value};\n"
+            )
+        parameters = f"{self._struct(type_, 'vector')}, __u32 index, {self._element_parameter(vector)}"
+        return self._define(self._name(type_, "put"), "void", parameters, body)
+
+    def tail(self, type_: Type) -> str:
+        """Name of a function (sequence *) that drops the first item."""
+        vector = Vector.of(type_)
+        if vector.packed and vector.size == 1:
+            body = "\tsequence->items = 0;\n"
+        elif vector.packed:
+            body = f"\tsequence->items >>= {vector.item_bits};\n"
+        else:
+            body = (
+                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+                f"\t\tsequence->items[i] = {self._next_item(vector, 'sequence')};\n"
+            )
+        body += "\tsequence->count--;\n"
+        return self._define(self._name(type_, "tail"), "void", self._struct(type_, "sequence"), body)

@@ -1,0 +1,209 @@
+"""Hooks as the templates see them: sections, in which order cells are looked up, what ends where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.c_names import Names, field, snake, variable
+from codegen.emit.steps import element_type, written_fields
+from codegen.emit.terms import leaves, walk
+from codegen.emit.types import c_type
+from codegen.ir import Field, Pass, Protocol, Section, Step, TableLayout, Var
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A message field that a lost attempt puts back."""
+
+    declaration: str
+    local: str
+    member: str
+
+
+@dataclass(frozen=True)
+class SectionFunction:
+    """A step on one cell of one table, atomically."""
+
+    name: str
+    step: str
+    step_name: str
+    table: str
+    cell: str
+    cell_struct: str
+    cell_function: str
+    element_type: str
+    atomic: str
+    writes: bool
+    environment: bool
+    saved: tuple[Saved, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One section of one hook. `element`: the local that points to the cell's element.
+
+    lookup: the C function that finds the element, where it is found right before the section; '' where that
+    was done before the first one. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
+    index_of: the expression that env.index gets before, '' where the step does not ask.
+    restored: what a contended section of a sweep puts back of what the sections before it wrote.
+    """
+
+    function: SectionFunction
+    element: str
+    lookup: str
+    index: str
+    contended: str
+    attempts: str
+    ends: bool
+    continues: bool
+    fails: bool
+    index_of: str
+    last: bool
+
+    @property
+    def arguments(self) -> str:
+        found = [self.element, "message"]
+        if self.function.environment:
+            found.append("environment")
+        if self.function.atomic == "word" and self.function.writes:
+            found.append(self.attempts)
+        return ", ".join(found)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    element: str
+    element_type: str
+    function: str
+    index: str
+
+
+@dataclass(frozen=True)
+class Hook:
+    calls: tuple[Call, ...]
+    lookups: tuple[Lookup, ...]
+    """Before the first section."""
+    late: tuple[Lookup, ...]
+    environment: bool
+    now: bool
+
+
+class Hooks:
+    """Of one protocol. `functions` has each section's function once, after all hooks were asked for."""
+
+    def __init__(self, protocol: Protocol, names: Names, steps: dict[str, Step]):
+        self._protocol = protocol
+        self._names = names
+        self._steps = steps
+        self._tables: dict[str, TableLayout] = {table.name: table for table in protocol.tables}
+        self.functions: dict[str, SectionFunction] = {}
+
+    def hook(self, sections: tuple[Section, ...]) -> Hook:
+        """xdp or tc."""
+        written: set[str] = set()
+        early: dict[tuple[str, str | None], Lookup] = {}
+        late: dict[tuple[str, str | None], Lookup] = {}
+        calls = []
+        for position, section in enumerate(sections):
+            key = (section.table, section.index)
+            first = key not in early and key not in late
+            if first:
+                (late if section.index in written else early)[key] = self._lookup(section, early, late)
+            found = early.get(key) or late[key]
+            calls.append(self._call(section, found, found if key in late else None, f"message->{field(section.index)}", position == len(sections) - 1))
+            written |= set(written_fields(self._steps[section.step.name]))
+        return self._made(calls, early, late)
+
+    def sweep(self, one: Pass) -> Hook:
+        """One pass: the swept cell is `cell`, of index `index`; others are looked up where they are needed."""
+        swept = Lookup("swept", element_type(self._names, self._protocol, one.each), self._element_function(one.each), "index")
+        late: dict[tuple[str, str | None], Lookup] = {}
+        calls = []
+        for position, section in enumerate(one.sections):
+            last = position == len(one.sections) - 1
+            if section.table == one.each:
+                calls.append(self._call(section, swept, None, "index", last))
+                continue
+            key = (section.table, section.index)
+            found = late.setdefault(key, self._lookup(section, {}, late))
+            calls.append(self._call(section, found, found, f"message->{field(section.index)}", last))
+        return self._made(calls, {("", None): swept}, late)
+
+    def _made(self, calls: list[Call], early: dict, late: dict) -> Hook:
+        steps = [self._steps[call.function.step_name] for call in calls]
+        return Hook(
+            tuple(calls), tuple(early.values()), tuple(late.values()),
+            any(call.function.environment for call in calls), any(_uses_env(step, "now") for step in steps),
+        )  # fmt: skip
+
+    def _lookup(self, section: Section, *taken: dict) -> Lookup:
+        used = {lookup.element for group in taken for lookup in group.values()}
+        element = variable(section.table, {"message", "environment", "tables", "counters", "outcome", "index", "swept", "sweep"} | used)
+        return Lookup(
+            element, element_type(self._names, self._protocol, section.table), self._element_function(section.table),
+            f"message->{field(section.index)}",
+        )  # fmt: skip
+
+    def _element_function(self, table: str) -> str:
+        return self._names.function(table, "element")
+
+    def _call(self, section: Section, found: Lookup, lookup: Lookup | None, index: str, last: bool) -> Call:
+        step = self._steps[section.step.name]
+        function = self._function(section, step)
+        verdicts = {leaf.verdict for leaf in leaves(step.body)}
+        word = function.atomic == "word"
+        return Call(
+            function=function,
+            element=found.element,
+            lookup=lookup.function if lookup else "",
+            index=index,
+            contended=section.contended,
+            attempts="1" if section.contended == "never" else "STEPWISE_ATTEMPTS",
+            ends=verdicts != {"Continue"},
+            continues="Continue" in verdicts,
+            fails=function.writes if word else function.atomic == "res_spin_lock",
+            index_of=index if _uses_env(step, "index") else "",
+            last=last,
+        )
+
+    def _function(self, section: Section, step: Step) -> SectionFunction:
+        names, table = self._names, self._tables[section.table]
+        name = names.function(step.name, "on", table.name)
+        if name not in self.functions:
+            message = self._protocol.message
+            saved = tuple(
+                Saved(f"const {c_type(names, message.field(each))}", field(each), f"message->{field(each)}")
+                for each in written_fields(step, changed_only=True)
+            )
+            self.functions[name] = SectionFunction(
+                name=name,
+                step=names.step(step),
+                step_name=step.name,
+                table=table.name,
+                cell=variable(step.cell, {"message", "environment", "element", "before", "outcome", "attempt", "attempts"} | {one.local for one in saved}),
+                cell_struct=c_type(names, table.cell),
+                cell_function=names.tag(table.cell),
+                element_type=element_type(names, self._protocol, table.name),
+                atomic=table.atomic,
+                writes=any(leaf.cell for leaf in leaves(step.body)),
+                environment=step.env is not None,
+                saved=saved if table.atomic == "word" else (),
+            )
+        return self.functions[name]
+
+
+def _uses_env(step: Step, name: str) -> bool:
+    return step.env is not None and any(
+        isinstance(node, Field) and node.name == name and isinstance(node.base, Var) and node.base.name == step.env
+        for node in walk(step.body)
+    )
+
+
+def hook_fields(protocol: Protocol, sections: tuple[Section, ...]) -> tuple[str, ...]:
+    """Wire fields that the sections of a hook write, in the order of the wire."""
+    written = {name for section in sections for name in written_fields(section.step)}
+    return tuple(name for name in protocol.wire if name in written)
+
+
+def label(text: str) -> str:
+    return snake(text)

@@ -1,0 +1,125 @@
+"""<p>_hooks.h, <p>.bpf.c and <p>_user.c: the programs around the steps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from codegen.c_names import Names, field
+from codegen.emit.hooks import Hook, Hooks, hook_fields
+from codegen.emit.leaves import Leaves
+from codegen.emit.steps import element_type
+from codegen.emit.types import GeneratorError, c_type, is_scalar, width_bits, wire_fields
+from codegen.ir import Bytes, Protocol, Section, TableLayout
+
+
+class Programs:
+    """Contexts of the three templates."""
+
+    def __init__(self, protocol: Protocol, names: Names, numbers: Leaves):
+        self.protocol = protocol
+        self.names = names
+        self.numbers = numbers
+        hooks = Hooks(protocol, names, numbers.steps)
+        self.xdp = hooks.hook(protocol.xdp)
+        self.tc = hooks.hook(protocol.tc) if protocol.tc else None
+        self.sweeps = [self._sweep(number, hooks, one) for number, one in enumerate(protocol.sweep, 1)]
+        self.hooks = hooks
+        self.words_only = all(table.atomic == "word" for table in protocol.tables)
+
+    def _sweep(self, number: int, hooks: Hooks, one: Any) -> dict[str, Any]:
+        return {"number": number, "each": one.each, "hook": hooks.sweep(one), "number_macro": self._table_macro(one.each)}
+
+    def _table_macro(self, table: str) -> str:
+        return self.names.macro("table", table)
+
+    def _named_hooks(self) -> list[dict[str, Any]]:
+        found = [{"name": "xdp", "base": "XDP", "counter": "", "hook": self.xdp, "stores": self._stores(self.protocol.xdp)}]
+        if self.tc is not None:
+            found.append({"name": "tc", "base": "TC", "counter": "TC_", "hook": self.tc, "stores": self._stores(self.protocol.tc)})
+        return found
+
+    def _stores(self, sections: tuple[Section, ...]) -> list[str]:
+        """Calls that write what a hook can have changed."""
+        changed = hook_fields(self.protocol, sections)
+        found = []
+        for each in wire_fields(self.protocol.message, self.protocol.wire):
+            if each.name not in changed:
+                continue
+            offset, member = self.names.macro("wire", each.name), f"message->{field(each.name)}"
+            if isinstance(each.type, Bytes) and each.size > 8:
+                raise GeneratorError(f"field {each.name}: more than 8 bytes that a hook writes are not supported")
+            verb = "stepwise_replace_bytes" if isinstance(each.type, Bytes) else "stepwise_replace"
+            found.append(f"{verb}(payload, {offset}, {each.size}, {member})")
+        return found
+
+    def common(self) -> dict[str, Any]:
+        return {
+            "hooks": self._named_hooks(),
+            "tables": [self._table(table) for table in self.protocol.tables],
+            "xdp": self.xdp,
+            "tc": self.tc,
+            "sweeps": self.sweeps,
+            "now": self._now(),
+            "message": self.names.tag(self.protocol.message),
+            "environment": self.names.tag(self.protocol.env),
+            "hooks_header": self.names.file("_hooks.h"),
+            "steps_header": self.names.file("_steps.h"),
+            "codec_header": self.names.file("_codec.h"),
+            "sections": list(self.hooks.functions.values()),
+            "words_only": self.words_only,
+        }
+
+    def _table(self, table: TableLayout) -> dict[str, Any]:
+        user = self.protocol.user
+        return {
+            "name": table.name,
+            "map": table.map,
+            "capacity": self.names.macro("capacity", table.name),
+            "element_type": element_type(self.names, self.protocol, table.name),
+            "function": self.names.function(table.name, "element"),
+            "mmapable": table.atomic == "word",
+            "read_by_user": user is not None and user.table == table.name,
+            "number_macro": self._table_macro(table.name),
+        }
+
+    def _now(self) -> dict[str, Any] | None:
+        if self.protocol.tick_ns is None:
+            return None
+        width = width_bits(self.protocol.env.field("now"))
+        return {"shift": self.protocol.tick_ns.bit_length() - 1, "mask": f"{(1 << width) - 1:#x}" + ("ULL" if width > 31 else "")}
+
+    # --- Userspace --------------------------------------------------------------------------------
+
+    def user_context(self) -> dict[str, Any]:
+        user = self.protocol.user
+        return {
+            **self.common(),
+            "skeleton": self.names.file(".skel.h"),
+            "user": None if user is None else {
+                "step": self.names.step(user.step),
+                "environment": user.step.env is not None,
+                "number_macro": self._table_macro(user.table),
+            },
+            "environment_fields": self._environment_fields(),
+            "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
+            "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
+        }  # fmt: skip
+
+    def _environment_fields(self) -> list[tuple[str, str]]:
+        found, now = [], self._now()
+        for name, type_ in self.protocol.env.fields:
+            if name == "now" and now is not None:
+                found.append((field(name), f"({c_type(self.names, type_)})(from->now_ns >> {now['shift']} & {now['mask']})"))
+            elif name == "random":
+                found.append((field(name), "from->random"))
+        return found
+
+
+def layout_id(protocol: Protocol, numbers: Leaves) -> int:
+    """A hash of everything that pinned maps depend on: cells, capacities, atomicity and counters."""
+    described = [protocol.name, [counter.name for counter in numbers.counters]]
+    described += [[table.name, repr(table.cell), table.map, table.capacity, table.atomic] for table in protocol.tables]
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
+    return int.from_bytes(digest[:8], "little")

@@ -1,0 +1,190 @@
+"""A step as one C function."""
+
+from __future__ import annotations
+
+from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
+from codegen.emit.c_values import Place
+from codegen.emit.expressions import Expressions
+from codegen.emit.helpers import Helpers
+from codegen.emit.terms import Location, reads_location, target_location, uses
+from codegen.emit.types import c_type
+from codegen.ir import Assign, Bind, Body, Decide, Leaf, Protocol, Record, Span, Step, Table, Type
+
+_VERDICTS = {
+    "Continue": "stepwise_continue",
+    "Reply": "stepwise_reply",
+    "Forward": "stepwise_forward",
+    "Drop": "stepwise_drop",
+}
+
+
+class StepWriter:
+    """Renders one step; the helpers that it needs are collected in `helpers`."""
+
+    def __init__(self, protocol: Protocol, names: Names, helpers: Helpers, step: Step):
+        self.protocol = protocol
+        self.names = names
+        self.step = step
+        self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT})
+        self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT})
+        self.out.bound[step.cell] = Place(self.cell, pointer=True)
+        self.out.bound[step.message] = Place(MESSAGE, pointer=True)
+        if step.env is not None:
+            self.out.bound[step.env] = Place(ENVIRONMENT, pointer=True)
+
+    @property
+    def scans(self) -> bool:
+        """Whether it works on a whole table (a user step) instead of on one cell."""
+        return isinstance(self.step.cell_type, Table)
+
+    def parameters(self) -> list[str]:
+        if self.scans:
+            cell = f"const {self.element_type()} *{self.cell}"
+        else:
+            const = "" if writes_cell(self.step.body) else "const "
+            cell = f"{const}{c_type(self.names, self.step.cell_type)} *{self.cell}"
+        const = "" if written_fields(self.step) else "const "
+        found = [cell, f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"]
+        if self.step.env is not None:
+            found.append(f"const {c_type(self.names, self.protocol.env)} *{ENVIRONMENT}")
+        return found
+
+    def element_type(self) -> str:
+        return element_type(self.names, self.protocol, self.step.cell_type.name)
+
+    def text(self) -> str:
+        span = self.step.span
+        self._body(self.step.body, self.step.name)
+        unused = [name for name, parameter in self._arguments() if not uses(self.step.body, parameter) and not self._assigned(parameter)]
+        head = _signature(f"static __always_inline __u32 {self.names.step(self.step)}(", self.parameters())
+        comment = f"/* {self.step.name}, {_where(span)} */"
+        voids = [f"\t(void){name};" for name in unused]
+        return "\n".join([comment, head, "{", *voids, *self.out.lines.lines, "}"]) + "\n"
+
+    def _arguments(self) -> list[tuple[str, str]]:
+        found = [(self.cell, self.step.cell), (MESSAGE, self.step.message)]
+        return found + ([(ENVIRONMENT, self.step.env)] if self.step.env is not None else [])
+
+    def _assigned(self, parameter: str) -> bool:
+        if parameter == self.step.cell:
+            return writes_cell(self.step.body)
+        return parameter == self.step.message and bool(written_fields(self.step))
+
+    # --- Bodies -------------------------------------------------------------------------------------
+
+    def _body(self, body: Body, operator: str) -> None:
+        """Every body ends in a return, so what comes after an `if` needs no `else`."""
+        match body:
+            case Bind(name=name, value=value, body=inner):
+                self.out.bind(name, value)
+                self._body(inner, operator)
+            case Decide():
+                self._enter(body.operator, operator, body.span)
+                condition = self.out.scalar(body.condition)
+                with self.out.lines.block(f"if ({condition})"):
+                    self._body(body.then, body.operator)
+                self._body(body.otherwise, body.operator)
+            case Leaf():
+                self._enter(body.operator, operator, body.span)
+                self._leaf(body)
+
+    def _enter(self, operator: str, outer: str, span: Span) -> None:
+        if operator != outer:
+            self.out.lines.add(f"/* {operator}, {_where(span)} */")
+
+    def _leaf(self, leaf: Leaf) -> None:
+        self._assign(leaf)
+        outcome = f"{_VERDICTS[leaf.verdict]}({self.names.leaf(self.step, leaf)})"
+        if leaf.cell:
+            outcome = f"stepwise_changed({outcome})"
+        self.out.lines.add(f"return {outcome};")
+
+    # --- Simultaneous assignment ---------------------------------------------------------------------
+
+    def _assign(self, leaf: Leaf) -> None:
+        """All of a leaf's assignments, none reading what another has overwritten.
+
+        Those that are read by others wait for them. Where that goes round in a circle, one value is
+        computed into a local first.
+        """
+        cell, message = self.step.cell, self.step.message
+        pending = [(target_location(root, assign.path), root, assign) for root, group in ((cell, leaf.cell), (message, leaf.message)) for assign in group]
+        late: list[tuple[Place, str, Assign]] = []
+        while pending:
+            free = next((entry for entry in pending if not self._awaited(entry, pending)), None)
+            if free is None:
+                where, root, assign = pending.pop(0)
+                late.append((self.out.declare(assign.value.type, field(str(assign.path[-1])), assign.value), root, assign))
+                continue
+            pending.remove(free)
+            where, root, assign = free
+            self.out.put(self.out.bound[root], self._root_type(root), assign.path, assign.value, where)
+        for place, root, assign in late:
+            self._store(root, assign, place)
+
+    def _awaited(self, entry: tuple[Location, str, Assign], pending: list) -> bool:
+        """Whether another assignment still reads what this one overwrites."""
+        where = entry[0]
+        return any(
+            other is not entry and (reads_location(other[2].value, where) or any(reads_location(part, where) for part in other[2].path if not isinstance(part, str)))
+            for other in pending
+        )
+
+    def _root_type(self, root: str) -> Type:
+        return self.step.cell_type if root == self.step.cell else self.protocol.message
+
+    def _store(self, root: str, assign: Assign, place: Place) -> None:
+        target, type_ = self.out.bound[root], self._root_type(root)
+        *parents, last = assign.path
+        for part in parents:
+            if not isinstance(part, str):
+                raise NotImplementedError(f"{assign.span}: a circle of assignments through {part}")
+            target, type_ = target.member(field(part)), type_.field(part)
+        if isinstance(last, str):
+            self.out.lines.add(f"{target.member(field(last)).value} = {place.text};")
+        else:
+            function = self.out.helpers.put(type_)
+            self.out.lines.add(f"{function}({target.address}, {self.out.scalar(last)}, {place.text});")
+
+
+def _where(span: Span) -> str:
+    return f"{span.file.rsplit('/', 1)[-1]}:{span.line}"
+
+
+def _signature(head: str, parameters: list[str]) -> str:
+    """A function's head, its parameters wrapped at 120 columns."""
+    lines = [head]
+    column = len(head)
+    for number, parameter in enumerate(parameters):
+        piece = parameter + (")" if number == len(parameters) - 1 else ",")
+        if column + len(piece) + 1 > 110 and number:
+            lines.append("\t\t" + piece)
+            column = 16 + len(piece)
+        else:
+            lines[-1] += ("" if not number else " ") + piece
+            column += len(piece) + 1
+    return "\n".join(lines)
+
+
+def element_type(names: Names, protocol: Protocol, table: str) -> str:
+    """C type of a table's element: a word, or a struct with its spin_lock."""
+    layout = next(entry for entry in protocol.tables if entry.name == table)
+    return "__u64" if layout.atomic == "word" else f"struct {names.function(table, 'element')}"
+
+
+def writes_cell(body: Body) -> bool:
+    from codegen.emit.terms import leaves
+
+    return any(leaf.cell for leaf in leaves(body))
+
+
+def written_fields(step: Step, changed_only: bool = False) -> tuple[str, ...]:
+    """Message fields that a step's leaves write; with `changed_only`, those leaves that also write the cell."""
+    from codegen.emit.terms import leaves
+
+    found: dict[str, None] = {}
+    for leaf in leaves(step.body):
+        if leaf.cell or not changed_only:
+            for assign in leaf.message:
+                found.setdefault(str(assign.path[0]))
+    return tuple(found)

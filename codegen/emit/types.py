@@ -1,0 +1,216 @@
+"""Types of the IR in C: how a value lies in memory, and how a cell is packed into a word.
+
+A set, a sequence or an array of scalars whose items fit 64 bits together is *packed*: its items
+lie in one integer, the first lowest. Steps then run on registers, and inserting or indexing is a
+shift instead of a chain of branches. Others are C arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from codegen.c_names import Names, field, type_label
+from codegen.ir import Array, Bits, Bool, Bytes, Enum, Record, Sequence, Set, Type, UInt
+
+WORD_BITS = 64
+
+
+class GeneratorError(Exception):
+    """The IR holds what no emitter can render: a bug of a pass, not of the user."""
+
+
+def is_scalar(type_: Type) -> bool:
+    """Kept in one C integer, compared with `==`."""
+    return isinstance(type_, (UInt, Bool, Enum, Bits)) or (isinstance(type_, Bytes) and type_.size <= 8)
+
+
+def is_vector(type_: Type) -> bool:
+    return isinstance(type_, (Set, Sequence, Array))
+
+
+def width_bits(type_: Type) -> int:
+    """Bits that a value takes when it is packed."""
+    match type_:
+        case UInt(width):
+            return width
+        case Bool():
+            return 1
+        case Enum(_, members):
+            return max(1, (len(members) - 1).bit_length())
+        case Bytes(size):
+            return 8 * size
+        case Bits(size):
+            return size
+        case Set() | Sequence() | Array():
+            vector = Vector.of(type_)
+            return vector.count_bits + vector.size * width_bits(vector.element)
+        case Record(_, fields):
+            return sum(width_bits(inner) for _, inner in fields)
+    raise GeneratorError(f"a value of {type_} cannot be packed")
+
+
+@dataclass(frozen=True)
+class Vector:
+    """What sets, sequences and arrays have in common: items of one type, and maybe a count of them."""
+
+    type: Type
+    element: Type
+    size: int
+    counted: bool
+
+    @classmethod
+    def of(cls, type_: Type) -> "Vector":
+        match type_:
+            case Set(element, size) | Sequence(element, size):
+                return cls(type_, element, size, True)
+            case Array(element, size):
+                return cls(type_, element, size, False)
+        raise GeneratorError(f"{type_} has no items")
+
+    @property
+    def item_bits(self) -> int:
+        return width_bits(self.element)
+
+    @property
+    def packed(self) -> bool:
+        return is_scalar(self.element) and self.item_bits * self.size <= WORD_BITS
+
+    @property
+    def count_bits(self) -> int:
+        return self.size.bit_length() if self.counted else 0
+
+
+def unsigned(bits: int) -> str:
+    """The smallest C type that holds an unsigned integer of so many bits."""
+    for candidate in (8, 16, 32, 64):
+        if bits <= candidate:
+            return f"__u{candidate}"
+    raise GeneratorError(f"no C integer has {bits} bits")
+
+
+def c_type(names: Names, type_: Type) -> str:
+    match type_:
+        case UInt(width):
+            return unsigned(width)
+        case Bool():
+            return "bool"
+        case Enum():
+            return f"enum {names.tag(type_)}"
+        case Bits(size):
+            return unsigned(size)
+        case Bytes(size) if size <= 8:
+            return unsigned(8 * size)
+    return f"struct {names.tag(type_)}"
+
+
+def declaration(names: Names, type_: Type, name: str) -> str:
+    return f"{c_type(names, type_)} {name}"
+
+
+def inner_types(type_: Type) -> tuple[Type, ...]:
+    match type_:
+        case Set(element, _) | Sequence(element, _) | Array(element, _):
+            return (element,)
+        case Record(_, fields):
+            return tuple(inner for _, inner in fields)
+    return ()
+
+
+def declared_types(roots: tuple[Type, ...]) -> Iterator[Type]:
+    """Every enum and struct that the roots need, each once, the needed before the needing."""
+    seen: set[Type] = set()
+
+    def visit(type_: Type) -> Iterator[Type]:
+        if type_ in seen:
+            return
+        seen.add(type_)
+        for inner in inner_types(type_):
+            yield from visit(inner)
+        if isinstance(type_, Enum) or not is_scalar(type_):
+            yield type_
+
+    for root in roots:
+        yield from visit(root)
+
+
+@dataclass(frozen=True)
+class BitField:
+    """Where one scalar (or the items of a packed vector) lies in a word."""
+
+    path: str
+    offset: int
+    width: int
+    type: Type | None
+    """None for the items of a packed vector and for a count."""
+
+
+def word_fields(cell: Record) -> tuple[BitField, ...]:
+    """The fields of a cell in its word, the lowest bits first."""
+    found: list[BitField] = []
+    offset = 0
+
+    def add(path: str, width: int, type_: Type | None) -> None:
+        nonlocal offset
+        found.append(BitField(path, offset, width, type_))
+        offset += width
+
+    def visit(path: str, type_: Type) -> None:
+        if isinstance(type_, Record):
+            for name, inner in type_.fields:
+                visit(f"{path}.{field(name)}" if path else field(name), inner)
+        elif is_vector(type_):
+            vector = Vector.of(type_)
+            if vector.counted:
+                add(f"{path}.count", vector.count_bits, None)
+            if vector.packed:
+                add(f"{path}.items", vector.size * vector.item_bits, None)
+            else:
+                for position in range(vector.size):
+                    visit(f"{path}.items[{position}]", vector.element)
+        else:
+            add(path, width_bits(type_), type_)
+
+    visit("", cell)
+    if offset > WORD_BITS:
+        raise GeneratorError(f"{type_label(cell)} takes {offset} bits and cannot be a word")
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class WireField:
+    """One field of the message on the wire; `offset` and `size` in bytes."""
+
+    name: str
+    type: Type
+    offset: int
+    size: int
+
+    @property
+    def limit(self) -> int | None:
+        """The largest value that decodes, None where every value does."""
+        match self.type:
+            case Enum(_, members):
+                largest = len(members) - 1
+            case Bool():
+                largest = 1
+            case UInt(width):
+                largest = (1 << width) - 1
+            case Bits(size):
+                largest = (1 << size) - 1
+            case _:
+                return None
+        return None if largest == (1 << 8 * self.size) - 1 else largest
+
+
+def wire_fields(message: Record, order: tuple[str, ...]) -> tuple[WireField, ...]:
+    found: list[WireField] = []
+    offset = 0
+    for name in order:
+        type_ = message.field(name)
+        if not (is_scalar(type_) or isinstance(type_, Bytes)):
+            raise GeneratorError(f"field {name} of the wire is no scalar: {type_}")
+        size = -(-width_bits(type_) // 8)
+        found.append(WireField(name, type_, offset, size))
+        offset += size
+    return tuple(found)

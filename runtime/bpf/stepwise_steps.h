@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What a step function returns: its outcome, one integer made of the verdict, of
+ * whether the cell was changed, and of the leaf where the step ended. Leaves are
+ * constants, so clang folds what is asked of an outcome into the branches.
+ */
+#ifndef STEPWISE_STEPS_H
+#define STEPWISE_STEPS_H
+
+#include "stepwise.h"
+#include "bpf/stepwise_c.h"
+
+#define STEPWISE_VERDICT_MASK 3u
+#define STEPWISE_CHANGED 4u
+#define STEPWISE_CONTENDED 8u /* no step ran: the cell was not to be had, and all is as it was */
+#define STEPWISE_LEAF_SHIFT 4
+
+/*
+ * With STEPWISE_COVERAGE, the including file defines `__u64 stepwise_coverage[]`:
+ * how often each leaf was reached and each arm of a choice was taken.
+ */
+#ifdef STEPWISE_COVERAGE
+#define STEPWISE_BRANCH(branch) ((void)stepwise_coverage[branch]++)
+#define STEPWISE_CHOOSE(branch, condition) \
+	({ bool stepwise_chosen = (condition); stepwise_coverage[(branch) + !stepwise_chosen]++; stepwise_chosen; })
+#else
+#define STEPWISE_BRANCH(branch) ((void)0)
+#define STEPWISE_CHOOSE(branch, condition) (condition)
+#endif
+
+#define STEPWISE_OUTCOME(verdict, leaf) (STEPWISE_BRANCH(leaf), (__u32)(verdict) | (__u32)(leaf) << STEPWISE_LEAF_SHIFT)
+
+#define stepwise_continue(leaf) STEPWISE_OUTCOME(STEPWISE_CONTINUE, leaf)
+#define stepwise_reply(leaf) STEPWISE_OUTCOME(STEPWISE_REPLY, leaf)
+#define stepwise_forward(leaf) STEPWISE_OUTCOME(STEPWISE_FORWARD, leaf)
+#define stepwise_drop(leaf) STEPWISE_OUTCOME(STEPWISE_DROP, leaf)
+
+/* The outcome of a leaf that wrote the cell. */
+#define stepwise_changed(outcome) ((outcome) | STEPWISE_CHANGED)
+
+static __always_inline enum stepwise_verdict stepwise_verdict(__u32 outcome)
+{
+	return (enum stepwise_verdict)(outcome & STEPWISE_VERDICT_MASK);
+}
+
+static __always_inline bool stepwise_is_changed(__u32 outcome)
+{
+	return outcome & STEPWISE_CHANGED;
+}
+
+static __always_inline __u32 stepwise_leaf(__u32 outcome)
+{
+	return outcome >> STEPWISE_LEAF_SHIFT;
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Fields of the wire: big endian, packed, at any offset. A store also takes part
+ * in a one's complement sum, so that a checksum is corrected by what changed.
+ */
+#ifndef STEPWISE_WIRE_H
+#define STEPWISE_WIRE_H
+
+#include "bpf/stepwise_c.h"
+
+#ifdef __bpf__
+/* Packets are read as they lie: the verifier and the CPU allow any alignment, clang must not know. */
+#define STEPWISE_READ(type, from) (*(const type *)(from))
+#define STEPWISE_WRITE(type, to, value) (*(type *)(to) = (value))
+#else
+#define STEPWISE_READ(type, from) ({ type stepwise_value; __builtin_memcpy(&stepwise_value, from, sizeof(type)); stepwise_value; })
+#define STEPWISE_WRITE(type, to, value) ({ type stepwise_value = (value); __builtin_memcpy(to, &stepwise_value, sizeof(type)); })
+#endif
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define STEPWISE_BE16(value) __builtin_bswap16(value)
+#define STEPWISE_BE32(value) __builtin_bswap32(value)
+#define STEPWISE_BE64(value) __builtin_bswap64(value)
+#else
+#define STEPWISE_BE16(value) (value)
+#define STEPWISE_BE32(value) (value)
+#define STEPWISE_BE64(value) (value)
+#endif
+
+/* An integer of 1 to 8 bytes, big endian. `size` is a constant. */
+static __always_inline __u64 stepwise_read(const unsigned char *from, __u32 size)
+{
+	__u64 value = 0;
+
+	switch (size) {
+	case 1:
+		return *from;
+	case 2:
+		return STEPWISE_BE16(STEPWISE_READ(__u16, from));
+	case 4:
+		return STEPWISE_BE32(STEPWISE_READ(__u32, from));
+	case 8:
+		return STEPWISE_BE64(STEPWISE_READ(__u64, from));
+	}
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < 8; i++)
+		if (i < size)
+			value = value << 8 | from[i];
+	return value;
+}
+
+static __always_inline void stepwise_write(unsigned char *to, __u32 size, __u64 value)
+{
+	switch (size) {
+	case 1:
+		*to = (unsigned char)value;
+		return;
+	case 2:
+		STEPWISE_WRITE(__u16, to, STEPWISE_BE16((__u16)value));
+		return;
+	case 4:
+		STEPWISE_WRITE(__u32, to, STEPWISE_BE32((__u32)value));
+		return;
+	case 8:
+		STEPWISE_WRITE(__u64, to, STEPWISE_BE64(value));
+		return;
+	}
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < 8; i++)
+		if (i < size)
+			to[i] = (unsigned char)(value >> 8 * (size - 1 - i));
+}
+
+/* Up to 8 opaque bytes, in the order of memory. */
+static __always_inline __u64 stepwise_read_bytes(const unsigned char *from, __u32 size)
+{
+	__u64 value = 0;
+
+	if (size == 8)
+		return STEPWISE_READ(__u64, from);
+	if (size == 4)
+		return STEPWISE_READ(__u32, from);
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < 8; i++)
+		if (i < size)
+			value |= (__u64)from[i] << 8 * i;
+	return value;
+}
+
+static __always_inline void stepwise_write_bytes(unsigned char *to, __u32 size, __u64 value)
+{
+	if (size == 8) {
+		STEPWISE_WRITE(__u64, to, value);
+		return;
+	}
+	if (size == 4) {
+		STEPWISE_WRITE(__u32, to, (__u32)value);
+		return;
+	}
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < 8; i++)
+		if (i < size)
+			to[i] = (unsigned char)(value >> 8 * i);
+}
+
+/*
+ * One's complement sum of `size` bytes (a constant) that start `offset` bytes into
+ * a checksummed area, in the order of memory. Not folded: 64 bits do not overflow.
+ */
+static __always_inline __u64 stepwise_sum(const unsigned char *from, __u32 size, __u32 offset)
+{
+	__u64 sum = 0;
+	__u32 at = 0;
+
+	if (size >= 4 && !(offset & 1)) {
+		STEPWISE_UNROLL
+		for (; at + 4 <= size; at += 4)
+			sum += STEPWISE_READ(__u32, from + at);
+		if (at + 2 <= size) {
+			sum += STEPWISE_READ(__u16, from + at);
+			at += 2;
+		}
+	}
+	STEPWISE_UNROLL
+	for (; at < size; at++) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		sum += (__u64)from[at] << ((offset + at) & 1 ? 8 : 0);
+#else
+		sum += (__u64)from[at] << ((offset + at) & 1 ? 0 : 8);
+#endif
+	}
+	return sum;
+}
+
+/* Folds all carries: once is not enough, see the hazards in the design. */
+static __always_inline __u16 stepwise_fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16)sum;
+}
+
+/*
+ * Overwrites a field that starts `offset` bytes into the payload, and says by how
+ * much a one's complement sum over it changes. 2^48 - 1 is a multiple of 2^16 - 1:
+ * what is subtracted from it counts as negative.
+ */
+#define STEPWISE_SUM_ZERO 0xffffffffffffULL
+
+static __always_inline __u64 stepwise_replace(unsigned char *payload, __u32 offset, __u32 size, __u64 value)
+{
+	const __u64 before = stepwise_sum(payload + offset, size, offset);
+
+	stepwise_write(payload + offset, size, value);
+	return STEPWISE_SUM_ZERO - before + stepwise_sum(payload + offset, size, offset);
+}
+
+static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u32 offset, __u32 size, __u64 value)
+{
+	const __u64 before = stepwise_sum(payload + offset, size, offset);
+
+	stepwise_write_bytes(payload + offset, size, value);
+	return STEPWISE_SUM_ZERO - before + stepwise_sum(payload + offset, size, offset);
+}
+
+/* Index below `capacity`: multiply and shift of a 64-bit mix (the finalizer of MurmurHash3). */
+static __always_inline __u32 stepwise_hash(__u64 value, __u32 capacity)
+{
+	value ^= value >> 33;
+	value *= 0xff51afd7ed558ccdULL;
+	value ^= value >> 33;
+	value *= 0xc4ceb9fe1a85ec53ULL;
+	value ^= value >> 33;
+	return (__u32)((value >> 32) * capacity >> 32);
+}
+
+#endif
