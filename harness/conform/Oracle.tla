@@ -20,10 +20,15 @@ Found(table, index) == index < Capacity[table]
 Outcome(verdict, ended, continued, cells, msg, writes) ==
   [verdict |-> verdict, ended |-> ended, continued |-> continued, cells |-> cells, msg |-> msg, writes |-> writes]
 
+\* A section that loses its races.  at: which, 0 for none.  Where it `always`
+\* loses it need not write the cell (a spin lock is taken before the step is
+\* run); else only a write can lose.  rivals: the cell that another writer put
+\* there, after which it wins; empty where it goes on losing.
+Undisturbed == [at |-> 0, always |-> FALSE, rivals |-> <<>>]
+
 \* The sections of one hook from the first.  `each` is the table that a sweep
-\* goes over and `swept` where it is; `interfered` is the section that always
-\* loses its races, 0 for none.
-RunSections(sections, Step(_, _, _, _), each, swept, interfered, cells0, msg0, env) ==
+\* goes over and `swept` where it is.
+RunSections(sections, Step(_, _, _, _), each, swept, trouble, cells0, msg0, env) ==
   LET RECURSIVE From(_, _, _, _, _)
       From(at, continued, cells, msg, writes) ==
         IF at > Len(sections)
@@ -32,27 +37,35 @@ RunSections(sections, Step(_, _, _, _), each, swept, interfered, cells0, msg0, e
             LET table == sections[at].table
                 index == IF table = each THEN swept ELSE TableIndex(table, msg)
             IN
-            IF ~ Found(table, index) \/ (at = interfered /\ sections[at].contended = "skip")
+            IF ~ Found(table, index)
               THEN From(at + 1, FALSE, cells, msg, writes)
-            ELSE IF at = interfered
-              THEN Outcome("Contended", at, FALSE, cells, msg, writes)
-            ELSE
-              LET before == cells[table][index]
-                  result == Step(at, before, msg, [env EXCEPT !.index = index])
-                  after == IF result.cell = before THEN cells ELSE [cells EXCEPT ![table][index] = result.cell]
-                  wrote == IF result.cell = before THEN writes ELSE Append(writes, <<table, index, result.cell>>)
-              IN
-              IF result.verdict = "Continue"
-                THEN From(at + 1, TRUE, after, result.msg, wrote)
-                ELSE Outcome(result.verdict, at, FALSE, after, result.msg, wrote)
+              ELSE
+                LET before == cells[table][index]
+                    Run(cell) == Step(at, cell, msg, [env EXCEPT !.index = index])
+                    first == Run(before)
+                    lost == at = trouble.at /\ (trouble.always \/ first.cell # before)
+                IN
+                IF lost /\ trouble.rivals = <<>>
+                  THEN CASE sections[at].contended = "skip" -> From(at + 1, FALSE, cells, msg, writes)
+                         [] sections[at].contended = "drop" -> Outcome("Contended", at, FALSE, cells, msg, writes)
+                         [] OTHER -> Outcome("Lost", at, FALSE, cells, msg, writes)
+                  ELSE
+                    LET result == IF lost THEN Run(trouble.rivals[1]) ELSE first
+                        wrote == result.cell # before
+                        after == IF wrote THEN [cells EXCEPT ![table][index] = result.cell] ELSE cells
+                        log == IF wrote THEN Append(writes, <<table, index, result.cell>>) ELSE writes
+                    IN
+                    IF result.verdict = "Continue"
+                      THEN From(at + 1, TRUE, after, result.msg, log)
+                      ELSE Outcome(result.verdict, at, FALSE, after, result.msg, log)
   IN From(1, FALSE, cells0, msg0, <<>>)
 
 \* XDP and TC.  The tables in `checked` must have a cell for the packet before
 \* anything is run.
-RunHook(sections, Step(_, _, _, _), checked, interfered, cells, msg, env) ==
+RunHook(sections, Step(_, _, _, _), checked, trouble, cells, msg, env) ==
   IF \E table \in checked : ~ Found(table, TableIndex(table, msg))
     THEN Outcome("Malformed", 0, FALSE, cells, msg, <<>>)
-    ELSE RunSections(sections, Step, "", 0, interfered, cells, msg, env)
+    ELSE RunSections(sections, Step, "", 0, trouble, cells, msg, env)
 
 \* The daemon's handler, which sees the whole table and writes nothing.
 RunUser(Step(_, _, _), table, cells, msg, env) ==
@@ -67,7 +80,7 @@ RunSweep(pass, Step(_, _, _, _), first, count, cells0, msg0, env) ==
         IF index = first + count \/ ~ Found(pass.each, index)
           THEN Outcome(continued, index - first, FALSE, cells, msg, writes)
           ELSE
-            LET run == RunSections(pass.sections, Step, pass.each, index, 0, cells, msg, env)
+            LET run == RunSections(pass.sections, Step, pass.each, index, Undisturbed, cells, msg, env)
             IN  Over(index + 1, continued + (IF run.continued THEN 1 ELSE 0), run.cells, run.msg, writes \o run.writes)
   IN Over(first, 0, cells0, msg0, <<>>)
 ================================================================================

@@ -18,6 +18,9 @@ A place is `message.FIELD`, `env.FIELD`, `TABLE.FIELD` (the cell that the messag
 `TABLE.INDEX.FIELD`; in a sweep, indexes of the table that it goes over count from `first`. Fields of the
 message that are not named are zero, and fields of a named cell; cells that are not named hold seeded noise.
 `all` is generated from the type: every member of an enum, every set over the items, the bounds of an integer.
+
+`contended: N` has section N of an XDP or TC hook lose its races: all of them, or where `rival` gives fields of
+a cell only the first, after which that cell is what it finds.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Union
 
@@ -57,6 +60,8 @@ class FamilyText(_Strict):
     together: list[list[dict[str, Any]]] = []
     first: int = 0
     count: int = 0
+    contended: int = 0
+    rival: dict[str, Any] = {}
 
 
 class DomainText(_Strict):
@@ -84,6 +89,15 @@ Assignment = tuple[tuple[Place, Any], ...]
 
 
 @dataclass(frozen=True)
+class Trouble:
+    """A section that loses its races: see Undisturbed in Oracle.tla. section 0: none does."""
+
+    section: int = 0
+    always: bool = False
+    rival: tuple[tuple[str, Any], ...] | None = None
+
+
+@dataclass(frozen=True)
 class Family:
     """A product of dimensions, each a list of assignments to the same places; or a list of samples."""
 
@@ -94,6 +108,7 @@ class Family:
     count: int
     dimensions: tuple[tuple[Assignment, ...], ...]
     free: frozenset[Place]  # places whose values were generated, so that a sample may take any
+    trouble: Trouble = Trouble()
     sampled: bool = False
 
     def size(self) -> int:
@@ -124,7 +139,16 @@ class Domain:
         self._values = {self._place(key): values for key, values in text.values.items()}
         self._indexes = {f"message.{table.index}": table.capacity for table in protocol.tables}
         self._hash_sources = {hashed.source: hashed for hashed in protocol.hashes}
-        self.families = [self._family(family) for family in text.families]
+        self.families = [family for family in map(self._family, text.families) if self._can_lose(family)]
+
+    def _can_lose(self, family: Family) -> bool:
+        """Whether the build has such a family: a bpf_spin_lock is always got, and nobody writes beside a lock's holder."""
+        if not family.trouble.section:
+            return True
+        sections = self.protocol.xdp if family.hook == "xdp" else self.protocol.tc
+        table = sections[family.trouble.section - 1].table
+        atomic = next(each.atomic for each in self.protocol.tables if each.name == table)
+        return atomic == "word" or atomic == "res_spin_lock" and family.trouble.rival is None
 
     # --- Places and their values ---------------------------------------------------------
 
@@ -231,10 +255,26 @@ class Domain:
                 dimensions.append(tuple(((place, self._coerce(place, kind, value)),) for value in values))
         for choices in text.together:
             dimensions.append(self._together(text.name, choices))
-        family = Family(text.name, hook, number, text.first, text.count, tuple(dimensions), frozenset(free))
+        trouble = self._trouble(text, hook)
+        family = Family(text.name, hook, number, text.first, text.count, tuple(dimensions), frozenset(free), trouble)
         if not 0 < family.size() <= CASES_MAX:
             raise DomainError(f"{self.source}: family {text.name!r} has {family.size()} cases; 1 to {CASES_MAX} will do")
         return self._with_hashes(family)
+
+    def _trouble(self, text: FamilyText, hook: str) -> Trouble:
+        """Which section loses. Words lose when they are written, other cells before the step is run."""
+        if not text.contended:
+            return Trouble()
+        sections = {"xdp": self.protocol.xdp, "tc": self.protocol.tc}.get(hook, ())
+        if not 1 <= text.contended <= len(sections) or not sections[text.contended - 1].writes:
+            raise DomainError(f"{self.source}: family {text.name!r}: section {text.contended} of {hook} takes no cell for itself")
+        name = sections[text.contended - 1].table
+        table = next(each for each in self.protocol.tables if each.name == name)
+        if not text.rival:
+            return Trouble(text.contended, table.atomic != "word")
+        given = {self._place(f"{name}.{field}"): value for field, value in text.rival.items()}
+        cell = zero(table.cell) | {place.field: self._coerce(place, self.type_of(place), value) for place, value in given.items()}
+        return Trouble(text.contended, table.atomic != "word", tuple(cell.items()))
 
     def _together(self, name: str, choices: list[dict[str, Any]]) -> tuple[Assignment, ...]:
         if len({frozenset(choice) for choice in choices}) != 1:
@@ -265,7 +305,7 @@ class Domain:
                     )
             if not found:
                 dimensions.append((((target, self._hashed(kind, 0, hashed.capacity)),),))
-        return Family(family.name, family.hook, family.sweep_pass, family.first, family.count, tuple(dimensions), family.free)
+        return replace(family, dimensions=tuple(dimensions))
 
     def _hashed(self, kind: ir.Type, number: int, capacity: int) -> int:
         return hash_index(self.patterns.real(kind, number), capacity)
@@ -294,7 +334,7 @@ class Domain:
                     value = self._hashed(self.type_of(source), merged.get(source, 0), hashed.capacity)
                     merged[Place("message", None, hashed.field)] = value
             samples.append(tuple(merged.items()))
-        return Family(family.name, family.hook, family.sweep_pass, first, family.count, (tuple(samples),), family.free, True)
+        return replace(family, first=first, dimensions=(tuple(samples),), sampled=True)
 
     def _capacity(self, table: str) -> int:
         return next(each.capacity for each in self.protocol.tables if each.name == table)

@@ -86,6 +86,10 @@ class Frame:
         """Where the UDP header starts."""
         return ETHERNET_SIZE + (20 if self.version == 4 else 40) + len(self.options)
 
+    def payload_offset(self) -> int:
+        """Where the UDP payload starts."""
+        return self.udp_offset() + UDP_SIZE
+
     def _udp(self) -> bytes:
         length = UDP_SIZE + len(self.payload)
         claimed = length if self.udp_length is None else self.udp_length
@@ -132,3 +136,34 @@ def differences(expected: bytes, found: bytes, version: int) -> list[str]:
         for name, low, high in regions
         if expected[low:high] != found[low:high]
     ]
+
+
+def classify(packet: bytes, port: int, payload_size: int) -> str:
+    """Whose a received packet is: `foreign`, `malformed`, or `ours` as far as the frame tells.
+
+    docs/layout.md in Python, independent of runtime/bpf/stepwise_frame.h.
+    """
+    if len(packet) < ETHERNET_SIZE or packet[0] & 1:
+        return "foreign"
+    ethertype = int.from_bytes(packet[12:14], "big")
+    if ethertype == ETHERNET_IPV4:
+        header = 20
+        ours = packet[14:15] == b"\x45" and len(packet) >= 34 and packet[23] == PROTOCOL_UDP
+        ours = ours and not int.from_bytes(packet[20:22], "big") & 0x3FFF
+    elif ethertype == ETHERNET_IPV6:
+        header = 40
+        ours = len(packet) >= 54 and packet[14] >> 4 == 6 and packet[20] == PROTOCOL_UDP
+    else:
+        return "foreign"
+    datagram = packet[ETHERNET_SIZE + header :]
+    if not ours or len(datagram) < UDP_SIZE or int.from_bytes(datagram[2:4], "big") != port:
+        return "foreign"
+    size = UDP_SIZE + payload_size
+    length_at, addresses_at, addresses_size = (16, 26, 8) if header == 20 else (18, 22, 32)
+    length = int.from_bytes(packet[length_at : length_at + 2], "big")
+    if len(datagram) < size or int.from_bytes(datagram[4:6], "big") != size or length != size + (20 if header == 20 else 0):
+        return "malformed"
+    if datagram[6:8] == b"\0\0":
+        return "ours" if header == 20 else "malformed"
+    pseudo = packet[addresses_at : addresses_at + addresses_size] + struct.pack(">II", size, PROTOCOL_UDP)
+    return "ours" if ones_complement_sum(pseudo + datagram[:size]) == 0xFFFF else "malformed"

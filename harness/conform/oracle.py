@@ -15,7 +15,7 @@ from typing import Any, Iterator
 
 from codegen import ir
 from harness import tla_values, tlc
-from harness.conform.domain import Assignment, Family, Place
+from harness.conform.domain import Assignment, Family, Place, Trouble
 from harness.conform.values import to_tla, zero
 
 HERE = Path(__file__).parent
@@ -27,7 +27,7 @@ class Case:
     """One input of a hook, and what the model says of it.
 
     cells: those that the family names, by table and index; all others hold the build's noise.
-    verdict: Reply, Forward, Drop, Malformed, Contended, or of a sweep how many indexes ended with Continue.
+    verdict: Reply, Forward, Drop, Malformed, Contended, Lost, or of a sweep how many indexes ended with Continue.
     ended: the section that ended the hook, from 1; of a sweep how many indexes were visited.
     writes: cells that were written, in order.
     """
@@ -160,7 +160,8 @@ class Oracle:
                 return f"O!RunSweep({sweep_pass}, {step}, {family.first}, {family.count}, cells, msg, env)"
         name = family.hook.capitalize()
         sections = self.protocol.xdp if family.hook == "xdp" else self.protocol.tc
-        return f"O!RunHook({name}Sections, {name}Step, {to_tla(set(early_tables(sections)))}, 0, cells, msg, env)"
+        tables = to_tla(set(early_tables(sections)))
+        return f"O!RunHook({name}Sections, {name}Step, {tables}, {_trouble(family.trouble)}, cells, msg, env)"
 
     def config(self) -> str:
         """The values of the module's constants."""
@@ -240,6 +241,11 @@ class Oracle:
         cells = {where: cell for where, cell in cells.items() if where[1] < capacity[where[0]]}
         written = tuple((table, index, _typed(self._cells[table], cell)) for table, index, cell in writes)
         return Case(family, message, cells, env, verdict, ended, _typed(self.protocol.message, answer), written)
+
+
+def _trouble(trouble: Trouble) -> str:
+    rivals = () if trouble.rival is None else (dict(trouble.rival),)
+    return "[" + f"at |-> {trouble.section}, always |-> {to_tla(trouble.always)}, rivals |-> {to_tla(rivals)}" + "]"
 
 
 def _record(fields: Any) -> str:

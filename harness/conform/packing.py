@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from codegen import ir
+from codegen import c_names, ir
 from harness.conform.values import Patterns
 
 
@@ -31,7 +31,7 @@ def word_bits(kind: ir.Type) -> int:
         case ir.Bool():
             return 1
         case ir.Enum():
-            return bits_for(len(kind.members) - 1)
+            return max(1, bits_for(len(kind.members) - 1))
         case ir.Bytes():
             return 8 * kind.size
         case ir.Bits():
@@ -149,6 +149,8 @@ def wire_size(kind: ir.Type) -> int:
             return 1 if len(kind.members) <= 256 else 2
         case ir.Bytes():
             return kind.size
+        case ir.Bits():
+            return (kind.size + 7) // 8
     raise TypeError(f"{kind} has no form on the wire")
 
 
@@ -159,34 +161,27 @@ def message_size(protocol: ir.Protocol) -> int:
 
 def wire_bytes(protocol: ir.Protocol, message: dict[str, Any], patterns: Patterns) -> bytes:
     """The wire fields of a message, big endian; opaque bytes as they are."""
+    codec = WordCodec(patterns)
     parts = []
     for name in protocol.wire:
-        kind, value = protocol.message.field(name), message[name]
-        size = wire_size(kind)
-        if isinstance(kind, ir.Bytes):
-            parts.append(patterns.real(kind, value).to_bytes(size, "little"))
-        elif isinstance(kind, ir.Enum):
-            parts.append(kind.members.index(value).to_bytes(size, "big"))
-        else:
-            parts.append(patterns.real(kind, int(value)).to_bytes(size, "big"))
+        kind = protocol.message.field(name)
+        order = "little" if isinstance(kind, ir.Bytes) else "big"
+        parts.append(codec.pack(kind, message[name]).to_bytes(wire_size(kind), order))
     return b"".join(parts)
 
 
 def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> dict[str, Any]:
     """The wire fields of a payload, for people to read."""
+    codec = WordCodec(patterns)
     message, offset = {}, 0
     for name in protocol.wire:
         kind = protocol.message.field(name)
         raw = payload[offset : offset + wire_size(kind)]
         offset += len(raw)
-        if isinstance(kind, ir.Bytes):
-            message[name] = patterns.model(kind, int.from_bytes(raw, "little"))
-            continue
-        number = int.from_bytes(raw, "big")
-        if isinstance(kind, ir.Enum):
-            message[name] = kind.members[number] if number < len(kind.members) else f"member {number}"
-        else:
-            message[name] = patterns.model(kind, number) if isinstance(kind, ir.UInt) else bool(number)
+        try:
+            message[name] = codec.unpack(kind, int.from_bytes(raw, "little" if isinstance(kind, ir.Bytes) else "big"))
+        except NotCanonical:
+            message[name] = f"0x{raw.hex()}, which is no value of it"
     return message
 
 
@@ -211,7 +206,11 @@ class Struct:
 
 @dataclass(frozen=True)
 class StructCodec:
-    """Values in C structs, whose members are named as the layout's fields; sets are {count, items}."""
+    """Values in C structs.
+
+    Members are named as the layout's fields. Sets, sequences and arrays are structs of `items` and (but for
+    arrays) `count`; the items are a C array, or one integer that holds all of them, the first lowest.
+    """
 
     patterns: Patterns
 
@@ -226,68 +225,90 @@ class StructCodec:
         match kind:
             case ir.Record():
                 for name, field in kind.fields:
-                    self._store(field, value[name], member.struct.members[name], memory, base, flip)
-            case ir.Set() | ir.Sequence():
+                    self._store(field, value[name], member.struct.members[c_names.field(name)], memory, base, flip)
+            case ir.Set() | ir.Sequence() | ir.Array():
                 items = ordered(value, flip) if isinstance(kind, ir.Set) else list(value)
-                count, slots = self._item_members(member)
-                memory[base + count.offset : base + count.offset + count.size] = len(items).to_bytes(count.size, "little")
-                self._store_items(kind.element, items, slots, memory, base, flip)
-            case ir.Array():
-                self._store_items(kind.element, list(value), moved_to(member, 0), memory, base, flip)
+                members = member.struct.members
+                if "count" in members:
+                    put_integer(memory, base, members["count"], len(items))
+                self._store_items(kind.element, items, members["items"], memory, base, flip)
             case _:
-                number = WordCodec(self.patterns).pack(kind, value)
-                memory[base : base + member.size] = number.to_bytes(member.size, "little")
+                put_integer(memory, base - member.offset, member, WordCodec(self.patterns).pack(kind, value))
 
     def _store_items(self, kind: ir.Type, items: list[Any], slots: Member, memory: bytearray, base: int, flip: bool) -> None:
+        if slots.elements is None:
+            word, codec = 0, WordCodec(self.patterns)
+            for position, item in enumerate(items):
+                word |= codec.pack(kind, item, flip) << position * word_bits(kind)
+            put_integer(memory, base, slots, word)
+            return
         _, element = slots.elements
         for position, item in enumerate(items):
             self._store(kind, item, element, memory, base + slots.offset + position * element.size, flip)
-
-    @staticmethod
-    def _item_members(member: Member) -> tuple[Member, Member]:
-        members = member.struct.members.values()
-        slots = next(each for each in members if each.elements)
-        count = next(each for each in members if not each.elements)
-        return count, slots
 
     def unpack(self, kind: ir.Record, memory: bytes, shape: Struct) -> dict[str, Any]:
         """The value in a struct; NotCanonical where unused items are not zero."""
         return self._load(kind, Member(0, shape.size, struct=shape), memory, 0)
 
     def _load(self, kind: ir.Type, member: Member, memory: bytes, base: int) -> Any:
-        base += member.offset
+        start = base + member.offset
         match kind:
             case ir.Record():
-                return {name: self._load(field, member.struct.members[name], memory, base) for name, field in kind.fields}
-            case ir.Set() | ir.Sequence():
-                count_member, slots = self._item_members(member)
-                start = base + count_member.offset
-                count = int.from_bytes(memory[start : start + count_member.size], "little")
-                return self._load_items(kind, count, slots, memory, base)
+                members = member.struct.members
+                return {name: self._load(field, members[c_names.field(name)], memory, start) for name, field in kind.fields}
             case ir.Array():
-                return tuple(self._items(kind.element, kind.size, moved_to(member, 0), memory, base))
-            case _:
-                return WordCodec(self.patterns).unpack(kind, int.from_bytes(memory[base : base + member.size], "little"))
+                return tuple(self._items(kind.element, kind.size, kind.size, member.struct.members["items"], memory, start))
+            case ir.Set() | ir.Sequence():
+                count = get_integer(memory, start, member.struct.members["count"])
+                if count > kind.max:
+                    raise NotCanonical(f"{count} items in a set of at most {kind.max}")
+                return collect(kind, self._items(kind.element, count, kind.max, member.struct.members["items"], memory, start))
+        return WordCodec(self.patterns).unpack(kind, get_integer(memory, base, member))
 
-    def _load_items(self, kind: ir.Set | ir.Sequence, count: int, slots: Member, memory: bytes, base: int) -> Any:
-        if count > kind.max:
-            raise NotCanonical(f"{count} items in a set of at most {kind.max}")
-        total, element = slots.elements
-        unused = memory[base + slots.offset + count * element.size : base + slots.offset + total * element.size]
+    def _items(self, kind: ir.Type, count: int, most: int, slots: Member, memory: bytes, base: int) -> list[Any]:
+        if slots.elements is None:
+            word, width, codec = get_integer(memory, base, slots), word_bits(kind), WordCodec(self.patterns)
+            if word >> count * width:
+                raise NotCanonical(f"unused items after the {count} in use are not zero: {word >> count * width:#x}")
+            return [codec.unpack(kind, word >> position * width & (1 << width) - 1) for position in range(count)]
+        _, element = slots.elements
+        start = base + slots.offset
+        unused = memory[start + count * element.size : start + most * element.size]
         if any(unused):
             raise NotCanonical(f"unused items after the {count} in use are not zero: {unused.hex()}")
-        return collect(kind, self._items(kind.element, count, slots, memory, base))
-
-    def _items(self, kind: ir.Type, count: int, slots: Member, memory: bytes, base: int) -> list[Any]:
-        _, element = slots.elements
-        return [self._load(kind, element, memory, base + slots.offset + position * element.size) for position in range(count)]
+        return [self._load(kind, element, memory, start + position * element.size) for position in range(count)]
 
 
-def moved_to(member: Member, offset: int) -> Member:
-    """The same member at another offset."""
-    return Member(offset, member.size, member.struct, member.elements)
+def put_integer(memory: bytearray, base: int, member: Member, value: int) -> None:
+    """Store an integer in a scalar member of the struct at `base`."""
+    start = base + member.offset
+    memory[start : start + member.size] = value.to_bytes(member.size, "little")
+
+
+def get_integer(memory: bytes, base: int, member: Member) -> int:
+    """The integer in a scalar member of the struct at `base`."""
+    start = base + member.offset
+    return int.from_bytes(memory[start : start + member.size], "little")
 
 
 def word_bytes(word: int) -> bytes:
     """A cell of one word as the map holds it."""
     return struct.pack("<Q", word)
+
+
+def decodes(protocol: ir.Protocol, payload: bytes) -> bool:
+    """Whether every field of a payload is a value of its type."""
+    offset = 0
+    for name in protocol.wire:
+        kind = protocol.message.field(name)
+        size = wire_size(kind)
+        number = int.from_bytes(payload[offset : offset + size], "big")
+        offset += size
+        match kind:
+            case ir.UInt() | ir.Bits() if number >> word_bits(kind):
+                return False
+            case ir.Bool() if number > 1:
+                return False
+            case ir.Enum() if number >= len(kind.members):
+                return False
+    return True

@@ -1,0 +1,106 @@
+"""Conformance: `python -m harness.conform [PROTOCOL|all] [--form FORM]`, and `garbage [--packets N]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from codegen.errors import SpecErrors
+from harness import tlc
+from harness.conform import garbage
+from harness.conform.build import FORMS, ROOT, BuildError
+from harness.conform.campaign import PAIRS_MIN, Campaign, Result
+from harness.conform.domain import DomainError
+from harness.conform.kernel import RunnerError
+from harness.conform.shapes import ShapeError
+from harness.protocols import UnknownProtocol, chosen
+from harness.rig.bpf import BpfError
+
+SHOWN = 5
+
+
+def progress(text: str) -> None:
+    """What is being done, for those who wait."""
+    print(f"... {text}", file=sys.stderr, flush=True)
+
+
+def show(protocol: str, result: Result) -> list[str]:
+    """Prints a build's result; returns what is wrong with it."""
+    hooks = ", ".join(f"{hook} {count:,}" for hook, count in result.inputs.items())
+    print(f"{protocol}, {result.name}: {sum(result.inputs.values()):,} inputs in {result.seconds:.1f} s ({hooks})")
+    for mismatch in result.mismatches[:SHOWN]:
+        print(f"MISMATCH {mismatch}")
+    if len(result.mismatches) > SHOWN:
+        print(f"... and {len(result.mismatches) - SHOWN} more")
+    for stray in result.stray:
+        print(f"MISMATCH {stray}")
+    count = len(result.mismatches)
+    return ([f"{result.name}: {count} or more mismatches"] if count else []) + result.stray
+
+
+def show_pairs(protocol: str, small: list[Result]) -> list[str]:
+    """Prints how often each step was evaluated, and the coverage of its branches; returns what is missing."""
+    problems = []
+    steps: dict[str, list[str]] = {}
+    for result in small:
+        for step, count in result.evaluations().items():
+            steps.setdefault(step, []).append(f"{count:,}")
+    width = max(map(len, steps))
+    print(f"{protocol}: evaluations of each step ({', '.join(result.name for result in small)})")
+    for step, counts in steps.items():
+        print(f"  {step:<{width}}  {'  '.join(f'{count:>10}' for count in counts)}")
+    for result in small:
+        missed = result.uncovered()
+        total = len(result.branches)
+        share = 100 * (total - len(missed)) / total
+        pairs = sum(result.evaluations().values())
+        print(f"{protocol}, {result.name}: {pairs:,} pairs, {share:.4g}% of {total} branches")
+        for branch in missed:
+            print(f"  NOT TAKEN {branch.span}: {branch.label}")
+        if missed:
+            problems.append(f"{result.name}: {len(missed)} of {total} branches were not taken")
+        if pairs < PAIRS_MIN:
+            problems.append(f"{result.name}: {pairs:,} pairs are too few, {PAIRS_MIN:,} are wanted")
+    return problems
+
+
+def conform(protocol: str, forms: tuple[str, ...], seed: int) -> bool:
+    """Runs one protocol's campaign; whether it conforms."""
+    spec = ROOT / "spec" / protocol
+    if not (spec / "conform.yaml").exists():
+        print(f"error: {spec}/conform.yaml is missing: it declares the domain of the comparison", file=sys.stderr)
+        return False
+    started = time.monotonic()
+    results = Campaign(spec, ROOT / "build" / "conform" / protocol, report=progress).results(forms, seed)
+    problems = [problem for result in results for problem in show(protocol, result)]
+    problems += show_pairs(protocol, results[:-1])
+    for problem in problems:
+        print(f"FAILED {protocol}: {problem}")
+    if not problems:
+        print(f"{protocol} conforms ({time.monotonic() - started:.1f} s)")
+    return not problems
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m harness.conform", description=__doc__)
+    parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `all`, or `garbage`")
+    parser.add_argument("--form", choices=[*FORMS, "all"], default="all", help="how the tables' cells are made atomic")
+    parser.add_argument("--seed", type=int, default=1, help="of the samples and of the garbage")
+    parser.add_argument("--packets", type=int, default=1_000_000, help="of garbage, a protocol")
+    options = parser.parse_args(arguments)
+    forms = FORMS if options.form == "all" else (options.form,)
+    try:
+        print(tlc.version())
+        if options.protocol == "garbage":
+            return 0 if all([garbage.main(each, options.packets, options.seed) for each in chosen([])]) else 1
+        names = chosen([] if options.protocol == "all" else [options.protocol])
+        return 0 if all([conform(each, forms, options.seed) for each in names]) else 1
+    except (BuildError, BpfError, DomainError, RunnerError, ShapeError, SpecErrors, UnknownProtocol, tlc.TlcError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

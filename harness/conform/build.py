@@ -1,0 +1,112 @@
+"""Builds a protocol for conformance: small constants, every form of atomicity, with coverage."""
+
+from __future__ import annotations
+
+import copy
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codegen import front, ir
+from codegen.emit import generate
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+FORMS = ("word", "spin_lock", "res_spin_lock")
+DEFINES = f"-DSTEPWISE_CONFORM -DSTEPWISE_COVERAGE -include {HERE / 'interfere.h'}"
+
+
+class BuildError(Exception):
+    """A build failed; the message has the compiler's words."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """One build: generated files in `generated`, objects in `folder`."""
+
+    protocol: ir.Protocol
+    form: str
+    folder: Path
+    generated: Path
+
+    @property
+    def object(self) -> Path:
+        """The kernel's programs."""
+        return self.folder / f"{self.protocol.name}.bpf.o"
+
+    @property
+    def library(self) -> Path:
+        """The userspace handler."""
+        return self.folder / f"lib{self.protocol.name}_user.so"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a build comes from; mutants name copies.
+
+    root: the repository that the runtime is taken from. spec: the protocol's folder.
+    """
+
+    root: Path
+    spec: Path
+    work: Path
+
+    def search_path(self, generated: Path) -> list[Path]:
+        """Where TLC finds the modules of a build."""
+        return [generated, self.spec, self.spec.parent / "lib"]
+
+
+def merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """`more` laid over `base`, mapping by mapping."""
+    result = copy.deepcopy(base)
+    for key, value in more.items():
+        known = result.get(key)
+        result[key] = merged(known, value) if isinstance(value, dict) and isinstance(known, dict) else value
+    return result
+
+
+def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[str, Any]:
+    """What is laid over the layout: small constants, and every table in one form.
+
+    The table that the user hook reads stays as it is in the layout: userspace reads words.
+    """
+    read_by_user = protocol.user.table if protocol.user else None
+    forms = {table.name: {"atomic": form} for table in protocol.tables if table.name != read_by_user}
+    return merged(small, {"tables": forms}) if form != "word" else small
+
+
+def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Build:
+    """Generates and compiles one build into `work`/`name`."""
+    protocol = front.load(sources.spec, over or None)
+    folder = sources.work / name
+    generated = folder / "generated"
+    generated.mkdir(parents=True, exist_ok=True)
+    texts = generate(protocol)
+    for old in generated.iterdir():
+        if old.name not in texts:
+            old.unlink()
+    for file, text in texts.items():
+        path = generated / file
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+    build = Build(protocol, form, folder, generated)
+    compile_build(sources, build)
+    return build
+
+
+def compile_build(sources: Sources, build: Build) -> None:
+    """Compiles what was generated."""
+    name = build.protocol.name
+    make = shutil.which("make")
+    if make is None:
+        raise BuildError("cannot compile: there is no make on the PATH; run ./bootstrap")
+    command = [
+        make, "--no-print-directory", "-C", str(sources.root / "runtime"), f"PROTOCOL={name}", f"GENERATED={build.generated}",
+        f"BUILD={build.folder}", f"DEFINES={DEFINES}", str(build.object), str(build.library),
+    ]  # fmt: skip
+    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    if run.returncode:
+        raise BuildError(f"compiling {name} ({build.form}) in {build.folder}:\n{run.stdout}{run.stderr}".rstrip())

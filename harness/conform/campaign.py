@@ -1,0 +1,205 @@
+"""A campaign: every form of a protocol's programs on the whole domain, and what came of it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from codegen import c_names, front, ir
+from codegen.emit.leaves import Branch, Leaves
+from harness.conform.build import FORMS, ROOT, Build, Sources, override, prepare
+from harness.conform.cells import cell_codecs
+from harness.conform.compare import Comparison, Mismatch
+from harness.conform.domain import Domain, DomainText, Family, load_text
+from harness.conform.kernel import Runner, cells_not_zero
+from harness.conform.native import Native
+from harness.conform.oracle import Case, Oracle
+from harness.conform.packing import message_size
+from harness.conform.shapes import Shapes
+from harness.conform.values import Patterns
+from harness.rig import bpf
+
+PAIRS_MIN = 10_000
+MISMATCHES_MAX = 20
+
+
+@dataclass
+class Result:
+    """What one build gave.
+
+    inputs: by hook, how many were run. taken: by branch, how often. mismatches: at most MISMATCHES_MAX.
+    """
+
+    name: str
+    inputs: dict[str, int] = field(default_factory=dict)
+    branches: list[Branch] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    mismatches: list[Mismatch] = field(default_factory=list)
+    stray: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def evaluations(self) -> dict[str, int]:
+        """By step, how often it was evaluated: how often its leaves were reached."""
+        counts: dict[str, int] = {}
+        for branch, times in zip(self.branches, self.taken):
+            step, _, rest = branch.label.partition(".")
+            counts[step] = counts.get(step, 0) + (0 if rest.startswith("choice.") else times)
+        return counts
+
+    def uncovered(self) -> list[Branch]:
+        """The branches that nothing took."""
+        return [branch for branch, times in zip(self.branches, self.taken) if not times]
+
+
+class Campaign:
+    """Conformance of one protocol.
+
+    spec: its folder; root: the repository that the runtime is taken from; work: where builds go. `report` is
+    told what is being done. stop_early: no more is run after the first mismatch.
+    """
+
+    def __init__(
+        self, spec: Path, work: Path, root: Path = ROOT, report: Callable[[str], None] = lambda _: None, stop_early: bool = False
+    ) -> None:
+        self.sources = Sources(root, spec, work)
+        self.text: DomainText = load_text(spec / "conform.yaml")
+        self.shipped: ir.Protocol = front.load(spec)
+        self._report = report
+        self._stop_early = stop_early
+
+    # --- Builds ----------------------------------------------------------------------------
+
+    def small(self, form: str) -> Result:
+        """The small build of one form on every case of the domain."""
+        started = time.monotonic()
+        build = prepare(self.sources, form, override(self.text.small, self.shipped, form), f"small-{form}")
+        patterns = Patterns(build.protocol)
+        domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"))
+        calm = [family for family in domain.families if not family.trouble.section]
+        troubled = [family for family in domain.families if family.trouble.section]
+        cases: list[Case] = []
+        for families in (calm, troubled):
+            if families:
+                oracle = Oracle(build.protocol, families, domain.noise(), self.sources.search_path(build.generated))
+                cases += oracle.cases(self.sources.work / "oracle")
+        result = Trial(build, patterns, domain.noise(), form, self._stop_early).run(cases)
+        result.seconds = time.monotonic() - started
+        return result
+
+    def sampled(self, seed: int) -> Result:
+        """The layout as it is shipped, on random cases."""
+        started = time.monotonic()
+        build = prepare(self.sources, "as shipped", {}, "shipped")
+        patterns = Patterns(build.protocol)
+        domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"))
+        generator = random.Random(seed)
+        families = [domain.sample(each, self.text.samples, generator) for each in domain.families if not each.trouble.section]
+        oracle = Oracle(build.protocol, families, {}, self.sources.search_path(build.generated))
+        cases = list(oracle.cases(self.sources.work / "oracle"))
+        result = Trial(build, patterns, {}, f"as shipped, seed {seed}", self._stop_early).run(cases)
+        result.seconds = time.monotonic() - started
+        return result
+
+    def results(self, forms: tuple[str, ...] = FORMS, seed: int = 1) -> list[Result]:
+        """All of it, in order; with stop_early up to the first build that has a mismatch."""
+        found: list[Result] = []
+        for form in forms:
+            self._report(f"{self.shipped.name}: the small build, {form}")
+            found.append(self.small(form))
+            if self._stop_early and found[-1].mismatches:
+                return found
+        self._report(f"{self.shipped.name}: the layout as shipped, sampled")
+        return [*found, self.sampled(seed)]
+
+
+class Trial:
+    """One build, loaded, on some cases."""
+
+    def __init__(self, build: Build, patterns: Patterns, noise: dict[str, list[dict[str, Any]]], name: str, stop_early: bool) -> None:
+        self.build = build
+        self.protocol = build.protocol
+        self.result = Result(name)
+        self._stop_early = stop_early
+        self._clear = not noise
+        shapes = Shapes(build.object)
+        self._codecs = cell_codecs(self.protocol, shapes, patterns)
+        names = c_names.Names(self.protocol.name)
+        record = shapes.struct(names.tag(self.protocol.message)) if self.protocol.sweep else None
+        self._native = Native(build.library, self.protocol)
+        with bpf.Object.open(build.object) as programs:
+            data = self._data(programs)
+            first = bytes(data.mmap()[: data.value_size])
+        self.comparison = Comparison(
+            self.protocol, name, patterns, self._codecs, record, noise, self._native.counters(), first,
+            shapes.variables(".data"),
+        )  # fmt: skip
+
+    @staticmethod
+    def _data(programs: bpf.Object) -> bpf.Map:
+        return next(each for each in programs.maps() if each.name.endswith(".data"))
+
+    def run(self, cases: list[Case]) -> Result:
+        """Runs and compares the cases, hook by hook."""
+        groups: dict[tuple[str, int], list[Case]] = {}
+        for case in cases:
+            groups.setdefault((case.family.hook, case.family.sweep_pass), []).append(case)
+        self.result.branches = Leaves(self.protocol, c_names.Names(self.protocol.name)).branches
+        with bpf.Object.open(self.build.object) as programs:
+            for (hook, sweep_pass), group in groups.items():
+                self._group(programs, hook, sweep_pass, group)
+                if self._enough():
+                    break
+            if self._clear and not self._enough():
+                for name in self._codecs:
+                    if stray := cells_not_zero(programs.map(name)):
+                        self.result.stray.append(f"{stray} cells of table {name} were written that no case names")
+            self._count_branches(programs)
+        return self.result
+
+    def _enough(self) -> bool:
+        return len(self.result.mismatches) >= (1 if self._stop_early else MISMATCHES_MAX)
+
+    def _group(self, programs: bpf.Object, hook: str, sweep_pass: int, cases: list[Case]) -> None:
+        columns = self.comparison.columns(cases)
+        inputs = self.comparison.inputs(cases, columns)
+        label = f"sweep {sweep_pass}" if hook == "sweep" else hook
+        self.result.inputs[label] = len(cases)
+        if hook != "user":
+            name = f"{self.protocol.name}_{hook}" + (f"_{sweep_pass}" if sweep_pass else "")
+            maps = [programs.map(table) for table in columns]
+            runner = Runner(programs.program(name), maps, programs.map("counters"), self._data(programs), self._clear)
+            self._compare(cases, columns, inputs, runner.run(inputs), native=False)
+        if hook in self._native.hooks and not self._enough():
+            calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
+            cases, inputs = [cases[at] for at in calm], [inputs[at] for at in calm]
+            outputs = self._native.run(hook, columns, inputs, message_size(self.protocol))
+            self._compare(cases, columns, inputs, outputs, native=True)
+
+    def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, native: bool) -> None:
+        found = self.result.mismatches
+        limit = 1 if self._stop_early else MISMATCHES_MAX
+        room = limit - len(found)
+        fresh: list[Mismatch] = []
+
+        def stop(mismatch: Mismatch) -> bool:
+            fresh.append(mismatch)
+            return len(fresh) >= room
+
+        self.comparison.compare(cases, columns, inputs, outputs, native, stop)
+        found += fresh
+
+    def _count_branches(self, programs: bpf.Object) -> None:
+        count = len(self.result.branches)
+        raw = programs.variable("stepwise_coverage").read()
+        kernel = [int.from_bytes(raw[at : at + 8], "little") for at in range(0, 8 * count, 8)]
+        native = self._native.coverage(count)
+        self.result.taken = [a + b for a, b in zip(kernel, native, strict=True)]
+
+
+def families_of(cases: list[Case]) -> dict[str, Family]:
+    """The families that the cases are of, by name."""
+    return {case.family.name: case.family for case in cases}

@@ -1,0 +1,66 @@
+"""How the tables of one build hold their cells."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from codegen import c_names, ir
+from harness.conform.packing import NotCanonical, Struct, StructCodec, WordCodec, word_bytes
+from harness.conform.shapes import Shapes
+from harness.conform.values import Patterns, to_tla
+
+GUARDS = {"spin_lock": "bpf_spin_lock", "res_spin_lock": "bpf_res_spin_lock"}
+
+
+@dataclass(frozen=True)
+class CellCodec:
+    """Bytes of one table's elements.
+
+    shape and at: the C struct of a cell and where it is in an element; None where a cell is a word.
+    """
+
+    table: ir.TableLayout
+    size: int
+    patterns: Patterns
+    shape: Struct | None = None
+    at: int = 0
+
+    def pack(self, cell: dict[str, Any], flip: bool = False) -> bytes:
+        """An element of the map, the guard of a cell that is no word being open."""
+        if self.shape is None:
+            return word_bytes(WordCodec(self.patterns).pack(self.table.cell, cell, flip))
+        body = StructCodec(self.patterns).pack(self.table.cell, cell, self.shape, flip)
+        return (bytes(self.at) + body).ljust(self.size, b"\0")
+
+    def unpack(self, element: bytes) -> dict[str, Any]:
+        """The cell in an element; NotCanonical where unused items are not zero."""
+        if self.shape is None:
+            return WordCodec(self.patterns).unpack(self.table.cell, struct.unpack("<Q", element)[0])
+        return StructCodec(self.patterns).unpack(self.table.cell, element[self.at : self.at + self.shape.size], self.shape)
+
+    def show(self, element: bytes) -> str:
+        """The cell for people to read, or why it is none."""
+        try:
+            return show_record(self.unpack(element))
+        except NotCanonical as error:
+            return f"{element.hex()}: {error}"
+
+
+def cell_codecs(protocol: ir.Protocol, shapes: Shapes, patterns: Patterns) -> dict[str, CellCodec]:
+    """The codec of every table."""
+    names = c_names.Names(protocol.name)
+    codecs = {}
+    for table in protocol.tables:
+        if table.atomic == "word":
+            codecs[table.name] = CellCodec(table, 8, patterns)
+            continue
+        element, cell = shapes.struct_around(names.tag(table.cell), GUARDS[table.atomic])
+        codecs[table.name] = CellCodec(table, element.size, patterns, cell.struct, cell.offset)
+    return codecs
+
+
+def show_record(value: dict[str, Any]) -> str:
+    """A record in TLA+ notation."""
+    return to_tla(value)

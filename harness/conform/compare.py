@@ -1,0 +1,289 @@
+"""Turns the oracle's cases into inputs of a program, and compares what came out."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from codegen import c_names, ir
+from harness.conform import frames
+from harness.conform.cells import CellCodec, show_record
+from harness.conform.kernel import Input, Output
+from harness.conform.oracle import Case
+from harness.conform.packing import NotCanonical, Struct, StructCodec, WordCodec, wire_bytes, wire_message
+from harness.conform.values import Patterns, zero
+from harness.rig import bpf
+
+VERDICTS = {
+    "xdp": {"Reply": (bpf.XDP_TX,), "Forward": (bpf.XDP_PASS,), "Drop": (bpf.XDP_DROP,)},
+    "tc": {"Reply": (bpf.TC_ACT_OK, bpf.TC_ACT_UNSPEC), "Forward": (bpf.TC_ACT_SHOT,), "Drop": (bpf.TC_ACT_SHOT,)},
+    "native": {"Reply": (1,), "Forward": (2,), "Drop": (3,)},
+}
+NAMES = {
+    "xdp": {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"},
+    "tc": {-1: "TC_ACT_UNSPEC", 0: "TC_ACT_OK", 2: "TC_ACT_SHOT"},
+    "native": {0: "STEPWISE_CONTINUE", 1: "STEPWISE_REPLY", 2: "STEPWISE_FORWARD", 3: "STEPWISE_DROP"},
+}
+SWEEP_HEAD = struct.Struct("<IIII")  # struct stepwise_sweep: first, count, visited, continued
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A case that came out otherwise than the model says."""
+
+    form: str
+    case: Case
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        case = self.case
+        hook = f"pass {case.family.sweep_pass} of the sweep" if case.family.hook == "sweep" else case.family.hook
+        lines = [f"{hook}, {self.form}, family {case.family.name!r}:", f"  message  {show_record(case.message)}"]
+        lines += [f"  {table}[{index}]  {show_record(cell)}" for (table, index), cell in case.cells.items()]
+        lines.append(f"  env      {show_record(case.env)}")
+        lines.append(f"  the model says {case.verdict} after section {case.ended}")
+        return "\n".join([*lines, *(f"  {problem}" for problem in self.problems)])
+
+
+class Comparison:
+    """Inputs and expectations of one build of a protocol.
+
+    tables: the cells' codecs in the order of the layout.
+    data and variables: the program's global variables as they are at first, and where each is.
+    noise: what a cell holds that a case does not name; empty: zero, and only the cells of the case are watched.
+    """
+
+    def __init__(
+        self, protocol: ir.Protocol, form: str, patterns: Patterns, tables: dict[str, CellCodec],
+        record: Struct | None, noise: dict[str, list[dict[str, Any]]], counters: list[str],
+        data: bytes, variables: dict[str, tuple[int, int]],
+    ) -> None:  # fmt: skip
+        self.protocol = protocol
+        self.form = form
+        self.patterns = patterns
+        self.tables = tables
+        self.record = record
+        self.counters = counters
+        self._data = data
+        self._variables = variables
+        self._watch_all = bool(noise)
+        self._offsets: dict[tuple[str, int], int] = {}
+        image = bytearray()
+        for name, cells in noise.items():
+            for index, cell in enumerate(cells):
+                self._offsets[name, index] = len(image)
+                image += tables[name].pack(cell, bool(index % 2))
+        self._noise_image = bytes(image)
+
+    # --- Which cells are watched -----------------------------------------------------------
+
+    def columns(self, cases: list[Case]) -> list[str]:
+        """The table of each watched cell, for all the cases alike."""
+        if self._watch_all:
+            return [table for table, _ in self._offsets]
+        most: dict[str, int] = {}
+        for case in cases:
+            count: dict[str, int] = {}
+            for table, _ in self._touched(case):
+                count[table] = count.get(table, 0) + 1
+            most = {name: max(most.get(name, 0), count.get(name, 0)) for name in self.tables}
+        return [name for name in self.tables for _ in range(most.get(name, 0))]
+
+    @staticmethod
+    def _touched(case: Case) -> list[tuple[str, int]]:
+        return list(dict.fromkeys([*case.cells, *((table, index) for table, index, _ in case.writes)]))
+
+    def places(self, case: Case, columns: list[str]) -> list[tuple[str, int]]:
+        """The watched cells of one case, in the order of the columns. A column too many watches a cell again."""
+        if self._watch_all:
+            return list(self._offsets)
+        waiting: dict[str, list[int]] = {}
+        for table, index in self._touched(case):
+            waiting.setdefault(table, []).append(index)
+        return [(table, (waiting[table].pop() if waiting.get(table) else self._spare(case, table))) for table in columns]
+
+    @staticmethod
+    def _spare(case: Case, table: str) -> int:
+        taken = {index for home, index in Comparison._touched(case) if home == table}
+        return next(index for index in range(len(taken) + 1) if index not in taken)
+
+    # --- Inputs ----------------------------------------------------------------------------
+
+    def image(self, case: Case, places: list[tuple[str, int]], flip: bool) -> bytes:
+        """The watched cells before the run."""
+        if self._watch_all:
+            image = bytearray(self._noise_image)
+            for where, cell in case.cells.items():
+                packed = self.tables[where[0]].pack(cell, flip)
+                image[self._offsets[where] : self._offsets[where] + len(packed)] = packed
+            return bytes(image)
+        blank = {name: zero(codec.table.cell) for name, codec in self.tables.items()}
+        return b"".join(self.tables[where[0]].pack(case.cells.get(where, blank[where[0]]), flip) for where in places)
+
+    def environment(self, case: Case, flip: bool) -> bytes:
+        """The program's global variables: its clock, its random bytes, and which section loses its races."""
+        kinds = dict(self.protocol.env.fields)
+        random = self.patterns.real(kinds["random"], case.env["random"]) if "random" in kinds else 0
+        data = bytearray(self._data)
+        for name, numbers in (("stepwise_conform_env", (case.env.get("now", 0), random)),
+                              ("conform_interference", self._interference(case, flip))):  # fmt: skip
+            if name in self._variables:
+                offset, size = self._variables[name]
+                data[offset : offset + size] = struct.pack(f"<{len(numbers)}Q", *numbers)
+        return bytes(data)
+
+    def _interference(self, case: Case, flip: bool) -> tuple[int, int, int, int]:
+        """losses, victim, rival and refused of interfere.h."""
+        trouble = case.family.trouble
+        if not trouble.section:
+            return 0, 0, 0, 0
+        sections = self.protocol.xdp if case.family.hook == "xdp" else self.protocol.tc
+        section = sections[trouble.section - 1]
+        if trouble.always:
+            atomic = {table.name: table.atomic for table in self.protocol.tables}
+            guarded = [each for each in sections[: trouble.section] if atomic[each.table] == "res_spin_lock"]
+            return 0, 0, 0, len(guarded)
+        codec = WordCodec(self.patterns)
+        cell_type = self.tables[section.table].table.cell
+        where = (section.table, case.message[section.index])
+        written = [cell for table, index, cell in case.writes if (table, index) == where]
+        victim = codec.pack(cell_type, written[-1] if written else case.cells[where], flip)
+        if trouble.rival is None:
+            return 1 << 32, victim, victim, 0
+        return 1, victim, codec.pack(cell_type, dict(trouble.rival)), 0
+
+    def frame(self, case: Case, number: int) -> frames.Frame:
+        """The packet of a case: IPv4 and IPv6 in turn, some with no UDP checksum where that is allowed."""
+        payload = wire_bytes(self.protocol, case.message, self.patterns)
+        version = 4 if number % 2 else 6
+        unchecked = 0 if version == 4 and number % 14 == 1 else None
+        frame = frames.Frame(payload, self.protocol.port, version=version, udp_checksum=unchecked,
+                             source_port=1024 + number * 7919 % 64_000)  # fmt: skip
+        return frame.turned(payload) if case.family.hook == "tc" else frame
+
+    def sweep_packet(self, case: Case, flip: bool) -> bytes:
+        """What a sweep program is run on."""
+        head = SWEEP_HEAD.pack(case.family.first, case.family.count, 0, 0)
+        return head + StructCodec(self.patterns).pack(self.protocol.message, case.message, self.record, flip)
+
+    def inputs(self, cases: list[Case], columns: list[str]) -> list[Input]:
+        """An input for each case."""
+        made = []
+        for number, case in enumerate(cases):
+            places, flip = self.places(case, columns), bool(number % 2)
+            sweep = case.family.hook == "sweep"
+            packet = self.sweep_packet(case, flip) if sweep else self.frame(case, number).to_bytes()
+            indexes = tuple(index for _, index in places)
+            made.append(Input(indexes, self.image(case, places, flip), self.environment(case, flip), packet))
+        return made
+
+    # --- Outputs ---------------------------------------------------------------------------
+
+    def compare(
+        self, cases: list[Case], columns: list[str], inputs: list[Input], outputs: list[Output],
+        native: bool, stop: Callable[[Mismatch], bool],
+    ) -> list[Mismatch]:  # fmt: skip
+        """The cases that came out wrong; no more are looked for once stop() says so.
+
+        native: it was the userspace form of the hook, which has neither headers nor counters.
+        """
+        wrong: list[Mismatch] = []
+        for number, (case, given, found) in enumerate(zip(cases, inputs, outputs, strict=True)):
+            if case.family.hook == "sweep":
+                problems = self._check_sweep(case, given, found)
+            else:
+                problems = self._check_packet(case, number, given, found, native)
+            problems += self._check_cells(case, columns, given, found.image)
+            if problems:
+                wrong.append(Mismatch(self.form + (", userspace" if native else ""), case, tuple(problems)))
+                if stop(wrong[-1]):
+                    break
+        return wrong
+
+    def _check_packet(self, case: Case, number: int, given: Input, found: Output, native: bool) -> list[str]:
+        side = "native" if native else case.family.hook
+        verdict = case.verdict if case.verdict in VERDICTS[side] else "Drop"
+        allowed = VERDICTS[side][verdict]
+        problems = []
+        if found.verdict not in allowed:
+            names = NAMES[side]
+            wanted, got = names[allowed[0]], names.get(found.verdict, found.verdict)
+            problems.append(f"verdict: expected {wanted}, found {got}")
+        elif verdict == "Reply" or verdict == "Forward" and side != "tc":
+            expected = given.packet if verdict == "Forward" else self._answer(case, number, given, native)
+            problems += self._check_bytes(expected, found.packet, self.frame(case, number))
+        return problems if native else problems + self._check_counter(case, found)
+
+    def _answer(self, case: Case, number: int, given: Input, native: bool) -> bytes:
+        """The packet that the model's answer makes."""
+        frame = self.frame(case, number)
+        payload = wire_bytes(self.protocol, case.answer, self.patterns)
+        if native:
+            return given.packet[: frame.payload_offset()] + payload
+        answer = frame.turned(payload)  # turned twice, it is the same frame with the new payload
+        return (answer.turned(payload) if case.family.hook == "tc" else answer).to_bytes()
+
+    def _check_bytes(self, expected: bytes, found: bytes, frame: frames.Frame) -> list[str]:
+        if found == expected:
+            return []
+        problems = [f"packet: {text}" for text in frames.differences(expected, found, frame.version)]
+        for word, packet in (("expected", expected), ("found", found)):
+            message = wire_message(self.protocol, packet[frame.payload_offset() :], self.patterns)
+            problems.append(f"message {word}: {show_record(message)}")
+        return problems
+
+    def _check_counter(self, case: Case, found: Output) -> list[str]:
+        if found.rises != 1:
+            return [f"counted {found.rises} times, not once"]
+        name = self.counters[found.counter] if found.counter < len(self.counters) else f"number {found.counter}"
+        sections, prefix = (self.protocol.xdp, "") if case.family.hook == "xdp" else (self.protocol.tc, "tc.")
+        if case.verdict in ("Malformed", "Contended", "Lost"):
+            expected = prefix + case.verdict.lower()
+        else:
+            expected = prefix + c_names.snake(sections[case.ended - 1].step.name)
+        if name != expected and not name.startswith(expected + "."):
+            return [f"counted as {name}, not as {expected}"]
+        return []
+
+    def _check_sweep(self, case: Case, given: Input, found: Output) -> list[str]:
+        problems = []
+        if found.verdict != bpf.XDP_PASS:
+            problems.append(f"verdict: expected XDP_PASS, found {NAMES['xdp'].get(found.verdict, found.verdict)}")
+        if len(found.packet) != len(given.packet):
+            return [*problems, f"record: expected {len(given.packet)} bytes, found {len(found.packet)}"]
+        first, count, visited, continued = SWEEP_HEAD.unpack_from(found.packet)
+        for name, wanted, got in (("first", case.family.first, first), ("count", case.family.count, count),
+                                  ("visited", case.ended, visited), ("continued", case.verdict, continued)):  # fmt: skip
+            if wanted != got:
+                problems.append(f"sweep.{name}: expected {wanted}, found {got}")
+        try:
+            record = StructCodec(self.patterns).unpack(self.protocol.message, found.packet[SWEEP_HEAD.size :], self.record)
+        except NotCanonical as error:
+            return [*problems, f"record: {error}"]
+        if record != case.answer:
+            problems += [f"record expected: {show_record(case.answer)}", f"record found: {show_record(record)}"]
+        return problems
+
+    def _check_cells(self, case: Case, columns: list[str], given: Input, image: bytes) -> list[str]:
+        if image == given.image and not case.writes:
+            return []
+        problems, offset = [], 0
+        final = {(table, index): cell for table, index, cell in case.writes}
+        for where in self.places(case, columns):
+            codec = self.tables[where[0]]
+            before, after = (each[offset : offset + codec.size] for each in (given.image, image))
+            offset += codec.size
+            if before == after and where not in final:
+                continue
+            expected = final[where] if where in final else codec.unpack(before)
+            try:
+                if codec.unpack(after) == expected:
+                    continue
+            except NotCanonical:
+                pass
+            was = "" if where in final else " (as it was)"
+            problems.append(f"{where[0]}[{where[1]}] expected: {show_record(expected)}{was}")
+            problems.append(f"{where[0]}[{where[1]}] found:    {codec.show(after)}")
+        return problems
