@@ -80,7 +80,10 @@ def python_context(protocol: Protocol, names: Names) -> dict[str, Any]:
     return {
         "port": protocol.port,
         "wire_size": wire[-1].offset + wire[-1].size,
-        "constants": [(upper(name), _python_constant(value)) for name, value in protocol.constants],
+        "constants": [
+            *((upper(name), _python_constant(value)) for name, value in protocol.constants),
+            *([("TICK_NS", _python_constant(protocol.tick_ns))] if protocol.tick_ns else []),
+        ],
         "enums": [{"name": enum_class(protocol, each), "members": [upper(member) for member in each.members]} for each in used],
         "fields": [_python_field(protocol, each) for each in wire],
         "hashes": [_python_hash(protocol, each) for each in protocol.hashes],

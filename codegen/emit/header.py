@@ -23,6 +23,8 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
         (names.macro("wire_size"), wire[-1].offset + wire[-1].size),
         *((names.macro("wire", each.name), f"{each.offset} /* {_plural(each.size, 'byte')} */") for each in wire),
         *((names.macro("capacity", table.name), table.capacity) for table in protocol.tables),
+        *((names.macro(name), value) for name, value in protocol.constants if type(value) is int),
+        *([(names.macro("tick_ns"), protocol.tick_ns)] if protocol.tick_ns else []),
     ]
     return {
         "spins": [_spin(names, table) for table in protocol.tables if table.atomic != "word"],

@@ -16,6 +16,10 @@
 #define LIMITER_WIRE_AMOUNT 1 /* 2 bytes */
 #define LIMITER_WIRE_KEY 3 /* 8 bytes */
 #define LIMITER_CAPACITY_BUCKET 65536
+#define LIMITER_BURST 1000
+#define LIMITER_RATE 10
+#define LIMITER_TIME_MODULUS 1073741824
+#define LIMITER_TICK_NS 1048576
 
 /* --- Types ------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@ WIRE_SIZE = 11
 BURST = 1_000
 RATE = 10
 TIME_MODULUS = 1_073_741_824
+TICK_NS = 1_048_576
 
 
 class Malformed(Exception):

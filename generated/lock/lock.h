@@ -24,6 +24,14 @@
 #define LOCK_CAPACITY_SESSION 16384
 #define LOCK_CAPACITY_LOCK 1048576
 #define LOCK_CAPACITY_OVERFLOW 16384
+#define LOCK_SEQUENCE_MODULUS 1073741824
+#define LOCK_TIME_MODULUS 33554432
+#define LOCK_LEASE 75
+#define LOCK_MAX_GONE 16
+#define LOCK_MAX_HOLDERS 3
+#define LOCK_MAX_SPILLED 16383
+#define LOCK_OVERFLOW_CAPACITY 16384
+#define LOCK_TICK_NS 134217728
 
 /* --- Types ------------------------------------------------------------------- */
 
