@@ -3,39 +3,77 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from codegen import ir
+from codegen.c_names import Names
+from codegen.emit.leaves import Leaves
+
+FOREIGN, MALFORMED = "foreign", "malformed"
+TC_PREFIX = "tc."
+SWEEP_PREFIX = "sweep."
+BESIDE = ("skipped",)
+"""Counters of sections, which say nothing of how many packets there were."""
 
 
-def leaf_verdicts(body: ir.Body) -> dict[str, str]:
-    """The verdict of every leaf of a step, by the leaf's name."""
+def counter_names(protocol: ir.Protocol) -> list[str]:
+    """The names of a protocol's counters, in the order of the map."""
+    return [counter.name for counter in Leaves(protocol, Names(protocol.name)).counters]
+
+
+def _leaves(body: ir.Body) -> Iterator[ir.Leaf]:
     match body:
         case ir.Leaf():
-            return {body.name: body.verdict}
+            yield body
         case ir.Decide():
-            return leaf_verdicts(body.then) | leaf_verdicts(body.otherwise)
+            yield from _leaves(body.then)
+            yield from _leaves(body.otherwise)
         case ir.Bind():
-            return leaf_verdicts(body.body)
-    raise TypeError(f"no step's body: {body}")
+            yield from _leaves(body.body)
 
 
-def hook_verdicts(sections: tuple[ir.Section, ...]) -> dict[str, str]:
-    """The verdict that each counter of a hook counts."""
-    return {
-        counter_name(section.step.name, leaf): verdict
-        for section in sections
-        for leaf, verdict in leaf_verdicts(section.step.body).items()
-    }
+def verdicts(protocol: ir.Protocol) -> dict[str, str]:
+    """How a hook ended the packets that each counter counts: the verdict of its leaf; Drop where there is none."""
+    names = Names(protocol.name)
+    found = {"malformed": "Drop", "contended": "Drop", "lost": "Drop"}
+    found |= {TC_PREFIX + name: verdict for name, verdict in found.items()}
+    for prefix, sections in (("", protocol.xdp), (TC_PREFIX, protocol.tc)):
+        for section in sections:
+            for leaf in _leaves(section.step.body):
+                verdict = "Drop" if leaf.verdict == "Continue" else leaf.verdict
+                found[prefix + names.counter(section.step, leaf)] = verdict
+    return found
 
 
-def counter_name(step: str, leaf: str) -> str:
-    """The counter of a leaf."""
-    return leaf if leaf.startswith(f"{step}.") else f"{step}.{leaf}"
+def xdp_only(counters: Counter[str]) -> Counter[str]:
+    """The counters that add up to the packets of ours that XDP saw."""
+    return Counter({
+        name: value
+        for name, value in counters.items()
+        if not name.startswith((TC_PREFIX, SWEEP_PREFIX)) and name not in (FOREIGN, *BESIDE)
+    })  # fmt: skip
 
 
-def rare_share(protocol: ir.Protocol, counters: Counter[str]) -> float:
-    """The share of our packets that went from XDP to the daemon."""
-    verdicts = hook_verdicts(protocol.xdp)
-    counted = {name: value for name, value in counters.items() if name in verdicts}
-    rare = sum(value for name, value in counted.items() if verdicts[name] == "Forward")
-    return rare / max(sum(counted.values()), 1)
+def tc_only(counters: Counter[str]) -> Counter[str]:
+    """The counters that add up to the daemon's replies that TC saw."""
+    foreign_and_beside = tuple(TC_PREFIX + name for name in (FOREIGN, *BESIDE))
+    return Counter({
+        name: value for name, value in counters.items() if name.startswith(TC_PREFIX) and name not in foreign_and_beside
+    })  # fmt: skip
+
+
+class Counts:
+    """The counters of one protocol. `names` are in the order of the map."""
+
+    def __init__(self, protocol: ir.Protocol) -> None:
+        self.names = counter_names(protocol)
+        self._verdicts = verdicts(protocol)
+
+    def ended(self, counters: Counter[str], verdict: str) -> int:
+        """How many packets of these counters ended with a verdict."""
+        return sum(value for name, value in counters.items() if self._verdicts.get(name) == verdict)
+
+    def rare_share(self, counters: Counter[str]) -> float:
+        """The share of our packets that went from XDP to the daemon."""
+        seen = xdp_only(counters)
+        return self.ended(seen, "Forward") / max(seen.total(), 1)

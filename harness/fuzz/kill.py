@@ -14,7 +14,6 @@ from typing import Any
 from harness import histories
 from harness.fuzz import plugin
 from harness.fuzz.build import Build, build
-from harness.fuzz.counts import rare_share
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
@@ -96,7 +95,7 @@ def kill_under_load(
         problems.append("the history is not linearizable" if verdict.decided else "the history was not decided")
     if not summary["operations"] or not server.kill_count:
         problems.append("there was no load, or no kill")
-    return KillReport(server.kill_count, summary, counters, rare_share(built.protocol, counters), verdict, problems)
+    return KillReport(server.kill_count, summary, counters, server.counts.rare_share(counters), verdict, problems)
 
 
 def _left_over(server: Server, protocol: str) -> list[str]:

@@ -20,12 +20,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from harness.fuzz import frames
-from harness.fuzz.counts import hook_verdicts
+from harness.fuzz.counts import FOREIGN, MALFORMED, tc_only, xdp_only
 from harness.fuzz.server import Server, wait_until
 
 SETTLE_SECONDS = 5.0
 BAG_SIZE_MAX = 12
-NOT_OURS = "foreign"
 
 
 @dataclass
@@ -110,8 +109,6 @@ class Machine(RuleBasedStateMachine):
         self.requests: list[Packet] = []
         self.answers: list[tuple[int, bytes]] = []
         self.now_ns = 0
-        self._verdicts = hook_verdicts(build.protocol.xdp) | hook_verdicts(build.protocol.tc)
-
     # --- Clients and the network --------------------------------------------------------------
 
     @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), moves=st.integers(1, 4))
@@ -149,9 +146,9 @@ class Machine(RuleBasedStateMachine):
         """Somebody alters a request that was seen, and gives it a right checksum: it must change nothing."""
         packet = self._take(self.requests, which, stays=True)
         if packet:
-            message = self.reference.forge(self.codec.decode(packet.datagram), choice)
+            message = self.reference.forge(self.codec.Message.decode(packet.datagram), choice)
             try:
-                datagram = self.codec.encode(message)
+                datagram = message.encode()
             except ValueError:  # a value that has no form on the wire
                 return
             self._deliver(Packet(packet.actor, datagram, f"forged from {packet.label}"))
@@ -164,9 +161,9 @@ class Machine(RuleBasedStateMachine):
             frame = frames.garbled(self.stage.server.rig, self.server.build.protocol.port, packet.datagram, place, flip)
             before, tables = self.server.counters(), self.server.tables()
             self.stage.raw.send(frame)
-            self._await_count(before, 1, including=(NOT_OURS,))
+            wait_until(lambda: self.server.counters() != before, SETTLE_SECONDS, "a garbled packet to be counted")
             counted = self.server.counters() - before
-            assert set(counted) <= {NOT_OURS, "malformed"} and counted.total() == 1, f"a garbled packet counted as {counted}"
+            assert set(counted) <= {FOREIGN, MALFORMED} and counted.total() == 1, f"a garbled packet counted as {counted}"
             assert self.server.tables() == tables, "a garbled packet changed a cell"
             self.stage.packet_count["garbled"] += 1
 
@@ -248,12 +245,12 @@ class Machine(RuleBasedStateMachine):
 
     def _deliver(self, packet: Packet, kill_after_us: int | None = None) -> bytes | None:
         """Let a request arrive, compare what comes of it with the reference, and return the answer."""
-        message = self.codec.decode(packet.datagram)
+        message = self.codec.Message.decode(packet.datagram)
         expected = self.reference.expect(message)
         before = self.server.counters()
         was_running = self.server.is_running
         self.stage.send(packet.actor, packet.datagram)
-        self._await_count(before, 1)
+        wait_until(lambda: xdp_only(self.server.counters() - before), SETTLE_SECONDS, "a packet to be counted")
         if kill_after_us is not None and was_running:
             time.sleep(kill_after_us / 1e6)
             self.server.kill()
@@ -261,7 +258,7 @@ class Machine(RuleBasedStateMachine):
         answer = self._await_answer(packet, before)
         counted = self.server.counters() - before
         self.stage.packet_count.update(counted)
-        text = "nothing" if answer is None else self.codec.decode(answer).kind.name
+        text = "nothing" if answer is None else self.codec.Message.decode(answer).kind.name
         note(f"  {packet.label} arrived: {text} ({', '.join(counted)})")
         self._compare(message, expected, answer, may_be_silent=not was_running or not self.server.is_running)
         self._await_sweep()
@@ -269,7 +266,7 @@ class Machine(RuleBasedStateMachine):
 
     def _compare(self, message: Any, expected: set[str], answer: bytes | None, may_be_silent: bool) -> None:
         if answer is not None:
-            decoded = self.codec.decode(answer)
+            decoded = self.codec.Message.decode(answer)
             assert decoded.kind.name in expected, f"answered {decoded.kind.name}, expected {expected or 'nothing'}: {message}"
             wrong = self.reference.answered(copy.copy(message), decoded)
             assert not wrong, "\n".join(wrong)
@@ -277,21 +274,16 @@ class Machine(RuleBasedStateMachine):
             assert may_be_silent, f"no answer though the daemon runs, expected {expected}: {message}"
             assert self.reference.unanswered(message), f"no answer from the fast path, expected {expected}: {message}"
 
-    def _await_count(self, before: Counter[str], count: int, including: tuple[str, ...] = ()) -> None:
-        def is_counted() -> bool:
-            counted = self.server.counters() - before
-            return sum(value for name, value in counted.items() if name != NOT_OURS or name in including) >= count
-
-        wait_until(is_counted, SETTLE_SECONDS, f"{count} packets to be counted")
-
     def _await_answer(self, packet: Packet, before: Counter[str]) -> bytes | None:
         """The answer, once all that the request sets in motion has come to rest."""
+        counts = self.server.counts
+        seen = xdp_only(self.server.counters() - before)
+        if self.server.is_running and counts.ended(seen, "Forward"):
+            wait_until(lambda: tc_only(self.server.counters() - before), SETTLE_SECONDS, "the daemon's reply to be counted")
         counted = self.server.counters() - before
-        if self.server.is_running and any(self._verdicts.get(name) == "Forward" for name in counted):
-            self._await_count(before, 2)
-        counted = self.server.counters() - before
-        assert not counted["contended"] and not counted["lost"], f"contended, though nothing else runs: {counted}"
-        answered = sum(value for name, value in counted.items() if self._verdicts.get(name) == "Reply")
+        seen, completed = xdp_only(counted), tc_only(counted)
+        assert seen.total() == 1 and completed.total() <= counts.ended(seen, "Forward"), f"one packet counted as {dict(counted)}"
+        answered = counts.ended(seen + completed, "Reply")
         connection = self.stage.connections[packet.actor]
         answer = self.stage.receive(connection, SETTLE_SECONDS if answered else 0)
         assert (answer is not None) == bool(answered), f"counted {dict(counted)}, but the client got {answer!r}"

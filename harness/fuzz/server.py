@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 from codegen import ir
 from harness.conform.packing import WordCodec, word_bytes
 from harness.fuzz.build import Build
+from harness.fuzz.counts import Counts
 from harness.fuzz.plugin import LiveError
 from harness.rig.bpf import Map
 from harness.rig.netns import Rig
@@ -37,6 +39,7 @@ class Server:
     def __init__(self, rig: Rig, build: Build) -> None:
         self.rig = rig
         self.build = build
+        self.counts = Counts(build.protocol)
         self.kill_count = 0
         self._daemon: subprocess.Popen[str] | None = None
         self._words = WordCodec(_Plain())
@@ -97,6 +100,14 @@ class Server:
         if daemon in self.rig.server.processes:
             self.rig.server.processes.remove(daemon)
 
+    def status(self) -> dict[str, Any]:
+        """What the daemon's `status` says."""
+        command = [str(self.build.daemon), "status", "--json"]
+        done = self.rig.server.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise LiveError(f"asking for the status of {self.build.name} failed: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
     # --- Tables and counters ------------------------------------------------------------------
 
     def _map(self, pin: str) -> Map:
@@ -108,7 +119,7 @@ class Server:
         """Every counter that is not zero, summed over the CPUs."""
         values = self._map("build/counters").lookup(0)
         total: Counter[str] = Counter()
-        for index, name in enumerate(self.build.codec.COUNTERS):
+        for index, name in enumerate(self.counts.names):
             total[name] = sum(int.from_bytes(value[8 * index : 8 * index + 8], "little") for value in values)
         return +total
 

@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 LEASE_MARGIN = 0.05  # of the lease: this clock may run slower than the server's
-SESSION_ANSWERS = {"Open": ("Opened", "Taken"), "Renew": ("Renewed",), "Close": ("Closed",)}
+SESSION_ANSWERS = {"OPEN": ("OPENED", "TAKEN"), "RENEW": ("RENEWED",), "CLOSE": ("CLOSED",)}
 
 
 class SessionError(Exception):
@@ -26,7 +26,7 @@ class LeaseEnded(SessionError):
 
 def lease_ns(codec: Any) -> int:
     """How long the client relies on a session, from the sending of a request that was answered."""
-    return int(codec.CONSTANTS["Lease"] * codec.TICK_NS * (1 - LEASE_MARGIN))
+    return int(codec.LEASE * codec.TICK_NS * (1 - LEASE_MARGIN))
 
 
 class Session:
@@ -74,15 +74,15 @@ class Session:
         if self.is_open:
             raise SessionError(f"session {self.number} is open already")
         self.number, self.secret, self.sequence = number, bytes(8), sequence
-        return self._send("Open", now_ns, {})
+        return self._send("OPEN", now_ns, {})
 
     def renew(self, now_ns: int) -> bytes:
         """Extend the lease without asking for anything."""
-        return self.request("Renew", now_ns)
+        return self.request("RENEW", now_ns)
 
     def close(self, now_ns: int) -> bytes:
         """End the session: the client stops relying on it here and now, the server takes back what it held."""
-        datagram = self.request("Close", now_ns)
+        datagram = self.request("CLOSE", now_ns)
         self.is_open = False
         return datagram
 
@@ -92,27 +92,27 @@ class Session:
             raise LeaseEnded(f"session {self.number} is not open, or its lease has ended")
         if self.is_waiting:
             raise SessionError(f"session {self.number} still waits for the answer to {self.outstanding_kind}")
-        self.sequence = (self.sequence + 1) % self.codec.CONSTANTS["SequenceModulus"]
+        self.sequence = (self.sequence + 1) % self.codec.SEQUENCE_MODULUS
         return self._send(kind, now_ns, fields)
 
     def again(self) -> bytes:
         """The outstanding request once more: the same bytes, so the server executes it at most once."""
-        return self.codec.encode(self._outstanding)
+        return self._outstanding.encode()
 
     def receive(self, datagram: bytes, now_ns: int) -> Any:
         """The message, if it answers the outstanding request; otherwise None, and nothing changes."""
         try:
-            message = self.codec.decode(datagram)
-        except ValueError:
+            message = self.codec.Message.decode(datagram)
+        except self.codec.Malformed:
             return None
         if not self._is_answer(message):
             return None
         asked, self._outstanding = self._outstanding, None
-        if asked.kind.name == "Open":
-            self.is_open, self.secret = message.kind.name == "Opened", message.secret
+        if asked.kind.name == "OPEN":
+            self.is_open, self.secret = message.kind.name == "OPENED", message.secret
             if not self.is_open:
                 return message
-        elif asked.kind.name == "Close" or not self.is_alive(now_ns):
+        elif asked.kind.name == "CLOSE" or not self.is_alive(now_ns):
             return message
         # The server's lease began when the request was executed: at the first sending or later.
         self.lease_end_ns = self._first_sent_ns + self._lease_ns
@@ -121,7 +121,7 @@ class Session:
 
     def _send(self, kind: str, now_ns: int, fields: dict[str, Any]) -> bytes:
         self._outstanding = self.codec.Message(
-            kind=self.codec.MessageKind[kind], client=self.number, sequence=self.sequence, secret=self.secret, **fields
+            kind=self.codec.Kind[kind], client=self.number, sequence=self.sequence, secret=self.secret, **fields
         )
         self._asked_fields = tuple(fields)
         self._first_sent_ns = now_ns
@@ -132,7 +132,7 @@ class Session:
         if asked is None or message.client != asked.client or message.sequence != asked.sequence:
             return False
         kinds = SESSION_ANSWERS.get(asked.kind.name) or self.answers[asked.kind.name]
-        if message.kind.name not in kinds or (message.kind.name != "Opened" and message.secret != asked.secret):
+        if message.kind.name not in kinds or (message.kind.name != "OPENED" and message.secret != asked.secret):
             return False
         return all(getattr(message, name) == getattr(asked, name) for name in self._asked_fields)
 
@@ -150,7 +150,7 @@ class Caller:
         """Open a session of any number below the capacity; as long as one is taken, try another."""
         give_up_ns = time.monotonic_ns() + int(patience_seconds * 1e9)
         while not self.session.is_open:
-            sequence = choose.randrange(self.session.codec.CONSTANTS["SequenceModulus"])
+            sequence = choose.randrange(self.session.codec.SEQUENCE_MODULUS)
             datagram = self.session.open(choose.randrange(capacity), sequence, time.monotonic_ns())
             self._exchange(datagram, give_up_ns)
 

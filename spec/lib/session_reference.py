@@ -24,7 +24,7 @@ class Account:
     """
 
     sequence: int
-    answer: str | None = "Opened"
+    answer: str | None = "OPENED"
     is_closing: bool = False
     is_overdue: bool = False
 
@@ -67,27 +67,27 @@ class SessionReference:
         kind, account = message.kind.name, self.accounts.get(message.client)
         if message.client >= self.capacities["session"]:
             return set()
-        if kind == "Open":
-            return {"Opened"} if account is None else {"Taken"}
+        if kind == "OPEN":
+            return {"OPENED"} if account is None else {"TAKEN"}
         if message.secret != self.secrets.get(message.client, bytes(8)):
             return set()
-        if kind not in self.requests | {"Renew", "Close"}:
+        if kind not in self.requests | {"RENEW", "CLOSE"}:
             return set()
         if account is None or account.is_closing:
-            return {"Closed"} if kind == "Close" else set()
+            return {"CLOSED"} if kind == "CLOSE" else set()
         if message.sequence == account.sequence:
             if account.answer is not None:
                 return {account.answer}
             return self.outcomes(message) if kind in self.requests else set()
         if account.answer is None or message.sequence != self._next(account.sequence):
             return set()
-        return {"Renew": {"Renewed"}, "Close": {"Closed"}}.get(kind) or self.outcomes(message)
+        return {"RENEW": {"RENEWED"}, "CLOSE": {"CLOSED"}}.get(kind) or self.outcomes(message)
 
     def answered(self, message: Any, answer: Any) -> list[str]:
         """A message got one of the answers that `expect` gave. Returns what is wrong with the rest of the answer."""
         kind, outcome = message.kind.name, answer.kind.name
         wrong = self._wrong_fields(message, answer)
-        if outcome == "Opened" and kind == "Open":
+        if outcome == "OPENED" and kind == "OPEN":
             self.accounts[message.client] = Account(message.sequence)
             self.secrets[message.client] = answer.secret
             return wrong
@@ -95,10 +95,10 @@ class SessionReference:
         if account is None or account.is_closing:
             return wrong
         is_new = message.sequence != account.sequence
-        if kind == "Open" or not is_new and account.answer is not None:
+        if kind == "OPEN" or not is_new and account.answer is not None:
             return wrong
         account.sequence, account.answer = message.sequence, outcome
-        if kind == "Close":
+        if kind == "CLOSE":
             account.is_closing = True
         elif is_new:
             account.is_overdue = False
@@ -109,7 +109,7 @@ class SessionReference:
     def unanswered(self, message: Any) -> bool:
         """No answer came to a message that should have one. Whether that is right while the daemon is down."""
         kind, account = message.kind.name, self.accounts.get(message.client)
-        if kind == "Open":
+        if kind == "OPEN":
             return account is None
         if kind not in self.requests:
             return False
@@ -119,10 +119,10 @@ class SessionReference:
         return True
 
     def _next(self, sequence: int) -> int:
-        return (sequence + 1) % self.codec.CONSTANTS["SequenceModulus"]
+        return (sequence + 1) % self.codec.SEQUENCE_MODULUS
 
     def _wrong_fields(self, message: Any, answer: Any) -> list[str]:
-        names = ["client", "sequence"] if message.kind.name == "Open" else ["client", "sequence", "secret"]
+        names = ["client", "sequence"] if message.kind.name == "OPEN" else ["client", "sequence", "secret"]
         return [
             f"the answer's {name} is {getattr(answer, name)!r}, the request's {getattr(message, name)!r}"
             for name in names
@@ -151,10 +151,10 @@ class SessionReference:
         return f"the lease of session {client} ended", [("session", client, cell)]
 
     def _modulus(self) -> int:
-        return self.codec.CONSTANTS["TimeModulus"]
+        return self.codec.TIME_MODULUS
 
     def _lease_ticks(self) -> int:
-        return self.codec.CONSTANTS["Lease"]
+        return self.codec.LEASE
 
     def observe(self, tables: Tables) -> bool:
         """Follow what the daemon's sweep has done. Whether it has ended every session that is over."""
@@ -185,6 +185,6 @@ class SessionReference:
                 found.append(f"session {client} is {cell['state']} and should be {' or '.join(sorted(states))}")
             if cell["sequence"] != account.sequence:
                 found.append(f"session {client} is at request {cell['sequence']} and should be at {account.sequence}")
-            if account.answer is not None and cell["outcome"] != account.answer:
+            if account.answer is not None and cell["outcome"].upper() != account.answer:
                 found.append(f"session {client} remembers {cell['outcome']} and should remember {account.answer}")
         return found

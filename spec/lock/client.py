@@ -14,7 +14,7 @@ class LockSession(Session):
     Close, or with the end of the session's own lease.
     """
 
-    answers = {"Acquire": ("Granted", "Rejected"), "Release": ("Released", "Rejected")}
+    answers = {"ACQUIRE": ("GRANTED", "REJECTED"), "RELEASE": ("RELEASED", "REJECTED")}
 
     def __init__(self, codec: Any) -> None:
         super().__init__(codec)
@@ -25,7 +25,7 @@ class LockSession(Session):
         """The locks that it believes to hold, with the mode of each."""
         if not self.is_alive(now_ns):
             self._modes.clear()
-        return {lock: "Exclusive" if "Exclusive" in modes else "Shared" for lock, modes in self._modes.items() if modes}
+        return {lock: "EXCLUSIVE" if "EXCLUSIVE" in modes else "SHARED" for lock, modes in self._modes.items() if modes}
 
     def share_count(self, lock: int) -> int:
         """How often it was granted the lock and has not released it."""
@@ -33,11 +33,11 @@ class LockSession(Session):
 
     def acquire(self, lock: int, mode: str, now_ns: int) -> bytes:
         """Ask for a lock, Shared or Exclusive."""
-        return self.request("Acquire", now_ns, lock=lock, mode=self.codec.LockMode[mode])
+        return self.request("ACQUIRE", now_ns, lock=lock, mode=self.codec.Mode[mode])
 
     def release(self, lock: int, now_ns: int) -> bytes:
         """Give back what was granted last of a lock, or what an earlier release of it did not give back."""
-        datagram = self.request("Release", now_ns, lock=lock)
+        datagram = self.request("RELEASE", now_ns, lock=lock)
         if self._to_release.get(lock):
             self._to_release[lock] -= 1
         elif self._modes.get(lock):
@@ -53,9 +53,9 @@ class LockSession(Session):
         message = super().receive(datagram, now_ns)
         if message is None or not self.is_alive(now_ns):
             return message
-        if message.kind.name == "Granted":
+        if message.kind.name == "GRANTED":
             self._modes.setdefault(message.lock, []).append(message.mode.name)
-        elif message.kind.name == "Rejected" and asked == "Release":
+        elif message.kind.name == "REJECTED" and asked == "RELEASE":
             self._to_release[message.lock] = self._to_release.get(message.lock, 0) + 1
         return message
 
@@ -66,7 +66,7 @@ def conflicts(beliefs: list[dict[int, str]]) -> list[str]:
     for one, first in enumerate(beliefs):
         for other, second in enumerate(beliefs[:one]):
             for lock in first.keys() & second.keys():
-                if "Exclusive" in (first[lock], second[lock]):
+                if "EXCLUSIVE" in (first[lock], second[lock]):
                     found.append(f"lock {lock}: client {other} believes {second[lock]}, client {one} {first[lock]}")
     return found
 
@@ -78,11 +78,11 @@ class LockCaller(Caller):
 
     def acquire(self, lock: int, mode: str) -> bool:
         """Whether it was granted."""
-        return self.call(self.session.acquire(lock, mode, self.now_ns())).kind.name == "Granted"
+        return self.call(self.session.acquire(lock, mode, self.now_ns())).kind.name == "GRANTED"
 
     def release(self, lock: int) -> bool:
         """Whether it was released; a release that met too much contention is rejected, and may be asked for again."""
-        return self.call(self.session.release(lock, self.now_ns())).kind.name == "Released"
+        return self.call(self.session.release(lock, self.now_ns())).kind.name == "RELEASED"
 
     def renew(self) -> None:
         self.call(self.session.renew(self.now_ns()))

@@ -12,7 +12,7 @@ from spec.lock.client import LockSession, conflicts
 class Reference(SessionReference):
     """Who has how many shares of each cell. Where a share is kept, in the cell or in an entry, does not matter."""
 
-    requests = frozenset({"Acquire", "Release"})
+    requests = frozenset({"ACQUIRE", "RELEASE"})
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
@@ -22,35 +22,35 @@ class Reference(SessionReference):
 
     def slot(self, lock: int) -> int:
         """The cell that a lock id falls into."""
-        return self.codec.hash_index(lock, self.capacities["lock"])
+        return self.codec.hash_slot(lock)
 
     def outcomes(self, message: Any) -> set[str]:
         slot = self.slot(message.lock)
         shares = self.shares[slot]
-        if message.kind.name == "Release":
-            return {"Released"} if shares[message.client] else {"Rejected"}
+        if message.kind.name == "RELEASE":
+            return {"RELEASED"} if shares[message.client] else {"REJECTED"}
         mode = message.mode.name
-        if mode == "Free":
-            return {"Rejected"}
+        if mode == "FREE":
+            return {"REJECTED"}
         others = [client for client in shares if shares[client] and client != message.client]
-        if others and (mode == "Exclusive" or slot in self.exclusive):
-            return {"Rejected", "Granted"} if all(self.is_fading(client) for client in others) else {"Rejected"}
-        return {"Granted", "Rejected"} if slot in self._may_be_full else {"Granted"}
+        if others and (mode == "EXCLUSIVE" or slot in self.exclusive):
+            return {"REJECTED", "GRANTED"} if all(self.is_fading(client) for client in others) else {"REJECTED"}
+        return {"GRANTED", "REJECTED"} if slot in self._may_be_full else {"GRANTED"}
 
     def apply(self, message: Any, outcome: str) -> None:
         slot = self.slot(message.lock)
-        if outcome == "Granted":
+        if outcome == "GRANTED":
             self._forget_fading(slot, message)
             self.shares[slot][message.client] += 1
-            if message.mode.name == "Exclusive":
+            if message.mode.name == "EXCLUSIVE":
                 self.exclusive.add(slot)
-        elif outcome == "Released":
+        elif outcome == "RELEASED":
             self.shares[slot][message.client] -= 1
         self._tidy(slot)
 
     def _forget_fading(self, slot: int, message: Any) -> None:
         """A grant beside shares that exclude it: these had been taken back, which is right only of sessions that are over."""
-        if message.mode.name == "Exclusive" or slot in self.exclusive:
+        if message.mode.name == "EXCLUSIVE" or slot in self.exclusive:
             for client in list(self.shares[slot]):
                 if client != message.client:
                     del self.shares[slot][client]
@@ -68,7 +68,7 @@ class Reference(SessionReference):
 
     def observe(self, tables: Tables) -> bool:
         full = not any(entry["state"] == "Vacant" for entry in tables["overflow"][1:])
-        most = self.codec.CONSTANTS["MaxSpilled"]
+        most = self.codec.MAX_SPILLED
         self._may_be_full = {slot for slot, cell in enumerate(tables["lock"]) if full or cell["spilled"] >= most}
         return super().observe(tables)
 
@@ -94,10 +94,10 @@ class Reference(SessionReference):
             found.append(f"cell {slot} keeps the shares {dict(kept)} and should keep {dict(expected)}")
         if cell["spilled"] != len(entries):
             found.append(f"cell {slot} counts {cell['spilled']} spilled shares, there are {len(entries)}")
-        mode = "Exclusive" if slot in self.exclusive else "Shared" if expected else "Free"
-        if cell["mode"] != mode:
+        mode = "EXCLUSIVE" if slot in self.exclusive else "SHARED" if expected else "FREE"
+        if cell["mode"].upper() != mode:
             found.append(f"cell {slot} is {cell['mode']} and should be {mode}")
-        if mode == "Exclusive" and not cell["holders"] == set(expected):
+        if mode == "EXCLUSIVE" and not cell["holders"] == set(expected):
             found.append(f"cell {slot} is held exclusively by {set(expected)} but names {set(cell['holders'])}")
         return found
 
@@ -116,19 +116,19 @@ class Reference(SessionReference):
 
     def forge(self, message: Any, choice: int) -> Any:
         """A message that somebody made up from one that was on the wire, and that must change nothing."""
-        modulus = self.codec.CONSTANTS["SequenceModulus"]
+        modulus = self.codec.SEQUENCE_MODULUS
         match choice % 4:
             case 0:
                 message.secret = (choice + 1).to_bytes(8, "little")
             case 1:
-                answers = [kind for kind in self.codec.MessageKind if kind.name not in self.requests | {"Open", "Renew", "Close"}]
+                answers = [kind for kind in self.codec.Kind if kind.name not in self.requests | {"OPEN", "RENEW", "CLOSE"}]
                 message.kind = answers[choice // 4 % len(answers)]
             case 2:
                 message.sequence = (message.sequence + modulus // 2) % modulus
             case 3:
                 message.client = (message.client + 1 + choice // 4) % (self.capacities["session"] + 2)
-        if message.kind.name == "Open":
-            message.kind = self.codec.MessageKind.Renew
+        if message.kind.name == "OPEN":
+            message.kind = self.codec.Kind.RENEW
         return message
 
 
@@ -144,23 +144,23 @@ class Actor:
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
         """The next datagram to send, with a word on what it is."""
         session, (lock_choice, what) = self.session, divmod(choice, 10)
-        if session.is_waiting and (session.is_open or session.outstanding_kind == "Open" or choice % 2):
+        if session.is_waiting and (session.is_open or session.outstanding_kind == "OPEN" or choice % 2):
             return f"{session.outstanding_kind} again", session.again()
         if not session.is_alive(now_ns):
             self.session = session = LockSession(session.codec)
-            return "Open", session.open(choice % self._session_capacity, choice * 7919 + now_ns, now_ns)
+            return "OPEN", session.open(choice % self._session_capacity, choice * 7919 + now_ns, now_ns)
         believed = sorted(session.beliefs(now_ns))
         lock = self.LOCKS[lock_choice % len(self.LOCKS)]
         if what == 0:
-            return "Close", session.close(now_ns)
+            return "CLOSE", session.close(now_ns)
         if what == 1:
-            return "Renew", session.renew(now_ns)
+            return "RENEW", session.renew(now_ns)
         if what == 2:
             return f"Release {lock}", session.release(lock, now_ns)
         if what < 6 and believed:
             lock = believed[lock_choice % len(believed)]
             return f"Release {lock}", session.release(lock, now_ns)
-        mode = "Exclusive" if what == 9 else "Shared"
+        mode = "EXCLUSIVE" if what == 9 else "SHARED"
         return f"Acquire {lock} {mode}", session.acquire(lock, mode, now_ns)
 
     def receive(self, datagram: bytes, now_ns: int) -> None:

@@ -34,10 +34,10 @@ class Scene:
     def begin(self) -> None:
         """Acquire, and never be heard of again."""
         doomed, other = self._client(), self._client()
-        if not (doomed.acquire(EXCLUSIVE, "Exclusive") and doomed.acquire(SHARED, "Shared")):
+        if not (doomed.acquire(EXCLUSIVE, "EXCLUSIVE") and doomed.acquire(SHARED, "SHARED")):
             raise AssertionError("the first client of all was refused a lock")
         self._died_at = time.monotonic()
-        if other.acquire(EXCLUSIVE, "Shared") or other.acquire(SHARED, "Exclusive"):
+        if other.acquire(EXCLUSIVE, "SHARED") or other.acquire(SHARED, "EXCLUSIVE"):
             raise AssertionError("two clients were granted locks that exclude each other")
         other.close()
 
@@ -46,7 +46,7 @@ class Scene:
         heir = self._client()
         wanted = [EXCLUSIVE, SHARED]
         while wanted and time.monotonic() - self._died_at < patience_seconds:
-            if heir.acquire(wanted[0], "Exclusive"):
+            if heir.acquire(wanted[0], "EXCLUSIVE"):
                 wanted.pop(0)
             else:
                 time.sleep(0.02)

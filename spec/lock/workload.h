@@ -12,7 +12,7 @@
 
 #define SESSION_MESSAGE struct lock_message
 #define SESSION_KIND(name) LOCK_MESSAGE_KIND_##name
-#define SESSION_CAPACITY LOCK_SESSION_CAPACITY
+#define SESSION_CAPACITY LOCK_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS LOCK_SEQUENCE_MODULUS
 #define SESSION_LEASE_NS ((__u64)LOCK_LEASE * LOCK_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
 #include "session_workload.h"
@@ -139,7 +139,7 @@ static inline enum load_action workload_next(const struct workload *options, str
 	} else {
 		workload_ask(options, thread, client, now_ns);
 	}
-	lock_encode(&session->request, payload);
+	lock_message_encode(payload, &session->request);
 	return action;
 }
 
@@ -197,7 +197,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	struct session *session = &client->session;
 	struct lock_message message;
 
-	if (!lock_decode(payload, &message) || !session_is_answer(session, &message) ||
+	if (!lock_message_decode(payload, &message) || !session_is_answer(session, &message) ||
 	    !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))

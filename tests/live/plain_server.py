@@ -65,13 +65,13 @@ class PlainServer(threading.Thread):
         return []
 
     def _serve(self, payload: bytes, sender: Any) -> None:
-        message = self.codec.decode(payload)
+        message = self.codec.Message.decode(payload)
         outcomes = self.reference.expect(message)
         if not outcomes:
             return
         answer = copy.copy(message)
-        answer.kind = self.codec.MessageKind[min(outcomes)]
-        if message.kind.name == "Open" and answer.kind.name == "Opened":
+        answer.kind = self.codec.Kind[min(outcomes)]
+        if message.kind.name == "OPEN" and answer.kind.name == "OPENED":
             answer.secret = self._random.randbytes(8)
         wrong = self.reference.answered(message, answer)
         assert not wrong, wrong
@@ -80,4 +80,4 @@ class PlainServer(threading.Thread):
             del self.reference.accounts[message.client]
             self.reference.revoke(message.client)
         if self._random.random() >= self._faults:
-            self._socket.sendto(self.codec.encode(answer), sender)
+            self._socket.sendto(answer.encode(), sender)

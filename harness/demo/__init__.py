@@ -1,0 +1,1 @@
+"""`just demo`: from the model to live traffic, with figures."""

@@ -1,0 +1,67 @@
+"""The demonstration: a protocol from its model to live traffic, with figures. Cleans up after itself.
+
+    python -m harness.demo [PROTOCOL...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+
+from codegen.errors import SpecErrors
+from harness.demo.screen import Screen
+from harness.demo.steps import StepFailed, build_code, check_model, generate_code, load_programs
+from harness.demo.live import Live
+from harness.fuzz import plugin
+from harness.fuzz.plugin import LiveError
+from harness.histories import HistoriesError
+from harness.protocols import UnknownProtocol, chosen
+from harness.rig.errors import RigError
+from harness.rig.netns import Rig
+from harness.fuzz.server import Server
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="just demo", description=__doc__.split("\n")[0])
+    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="by default every one that has a demonstration")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    screen, begun = Screen(), time.monotonic()
+    if os.geteuid() != 0:
+        print("demo: it makes network namespaces and loads programs into the kernel: run it as root", file=sys.stderr)
+        return 2
+    try:
+        names = [name for name in chosen(arguments.protocols) if arguments.protocols or plugin.workload(name).demo]
+        good = all([demonstrate(screen, name) for name in names])
+    except (StepFailed, LiveError, RigError, HistoriesError, UnknownProtocol, SpecErrors, AssertionError) as error:
+        screen.say("failed", str(error), False)
+        return 1
+    except KeyboardInterrupt:
+        screen.say("interrupted", "everything is taken down")
+        return 130
+    word = "All of it held" if good else "Not all of it held"
+    screen.title(f"{word}. {time.monotonic() - begun:.0f} s; nothing is left behind.")
+    return 0 if good else 1
+
+
+def demonstrate(screen: Screen, protocol: str) -> bool:
+    """One protocol, from its model on. Whether everything was as it should be."""
+    phases = plugin.workload(protocol).demo.get("phases", [])
+    if not phases:
+        raise LiveError(f"{protocol} has no demonstration: spec/{protocol}/workload.yaml has no phases under `demo`")
+    screen.title(f"{protocol}: from the model to live traffic")
+    good = check_model(screen, protocol)
+    generate_code(screen, protocol)
+    built = build_code(screen, protocol)
+    with Rig("demo") as rig, Server(rig, built) as server:
+        good &= load_programs(screen, server)
+        server.start()
+        good &= Live(screen, rig, server).play(phases)
+    return good
+
+
+if __name__ == "__main__":
+    sys.exit(main())

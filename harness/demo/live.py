@@ -1,0 +1,125 @@
+"""The live half of the demonstration: a protocol on a rig, under the loads of its workload.yaml."""
+
+from __future__ import annotations
+
+import importlib
+import socket
+import subprocess
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import histories
+from harness.demo.screen import Screen
+from harness.fuzz.build import Build
+from harness.fuzz.counts import xdp_only
+from harness.fuzz.kill import finish_load, load_command
+from harness.fuzz.server import Server
+from harness.protocols import SPEC
+from harness.rig.netns import Rig
+
+MICROSECOND_NS = 1000
+DOWN_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What one load showed."""
+
+    summary: dict[str, Any]
+    counters: Counter[str]
+    rare_share: float
+    history: Path
+    kills: int
+    served_while_down: int
+
+
+def run_phase(server: Server, spec: dict[str, Any], number: int) -> Phase:
+    """Run one load of the demonstration, and kill the daemon under it where the phase says so."""
+    built, rig, seconds = server.build, server.rig, float(spec["seconds"])
+    history = built.directory / f"demo-history-{number}.txt"
+    before = server.counters()
+    command = load_command(built, rig, seconds, history, spec, seed=number)
+    load = rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    kills = served = 0
+    if "kill" in spec:
+        kills, served = _kill_under(server, load, seconds, spec["kill"])
+    summary = finish_load(load)
+    counters = server.counters() - before
+    return Phase(summary, counters, server.counts.rare_share(counters), history, kills, served)
+
+
+def _kill_under(server: Server, load: subprocess.Popen[str], seconds: float, spec: dict[str, float]) -> tuple[int, int]:
+    """How often the daemon was killed, and how many packets the programs served while there was none."""
+    kills = served = 0
+    end = time.monotonic() + seconds - spec["period_seconds"]
+    while time.monotonic() < end and load.poll() is None:
+        time.sleep(spec["period_seconds"] - spec["down_seconds"])
+        server.kill()
+        before = server.counters()
+        time.sleep(spec["down_seconds"])
+        served += server.counts.ended(xdp_only(server.counters() - before), "Reply")
+        server.start()
+        kills += 1
+    return kills, served
+
+
+class Live:
+    """A protocol loaded in native XDP between two namespaces, with its daemon."""
+
+    def __init__(self, screen: Screen, rig: Rig, server: Server) -> None:
+        self._screen = screen
+        self._rig = rig
+        self._server = server
+
+    def _connect(self) -> socket.socket:
+        connection = self._rig.client.socket(socket.AF_INET6)
+        connection.connect((self._rig.server.ipv6, self._server.build.protocol.port))
+        return connection
+
+    def play(self, phases: list[dict[str, Any]]) -> bool:
+        """All phases, and whether all went as it should."""
+        scene, good = self._scene(), True
+        if scene:
+            scene.begin()
+        for number, spec in enumerate(phases, 1):
+            good &= self._phase(spec, number)
+        if scene:
+            with self._screen.working("", f"{scene.title}: waiting for its lease to end"):
+                text = scene.end()
+            self._screen.say("", f"{scene.title}\n{text}", True)
+        return good
+
+    def _scene(self) -> Any:
+        name = self._server.build.name
+        if not (SPEC / name / "scene.py").exists():
+            return None
+        module = importlib.import_module(f"spec.{name}.scene")
+        return module.Scene(self._server.build.codec, self._server.build.capacities, self._connect)
+
+    def _phase(self, spec: dict[str, Any], number: int) -> bool:
+        with self._screen.working("", spec["title"]):
+            phase = run_phase(self._server, spec, number)
+        with self._screen.working("", f"{spec['title']}: judging the history"):
+            verdict = histories.check(self._server.build.name, [phase.history])
+        summary = phase.summary
+        rate = summary["operations"] / summary["seconds"]
+        lines = [
+            spec["title"],
+            f"{rate:,.0f} operations/s, p50 {summary['p50_ns'] / MICROSECOND_NS:.0f} µs, p99 {summary['p99_ns'] / MICROSECOND_NS:.0f} µs; "
+            f"{100 * phase.rare_share:.2f}% of packets took the rare path",
+        ]
+        if phase.kills:
+            lines.append(f"killed {phase.kills} times; meanwhile the programs answered {phase.served_while_down:,} requests")
+        lines.append(f"history of {summary['operations']:,} operations: {_brief(verdict)}")
+        good = verdict.linearizable and summary["operations"] > 0
+        self._screen.say("", "\n".join(lines), good)
+        return good
+
+
+def _brief(verdict: histories.Verdict) -> str:
+    if verdict.linearizable:
+        return "linearizable"
+    return f"not decided\n{verdict}" if not verdict.decided else f"NOT LINEARIZABLE\n{verdict}"

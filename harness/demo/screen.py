@@ -1,0 +1,65 @@
+"""What the demonstration prints: one line a step, and a sign of life while a step takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+PLAIN_SIGN_SECONDS = 10
+LABEL_WIDTH = 11
+
+
+class Screen:
+    """A terminal, or a log file: there no line is ever rewritten."""
+
+    def __init__(self) -> None:
+        self._live = sys.stdout.isatty()
+        self._lock = threading.Lock()
+
+    def _styled(self, text: str, code: str) -> str:
+        return f"\033[{code}m{text}\033[0m" if self._live else text
+
+    def title(self, text: str) -> None:
+        print(f"\n{self._styled(text, '1')}", flush=True)
+
+    def say(self, label: str, text: str, good: bool | None = None) -> None:
+        """A finished step: its result, and whether it is as it should be."""
+        mark = {None: " ", True: self._styled("✓", "32"), False: self._styled("✗", "31")}[good]
+        first, *rest = text.split("\n")
+        with self._lock:
+            self._wipe()
+            print(f" {mark} {self._styled(label.ljust(LABEL_WIDTH), '1')} {first}", flush=True)
+            for line in rest:
+                print(f"   {' ' * LABEL_WIDTH} {line}", flush=True)
+
+    def _wipe(self) -> None:
+        if self._live:
+            print("\r\033[K", end="")
+
+    @contextlib.contextmanager
+    def working(self, label: str, doing: str) -> Iterator[None]:
+        """Show that something is under way until the block ends."""
+        over = threading.Event()
+        sign = threading.Thread(target=self._sign, args=(label, doing, over), daemon=True)
+        sign.start()
+        try:
+            yield
+        finally:
+            over.set()
+            sign.join()
+            with self._lock:
+                self._wipe()
+
+    def _sign(self, label: str, doing: str, over: threading.Event) -> None:
+        begun, turn = time.monotonic(), 0
+        while not over.wait(0.1 if self._live else PLAIN_SIGN_SECONDS):
+            seconds, turn = time.monotonic() - begun, turn + 1
+            with self._lock:
+                if self._live:
+                    print(f"\r\033[K {SPINNER[turn % len(SPINNER)]} {label.ljust(LABEL_WIDTH)} {doing} ({seconds:.0f} s)", end="", flush=True)
+                else:
+                    print(f" … {label.ljust(LABEL_WIDTH)} {doing} ({seconds:.0f} s)", flush=True)
