@@ -52,6 +52,8 @@ int background_begin(struct background *background, const struct stepwise_protoc
 	background->report_fd = -1;
 	if (!daemonize)
 		return 0;
+	/* Whoever waits for the end of a pipe that they gave us should not wait for the daemon's end. */
+	close_range(STDERR_FILENO + 1, ~0U, 0);
 	err = open_log(protocol);
 	if (err)
 		return err;

@@ -81,18 +81,30 @@ static void log_missing(const struct stepwise_protocol *protocol, const char *ki
 		  since ? "" : " for this type of program");
 }
 
-/* The kernel functions that the object calls stand in section .ksyms of its BTF. */
+/*
+ * A kernel function that the object declares, that the kernel does not have and
+ * that libbpf has complained of. (Opening the object has made what it declares
+ * look like what it defines, so the first two do not suffice.)
+ */
+static bool is_missing_function(const struct btf *btf, const struct btf *kernel, __u32 id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+	const char *name = btf__name_by_offset(btf, type->name_off);
+	char quoted[256];
+
+	if (!btf_is_func(type) || btf__find_by_name_kind(kernel, name, BTF_KIND_FUNC) >= 0)
+		return false;
+	snprintf(quoted, sizeof(quoted), "(func ksym) '%s'", name);
+	return strstr(log_libbpf_warnings(), quoted) != NULL;
+}
+
 static bool explain_missing_function(const struct stepwise_protocol *protocol, struct bpf_object *object)
 {
 	const struct btf *btf = bpf_object__btf(object);
-	const struct btf_type *section;
-	const struct btf_var_secinfo *entry;
 	struct btf *kernel;
 	bool explained = false;
-	int id;
 
-	id = btf ? btf__find_by_name_kind(btf, ".ksyms", BTF_KIND_DATASEC) : -ENOENT;
-	if (id < 0)
+	if (!btf || btf__find_by_name_kind(btf, ".ksyms", BTF_KIND_DATASEC) < 0)
 		return false;
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel) {
@@ -101,15 +113,10 @@ static bool explain_missing_function(const struct stepwise_protocol *protocol, s
 			  protocol->name);
 		return true;
 	}
-	section = btf__type_by_id(btf, id);
-	entry = btf_var_secinfos(section);
-	for (int i = 0; i < btf_vlen(section) && !explained; i++, entry++) {
-		const struct btf_type *type = btf__type_by_id(btf, entry->type);
-		const char *name = btf__name_by_offset(btf, type->name_off);
-
-		if (!btf_is_func(type) || btf__find_by_name_kind(kernel, name, BTF_KIND_FUNC) >= 0)
+	for (__u32 id = 1; id < btf__type_cnt(btf) && !explained; id++) {
+		if (!is_missing_function(btf, kernel, id))
 			continue;
-		log_missing(protocol, "function", name);
+		log_missing(protocol, "function", btf__name_by_offset(btf, btf__type_by_id(btf, id)->name_off));
 		explained = true;
 	}
 	btf__free(kernel);
@@ -185,5 +192,6 @@ void explain_load_failure(const struct stepwise_protocol *protocol, struct bpf_o
 			  protocol->name, (unsigned long long)(bytes >> 20));
 		return;
 	}
-	log_error("cannot load %s: %s (%s)", protocol->name, strerror(-err), log_last_libbpf_warning());
+	log_error("cannot load %s: %s; libbpf says: %.*s", protocol->name, strerror(-err), (int)strcspn(log_libbpf_warnings(), "\n"),
+		  log_libbpf_warnings());
 }

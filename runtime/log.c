@@ -7,7 +7,7 @@
 
 static const char *log_program = "stepwise";
 static enum log_level log_threshold = LOG_LEVEL_INFO;
-static char last_libbpf_warning[512];
+static char libbpf_warnings[4096];
 
 __attribute__((format(printf, 2, 0))) static void log_write(enum log_level level, const char *format, va_list arguments)
 {
@@ -49,24 +49,22 @@ LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
 __attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_level level, const char *format,
 							     va_list arguments)
 {
+	size_t length = strlen(libbpf_warnings);
 	char text[512];
-	size_t length;
 
 	if (level == LIBBPF_DEBUG)
 		return 0;
 	vsnprintf(text, sizeof(text), format, arguments);
-	length = strlen(text);
-	while (length > 0 && text[length - 1] == '\n')
-		text[--length] = '\0';
 	if (level == LIBBPF_WARN)
-		memcpy(last_libbpf_warning, text, sizeof(text));
+		snprintf(libbpf_warnings + length, sizeof(libbpf_warnings) - length, "%s", text);
+	text[strcspn(text, "\n")] = '\0';
 	log_debug("%s", text);
 	return 0;
 }
 
-const char *log_last_libbpf_warning(void)
+const char *log_libbpf_warnings(void)
 {
-	return last_libbpf_warning;
+	return libbpf_warnings;
 }
 
 void log_open(const char *program, enum log_level level)

@@ -19,7 +19,7 @@ __attribute__((format(printf, 1, 2))) void log_warning(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_info(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_debug(const char *format, ...);
 
-/* The last warning of libbpf, for a failure nobody here can explain better; "" where there was none. */
-const char *log_last_libbpf_warning(void);
+/* What libbpf has warned of so far, a line each; "" where there was nothing. */
+const char *log_libbpf_warnings(void);
 
 #endif

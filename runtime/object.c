@@ -208,8 +208,8 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 	object = bpf_object__open_mem(bytes, size, &options);
 	if (!object) {
 		err = -errno;
-		log_error("cannot open the compiled object of %s: %s (%s); build it again", protocol->name, strerror(-err),
-			  log_last_libbpf_warning());
+		log_error("cannot open the compiled object of %s: %s; build it again (--verbose has libbpf's words)", protocol->name,
+			  strerror(-err));
 		return err;
 	}
 	programs->object = object;

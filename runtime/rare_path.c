@@ -140,6 +140,18 @@ static bool decide(struct rare_path *path, struct endpoint_datagram *datagram, u
 	return false;
 }
 
+/* Secrets may be made of it, so it is whole or there is no answer; up to 256 bytes a call are. */
+static bool fill_random(__u64 *random, size_t count)
+{
+	for (size_t done = 0; done < count; done += 256 / sizeof(*random)) {
+		size_t part = count - done < 256 / sizeof(*random) ? count - done : 256 / sizeof(*random);
+
+		if (getrandom(random + done, part * sizeof(*random), 0) != (ssize_t)(part * sizeof(*random)))
+			return false;
+	}
+	return true;
+}
+
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 {
 	struct stepwise_environment environment = { .now_ns = now_ns() };
@@ -150,16 +162,7 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 	count = endpoint_receive(endpoint, path->statistics);
 	if (!count)
 		return;
-	/* Never an answer made of what was on the stack: secrets may be made of this. At most 256 bytes a call are sure to be whole. */
-	for (size_t done = 0; done < count; done += 32) {
-		size_t part = count - done < 32 ? count - done : 32;
-
-		if (getrandom(random + done, part * sizeof(random[0]), 0) != (ssize_t)(part * sizeof(random[0]))) {
-			path->statistics->dropped += count;
-			return;
-		}
-	}
-	if (tables_refresh(path->tables)) {
+	if (!fill_random(random, count) || tables_refresh(path->tables)) {
 		path->statistics->dropped += count;
 		return;
 	}

@@ -229,14 +229,14 @@ int main(int count, char **values)
 		if (workers[i].fd < 0)
 			return 1;
 	}
-	printf("READY %s port %ld pid %d threads %ld\n", protocol->name, port, (int)getpid(), threads);
-	fflush(stdout);
 	for (long i = 0; i < threads; i++) {
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i])) {
 			log_error("cannot start thread %ld of %ld", i + 1, threads);
 			return 1;
 		}
 	}
+	printf("READY %s port %ld pid %d threads %ld\n", protocol->name, port, (int)getpid(), threads);
+	fflush(stdout);
 	/* Until a signal ends the process. */
 	for (long i = 0; i < threads; i++)
 		pthread_join(workers[i].thread, NULL);

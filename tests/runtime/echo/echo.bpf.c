@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <stddef.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>
@@ -163,14 +164,21 @@ int echo_xdp(struct xdp_md *context)
 SEC("tc")
 int echo_tc(struct __sk_buff *skb)
 {
+	const __u16 before = bpf_htons(ECHO_TOLD << 8), after = bpf_htons(ECHO_COMPLETED << 8);
+	const __u8 kind = ECHO_COMPLETED;
 	struct echo_message *message;
+	__u32 offset;
 
-	if (bpf_skb_pull_data(skb, skb->len))
+	if (skb->ingress_ifindex || bpf_skb_pull_data(skb, skb->len))
 		return TC_ACT_OK;
 	message = find_message((void *)(long)skb->data, (void *)(long)skb->data_end, 1);
-	if (!message || message->kind != ECHO_TOLD || skb->ingress_ifindex)
+	if (!message || message->kind != ECHO_TOLD)
 		return TC_ACT_OK;
-	message->kind = ECHO_COMPLETED;
+	offset = (void *)message - (void *)(long)skb->data;
+	/* Right for a checksum that is there and for one that is yet to be finished. */
+	bpf_l4_csum_replace(skb, offset - sizeof(struct udphdr) + offsetof(struct udphdr, check), before, after,
+			    sizeof(before) | BPF_F_MARK_MANGLED_0);
+	bpf_skb_store_bytes(skb, offset, &kind, sizeof(kind), 0);
 	count(ECHO_COUNTER_COMPLETED);
 	return TC_ACT_OK;
 }

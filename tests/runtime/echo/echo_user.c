@@ -38,6 +38,7 @@ static enum stepwise_verdict on_forwarded(const void *const tables[], const stru
 	return STEPWISE_REPLY;
 }
 
+#ifndef ECHO_SPIN_LOCK
 static enum stepwise_verdict run_xdp(void *const tables[], const struct stepwise_environment *environment, unsigned char *payload)
 {
 	struct echo_message message;
@@ -61,6 +62,7 @@ static enum stepwise_verdict run_tc(void *const tables[], const struct stepwise_
 	payload[0] = ECHO_COMPLETED;
 	return STEPWISE_REPLY;
 }
+#endif
 
 static const struct stepwise_table tables[] = {
 	{ "cell", ECHO_CAPACITY, ELEMENT_SIZE, VALUE_OFFSET == 0, true },

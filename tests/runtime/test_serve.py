@@ -1,0 +1,306 @@
+"""The daemon: the rare path, the sweep, and how it comes and goes."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import random
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from pyroute2 import IPRoute
+
+from harness.rig import bpf
+from tests.runtime.conftest import (
+    ADD,
+    ADDED,
+    ASK,
+    COMPLETED,
+    IGNORED,
+    MESSAGE,
+    Build,
+    Client,
+    Echo,
+    cpu_seconds,
+    hold_port,
+    is_held,
+    process_status,
+    wait_for,
+)
+
+SWEPT = 1000
+
+
+def counted(echo: Echo, name: str) -> int:
+    return echo.status()["daemon"][name]
+
+
+def wait_for_count(echo: Echo, name: str, count: int) -> None:
+    wait_for(lambda: counted(echo, name) >= count, f"{name} reaches {count}")
+    assert counted(echo, name) == count
+
+
+def cells(echo: Echo) -> bpf.Map:
+    [table] = echo.status()["tables"]
+    return bpf.Map.pinned(table["pin"])
+
+
+def cell(table: bpf.Map, index: int) -> int:
+    value = table.lookup(index)
+    assert isinstance(value, bytes)
+    return int.from_bytes(value, "little")
+
+
+def test_answers_over_both_families(echo: Echo) -> None:
+    echo.load()
+    echo.serve()
+    for family, address in ((socket.AF_INET, echo.rig.server.ipv4), (socket.AF_INET6, echo.rig.server.ipv6)):
+        with (client := Client(echo.rig.client, family)).socket:
+            assert client.ask(ASK, 1, 1, address)[0] == COMPLETED
+    client = Client(echo.rig.client)
+    with client.socket:
+        assert client.ask(ADD, 41, 5, echo.rig.server.ipv4) == (ADDED, 41, 5)
+        assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 41, 5), "it reads the tables"
+    wait_for_count(echo, "replied", 3)
+
+
+def test_answers_from_the_address_that_was_asked(echo: Echo, client: Client) -> None:
+    with echo.rig.server.entered(), IPRoute() as route:
+        route.addr("add", index=echo.rig.server.ifindex, address="10.77.0.99", prefixlen=24)
+    echo.load()
+    echo.serve()
+    assert client.ask(ASK, 0, 0, "10.77.0.99")[0] == COMPLETED
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+
+
+def test_completes_by_a_clsact_filter_too(echo: Echo, client: Client) -> None:
+    echo.load(None, "--clsact")
+    echo.serve()
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+
+
+def test_copies_tables_that_cannot_be_mapped(build: Build, client: Client) -> None:
+    echo = build("ECHO_SPIN_LOCK")
+    echo.load()
+    echo.serve()
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 10000, 0)
+    client.ask(ADD, 9999, 3, echo.rig.server.ipv4)
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 9999, 3)
+    client.ask(ADD, 256, 4, echo.rig.server.ipv4)
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 256, 4)
+
+
+def test_garbage_does_not_end_it(echo: Echo, client: Client) -> None:
+    echo.load()
+    daemon = echo.serve()
+    seed = random.randrange(1 << 32)
+    garble = random.Random(seed)
+    lengths = [0, 1, MESSAGE.size - 1, MESSAGE.size + 1, 1400] + [garble.randrange(1400) for _ in range(500)]
+    malformed = 0
+    for length in lengths:
+        payload = garble.randbytes(length)
+        if length and payload[0] in (ADD, ASK):
+            payload = b"\xff" + payload[1:]
+        client.send(payload, echo.rig.server.ipv4)
+        malformed += length != MESSAGE.size
+    wait_for(lambda: counted(echo, "received") == len(lengths), f"all have arrived (seed {seed})")
+    assert counted(echo, "malformed") == malformed
+    assert counted(echo, "dropped") == len(lengths) - malformed
+    assert daemon.poll() is None
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+
+
+def test_drops_what_the_handler_drops(echo: Echo, client: Client) -> None:
+    echo.load()
+    echo.serve()
+    client.send(MESSAGE.pack(IGNORED, 0, 0), echo.rig.server.ipv4)
+    wait_for_count(echo, "dropped", 1)
+    assert client.receive(0.05) is None
+
+
+def test_ignores_what_did_not_come_through_xdp(echo: Echo, client: Client) -> None:
+    """Its reply would leave without TC's completion."""
+    echo.load()
+    echo.serve()
+    with (local := Client(echo.rig.server)).socket:
+        local.send(MESSAGE.pack(ASK, 0, 0), "127.0.0.1")
+        wait_for_count(echo, "unexpected_interface", 1)
+        assert local.receive(0.05) is None
+        # An interface that is loaded later on is noticed.
+        echo.load("lo", "--generic")
+        time.sleep(0.15)
+        local.send(MESSAGE.pack(ASK, 0, 0), "127.0.0.1")
+        wait_for_count(echo, "replied", 1)
+    echo.succeed("unload", echo.iface)
+    assert counted(echo, "unexpected_interface") == 1
+
+
+def test_survives_a_reply_that_cannot_leave(echo: Echo) -> None:
+    echo.load()
+    daemon = echo.serve()
+    with echo.rig.server.entered(), IPRoute() as route:
+        route.route("del", dst=f"{echo.rig.client.ipv6}/128", oif=echo.rig.server.ifindex, family=socket.AF_INET6)
+    with (six := Client(echo.rig.client, socket.AF_INET6)).socket, (four := Client(echo.rig.client)).socket:
+        six.send(MESSAGE.pack(ASK, 0, 0), echo.rig.server.ipv6)
+        wait_for_count(echo, "send_failed", 1)
+        assert four.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    assert daemon.poll() is None
+
+
+@pytest.mark.parametrize("user", [None, "nobody"])
+def test_keeps_no_capability_that_it_does_not_need(echo: Echo, client: Client, user: str | None) -> None:
+    """This kernel (5.19 on) asks for none of what it does; an older one would leave it CAP_BPF."""
+    echo.load()
+    daemon = echo.serve(*(["--user", user] if user else []))
+    status = process_status(daemon.pid)
+    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(status[kind], 16) == 0, kind
+    assert status["NoNewPrivs"] == "1"
+    uid = pwd.getpwnam(user).pw_uid if user else 0
+    assert status["Uid"].split() == [str(uid)] * 4
+    if user:
+        assert status["Groups"] == ""
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    client.ask(ADD, 8, SWEPT, echo.rig.server.ipv4)
+    table = cells(echo)
+    wait_for(lambda: cell(table, 8) == 0, "it sweeps all the same")
+    assert counted(echo, "sweep_failed") == 0
+
+
+def test_holds_no_way_to_change_a_table(echo: Echo) -> None:
+    echo.load()
+    daemon = echo.serve()
+    held = [os.readlink(each) for each in Path(f"/proc/{daemon.pid}/fd").iterdir()]
+    assert "anon_inode:bpf-prog" in held and "anon_inode:bpf-map" not in held
+    mappings = [line.split() for line in Path(f"/proc/{daemon.pid}/maps").read_text().splitlines() if "bpf-map" in line]
+    assert [each[1] for each in mappings] == ["r--s"]
+
+
+def test_unknown_user(echo: Echo) -> None:
+    echo.load()
+    assert "cannot become user nosuchuser: there is none" in echo.refuse("serve", "--user", "nosuchuser")
+
+
+def test_one_daemon_a_protocol(echo: Echo) -> None:
+    echo.load()
+    daemon = echo.serve()
+    assert f"a daemon of echo is running already (pid {daemon.pid})" in echo.refuse("serve")
+    assert echo.status()["daemon"]["pid"] == daemon.pid
+    assert echo.end(daemon)[0] == 0
+    assert echo.status()["daemon"]["alive"] is False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ends_cleanly_and_the_fast_path_stays(echo: Echo, client: Client, number: int) -> None:
+    echo.load()
+    status, errors = echo.end(echo.serve(), number)
+    assert (status, errors) == (0, "")
+    assert client.ask(ADD, 0, 2, echo.rig.server.ipv4) == (ADDED, 0, 2)
+
+
+def test_killed_and_started_again(echo: Echo, client: Client) -> None:
+    echo.load()
+    client.ask(ADD, 77, 5, echo.rig.server.ipv4)
+    for round_number in range(1, 6):
+        daemon = echo.serve()
+        assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 77, 5 * round_number)
+        wait_for_count(echo, "replied", round_number)  # the next daemon goes on counting
+        assert echo.end(daemon, signal.SIGKILL)[0] == -signal.SIGKILL
+        assert echo.status()["daemon"]["alive"] is False
+        assert client.ask(ADD, 77, 5, echo.rig.server.ipv4)[0] == ADDED
+
+
+def test_serve_before_load(echo: Echo) -> None:
+    assert "cannot serve echo: it has not been loaded; `echod load INTERFACE` first" in echo.refuse("serve")
+    echo.load()
+    echo.succeed("unload", echo.iface, "--purge")
+    assert "it has not been loaded" in echo.refuse("serve")
+
+
+def test_serve_of_another_layout(echo: Echo, build: Build) -> None:
+    echo.load()
+    assert "of another layout" in build("ECHO_LAYOUT=0x9876").refuse("serve")
+
+
+def test_serve_without_privilege(echo: Echo) -> None:
+    echo.load()
+    sentence = echo.refuse("serve", prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    assert "cannot open" in sentence and "as root" in sentence
+
+
+def test_port_is_taken(echo: Echo) -> None:
+    echo.load()
+    with hold_port(echo.rig.server):
+        sentence = echo.refuse("serve")
+        assert "cannot bind UDP port 20999 (IPv4): another process has it" in sentence
+    assert echo.end(echo.serve())[0] == 0, "nothing of the failed one is left"
+
+
+def test_idle_costs_nothing(echo: Echo) -> None:
+    echo.load()
+    daemon = echo.serve()
+    sweeps, before = counted(echo, "sweeps"), cpu_seconds(daemon.pid)
+    time.sleep(2)
+    assert cpu_seconds(daemon.pid) - before < 0.2
+    assert 20 < counted(echo, "sweeps") - sweeps < 60, "40 periods of 50 ms"
+
+
+def test_sweeps_in_passes(echo: Echo, client: Client) -> None:
+    """The second pass clears only while the record of the first says that it found something."""
+    echo.load()
+    for index in (0, 4095, 4096, 8191, 9999):
+        client.ask(ADD, index, SWEPT + index, echo.rig.server.ipv4)
+    client.ask(ADD, 100, SWEPT - 1, echo.rig.server.ipv4)
+    table = cells(echo)
+    echo.serve()
+    wait_for(lambda: all(cell(table, index) == 0 for index in (0, 4095, 4096, 8191, 9999)), "the cells are cleared")
+    assert cell(table, 100) == SWEPT - 1
+    wait_for(lambda: counted(echo, "sweep_cells_continued") == 10, "five cells, in two passes")
+    daemon = echo.status()["daemon"]
+    assert daemon["sweep_passes"] >= daemon["sweeps"] + 1, "a pass that continues nowhere ends its sweep"
+
+
+def test_sweep_goes_on_from_a_contended_cell(build: Build, client: Client) -> None:
+    echo = build("ECHO_CONTENDED")
+    echo.load()
+    for index in (3, 5000):
+        client.ask(ADD, index, SWEPT, echo.rig.server.ipv4)
+    table = cells(echo)
+    echo.serve()
+    wait_for(lambda: cell(table, 3) == cell(table, 5000) == 0, "both cells are cleared")
+    assert counted(echo, "sweep_contended") == 1
+    assert counted(echo, "sweep_cells_continued") == 4, "no cell was visited twice in a pass"
+
+
+def test_sweeps_on_while_nothing_is_attached(echo: Echo, client: Client) -> None:
+    echo.load()
+    client.ask(ADD, 3, SWEPT, echo.rig.server.ipv4)
+    table = cells(echo)
+    echo.succeed("unload", echo.iface)
+    daemon = echo.serve()
+    wait_for(lambda: cell(table, 3) == 0, "the cell is cleared")
+    assert "is not loaded on any interface" in echo.end(daemon)[1]
+
+
+def test_daemonize(echo: Echo, client: Client) -> None:
+    run = Path(echo.rig.run_directory)
+    echo.load()
+    done = echo.succeed("serve", "--daemonize", stdin=-3)
+    pid = int((run / "echo.pid").read_text())
+    try:
+        assert done.stdout == f"READY echo port 20999 pid {pid}\n"
+        assert is_held(run / "echo.pid")
+        assert os.getsid(pid) == pid
+        assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+        assert f"(pid {pid})" in echo.refuse("serve", "--daemonize")
+        assert os.readlink(f"/proc/{pid}/fd/2") == str(run / "echo.log")
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not is_held(run / "echo.pid"), "it ends")
+
+
+def test_daemonize_reports_a_failure(echo: Echo) -> None:
+    assert "it has not been loaded" in echo.refuse("serve", "--daemonize")
