@@ -57,7 +57,8 @@ class Helpers:
             return f"{base}->items[{position}]"
         element = c_type(self.names, vector.element)
         if vector.size == 1:
-            return f"({element}){base}->items"
+            pointer = f"({base})" if base.startswith("&") else base
+            return f"({element}){pointer}->items"
         body = f"\treturn ({element})(vector->items >> {vector.item_bits} * position & {self.mask(vector)});\n"
         name = self._define(self._name(type_, "item"), element, f"{self._struct(type_, 'vector', True)}, __u32 position", body)
         return f"{name}({base}, {position})"
