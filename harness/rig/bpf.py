@@ -272,6 +272,7 @@ class Variable:
     name: str
     size: int
     view: memoryview
+    offset: int = 0  # in its section
 
     def read(self) -> bytes:
         return bytes(self.view)
@@ -368,7 +369,7 @@ class Object:
             if place is not None:
                 offset, size = place
                 home = next(each for each in self.maps() if each.name.endswith(section))
-                return Variable(name, size, memoryview(home.mmap())[offset : offset + size])
+                return Variable(name, size, memoryview(home.mmap())[offset : offset + size], offset)
         raise KeyError(f"{self.path} has no variable {name} in .data or .bss")
 
     @staticmethod
