@@ -38,6 +38,7 @@ class Bounds:
     def __init__(self, errors: Errors, kernel: bool):
         self.errors = errors
         self.kernel = kernel
+        self.place = ""
 
     def refuse(self, facts: Facts, kind: type[SpecError], span: Span, found: str, instead: str = "") -> None:
         """Reports an error, unless nothing gets there."""
@@ -64,10 +65,7 @@ class Bounds:
 
     def assign(self, assign: ir.Assign, target: ir.Var, facts: Facts) -> ir.Assign:
         path, kind = self.path(assign.path, target, facts)
-        value = self.visit(assign.value, facts)
-        name = ".".join(place for place in assign.path if isinstance(place, str))
-        self.store(value, kind, assign.span, name, facts)
-        return replace(assign, path=path, value=value)
+        return replace(assign, path=path, value=self.stored(assign.value, kind, path_text(path), facts))
 
     def path(self, path: ir.Path, base: ir.Expr, facts: Facts) -> tuple[ir.Path, ir.Type]:
         """A path with its indices shown to be in range, and the type it leads to."""
@@ -85,37 +83,52 @@ class Bounds:
 
     # --- Storing -------------------------------------------------------------------------------------------
 
-    def store(self, value: ir.Expr, kind: ir.Type, span: Span, name: str, facts: Facts) -> None:
-        """The value must fit the type of the place it goes to."""
-        match kind:
-            case ir.UInt(width):
-                found, room = interval(value), type_interval(kind)
+    def stored(self, value: ir.Expr, kind: ir.Type, name: str, facts: Facts) -> ir.Expr:
+        """Visits a value that goes to a place of type `kind`, which it must fit."""
+        above, self.place = self.place, name
+        done = self.visit(value, facts)
+        self.place = above
+        match kind, done.type:
+            case ir.UInt(width), _:
+                found, room = interval(done), type_interval(kind)
                 if found.low < room.low or found.high > room.high:
-                    self.refuse(facts, MayNotFit, span,
+                    self.refuse(facts, MayNotFit, done.span,
                                 f"{name} may become anything in {interval_text(found)}, but u{width} holds {interval_text(room)}",
-                                hint(value, found, room))  # fmt: skip
-            case ir.Set(element, size) | ir.Sequence(element, size):
-                found = self.room(value, facts)
-                if found.high > size:
-                    what = "elements" if isinstance(kind, ir.Set) else "places"
-                    self.refuse(facts, NoRoom, span, f"{name} may get {found.high} elements, but has {size} {what}",
-                                "test its size first, for example `Cardinality(S) < N`"
-                                if isinstance(kind, ir.Set) else "test its length first, for example `Len(s) < N`")  # fmt: skip
-                self.elements_fit(value, element, span, name, facts)
-            case ir.Bits(size):
-                found = self.element_interval(value, facts)
-                if found.low < 0 or found.high >= size:
-                    self.refuse(facts, MayNotFit, span,
-                                f"an element of {name} may be anything in {interval_text(found)}, but bits of {size} hold 0..{size - 1}",
-                                "test the element first")  # fmt: skip
+                                hint(done, found, room))  # fmt: skip
+            case (ir.Set() | ir.Sequence()), (ir.Set() | ir.Sequence()):
+                # Of its own type it has been shown to be when it was visited.
+                if done.type.max > kind.max:
+                    self.has_room(done, kind, name, facts)
+                if done.type.element != kind.element:
+                    self.elements_fit(done, kind, name, facts)
+        return done
 
-    def elements_fit(self, value: ir.Expr, element: ir.Type, span: Span, name: str, facts: Facts) -> None:
-        if not isinstance(element, ir.UInt) or not isinstance(value.type, (ir.Set, ir.Sequence)):
+    def holds(self, value: ir.Expr, facts: Facts) -> ir.Expr:
+        """A set or a sequence that was just made must fit its own type."""
+        name = self.place or ("the sequence" if isinstance(value.type, ir.Sequence) else "the set")
+        if not isinstance(value.type, ir.Bits):
+            self.has_room(value, value.type, name, facts)
+        self.elements_fit(value, value.type, name, facts)
+        return value
+
+    def has_room(self, value: ir.Expr, kind: Union[ir.Set, ir.Sequence], name: str, facts: Facts) -> None:
+        found = self.room(value, facts)
+        if found.high <= kind.max:
             return
-        found, room = self.element_interval(value, facts), type_interval(element)
+        test = "size first, for example `Cardinality(S) < N`" if isinstance(kind, ir.Set) else "length first, for example `Len(s) < N`"
+        self.refuse(facts, NoRoom, value.span, f"{name} may get {found.high} elements, but holds {kind.max}", f"test its {test}")
+
+    def elements_fit(self, value: ir.Expr, kind: ir.Type, name: str, facts: Facts) -> None:
+        if isinstance(kind, ir.Bits):
+            holder, room = f"bits of {kind.size} hold", Interval(0, kind.size - 1)
+        elif isinstance(kind.element, ir.UInt):
+            holder, room = f"u{kind.element.width} holds", type_interval(kind.element)
+        else:
+            return
+        found = self.element_interval(value, facts)
         if found.low < room.low or found.high > room.high:
-            self.refuse(facts, MayNotFit, span,
-                        f"an element of {name} may be anything in {interval_text(found)}, but u{element.width} holds {interval_text(room)}",
+            self.refuse(facts, MayNotFit, value.span,
+                        f"an element of {name} may be anything in {interval_text(found)}, but {holder} {interval_text(room)}",
                         "test the element first, or make the type wider")  # fmt: skip
 
     def element_interval(self, value: ir.Expr, facts: Facts) -> Interval:
@@ -254,9 +267,7 @@ class Bounds:
         match expression:
             case ir.SetOf() | ir.SequenceOf():
                 done = replace(expression, elements=tuple(self.visit(element, facts) for element in expression.elements))
-                name = "the set" if isinstance(done, ir.SetOf) else "the sequence"
-                self.store(done, done.type, done.span, name, facts)
-                return done
+                return self.holds(done, facts)
             case ir.SetOp():
                 return self.set_operation(expression, facts)
             case ir.In():
@@ -268,15 +279,11 @@ class Bounds:
                 return replace(expression, operand=operand, interval=self.room(operand, facts))
             case ir.RecordOf():
                 kinds = dict(expression.type.fields)
-                fields = tuple((name, self.visit(value, facts)) for name, value in expression.fields)
-                for name, value in fields:
-                    self.store(value, kinds[name], value.span, name, facts)
+                fields = tuple((name, self.stored(value, kinds[name], name, facts)) for name, value in expression.fields)
                 return replace(expression, fields=fields)
             case ir.Append():
                 sequence, element = self.visit(expression.sequence, facts), self.visit(expression.element, facts)
-                done = replace(expression, sequence=sequence, element=element)
-                self.store(done, done.type, done.span, "the sequence", facts)
-                return done
+                return self.holds(replace(expression, sequence=sequence, element=element), facts)
             case ir.Tail():
                 sequence = self.visit(expression.sequence, facts)
                 if self.room(sequence, facts).low < 1:
@@ -371,9 +378,7 @@ class Bounds:
         updates = []
         for path, value in expression.updates:
             done, kind = self.path(path, base, facts)
-            new = self.visit(value, facts)
-            self.store(new, kind, new.span, ".".join(place for place in path if isinstance(place, str)) or "the element", facts)
-            updates.append((done, new))
+            updates.append((done, self.stored(value, kind, path_text(path), facts)))
         return replace(expression, base=base, updates=tuple(updates))
 
     def set_operation(self, expression: ir.SetOp, facts: Facts) -> ir.Expr:
@@ -382,9 +387,7 @@ class Bounds:
         kind = expression.type
         if isinstance(kind, ir.Set):
             left, right = (self.narrowed(side, kind, facts) for side in (left, right))
-        done = replace(expression, left=left, right=right)
-        self.store(done, kind, expression.span, "the set", facts)
-        return done
+        return self.holds(replace(expression, left=left, right=right), facts)
 
     def narrowed(self, side: ir.Expr, kind: ir.Set, facts: Facts) -> ir.Expr:
         """A literal as a set of the other side's elements, if they fit."""
@@ -435,19 +438,15 @@ class Bounds:
         if isinstance(expression, ir.ArrayOf):
             variable = ir.Var(expression.variable, INTEGER, expression.span)
             inner = self.ranged(variable, integer(1, expression.span), integer(expression.type.size, expression.span), facts)
-            value = self.visit(expression.value, inner)
-            self.store(value, expression.type.element, value.span, "the element", inner)
-            return replace(expression, value=value)
+            return replace(expression, value=self.stored(expression.value, expression.type.element, "the element", inner))
         domain, inner = self.domain(expression, facts)
         match expression:
             case ir.Filter():
                 done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
-                self.store(done, done.type, done.span, "the set", facts)
-                return done
+                return self.holds(done, facts)
             case ir.Image():
                 done = replace(expression, domain=domain, value=self.visit(expression.value, inner))
-                self.store(done, done.type, done.span, "the set", facts)
-                return done
+                return self.holds(done, facts)
             case ir.Quantifier():
                 return replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
             case ir.Count():
@@ -611,6 +610,11 @@ def assume_not_empty(domain: ir.Expr, facts: Facts) -> Facts:
 def size_of(value: ir.Expr) -> ir.Expr:
     """The size of a set or a sequence, as an expression that facts can speak of."""
     return ir.Cardinality(value, INTEGER, value.span, EVERYTHING)
+
+
+def path_text(path: ir.Path) -> str:
+    """A path as a message shows it."""
+    return ".".join(place for place in path if isinstance(place, str)) or "the element"
 
 
 def hint(value: ir.Expr, found: Interval, room: Interval) -> str:

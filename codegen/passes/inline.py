@@ -74,8 +74,7 @@ class Inliner:
         """The names of a step's parameters, and its body."""
         names = tuple(self.fresh(parameter.name) for parameter in operator.parameters)
         arguments = {
-            parameter.uid: Term("var", (), name, operator.name, operator.span)
-            for parameter, name in zip(operator.parameters, names)
+            parameter.uid: Term("var", (), name, operator.name, None) for parameter, name in zip(operator.parameters, names)
         }
         return names, self.term(operator.body, Scope(arguments, {}, None, operator.name))
 
@@ -126,7 +125,7 @@ class Inliner:
                 continue
             name = self.fresh(operator.name)
             values.append((name, value))
-            names[uid] = Term("var", (), name, scope.operator, operator.span)
+            names[uid] = Term("var", (), name, scope.operator, None)
         return wrapped(values, self.term(node.body, replace(inner, names=dict(names))))
 
     def argument(self, node: Node, scope: Scope) -> Union[Term, Closure]:
@@ -167,8 +166,8 @@ class Inliner:
         if reference.kind in ("parameter", "constant", "user") or reference.uid in scope.names:
             value = self.operator_value(reference, scope, node.span)
             if isinstance(value, Term):
-                # A name stands where it is used, not where it was bound.
-                return replace(value, span=node.span, operator=scope.operator) if trivial(value) else value
+                # A name stands where it is used; an argument, in an error, where it was given.
+                return replace(value, span=node.span, operator=scope.operator) if value.span is None else value
             if value.operator is not None:
                 return self.expand(value, [self.argument(operand, scope) for operand in node.operands], node, scope)
             return self.standard(value.reference, [self.term(operand, scope) for operand in node.operands], node, scope)
@@ -258,7 +257,7 @@ class Inliner:
             for parameter in binder.parameters:
                 name = self.fresh(parameter.name)
                 variables.append((name, domain))
-                names[parameter.uid] = Term("var", (), name, scope.operator, node.span)
+                names[parameter.uid] = Term("var", (), name, scope.operator, None)
         if len(variables) > 1 and operation not in ("exists", "forall"):
             raise Stop(NotCompilable(node.span, "a set or a function over more than one name", "bind one name at a time"))
         term = self.term(node.operands[0], scope.bind(names))

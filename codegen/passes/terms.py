@@ -14,7 +14,7 @@ class Term:
 
     operation: `int string bool var let label call if record field apply except` or an operator of
     the table in subset.py. value: the number, string, name or names that belong to it. operator:
-    the user's operator whose text the term stands in.
+    the user's operator whose text the term stands in. span: None for a name that has not been used yet.
 
     let:    value is the name; arguments are its value and the body
     binder: value is the variable; arguments are the domain and the body
@@ -26,7 +26,7 @@ class Term:
     arguments: tuple["Term", ...]
     value: Union[int, bool, str, tuple[str, ...], None]
     operator: str
-    span: Span
+    span: Span | None
 
 
 BINDERS = frozenset({"exists", "forall", "choose", "filter", "image", "function"})

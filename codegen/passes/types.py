@@ -240,8 +240,8 @@ class Typer:
         domain = bare(term.arguments[0], scope)
         if domain.operation == "range":
             if not allow_range:
-                raise stop(NotCompilable(term.span, "a set that is a part of a range",
-                           "count it with Cardinality, quantify over it, or give the field the type bits"))  # fmt: skip
+                raise stop(NotCompilable, term.span, "a set that is a part of a range",
+                           "count it with Cardinality, quantify over it, or give the field the type bits")  # fmt: skip
             low, high = (self.check(bound, INTEGER, scope) for bound in domain.arguments)
             over: ir.Expr = ir.Range(low, high, 0, ir.Set(INTEGER, 0), domain.span)
             element: ir.Type = INTEGER

@@ -1,0 +1,6 @@
+---- MODULE Steps ----
+EXTENDS Offload
+
+Step(cell, msg) ==
+  Reply([cell EXCEPT !.count = CHOOSE i \in 1..4 : cell.slots[i].used], msg) \* error: a CHOOSE that is not the least of a range; use FirstIndex
+====

@@ -1,0 +1,6 @@
+---- MODULE Steps ----
+EXTENDS Offload
+
+Step(cell, msg) ==
+  Reply([cell EXCEPT !.slots[1] = [used |-> TRUE]], msg)  \* error: a record without owner; give every field of slot, or use EXCEPT
+====

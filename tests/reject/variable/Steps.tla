@@ -1,0 +1,10 @@
+---- MODULE Steps ----
+EXTENDS Offload
+
+VARIABLE clock
+
+Step(cell, msg) ==
+  IF clock > 3                               \* error: the variable clock; a step sees only its cell, its message and env
+    THEN Reply(cell, msg)
+    ELSE Drop(cell, msg)
+====
