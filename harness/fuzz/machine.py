@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from hypothesis import note
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from harness.fuzz import frames
 from harness.fuzz.counts import FOREIGN, MALFORMED, tc_only, xdp_only
@@ -109,9 +109,17 @@ class Machine(RuleBasedStateMachine):
         self.requests: list[Packet] = []
         self.answers: list[tuple[int, bytes]] = []
         self.now_ns = 0
+        self._down_rules = 0
+    @initialize(moves=st.lists(st.integers(0, 999), min_size=1, max_size=8))
+    def begin(self, moves: list[int]) -> None:
+        """All actors get to work, without a fault."""
+        for actor in range(len(self.actors)):
+            for choice in moves:
+                self.exchange(actor, choice, 1)
+
     # --- Clients and the network --------------------------------------------------------------
 
-    @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), moves=st.integers(1, 4))
+    @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), moves=st.integers(1, 6))
     def exchange(self, actor: int, choice: int, moves: int) -> None:
         """An actor asks and is answered, without a fault, some times."""
         for move in range(moves):
@@ -173,40 +181,35 @@ class Machine(RuleBasedStateMachine):
         self._elapse(choice)
         self._await_sweep()
 
-    # --- The daemon ---------------------------------------------------------------------------
+    # --- The daemon, which is there again after some rules ----------------------------------------
 
-    @rule()
-    def kill(self) -> None:
+    @rule(down_rules=st.integers(1, 6))
+    def kill(self, down_rules: int) -> None:
         """The daemon dies while nothing is under way."""
-        if self.server.is_running:
-            self.server.kill()
-            note("the daemon was killed")
+        self._kill(down_rules, "nothing was under way")
 
-    @rule()
-    def restart(self) -> None:
-        """The daemon is there again, and goes on where the last one was."""
-        if not self.server.is_running:
-            self.server.start()
-            note("the daemon was started")
-            self._await_sweep()
-
-    @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), delay_us=st.integers(0, 300))
-    def kill_serving(self, actor: int, choice: int, delay_us: int) -> None:
+    @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), delay_us=st.integers(0, 300), down_rules=st.integers(0, 4))
+    def kill_serving(self, actor: int, choice: int, delay_us: int, down_rules: int) -> None:
         """The daemon dies while it may have a request in hand."""
         packet = self._act(actor, choice)
         answer = self._deliver(packet, kill_after_us=delay_us)
+        self._down_rules = max(self._down_rules, down_rules)
         if answer is not None:
             self._put(self.answers, (packet.actor, answer))
 
-    @rule(choice=st.integers(0, 15), delay_ms=st.integers(0, 40))
-    def kill_sweeping(self, choice: int, delay_ms: int) -> None:
+    @rule(choice=st.integers(0, 15), delay_ms=st.integers(0, 40), down_rules=st.integers(0, 4))
+    def kill_sweeping(self, choice: int, delay_ms: int, down_rules: int) -> None:
         """The daemon dies while its sweep may be at work on what has run out."""
         self._elapse(choice)
         if self.server.is_running:
             time.sleep(delay_ms / 1000)
+            self._kill(down_rules, "it swept")
+
+    def _kill(self, down_rules: int, what: str) -> None:
+        if self.server.is_running:
             self.server.kill()
-            note("the daemon was killed while it swept")
-        self.reference.observe(self.server.tables())
+            note(f"the daemon was killed while {what}")
+        self._down_rules = max(self._down_rules, down_rules)
 
     # --- What must hold -----------------------------------------------------------------------
 
@@ -217,6 +220,17 @@ class Machine(RuleBasedStateMachine):
         self.reference.observe(tables)
         found = self.reference.complaints(tables) + self.reference.broken_beliefs(self.actors, self.now_ns)
         assert not found, "\n".join(found)
+        self._restart()
+
+    def _restart(self) -> None:
+        """The daemon is there again when it has been down for long enough, and goes on where the last one was."""
+        if not self.server.is_running:
+            self._down_rules -= 1
+            if self._down_rules < 0:
+                self.server.start()
+                note("the daemon was started")
+                self._await_sweep()
+                self._down_rules = 0
 
     def teardown(self) -> None:
         self.stage.packet_count["examples"] += 1
@@ -253,8 +267,7 @@ class Machine(RuleBasedStateMachine):
         wait_until(lambda: xdp_only(self.server.counters() - before), SETTLE_SECONDS, "a packet to be counted")
         if kill_after_us is not None and was_running:
             time.sleep(kill_after_us / 1e6)
-            self.server.kill()
-            note("the daemon was killed while it served")
+            self._kill(0, "it served")
         answer = self._await_answer(packet, before)
         counted = self.server.counters() - before
         self.stage.packet_count.update(counted)

@@ -20,6 +20,7 @@ class LockSession(Session):
         super().__init__(codec)
         self._modes: dict[int, list[str]] = {}
         self._to_release: dict[int, int] = {}
+        self._gives_back = False
 
     def beliefs(self, now_ns: int) -> dict[int, str]:
         """The locks that it believes to hold, with the mode of each."""
@@ -38,10 +39,13 @@ class LockSession(Session):
     def release(self, lock: int, now_ns: int) -> bytes:
         """Give back what was granted last of a lock, or what an earlier release of it did not give back."""
         datagram = self.request("RELEASE", now_ns, lock=lock)
+        self._gives_back = True
         if self._to_release.get(lock):
             self._to_release[lock] -= 1
         elif self._modes.get(lock):
             self._modes[lock].pop()
+        else:
+            self._gives_back = False
         return datagram
 
     def close(self, now_ns: int) -> bytes:
@@ -55,7 +59,7 @@ class LockSession(Session):
             return message
         if message.kind.name == "GRANTED":
             self._modes.setdefault(message.lock, []).append(message.mode.name)
-        elif message.kind.name == "REJECTED" and asked == "RELEASE":
+        elif message.kind.name == "REJECTED" and asked == "RELEASE" and self._gives_back:
             self._to_release[message.lock] = self._to_release.get(message.lock, 0) + 1
         return message
 
