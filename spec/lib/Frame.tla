@@ -1,0 +1,275 @@
+--------------------------------- MODULE Frame ---------------------------------
+(***************************************************************************)
+(* What the frame around the steps does, at the grain of the program: runs *)
+(* of the XDP and TC hooks that go section by section with anything in     *)
+(* between, the daemon's rare path, and the sweep with its passes and      *)
+(* grace periods.                                                          *)
+(*                                                                         *)
+(* A protocol's model has a module Program beside it, which extends the    *)
+(* generated <P>Hooks (XdpSections, XdpStep, ...: the layout as TLA+) and  *)
+(* defines                                                                 *)
+(*                                                                         *)
+(*   Capacity          cells of each table: a function from their names    *)
+(*   Arrived(message)  a message as a program finds it in a packet, with   *)
+(*                     the local fields filled in                          *)
+(*   Answer(message)   what a client sees of a message sent to it          *)
+(*                                                                         *)
+(* The model extends Frame and adds its clients: see Lock.tla.  (Frame     *)
+(* extends what it finds as Program instead of being instantiated, because *)
+(* TLC takes three times as long through an INSTANCE.)                     *)
+(*                                                                         *)
+(* The network.  What was sent stays in `requests` or `answers` for ever   *)
+(* and may be taken from there any number of times, at any later time, in  *)
+(* any order: duplication, delay, reordering and replay.  Never to be      *)
+(* taken is loss.  What XDP passed to the daemon stays in `forwarded`: a   *)
+(* copy of the request could have been passed as well.  What the daemon    *)
+(* sent passes TC once, any time later (it may wait for ARP, and outlive   *)
+(* the daemon), so `completions` loses what TC takes.                      *)
+(*                                                                         *)
+(* The daemon keeps nothing between two system calls except how far a      *)
+(* sweep has come.  A daemon that is down does nothing; one that comes     *)
+(* back sweeps from the start.                                             *)
+(***************************************************************************)
+EXTENDS Program
+
+CONSTANTS
+  MaxRuns,       \* runs of XDP and TC in flight at once
+  Contention,    \* whether sections that may be skipped ever are
+  GracePeriods   \* whether the sweep waits between its passes
+
+VARIABLES
+  cells,        \* table -> index -> cell
+  runs,         \* runs of XDP and TC in flight, in order of arrival
+  sweep,        \* how far the sweep has come
+  requests,     \* packets sent by clients: [peer, message]
+  forwarded,    \* packets in the daemon's socket
+  completions,  \* packets from the daemon on their way to TC
+  answers,      \* packets on their way to clients
+  event         \* what happened last, for the reader of a counterexample
+
+Packet(peer, message) == [peer |-> peer, message |-> message]
+
+Tables == DOMAIN Capacity
+
+NoSweep == [pass |-> 0, index |-> 0, at |-> 1, continued |-> FALSE, record |-> BlankMessage]
+
+\* Who did what to whom: the step, its verdict, and the message before and after.
+Event(from, to, step, verdict, given, message) ==
+  [from |-> from, to |-> to, step |-> step, verdict |-> verdict, given |-> given, message |-> message]
+
+BlankCells == [table \in Tables |-> [index \in 0..(Capacity[table] - 1) |-> InitialCell(table)]]
+
+FrameInit(initialCells) ==
+  /\ cells = initialCells
+  /\ runs = << >>
+  /\ sweep = NoSweep
+  /\ forwarded = {}
+  /\ completions = {}
+  /\ answers = {}
+  /\ event = Event("", "", "Init", "", BlankMessage, BlankMessage)
+
+(***************************************************************************)
+(* Runs of XDP and TC                                                      *)
+(***************************************************************************)
+
+SectionsOf(hook) == IF hook = "XDP" THEN XdpSections ELSE TcSections
+
+\* A packet arrives at a hook.  `old` is set when a grace period begins.
+NewRun(hook, packet, now) ==
+  [hook |-> hook, at |-> 1, peer |-> packet.peer, packet |-> packet.message,
+   message |-> Arrived(packet.message), now |-> now, old |-> FALSE]
+
+SectionOf(run) == SectionsOf(run.hook)[run.at]
+
+IndexOf(run) == TableIndex(SectionOf(run).table, run.message)
+
+SectionResult(run) ==
+  LET index == IndexOf(run)
+      cell == cells[SectionOf(run).table][index]
+      env == [now |-> run.now, index |-> index]
+  IN  IF run.hook = "XDP"
+        THEN XdpStep(run.at, cell, run.message, env)
+        ELSE TcStep(run.at, cell, run.message, env)
+
+\* What the result of a section makes of its run: the runs that are left, and
+\* what was sent.  `others(next)` puts the run back where it was, if it goes on.
+Proceed(run, result, Others(_)) ==
+  LET last == run.at = Len(SectionsOf(run.hook))
+      ends == last \/ result.verdict # "Continue"
+  IN  /\ runs' = Others(IF ends THEN << >>
+                                ELSE << [run EXCEPT !.at = @ + 1, !.message = result.msg] >>)
+      /\ answers' = IF result.verdict = "Reply"
+                      THEN answers \cup {Packet(run.peer, Answer(result.msg))}
+                      ELSE answers
+      /\ forwarded' = IF result.verdict = "Forward" /\ run.hook = "XDP"
+                        THEN forwarded \cup {Packet(run.peer, run.packet)}
+                        ELSE forwarded
+      /\ event' = Event(<<run.hook, run.peer>>, <<SectionOf(run).table, IndexOf(run)>>, SectionOf(run).step,
+                        IF last /\ result.verdict = "Continue" THEN "Drop" ELSE result.verdict, run.message, result.msg)
+
+Execute(run, Others(_)) ==
+  LET result == SectionResult(run)
+  IN  /\ cells' = [cells EXCEPT ![SectionOf(run).table][IndexOf(run)] = result.cell]
+      /\ Proceed(run, result, Others)
+
+\* A packet arrives, and its run executes the first section: until then it
+\* could as well have been on its way.  (A first section that loses its races
+\* drops the packet, which is no more than the network can do.)
+Arrive(hook, packet, now) ==
+  /\ Len(runs) < MaxRuns
+  /\ Execute(NewRun(hook, packet, now), LAMBDA next : runs \o next)
+
+ArriveAtXdp(packet, now) ==
+  /\ packet \in requests
+  /\ Arrive("XDP", packet, now)
+  /\ UNCHANGED <<sweep, requests, completions>>
+
+ArriveAtTc(packet, now) ==
+  /\ packet \in completions
+  /\ Arrive("TC", packet, now)
+  /\ completions' = completions \ {packet}
+  /\ UNCHANGED <<sweep, requests>>
+
+InPlace(r, next) == SubSeq(runs, 1, r - 1) \o next \o SubSeq(runs, r + 1, Len(runs))
+
+\* Run r executes its next section.
+RunSection(r) ==
+  /\ r <= Len(runs)
+  /\ Execute(runs[r], LAMBDA next : InPlace(r, next))
+  /\ UNCHANGED <<sweep, requests, completions>>
+
+InSweepSection == sweep.at > 1
+
+\* Run r loses its races for a section that may be skipped, which takes somebody
+\* to lose against.  A section that drops the packet has changed nothing and is
+\* left out, like a packet that never came.
+SkipSection(r) ==
+  /\ Contention
+  /\ r <= Len(runs)
+  /\ SectionOf(runs[r]).contended = "skip"
+  /\ Len(runs) > 1 \/ sweep.pass > 0
+  /\ LET run == runs[r]
+     IN  Proceed(run, [verdict |-> "Continue", msg |-> run.message], LAMBDA next : InPlace(r, next))
+  /\ UNCHANGED <<cells, sweep, requests, completions>>
+
+(***************************************************************************)
+(* The daemon                                                              *)
+(***************************************************************************)
+
+\* One packet of the rare path: decide from the tables, send the answer.
+ServeForwarded(packet, env) ==
+  /\ packet \in forwarded
+  /\ LET result == UserStep(cells[UserTable], Arrived(packet.message), env)
+     IN  /\ completions' = IF result.verdict = "Reply"
+                             THEN completions \cup {Packet(packet.peer, Arrived(result.msg))}
+                             ELSE completions
+         /\ event' = Event("daemon", <<"TC", packet.peer>>, "UserStep", result.verdict, packet.message, result.msg)
+  /\ UNCHANGED <<cells, runs, sweep, requests, forwarded, answers>>
+
+Pass(sweeping) == SweepPasses[sweeping.pass]
+
+\* The swept cell itself, and of other tables the one that the record names.
+SweptIndex(sweeping) ==
+  LET table == Pass(sweeping).sections[sweeping.at].table
+  IN  IF table = Pass(sweeping).each THEN sweeping.index ELSE TableIndex(table, sweeping.record)
+
+\* The sweep as it goes on after its section said `verdict`: to the next section,
+\* the next index, the next pass, or home.
+SweepAfter(sweeping, verdict, record) ==
+  LET pass == Pass(sweeping)
+      goesOn == verdict = "Continue"
+      continued == sweeping.continued \/ (goesOn /\ sweeping.at = Len(pass.sections))
+      over == sweeping.pass = Len(SweepPasses) \/ (sweeping.pass = 1 /\ ~ continued)
+  IN  CASE goesOn /\ sweeping.at < Len(pass.sections) ->
+             [sweeping EXCEPT !.at = @ + 1, !.record = record]
+        [] sweeping.index + 1 < Capacity[pass.each] ->
+             [sweeping EXCEPT !.index = @ + 1, !.at = 1, !.continued = continued, !.record = record]
+        [] over -> NoSweep
+        [] OTHER ->
+             [sweeping EXCEPT !.pass = @ + 1, !.index = 0, !.at = 1, !.continued = FALSE, !.record = record]
+
+\* A grace period has passed when all runs that were in flight at its beginning
+\* have ended.
+Graceful(sweeping) == sweeping.index = 0 /\ sweeping.at = 1 => \A r \in 1..Len(runs) : ~ runs[r].old
+
+SweepProceeds(sweeping, verdict, record, section, index) ==
+  LET next == SweepAfter(sweeping, verdict, record)
+  IN  /\ sweep' = next
+      /\ runs' = IF GracePeriods /\ next.pass > sweeping.pass
+                   THEN [r \in 1..Len(runs) |-> [runs[r] EXCEPT !.old = TRUE]]
+                   ELSE runs
+      /\ event' = Event("sweep", <<section.table, index>>, section.step, verdict, sweeping.record, record)
+      /\ UNCHANGED <<requests, forwarded, completions, answers>>
+
+\* The sweep runs one section.  Now(index) is the time that it sees.  (A section
+\* that loses its races and drops is tried again.)
+SweepFrom(sweeping, Now(_), Begins(_)) ==
+  LET section == Pass(sweeping).sections[sweeping.at]
+      index == SweptIndex(sweeping)
+      result == SweepStep(sweeping.pass, sweeping.at, cells[section.table][index], sweeping.record,
+                          [now |-> Now(index), index |-> index])
+  IN  /\ Begins(result)
+      /\ cells' = [cells EXCEPT ![section.table][index] = result.cell]
+      /\ SweepProceeds(sweeping, result.verdict, result.msg, section, index)
+
+SweepSection(Now(_)) ==
+  /\ sweep.pass > 0
+  /\ Graceful(sweep)
+  /\ SweepFrom(sweep, Now, LAMBDA result : TRUE)
+
+\* A sweep begins with the first index that has something to do for it: what the
+\* earlier ones have to do came up after they were visited.
+SweepBegins(index, Now(_)) ==
+  /\ sweep.pass = 0
+  /\ index < Capacity[SweepPasses[1].each]
+  /\ SweepFrom([sweep EXCEPT !.pass = 1, !.index = index], Now,
+               LAMBDA result : result.verdict = "Continue")
+
+SkipSweepSection ==
+  /\ Contention
+  /\ InSweepSection
+  /\ Len(runs) > 0
+  /\ LET section == Pass(sweep).sections[sweep.at]
+     IN  /\ section.contended = "skip"
+         /\ SweepProceeds(sweep, "Continue", sweep.record, section, SweptIndex(sweep))
+  /\ UNCHANGED cells
+
+\* kill -9, between two system calls: a program run for the sweep ends first.
+Crash ==
+  /\ sweep.pass > 0
+  /\ ~ InSweepSection
+  /\ sweep' = NoSweep
+  /\ event' = Event("daemon", "daemon", "Crash", "", BlankMessage, BlankMessage)
+  /\ UNCHANGED <<cells, runs, requests, forwarded, completions, answers>>
+
+(***************************************************************************)
+(* Clients                                                                 *)
+(***************************************************************************)
+
+\* The part of a client's action that is the network's: sending.
+Send(packet) ==
+  /\ requests' = requests \cup {packet}
+  /\ event' = Event(<<"client", packet.peer>>, "XDP", "Send", "", packet.message, packet.message)
+  /\ UNCHANGED <<cells, runs, sweep, forwarded, completions, answers>>
+
+\* A client takes a packet, or acts on its own.
+FrameUnchanged == UNCHANGED <<cells, runs, sweep, requests, forwarded, completions, answers>>
+
+(***************************************************************************)
+(* What every protocol must keep                                           *)
+(***************************************************************************)
+
+\* A section whose layout says that it is never contended: while somebody is
+\* there, nobody else changes its cell.
+NeverContended ==
+  /\ \A r \in 1..Len(runs) :
+       LET section == SectionOf(runs[r])
+       IN  section.contended = "never" /\ (\E i \in 1..Len(runs') : runs'[i] = runs[r])
+             => cells'[section.table][IndexOf(runs[r])] = cells[section.table][IndexOf(runs[r])]
+  /\ sweep.pass > 0 /\ sweep' = sweep =>
+       LET section == Pass(sweep).sections[sweep.at]
+           index == SweptIndex(sweep)
+       IN  section.contended = "never" => cells'[section.table][index] = cells[section.table][index]
+
+NobodyInFlight == runs = << >> /\ sweep = NoSweep
+================================================================================

@@ -1,0 +1,286 @@
+---------------------------------- MODULE Lock ----------------------------------
+(***************************************************************************)
+(* The lock protocol in its world: clients, a network that loses, repeats, *)
+(* delays and reorders, runs of the programs section by section, a daemon  *)
+(* that may die, and its sweep.  What every protocol has in common is in   *)
+(* Frame; here are the clients, and what they may rely on.                 *)
+(*                                                                         *)
+(* Time is left out.  A client's own lease may end at any moment; after    *)
+(* that, and not before, the daemon may find its session overdue.  That    *)
+(* real clocks keep this order, for any delay, is what Session.tla shows   *)
+(* (SessionOutlivesLease), with ticks that wrap.                           *)
+(***************************************************************************)
+EXTENDS Frame
+
+CONSTANTS
+  OpenClients,  \* those that begin with an open session
+  Kinds,        \* of requests that clients make in a session
+  MaxAsks,      \* requests of each client in one session
+  MaxOpens,     \* sessions that a client opens
+  MaxSecrets,   \* secrets that the daemon gives away
+  Forged,       \* packets of others that are about from the start
+  Echoes,       \* whether answers may come back as requests
+  Replays       \* whether packets stay in the network when their client has moved on
+
+VARIABLES
+  clients,      \* what each client knows
+  issued        \* how many secrets the daemon has given away
+
+network == <<requests, forwarded, completions, answers>>
+vars == <<cells, runs, sweep, network, clients, issued, event>>
+
+\* The state without the reader's comment on it.
+View == <<cells, runs, sweep, network, clients, issued>>
+
+(***************************************************************************)
+(* Clients.  Sequence numbers of a client's sessions do not overlap here:  *)
+(* they are random, so that they do in one of some 10^8 cases.             *)
+(***************************************************************************)
+
+NoRequest == [BlankMessage EXCEPT !.kind = "None"]
+
+FirstSequence(client, opens) == opens * (MaxAsks[client] + 1)
+
+\* phase: Out, Opening or In a session.  done: sequence number of the last
+\* request whose answer was received.  waiting: the outstanding request.
+\* believes: <<lock, mode>> of the locks that the client takes to be its own.
+InitialClient(client) ==
+  [phase |-> IF client \in OpenClients THEN "In" ELSE "Out", secret |-> client + 1, done |-> 0,
+   waiting |-> NoRequest, believes |-> {}, opens |-> 0]
+
+InitialCells ==
+  LET session == [state |-> "Idle", sequence |-> 0, outcome |-> "Opened", deadline |-> Extended(0)]
+  IN  [BlankCells EXCEPT
+        !.session = [client \in DOMAIN @ |-> IF client \in OpenClients THEN session ELSE @[client]],
+        !.credential = [client \in DOMAIN @ |-> IF client \in OpenClients THEN [secret |-> client + 1] ELSE @[client]]]
+
+Init ==
+  /\ FrameInit(InitialCells)
+  /\ requests = Forged
+  /\ clients = [client \in Clients |-> InitialClient(client)]
+  /\ issued = Cardinality(Clients)
+
+Ask(client, message, believes) ==
+  /\ clients' = [clients EXCEPT ![client].waiting = message, ![client].believes = believes]
+  /\ Send(Packet(client, message))
+  /\ UNCHANGED issued
+
+\* A request in the client's session.  Its belief in a lock ends here for a
+\* release, and in all locks for a close.
+Request(client, kind, mode, lock, believes) ==
+  LET k == clients[client]
+  IN  /\ kind \in Kinds
+      /\ k.phase = "In"
+      /\ k.waiting = NoRequest
+      /\ k.done < FirstSequence(client, k.opens) + MaxAsks[client]
+      /\ Ask(client,
+             Arrived([BlankMessage EXCEPT !.kind = kind, !.client = client, !.sequence = NextSequence(k.done),
+                                          !.secret = k.secret, !.mode = mode, !.lock = lock]),
+             believes)
+
+Believes(client, lock) == \E mode \in {"Shared", "Exclusive"} : <<lock, mode>> \in clients[client].believes
+
+AskAcquire(client, lock, mode) ==
+  /\ ~ Believes(client, lock)
+  /\ Request(client, "Acquire", mode, lock, clients[client].believes)
+
+AskRelease(client, lock) ==
+  /\ Believes(client, lock)
+  /\ Request(client, "Release", "Free", lock, {b \in clients[client].believes : b[1] # lock})
+
+\* A release of what was never granted, by one who holds nothing in that cell:
+\* who does, harms nobody but itself.
+AskStrayRelease(client, lock) ==
+  /\ "StrayRelease" \in Kinds
+  /\ \A other \in LockIds : SlotOf(lock) = SlotOf(other) => ~ Believes(client, other)
+  /\ Request(client, "Release", "Free", lock, clients[client].believes)
+
+AskRenew(client) == Request(client, "Renew", "Free", 0, clients[client].believes)
+
+AskClose(client) == Request(client, "Close", "Free", 0, {})
+
+AskOpen(client) ==
+  LET k == clients[client]
+  IN  /\ k.phase = "Out"
+      /\ k.opens < MaxOpens
+      /\ clients' = [clients EXCEPT ![client].phase = "Opening", ![client].opens = @ + 1,
+                       ![client].waiting =
+                         Arrived([BlankMessage EXCEPT !.kind = "Open", !.client = client,
+                                                      !.sequence = FirstSequence(client, k.opens + 1)])]
+      /\ Send(Packet(client, clients'[client].waiting))
+      /\ UNCHANGED issued
+
+\* An answer belongs to the outstanding request if it says so.
+Belongs(answer, request) ==
+  /\ request # NoRequest
+  /\ answer.client = request.client
+  /\ answer.sequence = request.sequence
+  /\ request.kind = "Open" \/ answer.secret = request.secret
+
+Receive(client, packet) ==
+  LET k == clients[client]
+      answer == packet.message
+      believed == IF answer.kind = "Granted" THEN {<<k.waiting.lock, k.waiting.mode>>} ELSE {}
+  IN  /\ packet \in answers
+      /\ packet.peer = client
+      /\ Belongs(answer, k.waiting)
+      /\ clients' = [clients EXCEPT ![client] =
+           CASE answer.kind = "Opened" ->
+                  [k EXCEPT !.phase = "In", !.secret = answer.secret, !.done = answer.sequence, !.waiting = NoRequest]
+             [] answer.kind \in {"Taken", "Closed"} ->
+                  [k EXCEPT !.phase = "Out", !.waiting = NoRequest]
+             [] OTHER ->
+                  [k EXCEPT !.believes = @ \cup believed, !.done = answer.sequence, !.waiting = NoRequest]]
+      /\ event' = Event("network", <<"client", client>>, "Receive", "", answer, answer)
+      /\ UNCHANGED issued
+      /\ FrameUnchanged
+
+\* The client's lease ends by its own clock, or it gives up, or it dies: the
+\* last does not differ from a client that does nothing until its lease ends.
+LeaseEnds(client) ==
+  /\ clients[client].phase # "Out"
+  /\ clients' = [clients EXCEPT ![client].phase = "Out", ![client].waiting = NoRequest, ![client].believes = {}]
+  /\ event' = Event(<<"client", client>>, <<"client", client>>, "LeaseEnds", "", BlankMessage, BlankMessage)
+  /\ UNCHANGED issued
+  /\ FrameUnchanged
+
+(***************************************************************************)
+(* The server                                                              *)
+(***************************************************************************)
+
+\* A client whose own lease runs holds the session that it opened last, if the
+\* server has that.  This session is not overdue; all others are.
+ReliesOn(client) ==
+  /\ clients[client].phase # "Out"
+  /\ cells.session[client].sequence >= FirstSequence(client, clients[client].opens)
+
+Now(client) == IF client \in Clients /\ ReliesOn(client) THEN 0 ELSE TimeModulus \div 2
+
+AtXdp(packet) == ArriveAtXdp(packet, 0) /\ UNCHANGED <<clients, issued>>
+
+Echo(packet) ==
+  /\ Echoes
+  /\ packet \in answers
+  /\ Arrive("XDP", packet, 0)
+  /\ UNCHANGED <<sweep, requests, completions, clients, issued>>
+
+AtTc(packet) == ArriveAtTc(packet, 0) /\ UNCHANGED <<clients, issued>>
+
+\* Every invitation has a secret of its own.
+Serve(packet) ==
+  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, index |-> 0])
+  /\ IF packet.message.kind = "Open"
+       THEN issued < Cardinality(Clients) + MaxSecrets /\ issued' = issued + 1
+       ELSE UNCHANGED issued
+  /\ UNCHANGED clients
+
+Run(r) == RunSection(r) /\ UNCHANGED <<clients, issued>>
+Skip(r) == SkipSection(r) /\ UNCHANGED <<clients, issued>>
+Sweep == SweepSection(Now) /\ UNCHANGED <<clients, issued>>
+BeginSweep(index) == SweepBegins(index, Now) /\ UNCHANGED <<clients, issued>>
+SkipSweep == SkipSweepSection /\ UNCHANGED <<clients, issued>>
+CrashDaemon == Crash /\ UNCHANGED <<clients, issued>>
+
+ClientActs(client) ==
+  \/ \E lock \in LockIds, mode \in {"Shared", "Exclusive"} : AskAcquire(client, lock, mode)
+  \/ \E lock \in LockIds : AskRelease(client, lock) \/ AskStrayRelease(client, lock)
+  \/ AskRenew(client)
+  \/ AskClose(client)
+  \/ AskOpen(client)
+  \/ \E packet \in answers : Receive(client, packet)
+  \/ LeaseEnds(client)
+
+ServerActs ==
+  \/ \E packet \in requests : AtXdp(packet)
+  \/ \E packet \in answers : Echo(packet)
+  \/ \E packet \in completions : AtTc(packet)
+  \/ \E packet \in forwarded : Serve(packet)
+  \/ \E r \in 1..MaxRuns : Run(r) \/ Skip(r)
+  \/ Sweep
+  \/ \E index \in Clients : BeginSweep(index)
+  \/ SkipSweep
+  \/ CrashDaemon
+
+Next == ServerActs \/ \E client \in Clients : ClientActs(client)
+
+Spec == Init /\ [][Next]_vars
+
+(***************************************************************************)
+(* What clients may rely on                                                *)
+(***************************************************************************)
+
+\* No two clients ever believe that they hold conflicting locks.
+MutualExclusion ==
+  \A a, b \in Clients, lock \in LockIds :
+    a # b /\ <<lock, "Exclusive">> \in clients[a].believes => ~ Believes(b, lock)
+
+Entries(client, slot, states) ==
+  {i \in 1..(OverflowCapacity - 1) :
+     LET entry == cells.overflow[i]
+     IN  entry.state \in states /\ entry.client = client /\ entry.slot = slot}
+
+Shares(client, slot) ==
+  Cardinality(Entries(client, slot, {"Held"})) + (IF client \in cells.lock[slot].holders THEN 1 ELSE 0)
+
+\* Every lock that a client believes to hold is its own in the server, one share for each, also when several
+\* locks share a cell, the daemon dies or a retry was answered.
+NoLockIsLost ==
+  \A client \in Clients, slot \in 0..(LockCells - 1) :
+    LET believed == {b \in clients[client].believes : SlotOf(b[1]) = slot}
+    IN  /\ Cardinality({b[1] : b \in believed}) <= Shares(client, slot)
+        /\ (\E b \in believed : b[2] = "Exclusive") => cells.lock[slot].mode = "Exclusive"
+
+\* When nothing is in flight, whatever keeps a lock from being free is a share of a session that is not yet
+\* retired; nothing waits for a run, a packet or a daemon that was lost.
+NoLockIsStuck ==
+  NobodyInFlight =>
+    /\ \A client \in Clients : cells.session[client].state # "Busy"
+    /\ \A i \in 0..(OverflowCapacity - 1) : cells.overflow[i].state \in {"Vacant", "Held"}
+    /\ \A slot \in 0..(LockCells - 1) :
+         LET lock == cells.lock[slot]
+             owners == {client \in Clients : Shares(client, slot) > 0}
+             spilled == UNION {Entries(client, slot, {"Held"}) : client \in Clients}
+         IN  /\ lock.spilled = Cardinality(spilled)
+             /\ (lock.mode = "Free") = (owners = {})
+             /\ lock.mode = "Exclusive" => Cardinality(owners) = 1
+             /\ \A client \in owners : cells.session[client].state # "Vacant"
+
+\* A run of the programs that works on a packet of a client's session, seen in the step that it takes.
+RunStep == event'.from \in {"XDP", "TC"} \X Clients /\ event'.given.kind \notin {"Open", "Opened"}
+
+\* A duplicated, delayed or replayed request changes nothing once its client has received the answer to it or
+\* to a later one.
+ReplaysChangeNothing ==
+  [][RunStep /\ event'.given.sequence <= clients[event'.given.client].done => UNCHANGED cells]_vars
+
+\* All answers to one request agree: a retry is told what the first execution did.
+AnswersAgree ==
+  \A a, b \in answers :
+    /\ a.message.client = b.message.client
+    /\ a.message.sequence = b.message.sequence
+    /\ a.message.secret = b.message.secret
+    => a.message.kind = b.message.kind
+
+\* Nothing changes through a packet of another than the client that it names.
+NobodyActsForAnother ==
+  [][RunStep /\ event'.from[2] # event'.given.client => UNCHANGED cells]_vars
+
+\* A shared acquire is refused only where the lock is exclusive, or no overflow entry is left: more sharers than a
+\* cell holds are not refused.
+SharersAreNotRefused ==
+  [][/\ event'.step \in {"OnRequest", "OnCompletion", "UserStep"}
+     /\ event'.given.kind = "Acquire" /\ event'.given.mode = "Shared"
+     /\ event'.message.kind = "Rejected"
+     => \/ cells.lock[event'.given.slot].mode = "Exclusive"
+        \/ \A i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant"]_vars
+
+\* Where the layout says that a section is never contended, nobody else writes its cell.
+NeverMeansNever == [][NeverContended]_vars
+
+\* Cells stay within their layout.
+CellsFit ==
+  /\ \A slot \in 0..(LockCells - 1) :
+       /\ Cardinality(cells.lock[slot].holders) <= MaxHolders
+       /\ cells.lock[slot].spilled \in 0..MaxSpilled
+  /\ Cardinality(sweep.record.gone) <= MaxGone
+=================================================================================

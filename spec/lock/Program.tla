@@ -1,0 +1,20 @@
+-------------------------------- MODULE Program --------------------------------
+(* What Frame has to know of the lock's program. *)
+EXTENDS LockHooks
+
+CONSTANTS
+  Clients,    \* session numbers, 0..n; each client keeps to its own
+  LockIds,    \* names of locks
+  LockCells,  \* how many cells
+  SlotOf(_)   \* the cell of a lock; several may fall into one
+
+Capacity == [credential |-> Cardinality(Clients), session |-> Cardinality(Clients),
+             lock |-> LockCells, overflow |-> OverflowCapacity]
+
+Arrived(message) ==
+  [message EXCEPT !.slot = IF message.lock \in LockIds THEN SlotOf(message.lock) ELSE 0,
+                  !.claimed = FALSE, !.kept = FALSE, !.gone = {}]
+
+\* What the daemon writes into a message for TC is none of the client's business.
+Answer(message) == [Arrived(message) EXCEPT !.entry = 0, !.own = 0]
+=================================================================================
