@@ -1,0 +1,59 @@
+"""`just bench [PROTOCOL]`: see the package. Figures of one run are compared with each other, never with another's."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+
+from harness.bench import campaign
+from harness.bench.build import BenchError, build, has_benchmark
+from harness.protocols import BUILD, UnknownProtocol, chosen
+from harness.rig import RigError
+from harness.rig.bpf import BpfError
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="just bench", description=__doc__)
+    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="all that have a benchmark, by default")
+    parser.add_argument("--runs", type=int, default=5, help="interleaved runs of everything (5)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="length of each (1)")
+    parser.add_argument("--slots", type=int, default=64, help="requests in flight (64)")
+    parser.add_argument("--checksum", action="store_true", help="clients send UDP checksums, and the server checks them")
+    parser.add_argument("--one-core-only", action="store_true", help="leave out the runs on two cores")
+    parser.add_argument("--check", action="store_true", help="fail when a target is missed")
+    arguments = parser.parse_args()
+    if not (arguments.runs >= 1 and arguments.seconds > 0 and 1 <= arguments.slots <= 1024):
+        parser.error("runs must be at least 1, seconds above 0, slots 1..1024")
+    return arguments
+
+
+def main() -> int:
+    arguments = parse()
+    missed = 0
+    try:
+        names = [name for name in chosen(arguments.protocols) if has_benchmark(name) or arguments.protocols]
+        for name in names:
+            if not has_benchmark(name):
+                raise BenchError(f"{name} has no benchmark: spec/{name}/bench.py and bench.h would say what to ask for")
+            print(f"{name}: generating and compiling for the benchmark's sizes", file=sys.stderr)
+            settings = campaign.Settings(
+                arguments.runs, arguments.seconds, arguments.slots, arguments.checksum, not arguments.one_core_only
+            )
+            report = campaign.run(build(name), settings)
+            path = BUILD / "bench" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
+            report.save(path)
+            print(f"\n{report.text()}\n\nsaved to {os.path.relpath(path)}")
+            missed += report.missed
+    except (BenchError, UnknownProtocol, RigError, BpfError) as error:
+        print(f"bench: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nbench: interrupted; the link is taken down", file=sys.stderr)
+        return 130
+    return 1 if missed and arguments.check else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,108 @@
+"""Everything that a benchmark of one protocol runs, compiled for the sizes that its bench.py asks for."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import yaml
+
+from harness.protocols import BUILD, REPOSITORY, SPEC
+
+HERE = Path(__file__).resolve().parent
+
+
+class BenchError(RuntimeError):
+    """The benchmark cannot be run; the message says why."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """One protocol's files.
+
+    plugin: spec/<protocol>/bench.py. codec: the generated Python codec, of the benchmark's sizes.
+    counter_names: in the order of the map `counters`.
+    """
+
+    protocol: str
+    plugin: ModuleType
+    codec: ModuleType
+    counter_names: list[str]
+    server_object: Path
+    client_object: Path
+    reflector_object: Path
+    udp_server: Path
+
+
+def has_benchmark(protocol: str) -> bool:
+    return all((SPEC / protocol / name).exists() for name in ("bench.py", "bench.h"))
+
+
+def build(protocol: str) -> Build:
+    """Generate and compile; files that are up to date stay as they are."""
+    plugin = load_module(f"bench_of_{protocol}", SPEC / protocol / "bench.py")
+    home = BUILD / "bench" / protocol
+    generated = home / "generated"
+    generated.mkdir(parents=True, exist_ok=True)
+    override = home / "override.yaml"
+    override.write_text(yaml.safe_dump(plugin.OVERRIDE), encoding="utf-8")
+    spec = SPEC / protocol
+    _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override])
+    _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}"])
+    include = [spec, generated, REPOSITORY / "runtime"]
+    return Build(
+        protocol=protocol,
+        plugin=plugin,
+        codec=load_module(f"bench_codec_of_{protocol}", generated / f"{protocol}_codec.py"),
+        counter_names=counter_names(generated / f"{protocol}.h"),
+        server_object=home / f"{protocol}.bpf.o",
+        client_object=compile_bpf("client", home, include),
+        reflector_object=compile_bpf("reflector", home, include),
+        udp_server=home / f"{protocol}-udp",
+    )
+
+
+def compile_bpf(name: str, target: Path, include: list[Path]) -> Path:
+    """harness/bench/<name>.bpf.c to <target>/bench_<name>.bpf.o."""
+    target.mkdir(parents=True, exist_ok=True)
+    compiled = target / f"bench_{name}.bpf.o"
+    machine = _run(["gcc", "-print-multiarch"]).strip()
+    flags = ["-target", "bpf", "-O2", "-g", "-mcpu=v3", "-Wall", "-Wextra", "-Werror", f"-I{HERE}"]
+    flags += [f"-I{folder}" for folder in include] + ["-idirafter", f"/usr/include/{machine}"]
+    _run(["clang-19", *flags, "-c", HERE / f"{name}.bpf.c", "-o", compiled])
+    return compiled
+
+
+def counter_names(header: Path) -> list[str]:
+    """From the generated header's `#define <PROTOCOL>_COUNTER_NAMES { "...", ... }`."""
+    found = re.search(r"_COUNTER_NAMES \{(.*?)\}", header.read_text(encoding="utf-8"), re.DOTALL)
+    if not found:
+        raise BenchError(f"{header} does not name its counters")
+    return re.findall(r'"([^"]+)"', found[1])
+
+
+def load_module(name: str, path: Path) -> ModuleType:
+    """A Python file that is no part of a package."""
+    if not path.exists():
+        raise BenchError(f"{path} is not there")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def _run(command: list[object]) -> str:
+    argv = list(map(str, command))
+    try:
+        done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise BenchError(f"{argv[0]} is not there (./bootstrap installs it)") from None
+    if done.returncode != 0:
+        raise BenchError(f"{' '.join(argv)} failed:\n{(done.stderr or done.stdout).strip()}")
+    return done.stdout

@@ -1,0 +1,206 @@
+"""What is run, in which order, and what is made of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+
+from harness.bench.build import Build
+from harness.bench.link import Flight, Link, SlotStates
+from harness.bench.program import Driver
+from harness.bench.report import Report, Row, Spread
+from harness.bench.servers import Generated, KernelUdp, Reflector, Server
+from harness.rig import Rig
+
+UNDISTURBED_SHARE = 0.95
+LATENCY_SECONDS_MAX = 0.3
+
+
+@dataclass(frozen=True)
+class Settings:
+    runs: int
+    seconds: float
+    slots: int
+    with_checksum: bool
+    two_cores: bool
+
+
+@dataclass
+class Contest:
+    """The same workload for one server after the other, over and over."""
+
+    link: Link
+    servers: list[Server]
+    settings: Settings
+    states: dict[tuple[str, str, int], SlotStates] = field(default_factory=dict)
+    notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    clients_used: int = 0
+
+    def fly(self, server: Server, workload: str, slots: int, seconds: float) -> Flight:
+        """One run of one server; slots whose packets are lost get new sessions for the next."""
+        plugin = self.link.build.plugin
+        server.attach()
+        key = (server.name, workload, slots)
+        if key not in self.states:
+            self.states[key] = server.states(self._new_clients(slots))
+        states, before = self.states[key], server.counters()
+        flight = self.link.fly(
+            states,
+            plugin.WORKLOADS[workload],
+            seconds,
+            with_checksum=self.settings.with_checksum,
+            server_ns=server.run_ns,
+        )
+        after = server.counters()
+        self._explain(server, workload, flight, {name: after[name] - before.get(name, 0) for name in after})
+        for slot in flight.lost:
+            fresh = server.states(self._new_clients(1))
+            states.words[slot], states.answers[slot] = fresh.words[0], fresh.answers[0]
+        server.detach()
+        return flight
+
+    def _new_clients(self, count: int) -> list[int]:
+        self.clients_used += count
+        return list(range(self.clients_used - count + 1, self.clients_used + 1))
+
+    def note(self, server: str, workload: str, text: str) -> None:
+        notes = self.notes.setdefault((server, workload), [])
+        if text not in notes:
+            notes.append(text)
+
+    def _explain(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> None:
+        plugin = self.link.build.plugin
+        if flight.cpu_share < UNDISTURBED_SHARE:
+            text = "others used the core meanwhile: the figures are CPU time and not wall time"
+            self.note(server.name, workload, text)
+        rare = {name: count for name, count in counted.items() if 0 < count <= 2 * len(flight.lost)}
+        if flight.lost:
+            why = ", ".join(f"{name} {count}" for name, count in rare.items()) or "no counter says why: DOES NOT COUNT"
+            self.note(server.name, workload, f"{len(flight.lost)} of {flight.slots} packets lost ({why})")
+        if not isinstance(server, Reflector):
+            odd = flight.outcomes[plugin.OUTCOMES.index("other")] - flight.slots
+            if odd > 0:
+                self.note(server.name, workload, f"{odd} answers that are none: DOES NOT COUNT")
+
+
+def run(build: Build, settings: Settings) -> Report:
+    """The whole benchmark of one protocol."""
+    cpus = sorted(os.sched_getaffinity(0))
+    report = Report(build.protocol, {**asdict(settings), "kernel": os.uname().release, "cpus": len(cpus)})
+    cpu = cpus[-1]
+    if len(cpus) > 1:
+        os.sched_setaffinity(0, set(cpus[:-1]))  # only to be out of the way
+    with Rig("bench") as rig, opened_link(rig, build, cpu) as link, opened_servers(link, cpu) as servers:
+        contest = Contest(link, servers, settings)
+        flights = one_core(contest)
+        rows = one_core_rows(contest, flights)
+        report.sections["One core for both ends: CPU time of a round trip, median [quartiles]"] = rows
+        report.sections["One request in flight: nanoseconds of a round trip"] = latency(contest)
+        report.sections["The program alone, over an empty one (BPF_PROG_TEST_RUN)"] = program_alone(contest)
+        judge(report, build, rows)
+    return report
+
+
+@contextlib.contextmanager
+def opened_link(rig: Rig, build: Build, cpu: int) -> Iterator[Link]:
+    link = Link(rig, build, cpu)
+    try:
+        yield link
+    finally:
+        link.close()
+
+
+@contextlib.contextmanager
+def opened_servers(link: Link, cpu: int) -> Iterator[list[Server]]:
+    servers: list[Server] = []
+    try:
+        servers += [Reflector(link), Generated(link), KernelUdp(link, cpu)]
+        yield servers
+    finally:
+        for server in servers:
+            server.close()
+
+
+def progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+Flights = dict[tuple[str, str], list[Flight]]
+
+
+def one_core(contest: Contest) -> Flights:
+    """Interleaved: what disturbs a run disturbs its neighbours."""
+    flights: Flights = {}
+    settings = contest.settings
+    for number in range(settings.runs):
+        progress(f"one core, run {number + 1} of {settings.runs}")
+        for workload in contest.link.build.plugin.WORKLOADS:
+            for server in contest.servers:
+                flight = contest.fly(server, workload, settings.slots, settings.seconds)
+                flights.setdefault((workload, server.name), []).append(flight)
+    return flights
+
+
+def one_core_rows(contest: Contest, flights: Flights) -> list[Row]:
+    rows = []
+    for (workload, server), own in flights.items():
+        reflector, udp = flights[workload, "reflector"], flights[workload, "kernel UDP"]
+        figures = {"ns": Spread.of([each.cpu_ns for each in own]), "Mpps": Spread.of([1e3 / each.cpu_ns for each in own])}
+        if server != "reflector":
+            figures["of reflector"] = Spread.of([r.cpu_ns / each.cpu_ns for each, r in zip(own, reflector)])
+            figures["ns over reflector"] = Spread.of([each.cpu_ns - r.cpu_ns for each, r in zip(own, reflector)])
+        if server != "kernel UDP":
+            figures["times kernel UDP"] = Spread.of([u.cpu_ns / each.cpu_ns for each, u in zip(own, udp)])
+        figures["CPU share"] = Spread.of([each.cpu_share for each in own])
+        rows.append(Row(workload, server, figures, tuple(contest.notes.get((server, workload), ()))))
+    return rows
+
+
+def latency(contest: Contest) -> list[Row]:
+    """One slot: nothing waits for anything but its own round trip."""
+    workload = next(iter(contest.link.build.plugin.WORKLOADS))
+    seconds = min(contest.settings.seconds, LATENCY_SECONDS_MAX)
+    found: dict[str, list[float]] = {}
+    for number in range(contest.settings.runs):
+        progress(f"one in flight, run {number + 1} of {contest.settings.runs}")
+        for server in contest.servers:
+            found.setdefault(server.name, []).append(contest.fly(server, workload, 1, seconds).cpu_ns)
+    return [Row(workload, name, {"ns": Spread.of(values)}) for name, values in found.items()]
+
+
+def program_alone(contest: Contest) -> list[Row]:
+    driver = Driver(contest.link)
+    compared = [server for server in contest.servers if isinstance(server, (Reflector, Generated))]
+    found: dict[tuple[str, str], list[float]] = {}
+    states = {server.name: server.states(contest._new_clients(1)) for server in compared}
+    try:
+        for number in range(contest.settings.runs):
+            progress(f"program alone, run {number + 1} of {contest.settings.runs}")
+            for workload, parameters in contest.link.build.plugin.WORKLOADS.items():
+                for server in compared:
+                    spent_ns = driver.paired_ns(server, states[server.name], parameters)
+                    found.setdefault((workload, server.name), []).append(spent_ns)
+    finally:
+        driver.close()
+    return [Row(workload, name, {"ns": Spread.of(values)}) for (workload, name), values in found.items()]
+
+
+def judge(report: Report, build: Build, rows: list[Row]) -> None:
+    """The one-core figures of the generated server beside what the protocol's bench.py promises."""
+    figure_of = {
+        "of_reflector_min": "of reflector",
+        "over_reflector_ns_max": "ns over reflector",
+        "times_kernel_udp_min": "times kernel UDP",
+    }
+    for workload, targets in build.plugin.TARGETS.items():
+        row = next(row for row in rows if row.workload == workload and row.server == "generated")
+        for name, target in targets.items():
+            found = row.figures[figure_of[name]].median
+            met = found >= target if name.endswith("_min") else found <= target
+            bound = "at least" if name.endswith("_min") else "at most"
+            report.missed += not met
+            verdict = "met" if met else "MISSED"
+            report.targets.append(f"{verdict}: {workload}, {figure_of[name]}: {found:.2f}, {bound} {target}")

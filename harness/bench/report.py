@@ -1,0 +1,91 @@
+"""Medians and quartiles, the table, and the JSON file."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median and quartiles of the runs that count."""
+
+    median: float
+    low: float
+    high: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        if not values:
+            raise ValueError("no run counts")
+        low, median, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+        return cls(median, low, high, len(values))
+
+    def text(self, digits: int = 2, unit: str = "") -> str:
+        return f"{self.median:.{digits}f}{unit} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `notes`: why the figures are not to be trusted, or what was lost and why."""
+
+    workload: str
+    server: str
+    figures: dict[str, Spread]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Report:
+    """What is printed and saved."""
+
+    protocol: str
+    settings: dict[str, Any]
+    sections: dict[str, list[Row]] = field(default_factory=dict)
+    targets: list[str] = field(default_factory=list)
+    missed: int = 0
+
+    def text(self) -> str:
+        parts = []
+        for title, rows in self.sections.items():
+            parts.append(f"{title}\n{_table(rows)}")
+        if self.targets:
+            parts.append("Targets\n" + "\n".join(f"  {line}" for line in self.targets))
+        return "\n\n".join(parts)
+
+    def save(self, path: Path) -> None:
+        def plain(row: Row) -> dict[str, Any]:
+            figures = {name: vars(spread) for name, spread in row.figures.items()}
+            return {"workload": row.workload, "server": row.server, "figures": figures, "notes": list(row.notes)}
+
+        content = {
+            "protocol": self.protocol,
+            "settings": self.settings,
+            "sections": {title: [plain(row) for row in rows] for title, rows in self.sections.items()},
+            "targets": self.targets,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _table(rows: list[Row]) -> str:
+    figures = list(dict.fromkeys(name for row in rows for name in row.figures))
+    lines = [["workload", "server", *figures]]
+    lines += [[row.workload, row.server, *(_cell(row.figures.get(name), name) for name in figures)] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    text = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+    for row in rows:
+        text += [f"  note: {row.workload}, {row.server}: {note}" for note in row.notes]
+    return "\n".join(text)
+
+
+def _cell(spread: Spread | None, name: str) -> str:
+    if spread is None:
+        return "-"
+    digits = 3 if "share" in name or "of reflector" in name else 2 if spread.median < 100 else 1
+    return spread.text(digits)
