@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,44 +83,71 @@ static void log_missing(const struct stepwise_protocol *protocol, const char *ki
 }
 
 /*
- * A kernel function that the object declares, that the kernel does not have and
- * that libbpf has complained of. (Opening the object has made what it declares
- * look like what it defines, so the first two do not suffice.)
+ * The object's BTF as it was compiled: in libbpf's copy, functions that the object
+ * only declares look like its own.
  */
-static bool is_missing_function(const struct btf *btf, const struct btf *kernel, __u32 id)
+static struct btf *compiled_btf(const struct stepwise_protocol *protocol)
 {
-	const struct btf_type *type = btf__type_by_id(btf, id);
-	const char *name = btf__name_by_offset(btf, type->name_off);
-	char quoted[256];
+	const unsigned char *bytes;
+	const Elf64_Shdr *sections;
+	const Elf64_Ehdr *header;
+	const char *names;
+	size_t size = 0;
 
-	if (!btf_is_func(type) || btf__find_by_name_kind(kernel, name, BTF_KIND_FUNC) >= 0)
-		return false;
-	snprintf(quoted, sizeof(quoted), "(func ksym) '%s'", name);
-	return strstr(log_libbpf_warnings(), quoted) != NULL;
+	bytes = protocol->object(&size);
+	header = (const void *)bytes;
+	if (size < sizeof(*header) || header->e_shoff + (size_t)header->e_shnum * sizeof(*sections) > size ||
+	    header->e_shstrndx >= header->e_shnum)
+		return NULL;
+	sections = (const void *)(bytes + header->e_shoff);
+	names = (const char *)bytes + sections[header->e_shstrndx].sh_offset;
+	for (unsigned int i = 0; i < header->e_shnum; i++) {
+		const Elf64_Shdr *section = &sections[i];
+
+		if (!strcmp(names + section->sh_name, ".BTF") && section->sh_offset + section->sh_size <= size)
+			return btf__new(bytes + section->sh_offset, section->sh_size);
+	}
+	return NULL;
 }
 
-static bool explain_missing_function(const struct stepwise_protocol *protocol, struct bpf_object *object)
+/* The name of a function that the object declares and the kernel does not have; NULL where there is none. */
+static const char *missing_function(const struct btf *btf, const struct btf *kernel)
 {
-	const struct btf *btf = bpf_object__btf(object);
-	struct btf *kernel;
+	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		const char *name = btf__name_by_offset(btf, type->name_off);
+
+		if (btf_is_func(type) && btf_vlen(type) == BTF_FUNC_EXTERN &&
+		    btf__find_by_name_kind(kernel, name, BTF_KIND_FUNC) < 0)
+			return name;
+	}
+	return NULL;
+}
+
+static bool explain_missing_function(const struct stepwise_protocol *protocol)
+{
+	struct btf *btf = compiled_btf(protocol), *kernel = NULL;
+	const char *name = NULL;
 	bool explained = false;
 
 	if (!btf || btf__find_by_name_kind(btf, ".ksyms", BTF_KIND_DATASEC) < 0)
-		return false;
+		goto cleanup;
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel) {
 		log_error("cannot load %s: the kernel does not describe its functions (/sys/kernel/btf/vmlinux); it has to be built "
 			  "with CONFIG_DEBUG_INFO_BTF",
 			  protocol->name);
-		return true;
+		explained = true;
+		goto cleanup;
 	}
-	for (__u32 id = 1; id < btf__type_cnt(btf) && !explained; id++) {
-		if (!is_missing_function(btf, kernel, id))
-			continue;
-		log_missing(protocol, "function", btf__name_by_offset(btf, btf__type_by_id(btf, id)->name_off));
+	name = missing_function(btf, kernel);
+	if (name) {
+		log_missing(protocol, "function", name);
 		explained = true;
 	}
+cleanup:
 	btf__free(kernel);
+	btf__free(btf);
 	return explained;
 }
 
@@ -172,7 +200,7 @@ void explain_load_failure(const struct stepwise_protocol *protocol, struct bpf_o
 	struct bpf_program *program;
 	size_t i = 0;
 
-	if (explain_missing_function(protocol, object))
+	if (explain_missing_function(protocol))
 		return;
 	bpf_object__for_each_program(program, object)
 		if (explain_missing_helper_of(protocol, program))

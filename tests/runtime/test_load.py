@@ -164,6 +164,12 @@ def test_no_privilege(echo: Echo) -> None:
     assert not echo.base.exists()
 
 
+def test_status_without_privilege(echo: Echo) -> None:
+    echo.load()
+    sentence = echo.refuse("status", prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    assert "cannot open" in sentence and "run this as root" in sentence
+
+
 def test_no_bpf_file_system(echo: Echo, tmp_path: Path) -> None:
     for path, prefix, words in (
         (str(tmp_path), WITHOUT_MOUNTING, f"run `mount -t bpf bpf {tmp_path}`"),
@@ -233,7 +239,8 @@ def test_another_build_waits_for_the_first_to_go(echo: Echo, build: Build, clien
 @pytest.mark.parametrize(
     "define, words",
     [
-        ("ECHO_MISSING_FUNCTION", "has no function bpf_function_of_the_future"),
+        ("ECHO_MISSING_FUNCTION=", "has no function bpf_function_of_the_future"),
+        ("ECHO_MISSING_FUNCTION=__weak", "has no function bpf_function_of_the_future"),
         ("ECHO_MISSING_HELPER", "has no helper number 9999"),
     ],
 )

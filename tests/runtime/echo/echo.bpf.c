@@ -41,7 +41,7 @@ struct {
 } counters SEC(".maps");
 
 #ifdef ECHO_MISSING_FUNCTION
-extern int bpf_function_of_the_future(__u64 value) __ksym;
+extern int bpf_function_of_the_future(__u64 value) __ksym ECHO_MISSING_FUNCTION;
 #endif
 
 static __u64 *find_cell(__u32 index)
