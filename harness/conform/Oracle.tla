@@ -53,7 +53,7 @@ RunSections(sections, Step(_, _, _, _), each, swept, trouble, cells0, msg0, env)
                     LET result == IF lost THEN Run(trouble.rivals[1]) ELSE first
                         wrote == result.cell # before
                         after == IF wrote THEN [cells EXCEPT ![table][index] = result.cell] ELSE cells
-                        log == IF wrote THEN Append(writes, <<table, index, result.cell>>) ELSE writes
+                        log == IF wrote THEN Append(writes, <<table, index, result.cell, at>>) ELSE writes
                     IN
                     IF result.verdict = "Continue"
                       THEN From(at + 1, TRUE, after, result.msg, log)

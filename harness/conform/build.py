@@ -107,6 +107,8 @@ def compile_build(sources: Sources, build: Build) -> None:
         make, "--no-print-directory", "-C", str(sources.root / "runtime"), f"PROTOCOL={name}", f"GENERATED={build.generated}",
         f"BUILD={build.folder}", f"DEFINES={DEFINES}", str(build.object), str(build.library),
     ]  # fmt: skip
+    if build.object.exists() and build.object.stat().st_mtime < (HERE / "interfere.h").stat().st_mtime:
+        build.object.unlink()  # make does not know that header
     run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     if run.returncode:
         raise BuildError(f"compiling {name} ({build.form}) in {build.folder}:\n{run.stdout}{run.stderr}".rstrip())

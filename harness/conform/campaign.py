@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from harness.conform.values import Patterns
 from harness.rig import bpf
 
 PAIRS_MIN = 10_000
+CONTROLS = ("stepwise_conform_env", "conform_interference")
 MISMATCHES_MAX = 20
 
 
@@ -133,10 +135,21 @@ class Trial:
         with bpf.Object.open(build.object) as programs:
             data = self._data(programs)
             first = bytes(data.mmap()[: data.value_size])
+            variables = self._controls(programs)
         self.comparison = Comparison(
             self.protocol, name, patterns, self._codecs, record, noise, self._native.counters(), first,
-            shapes.variables(".data"),
+            variables,
         )  # fmt: skip
+
+    @staticmethod
+    def _controls(programs: bpf.Object) -> dict[str, tuple[int, int]]:
+        """Where the variables are that a case sets. A protocol without a clock lacks the one that has it."""
+        found = {}
+        for name in CONTROLS:
+            with contextlib.suppress(KeyError):
+                variable = programs.variable(name)
+                found[name] = (variable.offset, variable.size)
+        return found
 
     @staticmethod
     def _data(programs: bpf.Object) -> bpf.Map:
@@ -176,7 +189,9 @@ class Trial:
         if hook in self._native.hooks and not self._enough():
             calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
             cases, inputs = [cases[at] for at in calm], [inputs[at] for at in calm]
-            outputs = self._native.run(hook, columns, inputs, message_size(self.protocol))
+            clocks = [self.comparison.clock(case) for case in cases]
+            sizes = [(table, self._codecs[table].size) for table in columns]
+            outputs = self._native.run(hook, sizes, inputs, clocks, message_size(self.protocol))
             self._compare(cases, columns, inputs, outputs, native=True)
 
     def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, native: bool) -> None:

@@ -227,7 +227,7 @@ class Domain:
             case ir.UInt() if place.home == "message" and place.field in self._hash_sources:
                 return list(range(min(self._hash_sources[place.field].capacity, 4) + 1))
             case ir.UInt() if not is_opaque(kind):
-                largest = 2**kind.width - 1
+                largest = min(2**kind.width - 1, TLC_INT_MAX)
                 return sorted({0, min(1, largest), largest - 1, largest})
             case ir.UInt() | ir.Bytes():
                 return [0, 1, 2]
@@ -342,7 +342,7 @@ class Domain:
     def _random(self, place: Place, kind: ir.Type, pools: dict[ir.Type, list[int]], generator: random.Random) -> Any:
         match kind:
             case ir.UInt() | ir.Bytes():
-                limit = 1000 if is_opaque(kind) else 2**kind.width
+                limit = 1000 if is_opaque(kind) else min(2**kind.width, TLC_INT_MAX)
                 pool = pools.setdefault(kind, [generator.randrange(limit) for _ in range(3)])
                 capacity = self._indexes.get(str(place))
                 return generator.choice(pool) % (capacity or limit)

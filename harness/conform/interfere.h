@@ -22,7 +22,7 @@ struct {
 	__u64 victim;
 	__u64 rival;
 	__u64 refused;
-} volatile conform_interference = { .refused = 0 };
+} volatile conform_interference __attribute__((section(".data")));
 
 static inline __attribute__((always_inline)) bool conform_compare_and_swap(__u64 *word, __u64 before, __u64 after)
 {

@@ -44,6 +44,7 @@ class _Outcome(ctypes.Structure):
         ("verdict", ctypes.c_int32),
         ("length", ctypes.c_uint32),
         ("counter", ctypes.c_uint32),
+        ("first_counter", ctypes.c_uint32),
         ("rises", ctypes.c_uint32),
     ]
 
@@ -60,13 +61,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """counter: the last one that rose, None for none; rises: by how much all counters rose together."""
+    """counter: the last one that rose, None for none; rises: by how much all rose together; first_counter: the first that rose."""
 
     verdict: int
     packet: bytes
     image: bytes
     counter: int | None
     rises: int
+    first_counter: int | None = None
 
 
 def _library() -> ctypes.CDLL:
@@ -151,6 +153,7 @@ class Runner:
                 all_images[at * size : at * size + size],
                 None if outcome.counter == NO_COUNTER else outcome.counter,
                 outcome.rises,
+                None if outcome.first_counter == NO_COUNTER else outcome.first_counter,
             )
             for at, outcome in enumerate(outcomes)
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import struct
+import itertools
 from pathlib import Path
 
 from codegen import ir
@@ -58,7 +58,7 @@ class Native:
         self._names = [table.name for table in protocol.tables]
         self._memory = {table.name: ctypes.create_string_buffer(8 * table.capacity) for table in protocol.tables}
         self._pointers = (ctypes.c_void_p * len(self._names))(*(ctypes.addressof(self._memory[name]) for name in self._names))
-        words = {table.name for table in protocol.tables if table.atomic == "word"}
+        self._words = words = {table.name for table in protocol.tables if table.atomic == "word"}
         self.hooks = [hook for hook, handler in (("xdp", "run_xdp"), ("tc", "run_tc"))
                       if words == set(self._names) and getattr(self._descriptor, handler)]  # fmt: skip
         if protocol.user is not None and protocol.user.table in words:
@@ -72,21 +72,31 @@ class Native:
         """How often each branch was taken since the library was loaded."""
         return list((ctypes.c_uint64 * branch_count).in_dll(self._library, "stepwise_coverage"))
 
-    def run(self, hook: str, columns: list[str], inputs: list[Input], payload_size: int) -> list[Output]:
-        """Each input once. Packets come out as they went in but for the payload; counters are the kernel's alone."""
+    def run(
+        self, hook: str, columns: list[tuple[str, int]], inputs: list[Input], clocks: list[tuple[int, int]], payload_size: int
+    ) -> list[Output]:
+        """Each input once, at its clock (ticks and random bytes).
+
+        columns: table and element size of each watched cell. Only words are set; other cells come out as they
+        went in, and so do packets but for the payload. Counters are the kernel's alone.
+        """
         handler = {"xdp": self._descriptor.run_xdp, "tc": self._descriptor.run_tc, "user": self._descriptor.on_forwarded}[hook]
+        offsets = list(itertools.accumulate((size for _, size in columns), initial=0))
+        words = [(at, offset, self._memory[name]) for at, (offset, (name, _)) in enumerate(zip(offsets, columns))
+                 if name in self._words]  # fmt: skip
         outputs = []
-        for given in inputs:
+        for given, (ticks, random) in zip(inputs, clocks, strict=True):
             offset = len(given.packet) - payload_size
-            places = [(self._memory[name], 8 * index) for name, index in zip(columns, given.indexes)]
-            for at, (memory, start) in enumerate(places):
-                memory[start : start + 8] = given.image[8 * at : 8 * at + 8]
-            ticks, random = struct.unpack("<QQ", given.environment)
+            places = [(memory, 8 * given.indexes[at], where) for at, where, memory in words]
+            for memory, start, where in places:
+                memory[start : start + 8] = given.image[where : where + 8]
             environment = _Environment(ticks * self._tick_ns, random)
             payload = (ctypes.c_ubyte * payload_size).from_buffer_copy(given.packet, offset)
             verdict = handler(self._pointers, ctypes.byref(environment), payload)
-            image = b"".join(memory[start : start + 8] for memory, start in places)
-            for memory, start in places:
+            image = bytearray(given.image)
+            for memory, start, where in places:
+                image[where : where + 8] = memory[start : start + 8]
+            for memory, start, _ in places:
                 memory[start : start + 8] = bytes(8)
-            outputs.append(Output(verdict, given.packet[:offset] + bytes(payload), image, None, 1))
+            outputs.append(Output(verdict, given.packet[:offset] + bytes(payload), bytes(image), None, 1))
         return outputs

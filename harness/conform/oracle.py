@@ -29,7 +29,7 @@ class Case:
     cells: those that the family names, by table and index; all others hold the build's noise.
     verdict: Reply, Forward, Drop, Malformed, Contended, Lost, or of a sweep how many indexes ended with Continue.
     ended: the section that ended the hook, from 1; of a sweep how many indexes were visited.
-    writes: cells that were written, in order.
+    writes: cells that were written, in order: table, index, cell, section.
     """
 
     family: Family
@@ -39,7 +39,7 @@ class Case:
     verdict: str | int
     ended: int
     answer: dict[str, Any]
-    writes: tuple[tuple[str, int, dict[str, Any]], ...]
+    writes: tuple[tuple[str, int, dict[str, Any], int], ...]
 
 
 def early_tables(sections: tuple[ir.Section, ...]) -> list[str]:
@@ -95,7 +95,7 @@ class Oracle:
             "FlatMessage(m) == <<" + ", ".join(f"m.{name}" for name, _ in self.protocol.message.fields) + ">>",
             "FlatCell(t, c) ==",
             *self._flat_cells(),
-            "Writes(writes) == [w \\in DOMAIN writes |-> <<writes[w][1], writes[w][2], FlatCell(writes[w][1], writes[w][3])>>]",
+            "Writes(writes) == [w \\in DOMAIN writes |-> <<writes[w][1], writes[w][2], FlatCell(writes[w][1], writes[w][3]), writes[w][4]>>]",
         ]
         for table, cells in self.noise.items():
             lines.append(f"Noise_{table} == {to_tla(tuple(cells))}")
@@ -239,7 +239,7 @@ class Oracle:
             cells |= touched
         capacity = {table.name: table.capacity for table in self.protocol.tables}
         cells = {where: cell for where, cell in cells.items() if where[1] < capacity[where[0]]}
-        written = tuple((table, index, _typed(self._cells[table], cell)) for table, index, cell in writes)
+        written = tuple((table, index, _typed(self._cells[table], cell), at) for table, index, cell, at in writes)
         return Case(family, message, cells, env, verdict, ended, _typed(self.protocol.message, answer), written)
 
 

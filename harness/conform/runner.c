@@ -41,6 +41,7 @@ struct conform_outcome {
 	int32_t verdict;
 	uint32_t length;  /* of the packet that came out */
 	uint32_t counter; /* the last counter that rose, UINT32_MAX for none */
+	uint32_t first_counter;
 	uint32_t rises;   /* by how much all counters rose together */
 };
 
@@ -93,10 +94,12 @@ static int read_counters(const struct conform_batch *batch, uint64_t *totals)
 
 static void compare_counters(const uint64_t *before, const uint64_t *after, uint32_t count, struct conform_outcome *outcome)
 {
-	outcome->counter = UINT32_MAX;
+	outcome->counter = outcome->first_counter = UINT32_MAX;
 	outcome->rises = 0;
 	for (uint32_t at = 0; at < count; at++)
 		if (after[at] != before[at]) {
+			if (!outcome->rises)
+				outcome->first_counter = at;
 			outcome->counter = at;
 			outcome->rises += after[at] - before[at];
 		}

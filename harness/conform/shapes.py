@@ -42,13 +42,6 @@ class Shapes:
                     return self._struct(each), next(member for member in members if member.struct.name == inner)
         raise ShapeError(f"{self._path} has no struct of a {guard} and a {inner}")
 
-    def variables(self, section: str) -> dict[str, tuple[int, int]]:
-        """Offset and size of each variable of a data section."""
-        for each in self._types.values():
-            if each["kind"] == "DATASEC" and each["name"] == section:
-                return {self._types[entry["type_id"]]["name"]: (entry["offset"], entry["size"]) for entry in each["vars"]}
-        return {}
-
     def _struct(self, described: dict[str, Any]) -> Struct:
         members = {each["name"]: self._member(each["type_id"], each["bits_offset"] // 8) for each in described["members"]}
         return Struct(described["name"], described["size"], members)

@@ -70,7 +70,7 @@ def zero(kind: ir.Type) -> Any:
 
 def is_opaque(kind: ir.Type) -> bool:
     """Whether the model has small integers where the program has patterns."""
-    return isinstance(kind, ir.Bytes) or isinstance(kind, ir.UInt) and kind.width > 31
+    return isinstance(kind, ir.Bytes) or isinstance(kind, ir.UInt) and kind.width > 32
 
 
 def _nodes(value: Any) -> Iterator[Any]:
@@ -92,11 +92,11 @@ def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
 
 
 def computes_with_wide_integers(protocol: ir.Protocol) -> bool:
-    """Whether a step adds, orders or otherwise computes with integers of more than 31 bits."""
+    """Whether a step adds, orders or otherwise computes with integers of more than 32 bits."""
     for step in steps_of(protocol):
         for node in _nodes(step.body):
             if isinstance(node, ir.Arith) or isinstance(node, ir.Compare) and node.op != "=":
-                if any(isinstance(operand.type, ir.UInt) and operand.type.width > 31
+                if any(isinstance(operand.type, ir.UInt) and operand.type.width > 32
                        and isinstance(operand, (ir.Field, ir.Index, ir.Var))
                        for operand in (node.left, node.right)):  # fmt: skip
                     return True
