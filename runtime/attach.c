@@ -16,6 +16,8 @@
 /* In enum bpf_attach_type since kernel 6.6; the headers of Debian 12 are of 6.1. */
 #define ATTACH_TYPE_TCX_EGRESS 47
 
+#define FILTER_HANDLE 1
+
 static int pin_in(const char *directory, const char *name, int fd)
 {
 	char path[PATH_MAX];
@@ -95,15 +97,23 @@ static int create_tcx_link(int program_fd, unsigned int ifindex)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+static int remove_filter(const struct stepwise_protocol *protocol, unsigned int ifindex)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_EGRESS);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, filter, .priority = protocol->port, .handle = FILTER_HANDLE);
+
+	return bpf_tc_detach(&hook, &filter);
+}
+
 /*
- * A filter outlives this process without a link; its priority and handle are kept
- * in the name of a pin, which holds the program.
+ * A filter outlives this process without a link, so that it has to be found again:
+ * its priority is the protocol's port.
  */
-static int attach_filter(struct interface *interface, int program_fd, const char *directory)
+static int attach_filter(const struct stepwise_protocol *protocol, struct interface *interface, int program_fd,
+			 const char *directory)
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = interface->ifindex, .attach_point = BPF_TC_EGRESS);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, filter, .prog_fd = program_fd);
-	char name[64];
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, filter, .prog_fd = program_fd, .priority = protocol->port, .handle = FILTER_HANDLE);
 	int err;
 
 	err = bpf_tc_hook_create(&hook);
@@ -119,15 +129,12 @@ static int attach_filter(struct interface *interface, int program_fd, const char
 			  strerror(-err));
 		return err;
 	}
-	interface->tc_mode = TC_MODE_FILTER;
-	interface->filter_priority = filter.priority;
-	interface->filter_handle = filter.handle;
-	snprintf(name, sizeof(name), "filter_%u_%u", filter.priority, filter.handle);
-	err = pin_in(directory, name, program_fd);
-	return err;
+	interface->tc_mode = TC_MODE_CLSACT;
+	return pin_in(directory, "clsact", program_fd);
 }
 
-static int attach_tc(struct interface *interface, int program_fd, bool clsact, const char *directory)
+static int attach_tc(const struct stepwise_protocol *protocol, struct interface *interface, int program_fd, bool clsact,
+		     const char *directory)
 {
 	int link_fd = clsact ? -EINVAL : create_tcx_link(program_fd, interface->ifindex);
 	int err;
@@ -136,7 +143,7 @@ static int attach_tc(struct interface *interface, int program_fd, bool clsact, c
 	if (link_fd == -EINVAL) {
 		if (!clsact)
 			log_info("the kernel has no tcx (6.6): attaching a clsact filter to %s", interface->name);
-		return attach_filter(interface, program_fd, directory);
+		return attach_filter(protocol, interface, program_fd, directory);
 	}
 	if (link_fd < 0) {
 		log_error("cannot attach TC egress (tcx) to %s: %s", interface->name, strerror(-link_fd));
@@ -151,41 +158,43 @@ static int attach_tc(struct interface *interface, int program_fd, bool clsact, c
 int attach_programs(const struct stepwise_protocol *protocol, struct interface *interface, int xdp_fd, int tc_fd,
 		    const struct attach_options *options, const char *directory)
 {
+	__u32 other_id = 0;
 	int err = 0;
 
-	/*
-	 * TC first: a request that XDP lets through must not find its reply leaving
-	 * without completion.
-	 */
+	if (bpf_xdp_query_id(interface->ifindex, 0, &other_id) == 0 && other_id) {
+		explain_xdp_failure(protocol, interface, -EBUSY);
+		return -EBUSY;
+	}
+	/* So nobody has us loaded: a filter of ours is what a load that was killed has left. */
+	remove_filter(protocol, interface->ifindex);
+	/* TC first: a request that XDP lets through must not find its reply leaving without completion. */
 	interface->tc_mode = TC_MODE_NONE;
 	if (tc_fd >= 0)
-		err = attach_tc(interface, tc_fd, options->clsact, directory);
+		err = attach_tc(protocol, interface, tc_fd, options->clsact, directory);
 	if (!err)
 		err = attach_xdp(protocol, interface, xdp_fd, options->allow_generic, directory);
 	if (err)
-		detach_filter(interface);
+		detach_filter(protocol, interface);
 	return err;
 }
 
-int detach_filter(const struct interface *interface)
+int detach_filter(const struct stepwise_protocol *protocol, const struct interface *interface)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = interface->ifindex, .attach_point = BPF_TC_EGRESS);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, filter, .priority = interface->filter_priority, .handle = interface->filter_handle);
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = interface->ifindex,
+			    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
 	int err = 0;
 
 	if (interface->gone)
 		return 0;
-	if (interface->tc_mode == TC_MODE_FILTER)
-		err = bpf_tc_detach(&hook, &filter);
+	if (interface->tc_mode == TC_MODE_CLSACT)
+		err = remove_filter(protocol, interface->ifindex);
 	if (err && err != -ENOENT) {
-		log_error("cannot detach the TC filter (priority %u, handle %u) from %s: %s; `tc filter del dev %s egress` does it",
-			  interface->filter_priority, interface->filter_handle, interface->name, strerror(-err), interface->name);
+		log_error("cannot detach the TC filter from %s: %s; `tc filter del dev %s egress prio %u` does it", interface->name,
+			  strerror(-err), interface->name, protocol->port);
 		return err;
 	}
 	/* Only while undoing a load: later others may have filters in it. */
-	if (interface->made_qdisc) {
-		hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS;
+	if (interface->made_qdisc)
 		bpf_tc_hook_destroy(&hook);
-	}
 	return 0;
 }

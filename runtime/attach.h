@@ -19,6 +19,6 @@ int attach_programs(const struct stepwise_protocol *protocol, struct interface *
 		    const struct attach_options *options, const char *directory);
 
 /* For a load that fails after attach_programs(), and for unload: takes off what no link holds. */
-int detach_filter(const struct interface *interface);
+int detach_filter(const struct stepwise_protocol *protocol, const struct interface *interface);
 
 #endif

@@ -97,8 +97,8 @@ static void read_attachment(struct interface *interface, const char *pin)
 			interface->gone = !xdp_link_has_device(path);
 	} else if (!strcmp(pin, "tcx")) {
 		interface->tc_mode = TC_MODE_TCX;
-	} else if (sscanf(pin, "filter_%u_%u", &interface->filter_priority, &interface->filter_handle) == 2) {
-		interface->tc_mode = TC_MODE_FILTER;
+	} else if (!strcmp(pin, "clsact")) {
+		interface->tc_mode = TC_MODE_CLSACT;
 	}
 }
 

@@ -18,7 +18,7 @@ enum xdp_mode {
 enum tc_mode {
 	TC_MODE_NONE,    /* the protocol completes nothing */
 	TC_MODE_TCX,     /* a link, kernel 6.6 on */
-	TC_MODE_FILTER,  /* a filter of the clsact qdisc */
+	TC_MODE_CLSACT,  /* a filter of the clsact qdisc */
 };
 
 struct interface {
@@ -30,8 +30,6 @@ struct interface {
 	bool gone;               /* the interface has been deleted since */
 	enum xdp_mode xdp_mode;
 	enum tc_mode tc_mode;
-	__u32 filter_priority;
-	__u32 filter_handle;
 	bool made_qdisc;  /* by the load that is under way */
 };
 

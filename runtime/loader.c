@@ -12,6 +12,8 @@
 #include "pins.h"
 #include "privileges.h"
 
+#define BATCH_US_MAX 20000
+
 static int remove_below_base(const char *name)
 {
 	char path[PATH_MAX];
@@ -20,15 +22,16 @@ static int remove_below_base(const char *name)
 	return err ? err : pins_remove(path);
 }
 
-/* The base directory is only worth having while something is in it. */
+/* What a first load that failed has made. Not interfaces/ of a loaded protocol: the daemon has that open. */
 static void remove_empty_base(void)
 {
-	static const char *const below[] = { "interfaces", "" };
 	char path[PATH_MAX];
 
-	for (size_t i = 0; i < 2; i++)
-		if (!pins_path(path, "%s", below[i]))
-			rmdir(path);
+	if (pins_path(path, "build") || pins_exist(path))
+		return;
+	if (!pins_path(path, "interfaces"))
+		rmdir(path);
+	rmdir(pins_base());
 }
 
 /* An interface that programs of any build are attached to; false where there is none. */
@@ -197,7 +200,7 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 	if (!err)
 		err = commit_interface(interface);
 	if (err)
-		detach_filter(interface);
+		detach_filter(protocol, interface);
 cleanup:
 	programs_close(&programs);
 	remove_below_base("staging");
@@ -262,6 +265,21 @@ static int find_loaded(const struct stepwise_protocol *protocol, const char *nam
 	return err;
 }
 
+/* Takes the interface off the list that the daemon looks at before each batch, and waits for a batch under way. */
+static int withdraw(const struct interface *interface)
+{
+	char staging[PATH_MAX];
+	int err = pins_path(staging, "staging");
+
+	if (!err && rename(interface->path, staging)) {
+		err = -errno;
+		log_error("cannot move %s to %s: %s", interface->path, staging, strerror(-err));
+	}
+	if (!err)
+		usleep(BATCH_US_MAX);
+	return err;
+}
+
 static int unload_held(const struct stepwise_protocol *protocol, const char *name)
 {
 	struct interface interface;
@@ -271,15 +289,21 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 	err = remove_below_base("staging");
 	if (!err)
 		err = find_loaded(protocol, name, &interface);
-	/* XDP first: nothing must get through to the daemon whose reply TC would no longer complete. */
-	for (int mode = XDP_MODE_NATIVE; !err && mode <= XDP_MODE_GENERIC; mode++) {
-		if (snprintf(path, sizeof(path), "%s/xdp_%s", interface.path, xdp_mode_name(mode)) < PATH_MAX)
-			err = pins_remove(path);
-	}
+	if (err)
+		return err;
+	/*
+	 * XDP first: nothing more must get through to the daemon. Then TC, when the
+	 * daemon has sent what it was about to: no reply leaves without completion.
+	 */
+	if (snprintf(path, sizeof(path), "%s/xdp_%s", interface.path, xdp_mode_name(interface.xdp_mode)) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	err = pins_remove(path);
 	if (!err)
-		err = detach_filter(&interface);
+		err = withdraw(&interface);
 	if (!err)
-		err = pins_remove(interface.path);
+		err = detach_filter(protocol, &interface);
+	if (!err)
+		err = remove_below_base("staging");
 	if (!err)
 		log_info("unloaded from %s%s", name, interface.gone ? ", which was gone" : "");
 	return err;

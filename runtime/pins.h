@@ -8,7 +8,7 @@
  *   build/identity              which build the programs are of (an array of one id)
  *   build/counters              counted by that build's programs
  *   build/programs/<program>    xdp, tc and sweep programs
- *   interfaces/<key>/xdp_native or xdp_generic, tcx or filter_<priority>_<handle>
+ *   interfaces/<key>/xdp_native or xdp_generic, tcx or clsact
  *   staging/                    a load under way, or what an interrupted one left
  *
  * A load collects everything in staging/ and then renames it into place, so that

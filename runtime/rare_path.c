@@ -14,7 +14,6 @@
 #include "tables.h"
 
 #define INTERFACES_MAX 256
-#define REFRESH_NS 100000000ull
 
 struct rare_path {
 	const struct stepwise_protocol *protocol;
@@ -24,7 +23,6 @@ struct rare_path {
 	int interfaces_fd;
 	unsigned int indices[INTERFACES_MAX];  /* of the interfaces here that the protocol is loaded on */
 	size_t index_count;
-	__u64 refreshed_ns;
 };
 
 static __u64 now_ns(void)
@@ -35,10 +33,9 @@ static __u64 now_ns(void)
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
-static void read_indices(struct rare_path *path, __u64 now)
+static void read_indices(struct rare_path *path)
 {
 	path->index_count = interfaces_read_indices(path->interfaces_fd, path->netns, path->indices, INTERFACES_MAX);
-	path->refreshed_ns = now;
 }
 
 struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
@@ -68,7 +65,7 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struc
 	path->tables = tables_open(protocol);
 	if (!path->tables)
 		goto failed;
-	read_indices(path, now_ns());
+	read_indices(path);
 	if (!path->index_count)
 		log_warning("%s is not loaded on any interface of this network namespace: there is nothing to answer until it is",
 			    protocol->name);
@@ -97,7 +94,11 @@ bool rare_path_may_read(struct rare_path *path)
 	return !err;
 }
 
-static bool index_known(const struct rare_path *path, unsigned int ifindex)
+/*
+ * What comes by another interface has not been through XDP, and the reply would
+ * leave without TC's completion: a client would be told what never came to be.
+ */
+static bool arrived_through_xdp(const struct rare_path *path, unsigned int ifindex)
 {
 	for (size_t i = 0; i < path->index_count; i++)
 		if (path->indices[i] == ifindex)
@@ -105,28 +106,12 @@ static bool index_known(const struct rare_path *path, unsigned int ifindex)
 	return false;
 }
 
-/*
- * What comes by another interface has not been through XDP, and the reply would
- * leave without TC's completion: a client would be told what never came to be.
- * An unknown index may be of an interface loaded since; that is looked up, but
- * not so often that stray datagrams keep the daemon busy with it.
- */
-static bool arrived_through_xdp(struct rare_path *path, unsigned int ifindex, __u64 now)
-{
-	if (index_known(path, ifindex))
-		return true;
-	if (now - path->refreshed_ns < REFRESH_NS)
-		return false;
-	read_indices(path, now);
-	return index_known(path, ifindex);
-}
-
 static bool decide(struct rare_path *path, struct endpoint_datagram *datagram, unsigned int size,
 		   const struct stepwise_environment *environment)
 {
 	struct daemon_statistics *statistics = path->statistics;
 
-	if (!arrived_through_xdp(path, datagram->ifindex, environment->now_ns)) {
+	if (!arrived_through_xdp(path, datagram->ifindex)) {
 		statistics->unexpected_interface++;
 		return false;
 	}
@@ -162,6 +147,7 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 	count = endpoint_receive(endpoint, path->statistics);
 	if (!count)
 		return;
+	read_indices(path);
 	if (!fill_random(random, count) || tables_refresh(path->tables)) {
 		path->statistics->dropped += count;
 		return;

@@ -15,6 +15,7 @@ struct tables {
 	const struct stepwise_protocol *protocol;
 	const void **memory;
 	int *copied_fds;  /* of the tables that are copied; -1 for the others */
+	__u64 copy_flags;
 };
 
 static size_t mapped_bytes(const struct stepwise_table *table)
@@ -66,6 +67,7 @@ struct tables *tables_open(const struct stepwise_protocol *protocol)
 	if (!tables)
 		goto cleanup;
 	tables->protocol = protocol;
+	tables->copy_flags = BPF_F_LOCK;
 	tables->memory = calloc(protocol->table_count, sizeof(*tables->memory));
 	tables->copied_fds = calloc(protocol->table_count, sizeof(*tables->copied_fds));
 	if (!tables->memory || !tables->copied_fds)
@@ -104,8 +106,9 @@ void tables_close(struct tables *tables)
 	free(tables);
 }
 
-static int copy_table(int fd, const struct stepwise_table *table, unsigned char *memory)
+static int copy_table(int fd, const struct stepwise_table *table, unsigned char *memory, __u64 flags)
 {
+	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, options, .elem_flags = flags);
 	__u32 keys[256], position;
 	__u32 copied = 0;
 
@@ -116,7 +119,7 @@ static int copy_table(int fd, const struct stepwise_table *table, unsigned char 
 		if (count > table->capacity - copied)
 			count = table->capacity - copied;
 		err = bpf_map_lookup_batch(fd, copied ? &position : NULL, &position, keys,
-					   memory + (size_t)copied * table->element_size, &count, NULL);
+					   memory + (size_t)copied * table->element_size, &count, &options);
 		/* ENOENT comes with the last of them. */
 		if (err && err != -ENOENT)
 			return err;
@@ -131,9 +134,19 @@ int tables_refresh(struct tables *tables)
 {
 	int err = 0;
 
-	for (__u32 i = 0; !err && i < tables->protocol->table_count; i++)
-		if (tables->copied_fds[i] >= 0)
-			err = copy_table(tables->copied_fds[i], &tables->protocol->tables[i], (unsigned char *)tables->memory[i]);
+	for (__u32 i = 0; !err && i < tables->protocol->table_count; i++) {
+		const struct stepwise_table *table = &tables->protocol->tables[i];
+		unsigned char *memory = (unsigned char *)tables->memory[i];
+
+		if (tables->copied_fds[i] < 0)
+			continue;
+		err = copy_table(tables->copied_fds[i], table, memory, tables->copy_flags);
+		if (err != -EINVAL || !tables->copy_flags)
+			continue;
+		/* The kernel reads a cell as a whole under its bpf_spin_lock, but not yet under a bpf_res_spin_lock. */
+		tables->copy_flags = 0;
+		err = copy_table(tables->copied_fds[i], table, memory, 0);
+	}
 	return err;
 }
 

@@ -351,26 +351,32 @@ def test_an_interface_that_went_away(echo: Echo, client: Client) -> None:
     assert attachments(echo) == [("brief", "native", "tcx")], "the pins of the one that is gone are gone as well"
 
 
-def test_load_killed_at_any_moment(echo: Echo, client: Client) -> None:
+@pytest.mark.parametrize("killed, then", [("tcx", "tcx"), ("clsact", "clsact"), ("clsact", "tcx")])
+def test_load_killed_at_any_moment(echo: Echo, client: Client, killed: str, then: str) -> None:
     """Whatever a killed load leaves, the next one either finds it whole or starts over."""
-    echo.load()
-    echo.succeed("unload", echo.iface, "--purge")
+    options = {"tcx": [], "clsact": ["--clsact"]}
+    attached = {}
+    for mode in {killed, then}:
+        echo.load(None, *options[mode])
+        attached[mode] = attached_in_kernel(echo)
+        echo.succeed("unload", echo.iface, "--purge")
     seed = random.randrange(1 << 32)
     moments = random.Random(seed)
     finished = 0
-    for _ in range(30):
-        loader = echo.rig.server.popen([echo.daemon, "-q", "load", echo.iface])
+    for _ in range(20):
+        loader = echo.rig.server.popen([echo.daemon, "-q", "load", echo.iface, *options[killed]])
         time.sleep(moments.uniform(0, 0.05))
         loader.kill()
         loader.wait()
-        done = echo.run("load", echo.iface)
+        done = echo.run("load", echo.iface, *options[then])
         assert done.returncode == 0 or "is loaded on" in done.stderr, (seed, done.stderr)
         finished += done.returncode != 0
-        assert attachments(echo) == [(echo.iface, "native", "tcx")], seed
+        assert attached_in_kernel(echo) == attached[killed if done.returncode else then], seed
         assert client.ask(ADD, 1, 1, echo.rig.server.ipv4) == (ADDED, 1, 1), seed
         assert not (echo.base / "staging").exists()
         echo.succeed("unload", echo.iface, "--purge")
-    assert finished < 30, "no load was killed before its end"
+        assert_nothing_attached(echo)
+    assert finished < 20, "no load was killed before its end"
 
 
 @pytest.mark.parametrize(

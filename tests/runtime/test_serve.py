@@ -7,6 +7,7 @@ import pwd
 import random
 import signal
 import socket
+import threading
 import time
 from pathlib import Path
 
@@ -131,11 +132,47 @@ def test_ignores_what_did_not_come_through_xdp(echo: Echo, client: Client) -> No
         assert local.receive(0.05) is None
         # An interface that is loaded later on is noticed.
         echo.load("lo", "--generic")
-        time.sleep(0.15)
         local.send(MESSAGE.pack(ASK, 0, 0), "127.0.0.1")
         wait_for_count(echo, "replied", 1)
-    echo.succeed("unload", echo.iface)
-    assert counted(echo, "unexpected_interface") == 1
+        echo.succeed("unload", "lo")
+        local.send(MESSAGE.pack(ASK, 0, 0), "127.0.0.1")
+        wait_for_count(echo, "unexpected_interface", 2)
+
+
+def test_follows_unloads_and_loads(echo: Echo, client: Client) -> None:
+    echo.load()
+    echo.serve()
+    for _ in range(3):
+        echo.succeed("unload", echo.iface)
+        client.send(MESSAGE.pack(ASK, 0, 0), echo.rig.server.ipv4)
+        assert client.receive(0.05) is None, "no reply leaves without completion"
+        echo.refuse("load", "lo")
+        echo.load()
+        assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+
+
+def test_no_reply_leaves_uncompleted_while_unloading(echo: Echo, client: Client) -> None:
+    echo.load()
+    echo.serve()
+    stop = threading.Event()
+    kinds: list[int] = []
+
+    def ask_on() -> None:
+        while not stop.is_set():
+            client.send(MESSAGE.pack(ASK, 0, 0), echo.rig.server.ipv4)
+            if answer := client.receive(0.01):
+                kinds.append(MESSAGE.unpack(answer[0])[0])
+
+    asking = threading.Thread(target=ask_on)
+    asking.start()
+    try:
+        for _ in range(20):
+            echo.succeed("unload", echo.iface)
+            echo.load()
+    finally:
+        stop.set()
+        asking.join()
+    assert len(kinds) > 20 and set(kinds) == {COMPLETED}
 
 
 def test_survives_a_reply_that_cannot_leave(echo: Echo) -> None:
