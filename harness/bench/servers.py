@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.bench.build import BenchError, Build
-from harness.bench.link import Link, SlotStates
+from harness.bench.link import PORT_FIRST, Link, SlotStates
 from harness.rig import bpf
 
 START_S_MAX = 20
@@ -128,6 +128,7 @@ class KernelUdp:
         rig, build = self.link.rig, self.link.build
         with rig.client.socket() as sock:
             sock.settimeout(ANSWER_S_MAX)
+            sock.bind((rig.client.ipv4, PORT_FIRST - 1))  # the client's program takes those from PORT_FIRST on
             sock.connect((rig.server.ipv4, build.codec.PORT))
 
             def exchange(request: bytes) -> bytes:

@@ -29,6 +29,8 @@ PER_CPU_TYPES = {5, 6, 10}  # PERCPU_HASH, PERCPU_ARRAY, LRU_PERCPU_HASH
 MAP_FLAG_MMAPABLE = 1 << 10
 BTF_KIND_DATASEC = 15
 
+LOG_LINES_SHOWN = 12
+
 
 class BpfError(OSError):
     """What was being done, to what, and why the kernel or libbpf refused; `log` has libbpf's own words."""
@@ -38,7 +40,8 @@ class BpfError(OSError):
         self.log = log
 
     def __str__(self) -> str:
-        return f"{self.strerror}\n{self.log}".rstrip()
+        """With the end of the log, which is where the verifier says what it minds."""
+        return "\n".join([str(self.strerror), *self.log.rstrip().splitlines()[-LOG_LINES_SHOWN:]])
 
 
 class _TestRunOptions(ctypes.Structure):
