@@ -288,7 +288,7 @@ class Reader:
         for uid, element in self.entries.items():
             if element.tag == "OpDeclNode":
                 self.module.constants[uid] = self.constant(uid, element)
-            elif element.tag == "UserDefinedOpKind" and self.place(element)[0] not in STANDARD_MODULES:
+            elif element.tag == "UserDefinedOpKind" and self.origin(element) not in STANDARD_MODULES:
                 self.module.operators[uid] = self.operator(uid, element)
         for element in self.entries.values():
             if element.tag == "ModuleNode" and element.findtext("uniquename") == self.module.name:
@@ -309,6 +309,13 @@ class Reader:
         line, column = location.find("line/begin"), location.find("column/begin")
         return location.findtext("filename"), int(line.text), int(column.text)
 
+    def origin(self, element: ElementTree.Element) -> str:
+        """The module whose text an operator's body is: INSTANCE makes copies that stand where it stands."""
+        body = element.find("body")[0]
+        while body.tag == "SubstInNode":
+            body = body.find("body")[0]
+        return self.place(body)[0]
+
     def span(self, element: ElementTree.Element) -> Span:
         module, line, column = self.place(element)
         return Span(self.names.get(module, module), line, column)
@@ -323,7 +330,7 @@ class Reader:
         return Operator(
             uid=uid,
             name=element.findtext("uniquename").rpartition("!")[2],
-            module=self.place(element)[0],
+            module=self.origin(element),
             parameters=tuple(references),
             arities=tuple(int(self.entries[parameter.uid].findtext("arity")) for parameter in references),
             body=self.node(element.find("body")[0]),
@@ -336,7 +343,7 @@ class Reader:
         uid = element.findtext("UID")
         entry = self.entries[uid]
         name = entry.findtext("uniquename") or uid
-        if entry.tag == "UserDefinedOpKind" and self.place(entry)[0] in STANDARD_MODULES:
+        if entry.tag == "UserDefinedOpKind" and self.origin(entry) in STANDARD_MODULES:
             return Reference("standard", name.rpartition("!")[2], uid)
         kinds = {"FormalParamNode": "parameter", "OpDeclNode": "constant", "BuiltInKind": "builtin", "UserDefinedOpKind": "user"}
         return Reference(kinds.get(entry.tag, "unknown"), name, uid)

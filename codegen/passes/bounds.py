@@ -59,8 +59,11 @@ class Bounds:
                 value = self.visit(body.value, facts)
                 return replace(body, value=value, body=self.body(body.body, targets, facts.with_let(body.name, value)))
         condition = self.visit(body.condition, facts)
-        then = self.body(body.then, targets, self.assume(condition, True, facts))
-        otherwise = self.body(body.otherwise, targets, self.assume(condition, False, facts))
+        on, off = self.assume(condition, True, facts), self.assume(condition, False, facts)
+        then, otherwise = self.body(body.then, targets, on), self.body(body.otherwise, targets, off)
+        if on.dead is not off.dead:
+            # Nothing ever gets to the other branch: an OTHER that the arms before it leave nothing to, say.
+            return otherwise if on.dead else then
         return replace(body, condition=condition, then=then, otherwise=otherwise)
 
     def assign(self, assign: ir.Assign, target: ir.Var, facts: Facts) -> ir.Assign:
@@ -362,11 +365,11 @@ class Bounds:
         condition = self.visit(expression.condition, facts)
         on, off = self.assume(condition, True, facts), self.assume(condition, False, facts)
         then, otherwise = self.visit(expression.then, on), self.visit(expression.otherwise, off)
+        if on.dead is not off.dead:
+            return otherwise if on.dead else then
         done = replace(expression, condition=condition, then=then, otherwise=otherwise)
         if not isinstance(expression.type, ir.UInt):
             return done
-        if on.dead or off.dead:
-            return replace(done, interval=interval(otherwise if on.dead else then))
         found = hull(interval(then), interval(otherwise))
         if found.low < 0 and found.high > SIGNED.high:
             self.refuse(facts, SignsMixed, expression.span, f"a choice between values in {interval_text(found)}: no C integer holds all",
@@ -531,6 +534,8 @@ class Bounds:
                 return assume_not_empty(domain, facts)
             case ir.Let(name, bound, body):
                 return self.assume(body, value, facts.with_let(name, bound))
+            case ir.Var(name) if name in facts.values:
+                return self.assume(facts.values[name], value, facts)
         return facts
 
     def assume_logic(self, op: str, operands: tuple[ir.Expr, ...], value: bool, facts: Facts) -> Facts:

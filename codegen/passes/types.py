@@ -95,7 +95,7 @@ class Typer:
     def check(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
         match term.operation:
             case "call" | "label":
-                return self.check(term.arguments[0], kind, scope)
+                return called(term, self.check(term.arguments[0], kind, scope))
             case "let":
                 return self.let(term, scope, lambda body, inner: self.check(body, kind, inner))
             case "if":
@@ -184,11 +184,12 @@ class Typer:
 
     def part(self, term: Term, kind: Union[ir.Set, ir.Bits], scope: Scope) -> ir.Expr:
         """One side of a set operation whose result is a `kind`."""
+        if isinstance(kind, ir.Bits):
+            return self.check(term, kind, scope)
         try:
             return self.expect(self.infer(term, scope), kind)
         except Ambiguous:
-            room = kind if isinstance(kind, ir.Bits) else replace(kind, max=max(1, set_room(term)))
-            return self.check(term, room, scope)
+            return self.check(term, replace(kind, max=max(1, set_room(term))), scope)
 
     def set_operation(self, term: Term, left: ir.Expr, right: ir.Expr, kind: ir.Type) -> ir.Expr:
         if term.operation == "union" and isinstance(left, ir.SetOf) and isinstance(right, ir.SetOf):
@@ -269,7 +270,7 @@ class Typer:
         span, arguments = term.span, term.arguments
         match term.operation:
             case "call" | "label":
-                return self.infer(arguments[0], scope)
+                return called(term, self.infer(arguments[0], scope))
             case "int":
                 return integer(term.value, span)
             case "bool":
@@ -444,7 +445,8 @@ class Typer:
         return first, second
 
     def several(self, terms: tuple[Term, ...], scope: Scope) -> list[ir.Expr]:
-        for term in terms:
+        # A literal says least of its type: {1} may be a set or bits.
+        for term in sorted(terms, key=lambda term: bare(term, scope).operation in ("set", "tuple")):
             try:
                 first = self.infer(term, scope)
             except Ambiguous:
@@ -548,6 +550,11 @@ def least_pattern(term: Term) -> Term | None:
 
 
 # --- Small questions ------------------------------------------------------------------------------------------------
+
+
+def called(term: Term, expression: ir.Expr) -> ir.Expr:
+    """What an operator of another file comes to stands, for messages, where it was called."""
+    return replace(expression, span=term.span) if expression.span.file != term.span.file else expression
 
 
 def element_type(kind: ir.Type) -> ir.Type:

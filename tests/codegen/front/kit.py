@@ -73,3 +73,76 @@ def leaves(body: ir.Body) -> list[ir.Leaf]:
         case ir.Bind():
             return leaves(body.body)
     return leaves(body.then) + leaves(body.otherwise)
+
+
+def path_text(path: ir.Path) -> str:
+    return "".join(f".{place}" if isinstance(place, str) else f"[{text(place)}]" for place in path)
+
+
+def text(node: ir.Expr) -> str:
+    """An expression on one line, to compare with."""
+    match node:
+        case ir.Int(value) | ir.Literal(value):
+            return str(value)
+        case ir.Var(name):
+            return name
+        case ir.Field(base, name):
+            return f"{text(base)}.{name}"
+        case ir.Index(base, index):
+            return f"{text(base)}[{text(index)}]"
+        case ir.Arith(op, left, right) | ir.Compare(op, left, right) | ir.SetOp(op, left, right):
+            return f"({text(left)} {op} {text(right)})"
+        case ir.Not(operand):
+            return f"not {text(operand)}"
+        case ir.Logic(op, operands):
+            return "(" + f" {op} ".join(text(operand) for operand in operands) + ")"
+        case ir.If(condition, then, otherwise):
+            return f"({text(condition)} ? {text(then)} : {text(otherwise)})"
+        case ir.Let(name, value, body):
+            return f"(let {name} = {text(value)} in {text(body)})"
+        case ir.SetOf(elements):
+            return "{" + ", ".join(text(element) for element in elements) + "}"
+        case ir.SequenceOf(elements):
+            return "<<" + ", ".join(text(element) for element in elements) + ">>"
+        case ir.In(element, within):
+            return f"({text(element)} in {text(within)})"
+        case ir.Subset(left, right):
+            return f"({text(left)} within {text(right)})"
+        case ir.Cardinality(operand):
+            return f"|{text(operand)}|"
+        case ir.Range(low, high):
+            return f"{text(low)}..{text(high)}"
+        case ir.Quantifier(op, variable, domain, predicate):
+            return f"({op} {variable} in {text(domain)}: {text(predicate)})"
+        case ir.First(variable, domain, predicate, none):
+            return f"(first {variable} in {text(domain)}: {text(predicate)}" + (f" or {text(none)})" if none else ")")
+        case ir.Count(variable, domain, predicate) | ir.Filter(variable, domain, predicate):
+            return f"({type(node).__name__.lower()} {variable} in {text(domain)}: {text(predicate)})"
+        case ir.Image(variable, domain, value):
+            return f"(image {variable} in {text(domain)}: {text(value)})"
+        case ir.ArrayOf(variable, value):
+            return f"(array {variable}: {text(value)})"
+        case ir.RecordOf(fields):
+            return "[" + ", ".join(f"{name} {text(value)}" for name, value in fields) + "]"
+        case ir.Append(sequence, element):
+            return f"append({text(sequence)}, {text(element)})"
+        case ir.Tail(sequence):
+            return f"tail({text(sequence)})"
+        case ir.Update(base, updates):
+            return f"{text(base)}" + "".join(f"{{{path_text(path)} = {text(value)}}}" for path, value in updates)
+    raise AssertionError(f"no text for {node}")
+
+
+def tree(body: ir.Body, depth: int = 0) -> list[str]:
+    """A step's body, a line a node."""
+    indent = "  " * depth
+    match body:
+        case ir.Leaf():
+            sides = [f" cell{path_text(one.path)} = {text(one.value)};" for one in body.cell]
+            sides += [f" msg{path_text(one.path)} = {text(one.value)};" for one in body.message]
+            return [f"{indent}{body.verdict} {body.name}:" + "".join(sides)]
+        case ir.Bind():
+            return [f"{indent}{body.name} = {text(body.value)}", *tree(body.body, depth)]
+    return [
+        f"{indent}if {text(body.condition)}", *tree(body.then, depth + 1), f"{indent}else", *tree(body.otherwise, depth + 1)
+    ]  # fmt: skip
