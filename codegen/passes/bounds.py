@@ -194,8 +194,6 @@ class Bounds:
                 return self.minus_room(left, right, facts)
             case ir.Filter(_, domain):
                 return Interval(0, domain.bound if isinstance(domain, ir.Range) else self.room(domain, facts).high)
-            case ir.Image(_, ir.Range() as domain):
-                return Interval(0, domain.bound)
             case ir.Image(_, domain):
                 over = self.room(domain, facts)
                 return Interval(min(1, over.low), over.high)

@@ -70,7 +70,7 @@ COMPILABLE: tuple[Construct, ...] = (
     Construct(("$BoundedChoose",), "CHOOSE the least of a range",
               "IF \\E i \\in 1..4 : cell.slots[i].used THEN CHOOSE i \\in 1..4 : cell.slots[i].used /\\ \\A j \\in 1..(i - 1) : ~ cell.slots[j].used ELSE 0",
               "count", "in this form, or as FirstIndex of Offload.tla"),
-    Construct(("..",), "a..b", "\\E i \\in 1..cell.count : i = 7", remark="as the domain of a binder, or on the right of \\in"),
+    Construct(("..",), "a..b", "\\E i \\in 1..cell.count : i = 7", remark="what a binder goes over, or what an element is tested for"),
     Construct(("$FcnApply",), "f[i]", "cell.slots[1].used", remark="of an array (from 1), a sequence, or a user step's table (from 0)"),
     Construct(("$FcnConstructor",), "[i \\in 1..N |-> e]", "[i \\in 1..4 |-> [used |-> i = 1, owner |-> 0]]", "slots"),
     Construct(("$Tuple",), "<<a, b>>", "<<msg.client, 5>>", "queue"),
@@ -188,3 +188,31 @@ class Subset:
     def unsupported(self, reference: Reference, span: Span) -> bool:
         found, instead = REFUSED.get(reference.name, (reference.name.lstrip("$"), "see the table in docs/language.md"))
         return self.refuse(span, f"{found} cannot be compiled", instead)
+
+
+def compilable_table() -> str:
+    """COMPILABLE as the table of docs/language.md."""
+    rows = ["| TLA+ | for example | remark |", "| --- | --- | --- |"]
+    for construct in COMPILABLE:
+        cells = (code(construct.form), code(construct.example), construct.remark.replace("|", "\\|"))
+        rows.append("| " + " | ".join(cells).rstrip() + " |")
+    return "\n".join(rows) + "\n"
+
+
+def refused_table() -> str:
+    """REFUSED as the table of docs/language.md, one row for those that say the same."""
+    rows = ["| refused | instead |", "| --- | --- |"]
+    for found, instead in dict.fromkeys(REFUSED.values()):
+        rows.append(f"| {tabled(found)} | {tabled(instead)} |")
+    return "\n".join(rows) + "\n"
+
+
+def code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|")
+
+
+def tabled(text: str) -> str:
+    """Text in a cell of a table: TLA+ may hold what Markdown takes for its own."""
+    for sign in ("\\", "|", "*", "_", "<", "["):
+        text = text.replace(sign, "\\" + sign)
+    return text

@@ -174,7 +174,7 @@ class Typer:
                 left, right = (self.part(argument, kind, scope) for argument in term.arguments)
                 return self.set_operation(term, left, right, kind)
         if term.operation == "image":
-            domain, variable, inner = self.domain(term, scope)
+            domain, variable, inner = self.domain(term, scope, allow_range=False)
             return ir.Image(variable, domain, self.check(term.arguments[1], element, inner), kind, term.span)
         domain, variable, inner = self.domain(term, scope, allow_range=isinstance(kind, ir.Bits))
         predicate = self.check(term.arguments[1], BOOL, inner)
