@@ -15,6 +15,7 @@ EXTENDS Frame
 CONSTANTS
   OpenClients,  \* those that begin with an open session
   Kinds,        \* of requests that clients make in a session
+  Lapses,       \* whether leases end
   MaxAsks,      \* requests of each client in one session
   MaxOpens,     \* sessions that a client opens
   MaxSecrets,   \* secrets that the daemon gives away
@@ -138,6 +139,7 @@ Receive(client, packet) ==
 \* The client's lease ends by its own clock, or it gives up, or it dies: the
 \* last does not differ from a client that does nothing until its lease ends.
 LeaseEnds(client) ==
+  /\ Lapses
   /\ clients[client].phase # "Out"
   /\ clients' = [clients EXCEPT ![client].phase = "Out", ![client].waiting = NoRequest, ![client].believes = {}]
   /\ event' = Event(<<"client", client>>, <<"client", client>>, "LeaseEnds", "", BlankMessage, BlankMessage)
@@ -229,6 +231,14 @@ NoLockIsLost ==
     LET believed == {b \in clients[client].believes : SlotOf(b[1]) = slot}
     IN  /\ Cardinality({b[1] : b \in believed}) <= Shares(client, slot)
         /\ (\E b \in believed : b[2] = "Exclusive") => cells.lock[slot].mode = "Exclusive"
+
+\* A client that is in its session and waits for no answer has no more shares than it believes in: no acquire
+\* is counted twice or late, no release is lost, so there is no share that nobody will give back.
+NoShareIsForgotten ==
+  \A client \in Clients, slot \in 0..(LockCells - 1) :
+    LET k == clients[client]
+    IN  k.phase = "In" /\ k.waiting = NoRequest
+          => Shares(client, slot) = Cardinality({lock \in LockIds : SlotOf(lock) = slot /\ Believes(client, lock)})
 
 \* When nothing is in flight, whatever keeps a lock from being free is a share of a session that is not yet
 \* retired; nothing waits for a run, a packet or a daemon that was lost.

@@ -7,6 +7,8 @@ OneCell(lock) == 0
 Asks1 == [client \in Clients |-> 1]
 Asks2 == [client \in Clients |-> 2]
 Asks3 == [client \in Clients |-> 3]
+Asks41 == [client \in Clients |-> IF client = 0 THEN 4 ELSE 1]
+Asks22 == [client \in Clients |-> 2]
 Asks21 == [client \in Clients |-> IF client = 0 THEN 2 ELSE 1]
 Asks31 == [client \in Clients |-> IF client = 0 THEN 3 ELSE 1]
 Asks32 == [client \in Clients |-> IF client = 0 THEN 3 ELSE 2]

@@ -1,0 +1,139 @@
+"""python -m harness.check [PROTOCOL|session|all] [small|large|all|MODEL] [--record] [--trace]
+
+Model-checks the specifications. Without arguments: the small models of everything. One line a
+model; a counterexample that was not expected is printed as a sequence of messages and saved as
+a diagram under build/check/. Exit code 1 where anything is not as spec/models.json says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from harness import tlc
+from harness.check import models
+from harness.check.models import Model
+from harness.check.run import Report, run, violated_by
+from harness.check.trace import as_text
+from harness.tlc import ROOT, TlcError
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="check", description="Model-check the specifications.")
+    parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `session`, or `all` (default)")
+    parser.add_argument("which", nargs="?", default="small", help="small (default), large, all, or a model's name")
+    parser.add_argument("--record", action="store_true", help="write state counts and times into spec/models.json")
+    parser.add_argument("--trace", action="store_true", help="print the counterexamples of models that must fail as well")
+    return parser.parse_args()
+
+
+def _chosen(protocol: str, which: str) -> list[Model]:
+    known = models.protocols()
+    if protocol != "all" and protocol not in known:
+        raise TlcError(f"there are no models of {protocol!r}; known are: {', '.join(known)}, all")
+    found = [model for name in (known if protocol == "all" else [protocol]) for model in models.models_of(name)]
+    if which == "all":
+        return found
+    chosen = [model for model in found if which in (model.size, model.name)]
+    if not chosen:
+        names = ", ".join(model.name for model in found)
+        raise TlcError(f"{protocol} has no model {which!r}; known are: small, large, all, {names}")
+    return chosen
+
+
+def _properties(chosen: list[Model]) -> str:
+    """Each property that is checked, with the sentence that stands above it in the specification."""
+    lines = []
+    for protocol in dict.fromkeys(model.protocol for model in chosen):
+        of_protocol = [model for model in chosen if model.protocol == protocol]
+        meaning = models.sentences(of_protocol[0].search_path)
+        names = dict.fromkeys(name for model in of_protocol for name in models.properties_of(model))
+        lines.append(f"{protocol}: properties")
+        lines += [f"  {name}: {meaning.get(name, '(no sentence)')}" for name in names]
+    return "\n".join(lines)
+
+
+def _line(report: Report) -> str:
+    model, outcome = report.model, report.outcome
+    verdict = "holds"
+    if outcome.verdict != "holds":
+        violated = violated_by(model, outcome) or outcome.verdict
+        verdict = f"fails as it must: {violated}" if not report.surprises else f"VIOLATES {violated}"
+    elif report.surprises:
+        verdict = "UNEXPECTED"
+    name = f"{model.protocol}/{model.name}"
+    return (
+        f"{name:<34} {verdict:<44} {outcome.distinct:>9,} states  depth {outcome.depth or len(outcome.trace):>3}"
+        f"  {outcome.seconds:6.1f} s"
+    )
+
+
+def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
+    """Runs them, as many at a time as there are cores, the longest first."""
+
+    def checked(model: Model) -> Report:
+        def progress(text: str) -> None:
+            if time.monotonic() - started > 20:
+                print(f"  ... {model.protocol}/{model.name}: {text}", flush=True)
+
+        return run(model, recording=recording, progress=progress)
+
+    started = time.monotonic()
+    reports = []
+    # Large models are given the machine's memory one after the other.
+    workers = 1 if any(model.size == "large" for model in chosen) else os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        waiting = [pool.submit(checked, model) for model in sorted(chosen, key=lambda model: -model.seconds)]
+        try:
+            for done in as_completed(waiting):
+                report = done.result()
+                reports.append(report)
+                print(_line(report), flush=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return reports
+
+
+def _explain(report: Report, always: bool) -> None:
+    if not report.surprises and not always:
+        return
+    name = f"{report.model.protocol}/{report.model.name}"
+    print(f"\n{name}: " + ("; ".join(report.surprises) or report.model.shows))
+    if report.steps:
+        print(as_text(report.steps))
+        print(f"diagram: {report.diagram.relative_to(ROOT)}")  # type: ignore[union-attr]
+
+
+def main() -> int:
+    arguments = _arguments()
+    started = time.monotonic()
+    try:
+        chosen = _chosen(arguments.protocol, arguments.which)
+        print(tlc.version())
+        print(_properties(chosen), flush=True)
+        reports = _check_all(chosen, arguments.record)
+    except TlcError as error:
+        print(f"check: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    for report in reports:
+        _explain(report, arguments.trace or len(chosen) == 1)
+        if arguments.record and not report.surprises:
+            models.record(report.model, report.outcome.distinct, report.outcome.seconds)
+    surprised = [report for report in reports if report.surprises]
+    states = sum(report.outcome.distinct for report in reports)
+    failing = sum(report.model.must_fail for report in reports)
+    print(
+        f"{len(reports)} models ({failing} that must fail), {states:,} distinct states, "
+        f"{time.monotonic() - started:.0f} s: " + (f"{len(surprised)} SURPRISES" if surprised else "all as expected")
+    )
+    return 1 if surprised else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

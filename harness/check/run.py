@@ -1,0 +1,74 @@
+"""Runs one model and holds what TLC found against what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness import tlc
+from harness.check.diagram import as_html
+from harness.check.models import Model, properties_of, sentences
+from harness.check.trace import Step, steps_of
+from harness.tlc import ROOT, Outcome, TlcError
+
+
+@dataclass
+class Report:
+    """What a run came to. `surprises` is empty when it is what models.json says."""
+
+    model: Model
+    outcome: Outcome
+    surprises: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    diagram: Path | None = None
+
+
+def violated_by(model: Model, outcome: Outcome) -> str | None:
+    """The property that was violated. TLC does not name a temporal one, so such a model has only one."""
+    if outcome.violated is not None or outcome.verdict != "property":
+        return outcome.violated
+    asked = properties_of(model)
+    return asked[0] if len(asked) == 1 else None
+
+
+def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
+    found = []
+    violated = violated_by(model, outcome)
+    if outcome.verdict != model.verdict:
+        if model.must_fail and outcome.verdict == "holds":
+            found.append(f"passes, but must fail ({model.verdict} {model.violates}): {model.shows}")
+        else:
+            found.append(f"expected {model.verdict!r}, found {outcome.verdict!r} {violated or ''}".rstrip())
+    elif violated != model.violates:
+        found.append(f"violates {violated or 'a property without a name'}, not {model.violates} as it must")
+    elif not recording and outcome.distinct != model.distinct:
+        found.append(
+            f"{outcome.distinct:,} distinct states, {model.distinct or 0:,} are recorded in spec/models.json: "
+            "if the change is meant, run the check again with --record"
+        )
+    return found
+
+
+def run(model: Model, *, recording: bool = False, progress: Callable[[str], None] | None = None) -> Report:
+    """Checks one model. Raises TlcError where TLC could not."""
+    quick = model.seconds < 5
+    try:
+        outcome = tlc.check(model.module, model.config, model.search_path, quick=quick, progress=progress)
+    except TlcError as error:
+        raise TlcError(f"{model.protocol}/{model.name}: {error}") from None
+    report = Report(model, outcome, _surprises(model, outcome, recording))
+    if outcome.trace:
+        report.steps = steps_of(outcome)
+        report.diagram = _save_diagram(model, outcome, report.steps)
+    return report
+
+
+def _save_diagram(model: Model, outcome: Outcome, steps: list[Step]) -> Path:
+    violated = violated_by(model, outcome) or outcome.verdict
+    meaning = sentences(model.search_path).get(violated, "")
+    title = f"{model.protocol}/{model.name} violates {violated}"
+    path = ROOT / "build" / "check" / f"{model.protocol}-{model.name}.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(as_html(title, " ".join(filter(None, [model.shows, meaning])), steps))
+    return path

@@ -1,0 +1,140 @@
+------------------------------ MODULE MCLockFaults ------------------------------
+(***************************************************************************)
+(* Rules that are wrong, each put in place of the right one by the .cfg    *)
+(* that must fail because of it.  Most are what published designs do; some *)
+(* are what a draft of this one did.                                       *)
+(***************************************************************************)
+EXTENDS MCLock
+
+(***************************************************************************)
+(* Who holds                                                               *)
+(***************************************************************************)
+
+\* A release frees the cell, whoever sends it.
+ReleaseUnchecked(lock, msg) == Answered([lock EXCEPT !.mode = "Free", !.holders = {}], msg, "Released")
+
+\* A client that is in holders already is granted the cell's second lock with no share of its own for it.
+AcquireWithoutShare(lock, msg) ==
+  CASE lock.mode = "Free" ->
+         Answered([lock EXCEPT !.mode = msg.mode, !.holders = {msg.client}], msg, "Granted")
+    [] msg.client \in lock.holders /\ (lock.mode = "Exclusive" \/ msg.mode = "Shared") -> Answered(lock, msg, "Granted")
+    [] lock.mode = "Shared" /\ msg.mode = "Shared" -> Spill(lock, msg)
+    [] OTHER -> Answered(lock, msg, "Rejected")
+
+\* The share in the cell goes before the spilled ones, also where the lock is exclusive.
+ReleaseHolderFirst(lock, msg) ==
+  CASE msg.client \in lock.holders -> Answered(Without(lock, msg.client), msg, "Released")
+    [] lock.mode = "Shared" /\ lock.spilled > 0 -> Spill(lock, msg)
+    [] OTHER -> Answered(lock, msg, "Rejected")
+
+\* An upgrade looks at the shares in the cell, and not at the spilled ones of others.
+AdmitUpgrade(lock, msg) ==
+  CASE lock.mode = "Free" ->
+         Answered([lock EXCEPT !.mode = msg.mode, !.holders = {msg.client}], msg, "Granted")
+    [] lock.mode = "Exclusive" ->
+         IF msg.client \in lock.holders THEN Spilled(lock, msg, "Exclusive") ELSE Answered(lock, msg, "Rejected")
+    [] msg.mode = "Shared" -> Spilled(lock, msg, "Shared")
+    [] lock.holders \subseteq {msg.client} ->
+         Answered([lock EXCEPT !.mode = "Exclusive", !.holders = {msg.client}], msg, "Granted")
+    [] OTHER -> Answered(lock, msg, "Rejected")
+
+\* More sharers than the cell holds are refused.
+SpillRefused(lock, msg) == Answered(lock, msg, "Rejected")
+
+(***************************************************************************)
+(* Once                                                                    *)
+(***************************************************************************)
+
+Starts(session, msg, env) ==
+  Continue([session EXCEPT !.state = "Busy", !.sequence = msg.sequence, !.deadline = Extended(env.now)], msg)
+
+\* A request that comes again is executed again.
+BeginAgain(session, msg, env) ==
+  IF session.state = "Idle" /\ msg.sequence \in {session.sequence, NextSequence(session.sequence)}
+    THEN Starts(session, msg, env)
+    ELSE Drop(session, msg)
+
+\* Any request but the last one is taken for a new one.
+BeginAnySequence(session, msg, env) ==
+  CASE session.state # "Idle" -> Drop(session, msg)
+    [] msg.sequence = session.sequence -> Reply(session, [msg EXCEPT !.kind = session.outcome])
+    [] OTHER -> Starts(session, msg, env)
+
+\* A second run of the session begins while the first is on its way.
+BeginWhileBusy(session, msg, env) ==
+  CASE session.state \notin {"Idle", "Busy"} -> Drop(session, msg)
+    [] session.state = "Idle" /\ msg.sequence = session.sequence ->
+         Reply(session, [msg EXCEPT !.kind = session.outcome])
+    [] msg.sequence \in {session.sequence, NextSequence(session.sequence)} -> Starts(session, msg, env)
+    [] OTHER -> Drop(session, msg)
+
+\* The answer to the last request is not kept, so a retry is told something that does for any request.
+EndForgets(session, msg) ==
+  IF msg.kind \in Answers \cup {"Opened"}
+    THEN Reply([session EXCEPT !.state = "Idle", !.outcome = "Rejected"], msg)
+    ELSE Forward([session EXCEPT !.state = "Forwarded"], msg)
+
+\* Any completion of the session will do, also one that its client has stopped waiting for.
+ResumeAlways(session, msg, env) ==
+  IF session.state \in {"Idle", "Forwarded"}
+    THEN Continue([session EXCEPT !.state = "Busy"], msg)
+    ELSE Drop(session, msg)
+
+\* Nobody looks at the secret.
+AuthenticateAnyone(credential, msg) == Continue(credential, msg)
+
+(***************************************************************************)
+(* The rare path                                                           *)
+(***************************************************************************)
+
+\* The cell counts the share before the daemon has it: should the packet be lost, the count stays.
+SpillCountedFirst(lock, msg) ==
+  Continue([lock EXCEPT !.spilled = IF @ < MaxSpilled THEN @ + 1 ELSE @], msg)
+
+\* The entry that the daemon chose is taken, whatever has become of it since.
+ClaimBlindly(overflow, msg) ==
+  CASE msg.kind = "Acquire" ->
+         Continue([overflow EXCEPT !.state = "Joining", !.client = msg.client, !.slot = msg.slot],
+                  [msg EXCEPT !.claimed = TRUE])
+    [] msg.kind = "Release" /\ overflow.state = "Held" ->
+         Continue([overflow EXCEPT !.state = "Leaving"], [msg EXCEPT !.claimed = TRUE])
+    [] OTHER -> Continue(overflow, msg)
+
+\* The cell is changed before it is looked whether the entry was got; if not, the client is told to try again.
+CompletionUnclaimed(lock, msg) ==
+  CASE msg.kind = "Acquire" -> Admit(lock, msg)
+    [] msg.kind = "Release" /\ msg.claimed -> Answered(Unspill(lock), msg, "Released")
+    [] OTHER -> Continue(lock, msg)
+
+\* A draft: what has no overflow entry is not held, though its section may only have lost its races.
+CompletionOfDraft(lock, msg) ==
+  CASE msg.kind = "Acquire" /\ msg.claimed -> Admit(lock, msg)
+    [] msg.kind = "Release" /\ msg.claimed -> Answered(Unspill(lock), msg, "Released")
+    [] msg.kind = "Release" /\ msg.entry = 0 -> Answered(lock, msg, "Rejected")
+    [] OTHER -> Continue(lock, msg)
+
+(***************************************************************************)
+(* The sweep                                                               *)
+(***************************************************************************)
+
+\* A session is taken back while a run of its client is on its way.
+ExpireBusy(session, msg, env) ==
+  IF session.state # "Vacant" /\ Overdue(env.now, session.deadline)
+    THEN Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}])
+    ELSE Drop(session, msg)
+
+\* A share whose cell was contended is given up for lost: its session goes all the same.
+SettleAnyhow(overflow, msg) ==
+  CASE ~ msg.claimed -> Continue(overflow, msg)
+    [] msg.kept -> Continue([overflow EXCEPT !.state = "Held"], msg)
+    [] OTHER -> Continue([overflow EXCEPT !.state = "Vacant"], msg)
+
+\* The session is free for the next client before what it held was taken back.
+RetireAtOnce(session, msg, env) ==
+  IF session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline)
+    THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}])
+    ELSE Drop(session, msg)
+
+\* Leases end before the clients think so.
+NowTooEarly(client) == TimeModulus \div 2
+=================================================================================
