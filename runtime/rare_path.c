@@ -140,9 +140,8 @@ static bool fill_random(__u64 *random, size_t count)
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 {
 	struct stepwise_environment environment = { .now_ns = now_ns() };
-	unsigned int chosen[ENDPOINT_BATCH_MAX];
 	__u64 random[ENDPOINT_BATCH_MAX];
-	size_t count, chosen_count = 0;
+	size_t count;
 
 	count = endpoint_receive(endpoint, path->statistics);
 	if (!count)
@@ -152,10 +151,14 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 		path->statistics->dropped += count;
 		return;
 	}
-	for (unsigned int i = 0; i < count; i++) {
+	/*
+	 * A reply is completed on its way out, before endpoint_reply() returns, so the
+	 * next decision sees what it changed. Decisions made at once for a whole batch
+	 * would choose the same cell, and only the first of them would be completed.
+	 */
+	for (size_t i = 0; i < count; i++) {
 		environment.random = random[i];
 		if (decide(path, &endpoint->datagrams[i], endpoint->headers[i].msg_len, &environment))
-			chosen[chosen_count++] = i;
+			endpoint_reply(endpoint, i, path->protocol->wire_size, path->statistics);
 	}
-	endpoint_reply(endpoint, chosen, chosen_count, path->protocol->wire_size, path->statistics);
 }
