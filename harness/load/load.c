@@ -114,19 +114,21 @@ static void advance(struct load_thread *thread, struct load_client *client, __u6
 		fail("sending a request");
 }
 
+/*
+ * One datagram a call: the server on a veth has answered by the time that send()
+ * returns, and a client that went on at once would keep the others waiting.
+ */
 static void receive(struct load_thread *thread, struct load_client *client)
 {
 	unsigned char payload[2048];
-	ssize_t size;
+	ssize_t size = recv(client->socket, payload, sizeof(payload), 0);
 
-	while (!client->finished && (size = recv(client->socket, payload, sizeof(payload), 0)) >= 0) {
-		__u64 now_ns = clock_ns();
-
-		if (size == WORKLOAD_SIZE && workload_answer(&workload, thread, &client->workload, now_ns, payload))
-			advance(thread, client, clock_ns());
-	}
-	if (!client->finished && errno != EAGAIN && errno != ECONNREFUSED)
+	if (size < 0 && errno != EAGAIN && errno != ECONNREFUSED)
 		fail("receiving an answer");
+	if (client->finished || size != WORKLOAD_SIZE)
+		return;
+	if (workload_answer(&workload, thread, &client->workload, clock_ns(), payload))
+		advance(thread, client, clock_ns());
 }
 
 static bool scan(struct load_thread *thread)
