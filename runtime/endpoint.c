@@ -149,30 +149,21 @@ size_t endpoint_receive(struct endpoint *endpoint, struct daemon_statistics *sta
 	return count;
 }
 
-void endpoint_reply(struct endpoint *endpoint, const unsigned int *chosen, size_t count, size_t size,
-		    struct daemon_statistics *statistics)
+void endpoint_reply(struct endpoint *endpoint, size_t index, size_t size, struct daemon_statistics *statistics)
 {
-	struct mmsghdr headers[ENDPOINT_BATCH_MAX];
-	size_t next = 0;
+	struct msghdr *header = &endpoint->headers[index].msg_hdr;
+	ssize_t sent;
 
-	for (size_t i = 0; i < count; i++) {
-		headers[i] = endpoint->headers[chosen[i]];
-		headers[i].msg_hdr.msg_flags = 0;
-		endpoint->datagrams[chosen[i]].vector.iov_len = size;
+	endpoint->datagrams[index].vector.iov_len = size;
+	header->msg_flags = 0;
+	do
+		sent = sendmsg(endpoint->fd, header, MSG_DONTWAIT);
+	while (sent < 0 && errno == EINTR);
+	if (sent >= 0) {
+		statistics->replied++;
+		return;
 	}
-	while (next < count) {
-		int sent = sendmmsg(endpoint->fd, headers + next, count - next, MSG_DONTWAIT);
-
-		if (sent > 0) {
-			statistics->replied += sent;
-			next += sent;
-			continue;
-		}
-		if (errno == EINTR)
-			continue;
-		/* The first one could not go: no room, no route, dropped on the way out. Its client will ask again. */
-		statistics->send_failed++;
-		log_debug("send: %s", strerror(errno));
-		next++;
-	}
+	/* No room, no route, dropped on the way out: its client will ask again. */
+	statistics->send_failed++;
+	log_debug("send: %s", strerror(errno));
 }

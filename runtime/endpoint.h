@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A UDP socket that takes and gives datagrams by the batch and answers from the address it was asked at. */
+/* A UDP socket that takes datagrams by the batch and answers each from the address it was asked at. */
 #ifndef STEPWISE_ENDPOINT_H
 #define STEPWISE_ENDPOINT_H
 
@@ -35,8 +35,7 @@ void endpoint_close(struct endpoint *endpoint);
 /* Datagrams that were waiting, at most ENDPOINT_BATCH_MAX; their sizes are headers[i].msg_len. Never waits. */
 size_t endpoint_receive(struct endpoint *endpoint, struct daemon_statistics *statistics);
 
-/* Sends back those of the batch that `chosen` lists, each of `size` bytes. Never waits, and drops what cannot go now. */
-void endpoint_reply(struct endpoint *endpoint, const unsigned int *chosen, size_t count, size_t size,
-		    struct daemon_statistics *statistics);
+/* Sends one of the batch back, with `size` bytes. Never waits: what cannot go now is dropped. */
+void endpoint_reply(struct endpoint *endpoint, size_t index, size_t size, struct daemon_statistics *statistics);
 
 #endif

@@ -78,10 +78,10 @@ class Echo:
     def load(self, iface: str | None = None, *options: str) -> None:
         self.succeed("load", iface or self.iface, *options)
 
-    def serve(self, *options: str) -> subprocess.Popen[str]:
+    def serve(self, *options: str, prefix: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """A daemon that has said READY."""
         process = self.rig.server.popen(
-            [self.daemon, "serve", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*prefix, self.daemon, "serve", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert process.stdout and process.stderr
         readable, _, _ = select.select([process.stdout], [], [], READY_TIMEOUT_S)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Preloaded into the daemon, this answers system calls as older kernels do.
+ * OLD_KERNEL lists what is to be missing: xdp_link (before 5.9), test_run (before
+ * 5.19 a test run takes CAP_BPF), tcx (before 6.6), membarrier.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+
+/* In libc, but in no header of it. */
+extern int capget(cap_user_header_t header, cap_user_data_t data);
+
+#define ATTACH_TYPE_TCX_EGRESS 47
+
+static int is_missing(const char *feature)
+{
+	const char *list = getenv("OLD_KERNEL");
+
+	return list && strstr(list, feature);
+}
+
+static int has_cap_bpf(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	return capget(&header, data) == 0 && data[CAP_TO_INDEX(CAP_BPF)].effective & CAP_TO_MASK(CAP_BPF);
+}
+
+static int refusal(int command, const union bpf_attr *attributes)
+{
+	if (command == BPF_LINK_CREATE && attributes->link_create.attach_type == ATTACH_TYPE_TCX_EGRESS && is_missing("tcx"))
+		return EINVAL;
+	if (command == BPF_LINK_CREATE && attributes->link_create.attach_type == BPF_XDP && is_missing("xdp_link"))
+		return EINVAL;
+	if (command == BPF_PROG_TEST_RUN && is_missing("test_run") && !has_cap_bpf())
+		return EPERM;
+	return 0;
+}
+
+long syscall(long number, ...)
+{
+	static long (*next)(long, ...);
+	long arguments[6];
+	va_list list;
+
+	if (!next)
+		next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		arguments[i] = va_arg(list, long);
+	va_end(list);
+
+	if (number == SYS_bpf) {
+		errno = refusal((int)arguments[0], (const union bpf_attr *)arguments[1]);
+		if (errno)
+			return -1;
+	}
+	if (number == SYS_membarrier && is_missing("membarrier")) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+}

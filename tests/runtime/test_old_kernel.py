@@ -1,0 +1,77 @@
+"""What older kernels lack, played by a preloaded library: see old_kernel.c."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.conftest import ADD, ASK, COMPLETED, HERE, Client, Echo, process_status, wait_for
+
+CAP_BPF = 39
+
+Missing = Callable[[str], tuple[str, ...]]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("old-kernel") / "old_kernel.so"
+    source = HERE / "old_kernel.c"
+    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", source, "-o", target], check=True)
+    return target
+
+
+@pytest.fixture
+def missing(library: Path) -> Missing:
+    """A command's prefix that takes features away."""
+    return lambda features: ("env", f"LD_PRELOAD={library}", f"OLD_KERNEL={features}")
+
+
+def test_without_tcx_a_filter_is_attached(echo: Echo, missing: Missing, client: Client) -> None:
+    done = echo.succeed("load", echo.iface, prefix=missing("tcx"))
+    assert f"the kernel has no tcx (6.6): attaching a clsact filter to {echo.iface}" in done.stderr
+    [interface] = echo.status()["interfaces"]
+    assert (interface["xdp"], interface["tc"]) == ("native", "clsact")
+    echo.serve()
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    echo.succeed("unload", echo.iface)
+
+
+def test_without_xdp_links_nothing_is_loaded(echo: Echo, missing: Missing) -> None:
+    sentence = echo.refuse("load", echo.iface, prefix=missing("xdp_link,tcx"))
+    assert "the kernel may be older than 5.9, which has no XDP links" in sentence
+    assert not echo.base.exists()
+    filters = echo.rig.server.run(["tc", "qdisc", "show", "dev", echo.iface], capture_output=True, text=True, check=True)
+    assert "clsact" not in filters.stdout
+
+
+@pytest.mark.parametrize("user", [None, "nobody"])
+def test_keeps_only_what_a_test_run_takes(echo: Echo, missing: Missing, client: Client, user: str | None) -> None:
+    echo.load()
+    options = ["--user", user] if user else []
+    daemon = echo.serve(*options, prefix=missing("test_run"))
+    status = process_status(daemon.pid)
+    for kind in ("CapPrm", "CapEff"):
+        assert int(status[kind], 16) == 1 << CAP_BPF, kind
+    for kind in ("CapInh", "CapBnd", "CapAmb"):
+        assert int(status[kind], 16) == 0, kind
+    client.ask(ADD, 5, 1000, echo.rig.server.ipv4)
+    wait_for(lambda: echo.status()["daemon"]["sweep_cells_continued"] == 2, "the cell is swept")
+    assert echo.status()["daemon"]["sweep_failed"] == 0
+    returned, errors = echo.end(daemon)
+    assert returned == 0 and "keeping CAP_BPF to run the sweep's programs" in errors
+
+
+def test_without_the_privilege_to_sweep(echo: Echo, missing: Missing) -> None:
+    echo.load()
+    prefix = ("setpriv", "--bounding-set=-bpf,-sys_admin", "--inh-caps=-all", *missing("test_run"))
+    sentence = echo.refuse("serve", prefix=prefix)
+    assert "cannot run the sweep's programs: Operation not permitted" in sentence and "as root" in sentence
+
+
+def test_without_membarrier_it_does_not_sweep(echo: Echo, missing: Missing) -> None:
+    echo.load()
+    sentence = echo.refuse("serve", prefix=missing("membarrier"))
+    assert "cannot sweep: this kernel has no membarrier(MEMBARRIER_CMD_GLOBAL)" in sentence and "nohz_full=" in sentence
