@@ -47,7 +47,7 @@ COMPILABLE: tuple[Construct, ...] = (
               "the first arm that holds, as TLC takes it; OTHER is required"),
     Construct(("+",), "a + b", "IF cell.count < 255 THEN cell.count + 1 ELSE 0", "count", "the result must be shown to fit"),
     Construct(("-",), "a - b", "IF cell.count > 0 THEN cell.count - 1 ELSE 0", "count"),
-    Construct(("-.",), "- a", "msg.delta + 3 > - 1"),
+    Construct(("-.",), "- a", "cell.count - 3 > - 1"),
     Construct(("*",), "a * b", "(cell.count * 3) % 256", "count"),
     Construct(("\\div",), "a \\div b", "cell.count \\div 2", "count", "a not negative, b positive"),
     Construct(("%",), "a % b", "(cell.count + 1) % 256", "count", "a not negative, b positive"),

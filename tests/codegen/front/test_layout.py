@@ -1,0 +1,155 @@
+"""The layout: how files are merged, what names refer to, and where errors are said to be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from codegen import ir, layout
+from codegen.errors import Errors, SpecErrors
+from codegen.front import load
+from codegen.sany import Display
+from tests.codegen.front import kit
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+STEP = "Step(cell, msg) == Reply(cell, msg)"
+
+
+def read(path: Path, override: dict | None = None) -> tuple[layout.Layout, layout.Source]:
+    errors = Errors()
+    found = layout.read(path, [], override, Display(path.parent, {}), errors)
+    errors.raise_if_any()
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return kit.write(tmp_path / "sample", STEP, ["Step"])
+
+
+def test_use_merges_and_enums_are_joined(folder):
+    text = yaml.safe_load((folder / "layout.yaml").read_text())
+    (folder / "layout.yaml").rename(folder / "base.yaml")
+    over = {
+        "use": ["base.yaml"],
+        "tables": {"cell": {"cell": {"state": {"enum": ["Late"]}, "extra": "u3"}, "capacity": 7}},
+        "wire": {"order": text["wire"]["order"][::-1]},
+    }
+    (folder / "layout.yaml").write_text(yaml.safe_dump(over))
+    protocol = load(folder)
+    cell = protocol.tables[0].cell
+    assert cell.field("state") == ir.Enum("cell.state", ("Idle", "Busy", "Gone", "Late"))
+    assert cell.field("extra") == ir.UInt(3)
+    assert protocol.tables[0].capacity == 7
+    assert list(protocol.wire) == text["wire"]["order"][::-1]
+    assert [Path(source).name for source in protocol.sources] == ["base.yaml", "layout.yaml", "Offload.tla", "SampleSteps.tla"]
+
+
+def test_an_override_replaces(folder):
+    override = {"tables": {"cell": {"capacity": 3, "atomic": "res_spin_lock", "cell": {"state": {"enum": ["Idle", "Busy"]}}}}}
+    table = load(folder, override).tables[0]
+    assert (table.capacity, table.atomic) == (3, "res_spin_lock")
+    assert table.cell.field("state").members == ("Idle", "Busy")
+
+
+def test_an_override_may_be_wrong(folder):
+    with pytest.raises(SpecErrors, match="override:1:1: error: tables.cell.capacity is"):
+        load(folder, {"tables": {"cell": {"capacity": []}}})
+
+
+def test_references_are_the_types_they_name(folder):
+    message = load(folder).message
+    assert message.field("state") == ir.Enum("cell.state", ("Idle", "Busy", "Gone"))
+    assert message.field("client") == ir.UInt(14)
+    assert [name for name, _ in message.fields] == ["client", "state", "delta", "number", "where", "key", "seen", "chosen"]
+
+
+def test_constants_are_bounds(folder):
+    override = {
+        "constants": {"Most": 2},
+        "tables": {"cell": {"cell": {"members": {"max": "Most"}}, "capacity": "Most"}},
+        "local": {"here": {"type": "u1", "from": "hash(msg.number, cell.capacity)"}},
+    }
+    protocol = load(folder, override)
+    assert protocol.tables[0].cell.field("members") == ir.Set(ir.UInt(14), 2)
+    assert protocol.tables[0].capacity == 2
+    assert protocol.hashes == (ir.HashIndex("here", "number", 2),)
+
+
+def test_env(folder):
+    protocol = load(folder)
+    assert protocol.env.fields == (("now", ir.UInt(25)), ("random", ir.Bytes(8)), ("index", ir.UInt(32)))
+    assert protocol.tick_ns == 1024
+
+
+def test_sweep(folder):
+    override = {
+        "hooks": {"xdp": [{"cell": "Step"}]},
+        "budget": {"sweep": {"insns": 10, "states": 10, "stack": 10}},
+        "sweep": {"period_ms": 5, "passes": [{"each": "cell", "sections": [{"cell": "Step"}, {"cell": "Step"}]}]},
+    }
+    protocol = load(folder, override)
+    assert protocol.sweep_period_ms == 5
+    assert [section.index for section in protocol.sweep[0].sections] == [None, None]
+    assert protocol.xdp[0].index == "where"
+    assert not protocol.xdp[0].writes
+    assert dict(protocol.budgets)["sweep"] == ir.Budget(10, 10, 10)
+
+
+def test_lines_and_columns(tmp_path):
+    path = tmp_path / "layout.yaml"
+    path.write_text("protocol: sample\ntables:\n  cell:\n    cell: {open: bool}\n    colour: red\n")
+    with pytest.raises(SpecErrors) as raised:
+        read(path)
+    lines = str(raised.value).splitlines()
+    assert "layout.yaml:5:5: error: tables.cell.colour is no key of a layout; see docs/layout.md" in lines
+    assert "layout.yaml:3:3: error: tables.cell has no capacity; add it" in lines
+    assert "layout.yaml:1:1: error: the layout has no message; add it" in lines
+
+
+def test_an_error_in_a_used_file_is_said_to_be_there(tmp_path):
+    (tmp_path / "base.yaml").write_text("wire:\n  port: 99999\n")
+    path = tmp_path / "layout.yaml"
+    path.write_text("use: [base.yaml]\nprotocol: sample\n")
+    with pytest.raises(SpecErrors) as raised:
+        read(path)
+    assert "base.yaml:2:3: error: wire.port is 99999" in str(raised.value)
+
+
+def test_a_layout_that_uses_itself(tmp_path):
+    (tmp_path / "base.yaml").write_text("use: [layout.yaml]\n")
+    path = tmp_path / "layout.yaml"
+    path.write_text("use: [base.yaml]\n")
+    with pytest.raises(SpecErrors, match="the layout layout.yaml uses this one"):
+        read(path)
+
+
+def test_a_folder_without_a_layout(tmp_path):
+    with pytest.raises(SpecErrors, match="has no layout.yaml"):
+        load(tmp_path)
+
+
+def test_the_schema_is_up_to_date_and_admits_every_layout():
+    committed = (REPOSITORY / "spec" / "layout.schema.json").read_text()
+    assert committed == layout.json_schema(), "run `python -m codegen schema`"
+    properties = json.loads(committed)["properties"]
+    layouts = sorted(REPOSITORY.glob("spec/*/layout.yaml"))
+    assert layouts
+    for path in layouts:
+        assert set(yaml.safe_load(path.read_text())) <= set(properties)
+
+
+def test_widths():
+    from codegen.resolve import width_bits
+
+    client = ir.UInt(14)
+    assert width_bits(ir.Set(client, 3)) == 2 + 42
+    assert width_bits(ir.Set(client, 4)) == 3 + 56
+    assert width_bits(ir.Enum("e", ("A",))) == 1
+    assert width_bits(ir.Enum("e", tuple("ABCDE"))) == 3
+    assert width_bits(ir.Array(ir.Record("r", (("a", ir.Bool()), ("b", ir.Bytes(2)))), 3)) == 51
+    assert width_bits(ir.Sequence(ir.Bits(5), 7)) == 3 + 35
