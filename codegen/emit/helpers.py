@@ -120,13 +120,26 @@ class Helpers:
     def has(self, type_: Type) -> str:
         """Name of a function (const set *, element) -> bool."""
         vector = Vector.of(type_)
-        item = self.item(type_, "set", "i")
-        body = (
-            f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-            f"\t\tif (i < set->count && {self._same(vector, item)})\n\t\t\treturn true;\n\treturn false;\n"
-        )
         parameters = f"{self._struct(type_, 'set', True)}, {self._element_parameter(vector)}"
+        if vector.packed and vector.size > 1:
+            body = f"\treturn {self._find(vector)} != 0;\n"
+        elif is_scalar(vector.element) and vector.item_bits < 64 and vector.size > 1:
+            body = (
+                "\t__u64 found = 0;\n\n"
+                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+                "\t\tfound |= stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count);\n"
+                "\treturn found;\n"
+            )
+        else:
+            item = self.item(type_, "set", "i")
+            body = (
+                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
+                f"\t\tif (i < set->count && {self._same(vector, item)})\n\t\t\treturn true;\n\treturn false;\n"
+            )
         return self._define(self._name(type_, "has"), "bool", parameters, body)
+
+    def _find(self, vector: Vector) -> str:
+        return f"stepwise_packed_find(set->items, set->count, element, {vector.item_bits}, {vector.size})"
 
     def only(self, type_: Type) -> str:
         """Name of a function (const set *, element) -> bool: the set is {element}."""
@@ -155,35 +168,25 @@ class Helpers:
             )
         else:
             body = (
-                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-                f"\t\tif (i == vector->count)\n\t\t\tvector->items[i] = {value};\n\tvector->count++;\n"
+                "\tconst __u32 last = stepwise_index(vector->count);\n\n"
+                f"\tif (last < {vector.size}) {{\n\t\tvector->items[last] = {value};\n\t\tvector->count = last + 1;\n\t}}\n"
             )
         parameters = f"{self._struct(type_, 'vector')}, {self._element_parameter(vector)}"
         return self._define(self._name(type_, "append"), "void", parameters, body)
 
-    def _cut(self, type_: Type, base: str, indent: str = "\t\t\t") -> str:
-        """Statements that take item i out of a packed vector."""
-        vector = Vector.of(type_)
-        bits = vector.item_bits
-        if vector.size == 1:
-            return f"{indent}{base}->items = 0;\n{indent}{base}->count = 0;\n"
-        one = "1ULL" if vector.size * bits > 32 else "1U"
-        return (
-            f"{indent}{base}->items = ({base}->items & (({one} << {bits} * i) - 1)) |\n"
-            f"{indent}\t{' ' * (len(base) + 4)}{base}->items >> {bits} * i >> {bits} << {bits} * i;\n"
-            f"{indent}{base}->count--;\n"
-        )
-
     def remove(self, type_: Type) -> str:
         """Name of a function (set *, element) that removes in place."""
         vector = Vector.of(type_)
-        same = self._same(vector, self.item(type_, "set", "i"))
-        if vector.packed:
+        parameters = f"{self._struct(type_, 'set')}, {self._element_parameter(vector)}"
+        if vector.packed and vector.size == 1:
+            body = "\tif (set->count && set->items == element) {\n\t\tset->items = 0;\n\t\tset->count = 0;\n\t}\n"
+        elif vector.packed:
             body = (
-                f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-                f"\t\tif (i < set->count && {same}) {{\n{self._cut(type_, 'set')}\t\t\treturn;\n\t\t}}\n"
+                f"\tconst __u64 found = {self._find(vector)};\n\n\tif (found) {{\n"
+                f"\t\tset->items = stepwise_packed_cut(set->items, found, {vector.item_bits});\n\t\tset->count--;\n\t}}\n"
             )
         else:
+            same = self._same(vector, self.item(type_, "set", "i"))
             body = (
                 "\tbool found = false;\n\n"
                 f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++) {{\n"
@@ -191,7 +194,6 @@ class Helpers:
                 f"\t\tif (found)\n\t\t\tset->items[i] = {self._next_item(vector, 'set')};\n\t}}\n"
                 "\tset->count -= found;\n"
             )
-        parameters = f"{self._struct(type_, 'set')}, {self._element_parameter(vector)}"
         return self._define(self._name(type_, "remove"), "void", parameters, body)
 
     def _next_item(self, vector: Vector, base: str) -> str:

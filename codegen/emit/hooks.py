@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen.c_names import Names, field, snake, variable
-from codegen.emit.steps import element_type, written_fields
-from codegen.emit.terms import leaves, walk
+from codegen.emit.steps import element_type, writes_cell, written_fields
+from codegen.emit.terms import leaves, reads, walk
 from codegen.emit.types import c_type
-from codegen.ir import Field, Pass, Protocol, Section, Step, TableLayout, Var
+from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout, Var
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,12 @@ class Saved:
     declaration: str
     local: str
     member: str
+
+
+@dataclass(frozen=True)
+class Member:
+    name: str
+    type: str
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,10 @@ class SectionFunction:
     writes: bool
     environment: bool
     saved: tuple[Saved, ...]
+    retried: bool
+    read: tuple[Member, ...]
+    environment_read: tuple[Member, ...]
+    written: tuple[Member, ...]
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class Call:
     lookup: str
     index: str
     contended: str
-    attempts: str
+    retries: bool
     ends: bool
     continues: bool
     fails: bool
@@ -65,9 +75,16 @@ class Call:
         found = [self.element, "message"]
         if self.function.environment:
             found.append("environment")
-        if self.function.atomic == "word" and self.function.writes:
-            found.append(self.attempts)
         return ", ".join(found)
+
+    @property
+    def name(self) -> str:
+        return self.function.name + ("_retried" if self.retries else "")
+
+    @property
+    def skips(self) -> bool:
+        """Whether the hook may go on without the section."""
+        return bool(self.lookup) or (self.fails and self.contended == "skip")
 
 
 @dataclass(frozen=True)
@@ -86,6 +103,10 @@ class Hook:
     late: tuple[Lookup, ...]
     environment: bool
     now: bool
+
+    @property
+    def skips(self) -> bool:
+        return any(call.skips for call in self.calls)
 
 
 class Hooks:
@@ -122,11 +143,11 @@ class Hooks:
         for position, section in enumerate(one.sections):
             last = position == len(one.sections) - 1
             if section.table == one.each:
-                calls.append(self._call(section, swept, None, "index", last))
+                calls.append(self._call(section, swept, None, "index", last, sweep=True))
                 continue
             key = (section.table, section.index)
             found = late.setdefault(key, self._lookup(section, {}, late))
-            calls.append(self._call(section, found, found, f"message->{field(section.index)}", last))
+            calls.append(self._call(section, found, found, f"message->{field(section.index)}", last, sweep=True))
         return self._made(calls, {("", None): swept}, late)
 
     def _made(self, calls: list[Call], early: dict, late: dict) -> Hook:
@@ -138,7 +159,7 @@ class Hooks:
 
     def _lookup(self, section: Section, *taken: dict) -> Lookup:
         used = {lookup.element for group in taken for lookup in group.values()}
-        element = variable(section.table, {"message", "environment", "tables", "counters", "outcome", "index", "swept", "sweep"} | used)
+        element = variable(section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used)
         return Lookup(
             element, element_type(self._names, self._protocol, section.table), self._element_function(section.table),
             f"message->{field(section.index)}",
@@ -147,9 +168,12 @@ class Hooks:
     def _element_function(self, table: str) -> str:
         return self._names.function(table, "element")
 
-    def _call(self, section: Section, found: Lookup, lookup: Lookup | None, index: str, last: bool) -> Call:
+    def _call(self, section: Section, found: Lookup, lookup: Lookup | None, index: str, last: bool, sweep: bool = False) -> Call:
         step = self._steps[section.step.name]
-        function = self._function(section, step)
+        # What nobody else writes is not lost twice, and a sweep that stops is started again where it stopped.
+        retries = section.contended == "skip" or (section.contended == "drop" and not sweep)
+        retries = retries and self._tables[section.table].atomic == "word" and writes_cell(step.body)
+        function = self._function(section, step, retries)
         verdicts = {leaf.verdict for leaf in leaves(step.body)}
         word = function.atomic == "word"
         return Call(
@@ -158,7 +182,7 @@ class Hooks:
             lookup=lookup.function if lookup else "",
             index=index,
             contended=section.contended,
-            attempts="1" if section.contended == "never" else "STEPWISE_ATTEMPTS",
+            retries=retries,
             ends=verdicts != {"Continue"},
             continues="Continue" in verdicts,
             fails=function.writes if word else function.atomic == "res_spin_lock",
@@ -166,7 +190,7 @@ class Hooks:
             last=last,
         )
 
-    def _function(self, section: Section, step: Step) -> SectionFunction:
+    def _function(self, section: Section, step: Step, retried: bool) -> SectionFunction:
         names, table = self._names, self._tables[section.table]
         name = names.function(step.name, "on", table.name)
         if name not in self.functions:
@@ -180,7 +204,7 @@ class Hooks:
                 step=names.step(step),
                 step_name=step.name,
                 table=table.name,
-                cell=variable(step.cell, {"message", "environment", "element", "before", "outcome", "attempt", "attempts"} | {one.local for one in saved}),
+                cell=variable(step.cell, {"message", "environment", "element", "before", "outcome"} | {one.local for one in saved}),
                 cell_struct=c_type(names, table.cell),
                 cell_function=names.tag(table.cell),
                 element_type=element_type(names, self._protocol, table.name),
@@ -188,8 +212,25 @@ class Hooks:
                 writes=any(leaf.cell for leaf in leaves(step.body)),
                 environment=step.env is not None,
                 saved=saved if table.atomic == "word" else (),
+                retried=retried,
+                read=self._members(message, _used(step, step.message)),
+                environment_read=self._members(self._protocol.env, _used(step, step.env)),
+                written=self._members(message, set(written_fields(step))),
             )
+        if retried and not self.functions[name].retried:
+            self.functions[name] = replace(self.functions[name], retried=True)
         return self.functions[name]
+
+    def _members(self, record: Record, used: set[str]) -> tuple[Member, ...]:
+        return tuple(
+            Member(field(name), c_type(self._names, type_)) for name, type_ in record.fields if name in used
+        )
+
+
+def _used(step: Step, root: str | None) -> set[str]:
+    """Fields of the message or of env that a step reads; of the message also those that it writes."""
+    used = {where[1] for where in reads(step.body) if where[0] == root and len(where) > 1}
+    return used | set(written_fields(step)) if root == step.message else used
 
 
 def _uses_env(step: Step, name: str) -> bool:

@@ -39,13 +39,6 @@ struct {
 	__uint(max_entries, 1);
 } counters SEC(".maps");
 
-static __always_inline __u64 *limiter_counters(void)
-{
-	const __u32 key = 0;
-
-	return bpf_map_lookup_elem(&counters, &key);
-}
-
 #include "limiter_hooks.h"
 
 /* --- Environment ----------------------------------------------------------------------- */
@@ -62,6 +55,26 @@ struct {
 /* The coarse clock is the same as CLOCK_MONOTONIC, at most a jiffy behind, and much cheaper. */
 #define LIMITER_NOW() (bpf_ktime_get_coarse_ns() >> 20 & 0x3fffffff)
 #endif
+
+/* --- Counting ------------------------------------------------------------------------------ */
+
+static __always_inline void limiter_count(__u32 counter)
+{
+	const __u32 key = 0;
+	struct limiter_counters *all = bpf_map_lookup_elem(&counters, &key);
+
+	counter = stepwise_index(counter);
+	if (all && counter < LIMITER_COUNTERS)
+		all->counters[counter]++;
+}
+
+/* Counts what ended a hook; `skipped` is the counter of sections that were left out. */
+static __always_inline void limiter_count_end(__u32 end, __u32 skipped)
+{
+	limiter_count(stepwise_counter(end));
+	if (end & STEPWISE_SKIPPED)
+		limiter_count(skipped);
+}
 
 /* --- XDP -------------------------------------------------------------------------------- */
 
@@ -86,29 +99,35 @@ static __always_inline int limiter_xdp_reply(struct xdp_md *context, const struc
 	return XDP_TX;
 }
 
+/* Everything up to the hook's end, with the message as the sections left it. */
+static __always_inline __u32 limiter_xdp_run(const struct xdp_md *context, struct limiter_message *message)
+{
+	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
+	struct limiter_env environment = {};
+	const unsigned char *payload = NULL;
+
+	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, LIMITER_PORT, LIMITER_WIRE_SIZE, &payload)) {
+	case STEPWISE_FOREIGN:
+		return stepwise_end(STEPWISE_FORWARD, LIMITER_COUNTER_FOREIGN);
+	case STEPWISE_MALFORMED:
+		return stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED);
+	case STEPWISE_OURS:
+		break;
+	}
+	if (!limiter_message_decode(payload, message))
+		return stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED);
+	environment.now = LIMITER_NOW();
+	return limiter_run_xdp(NULL, message, &environment);
+}
+
 SEC("xdp")
 int limiter_xdp(struct xdp_md *context)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
-	__u64 *counters = limiter_counters();
-	const unsigned char *payload;
-	struct limiter_message message;
-	struct limiter_env environment = {};
-	enum stepwise_arrival arrival;
+	struct limiter_message message = {};
+	const __u32 end = stepwise_hide(limiter_xdp_run(context, &message));
 
-	if (!counters)
-		return XDP_ABORTED;
-	arrival = stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, LIMITER_PORT, LIMITER_WIRE_SIZE, &payload);
-	if (arrival == STEPWISE_FOREIGN) {
-		stepwise_count(counters, LIMITER_COUNTER_FOREIGN);
-		return XDP_PASS;
-	}
-	if (arrival == STEPWISE_MALFORMED || !limiter_message_decode(payload, &message)) {
-		stepwise_count(counters, LIMITER_COUNTER_MALFORMED);
-		return XDP_DROP;
-	}
-	environment.now = LIMITER_NOW();
-	switch (limiter_run_xdp(NULL, &message, &environment, counters)) {
+	limiter_count_end(end, LIMITER_COUNTER_SKIPPED);
+	switch (stepwise_verdict(end)) {
 	case STEPWISE_REPLY:
 		return limiter_xdp_reply(context, &message);
 	case STEPWISE_FORWARD:

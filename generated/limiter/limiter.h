@@ -133,8 +133,8 @@ _Static_assert(LIMITER_COUNTER_ON_TAKE_3 == LIMITER_COUNTERS_XDP + LIMITER_LEAF_
 	{ 0, "on_take.not_a_request", "spec/limiter/LimiterSteps.tla:29:25" }, \
 	{ 1, "on_take.2", "spec/limiter/LimiterSteps.tla:31:10" }, \
 	{ 2, "on_take.3", "spec/limiter/LimiterSteps.tla:33:10" }, \
-	{ 3, "on_take.choice.then", "spec/limiter/LimiterSteps.tla:19:30" }, \
-	{ 4, "on_take.choice.else", "spec/limiter/LimiterSteps.tla:19:37" }, \
+	{ 3, "on_take.choice.then", "spec/limiter/LimiterSteps.tla:26:22" }, \
+	{ 4, "on_take.choice.else", "spec/limiter/LimiterSteps.tla:26:29" }, \
 }
 
 #endif

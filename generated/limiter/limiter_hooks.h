@@ -15,42 +15,80 @@
 
 /* OnTake on one cell of `bucket`. */
 static __always_inline __u32 limiter_on_take_on_bucket(__u64 *element, struct limiter_message *message,
-		const struct limiter_env *environment, int attempts)
+		const struct limiter_env *environment)
 {
+	const __u64 before = stepwise_load(element);
+	struct limiter_bucket_cell bucket = limiter_bucket_cell_unpack(before);
 	const enum limiter_message_kind kind = message->kind;
+	const __u32 outcome = limiter_on_take(&bucket, message, environment);
 
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct limiter_bucket_cell bucket = limiter_bucket_cell_unpack(before);
-		const __u32 outcome = limiter_on_take(&bucket, message, environment);
-
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, limiter_bucket_cell_pack(&bucket)))
-			return outcome;
-		message->kind = kind;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, limiter_bucket_cell_pack(&bucket)))
+		return outcome;
+	message->kind = kind;
 	return STEPWISE_CONTENDED;
 }
 
-static __always_inline enum stepwise_verdict limiter_run_xdp(const void *tables, struct limiter_message *message,
-		struct limiter_env *environment, __u64 *counters)
+/* What further attempts read, and apart from it what the last of them wrote. */
+struct limiter_on_take_on_bucket_attempt {
+	__u64 *element;
+	STEPWISE_HIDDEN(enum limiter_message_kind, kind);
+	STEPWISE_HIDDEN(__u16, amount);
+	STEPWISE_HIDDEN(__u32, now);
+	STEPWISE_HIDDEN(volatile __u32, outcome);
+	STEPWISE_HIDDEN(enum limiter_message_kind, kind_after);
+};
+
+static long limiter_on_take_on_bucket_again(__u32 number, void *context)
+{
+	struct limiter_on_take_on_bucket_attempt *attempt = context;
+	const struct limiter_env environment = {
+		.now = attempt->now.value,
+	};
+	struct limiter_message message = {
+		.kind = attempt->kind.value,
+		.amount = attempt->amount.value,
+	};
+
+	(void)number;
+	attempt->outcome.value = limiter_on_take_on_bucket(attempt->element, &message, &environment);
+	attempt->kind_after.value = message.kind;
+	return attempt->outcome.value != STEPWISE_CONTENDED;
+}
+
+static __always_inline __u32 limiter_on_take_on_bucket_retried(__u64 *element, struct limiter_message *message,
+		const struct limiter_env *environment)
+{
+	const __u32 outcome = limiter_on_take_on_bucket(element, message, environment);
+	struct limiter_on_take_on_bucket_attempt attempt;
+
+	if (outcome != STEPWISE_CONTENDED)
+		return outcome;
+	attempt.element = element;
+	attempt.kind.value = message->kind;
+	attempt.amount.value = message->amount;
+	attempt.now.value = environment->now;
+	attempt.outcome.value = outcome;
+	attempt.kind_after.value = message->kind;
+	stepwise_retry(limiter_on_take_on_bucket_again, &attempt);
+	message->kind = attempt.kind_after.value;
+	return attempt.outcome.value;
+}
+
+static __always_inline __u32 limiter_run_xdp(const void *tables, struct limiter_message *message,
+		struct limiter_env *environment)
 {
 	__u64 *bucket = limiter_bucket_element(tables, message->slot);
 	__u32 outcome;
 
-	if (!bucket) {
-		stepwise_count(counters, LIMITER_COUNTER_MALFORMED);
-		return STEPWISE_DROP;
-	}
+	if (!bucket)
+		return stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED);
 
-	outcome = limiter_on_take_on_bucket(bucket, message, environment, STEPWISE_ATTEMPTS);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LIMITER_COUNTER_CONTENDED);
-		return STEPWISE_DROP;
-	}
-	return stepwise_end(counters, LIMITER_COUNTERS_XDP, outcome);
+	outcome = limiter_on_take_on_bucket_retried(bucket, message, environment);
+	if (outcome == STEPWISE_CONTENDED)
+		return stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_CONTENDED);
+	return stepwise_end_at_leaf(outcome, LIMITER_COUNTERS_XDP);
 }
 
 #endif

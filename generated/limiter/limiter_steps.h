@@ -9,6 +9,7 @@
 #define LIMITER_STEPS_H
 
 #include "limiter.h"
+#include "bpf/stepwise_sets.h"
 #include "bpf/stepwise_steps.h"
 
 /* OnTake, LimiterSteps.tla:25 */

@@ -38,17 +38,21 @@ static void limiter_env_set(struct limiter_env *to, const struct stepwise_enviro
 static enum stepwise_verdict limiter_xdp_message(void *const tables[], const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
-	enum stepwise_verdict verdict;
 	struct limiter_env env;
 	struct limiter_message message;
 
 	if (!limiter_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	limiter_env_set(&env, environment);
-	verdict = limiter_run_xdp(tables, &message, &env, NULL);
-	if (verdict == STEPWISE_REPLY)
+	switch (stepwise_verdict(limiter_run_xdp(tables, &message, &env))) {
+	case STEPWISE_REPLY:
 		limiter_message_encode(payload, &message);
-	return verdict;
+		return STEPWISE_REPLY;
+	case STEPWISE_FORWARD:
+		return STEPWISE_FORWARD;
+	default:
+		return STEPWISE_DROP;
+	}
 }
 
 static const void *limiter_object(size_t *size)

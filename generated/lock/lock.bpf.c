@@ -81,13 +81,6 @@ struct {
 	__uint(max_entries, 1);
 } counters SEC(".maps");
 
-static __always_inline __u64 *lock_counters(void)
-{
-	const __u32 key = 0;
-
-	return bpf_map_lookup_elem(&counters, &key);
-}
-
 #include "lock_hooks.h"
 
 /* --- Environment ----------------------------------------------------------------------- */
@@ -104,6 +97,26 @@ struct {
 /* The coarse clock is the same as CLOCK_MONOTONIC, at most a jiffy behind, and much cheaper. */
 #define LOCK_NOW() (bpf_ktime_get_coarse_ns() >> 27 & 0x1ffffff)
 #endif
+
+/* --- Counting ------------------------------------------------------------------------------ */
+
+static __always_inline void lock_count(__u32 counter)
+{
+	const __u32 key = 0;
+	struct lock_counters *all = bpf_map_lookup_elem(&counters, &key);
+
+	counter = stepwise_index(counter);
+	if (all && counter < LOCK_COUNTERS)
+		all->counters[counter]++;
+}
+
+/* Counts what ended a hook; `skipped` is the counter of sections that were left out. */
+static __always_inline void lock_count_end(__u32 end, __u32 skipped)
+{
+	lock_count(stepwise_counter(end));
+	if (end & STEPWISE_SKIPPED)
+		lock_count(skipped);
+}
 
 /* --- XDP -------------------------------------------------------------------------------- */
 
@@ -137,29 +150,35 @@ static __always_inline int lock_xdp_reply(struct xdp_md *context, const struct l
 	return XDP_TX;
 }
 
+/* Everything up to the hook's end, with the message as the sections left it. */
+static __always_inline __u32 lock_xdp_run(const struct xdp_md *context, struct lock_message *message)
+{
+	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
+	struct lock_env environment = {};
+	const unsigned char *payload = NULL;
+
+	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, LOCK_PORT, LOCK_WIRE_SIZE, &payload)) {
+	case STEPWISE_FOREIGN:
+		return stepwise_end(STEPWISE_FORWARD, LOCK_COUNTER_FOREIGN);
+	case STEPWISE_MALFORMED:
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED);
+	case STEPWISE_OURS:
+		break;
+	}
+	if (!lock_message_decode(payload, message))
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED);
+	environment.now = LOCK_NOW();
+	return lock_run_xdp(NULL, message, &environment);
+}
+
 SEC("xdp")
 int lock_xdp(struct xdp_md *context)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
-	__u64 *counters = lock_counters();
-	const unsigned char *payload;
-	struct lock_message message;
-	struct lock_env environment = {};
-	enum stepwise_arrival arrival;
+	struct lock_message message = {};
+	const __u32 end = stepwise_hide(lock_xdp_run(context, &message));
 
-	if (!counters)
-		return XDP_ABORTED;
-	arrival = stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, LOCK_PORT, LOCK_WIRE_SIZE, &payload);
-	if (arrival == STEPWISE_FOREIGN) {
-		stepwise_count(counters, LOCK_COUNTER_FOREIGN);
-		return XDP_PASS;
-	}
-	if (arrival == STEPWISE_MALFORMED || !lock_message_decode(payload, &message)) {
-		stepwise_count(counters, LOCK_COUNTER_MALFORMED);
-		return XDP_DROP;
-	}
-	environment.now = LOCK_NOW();
-	switch (lock_run_xdp(NULL, &message, &environment, counters)) {
+	lock_count_end(end, LOCK_COUNTER_SKIPPED);
+	switch (stepwise_verdict(end)) {
 	case STEPWISE_REPLY:
 		return lock_xdp_reply(context, &message);
 	case STEPWISE_FORWARD:
@@ -185,35 +204,43 @@ static __always_inline int lock_tc_reply(struct __sk_buff *skb, const struct loc
 	return TC_ACT_OK;
 }
 
+static __always_inline __u32 lock_tc_run(struct __sk_buff *skb, struct lock_message *message)
+{
+	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + LOCK_WIRE_SIZE;
+	struct lock_env environment = {};
+	const unsigned char *payload = NULL;
+
+	/* Before anything changes: what can fail, and what leaves the packet's head in pages or shared. */
+	if (skb->data_end - skb->data < size_max)
+		bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len);
+	switch (stepwise_parse((const void *)(long)skb->data, (const void *)(long)skb->data_end, STEPWISE_PORT_SOURCE,
+			       LOCK_PORT, LOCK_WIRE_SIZE, &payload)) {
+	case STEPWISE_FOREIGN:
+		return stepwise_end(STEPWISE_CONTINUE, LOCK_COUNTER_TC_FOREIGN);
+	case STEPWISE_MALFORMED:
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_MALFORMED);
+	case STEPWISE_OURS:
+		break;
+	}
+	if (!lock_message_decode(payload, message))
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_MALFORMED);
+	environment.now = LOCK_NOW();
+	return lock_run_tc(NULL, message, &environment);
+}
+
 SEC("tc")
 int lock_tc(struct __sk_buff *skb)
 {
-	const __u32 headers_size = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + LOCK_WIRE_SIZE;
-	__u64 *counters = lock_counters();
-	const unsigned char *payload;
-	struct lock_message message;
-	struct lock_env environment = {};
-	enum stepwise_arrival arrival;
+	struct lock_message message = {};
+	__u32 end;
 
-	if (!counters || skb->ingress_ifindex)
+	if (skb->ingress_ifindex)
+		return TC_ACT_UNSPEC; /* forwarded, not this host's */
+	end = stepwise_hide(lock_tc_run(skb, &message));
+	lock_count_end(end, LOCK_COUNTER_TC_SKIPPED);
+	if (stepwise_counter(end) == LOCK_COUNTER_TC_FOREIGN)
 		return TC_ACT_UNSPEC;
-	/* What is forwarded and too long or too short for one of ours may keep its pages. */
-	if (skb->data_end - skb->data < headers_size && bpf_skb_pull_data(skb, headers_size < skb->len ? headers_size : skb->len))
-		return TC_ACT_UNSPEC;
-	arrival = stepwise_parse((const void *)(long)skb->data, (const void *)(long)skb->data_end, STEPWISE_PORT_SOURCE,
-				 LOCK_PORT, LOCK_WIRE_SIZE, &payload);
-	if (arrival == STEPWISE_FOREIGN) {
-		stepwise_count(counters, LOCK_COUNTER_TC_FOREIGN);
-		return TC_ACT_UNSPEC;
-	}
-	if (arrival == STEPWISE_MALFORMED || !lock_message_decode(payload, &message)) {
-		stepwise_count(counters, LOCK_COUNTER_TC_MALFORMED);
-		return TC_ACT_SHOT;
-	}
-	environment.now = LOCK_NOW();
-	if (lock_run_tc(NULL, &message, &environment, counters) != STEPWISE_REPLY)
-		return TC_ACT_SHOT;
-	return lock_tc_reply(skb, &message);
+	return stepwise_verdict(end) == STEPWISE_REPLY ? lock_tc_reply(skb, &message) : TC_ACT_SHOT;
 }
 
 /* --- The sweep: a chunk of a table a run --------------------------------------------------------- */
@@ -221,7 +248,6 @@ int lock_tc(struct __sk_buff *skb)
 struct lock_sweep {
 	struct lock_message message;
 	struct lock_env environment;
-	__u64 *counters;
 	__u32 first;
 	__u32 visited;
 	__u32 continued;
@@ -240,9 +266,9 @@ static long lock_sweep_1_cell(__u32 position, struct lock_sweep *sweep)
 		return 1;
 
 	environment->index = index;
-	outcome = lock_expire_on_session(swept, message, environment, STEPWISE_ATTEMPTS);
+	outcome = lock_expire_on_session(swept, message, environment);
 	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(sweep->counters, LOCK_COUNTER_SWEEP_CONTENDED);
+		lock_count(LOCK_COUNTER_SWEEP_CONTENDED);
 		return 1;
 	}
 	sweep->continued += stepwise_verdict(outcome) == STEPWISE_CONTINUE;
@@ -258,9 +284,6 @@ int lock_sweep_1(struct xdp_md *context)
 	struct lock_sweep sweep = {};
 
 	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
-		return XDP_ABORTED;
-	sweep.counters = lock_counters();
-	if (!sweep.counters)
 		return XDP_ABORTED;
 	sweep.message = *record;
 	sweep.first = request->first;
@@ -283,9 +306,9 @@ static long lock_sweep_2_cell(__u32 position, struct lock_sweep *sweep)
 	if (!swept)
 		return 1;
 
-	outcome = lock_evict_on_lock(swept, message, STEPWISE_ATTEMPTS);
+	outcome = lock_evict_on_lock(swept, message);
 	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(sweep->counters, LOCK_COUNTER_SWEEP_CONTENDED);
+		lock_count(LOCK_COUNTER_SWEEP_CONTENDED);
 		return 1;
 	}
 	sweep->continued += stepwise_verdict(outcome) == STEPWISE_CONTINUE;
@@ -301,9 +324,6 @@ int lock_sweep_2(struct xdp_md *context)
 	struct lock_sweep sweep = {};
 
 	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
-		return XDP_ABORTED;
-	sweep.counters = lock_counters();
-	if (!sweep.counters)
 		return XDP_ABORTED;
 	sweep.message = *record;
 	sweep.first = request->first;
@@ -326,9 +346,9 @@ static long lock_sweep_3_cell(__u32 position, struct lock_sweep *sweep)
 	if (!swept)
 		return 1;
 
-	outcome = lock_reclaim_on_overflow(swept, message, STEPWISE_ATTEMPTS);
+	outcome = lock_reclaim_on_overflow(swept, message);
 	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(sweep->counters, LOCK_COUNTER_SWEEP_CONTENDED);
+		lock_count(LOCK_COUNTER_SWEEP_CONTENDED);
 		return 1;
 	}
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE) {
@@ -337,15 +357,15 @@ static long lock_sweep_3_cell(__u32 position, struct lock_sweep *sweep)
 	}
 
 	lock = lock_lock_element(NULL, message->slot);
-	outcome = lock ? lock_on_completion_on_lock(lock, message, STEPWISE_ATTEMPTS) : (__u32)STEPWISE_CONTINUE;
+	outcome = lock ? lock_on_completion_on_lock_retried(lock, message) : (__u32)STEPWISE_CONTINUE;
 	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(sweep->counters, LOCK_COUNTER_SWEEP_SKIPPED);
+		lock_count(LOCK_COUNTER_SWEEP_SKIPPED);
 		outcome = STEPWISE_CONTINUE;
 	}
 
-	outcome = lock_settle_on_overflow(swept, message, 1);
+	outcome = lock_settle_on_overflow(swept, message);
 	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(sweep->counters, LOCK_COUNTER_SWEEP_LOST);
+		lock_count(LOCK_COUNTER_SWEEP_LOST);
 		outcome = STEPWISE_DROP;
 	}
 	sweep->continued += stepwise_verdict(outcome) == STEPWISE_CONTINUE;
@@ -361,9 +381,6 @@ int lock_sweep_3(struct xdp_md *context)
 	struct lock_sweep sweep = {};
 
 	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
-		return XDP_ABORTED;
-	sweep.counters = lock_counters();
-	if (!sweep.counters)
 		return XDP_ABORTED;
 	sweep.message = *record;
 	sweep.first = request->first;
@@ -387,9 +404,9 @@ static long lock_sweep_4_cell(__u32 position, struct lock_sweep *sweep)
 		return 1;
 
 	environment->index = index;
-	outcome = lock_retire_on_session(swept, message, environment, STEPWISE_ATTEMPTS);
+	outcome = lock_retire_on_session(swept, message, environment);
 	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(sweep->counters, LOCK_COUNTER_SWEEP_CONTENDED);
+		lock_count(LOCK_COUNTER_SWEEP_CONTENDED);
 		return 1;
 	}
 	sweep->continued += stepwise_verdict(outcome) == STEPWISE_CONTINUE;
@@ -405,9 +422,6 @@ int lock_sweep_4(struct xdp_md *context)
 	struct lock_sweep sweep = {};
 
 	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
-		return XDP_ABORTED;
-	sweep.counters = lock_counters();
-	if (!sweep.counters)
 		return XDP_ABORTED;
 	sweep.message = *record;
 	sweep.first = request->first;

@@ -26,59 +26,137 @@ static __always_inline __u32 lock_authenticate_on_credential(__u64 *element, str
 
 /* Begin on one cell of `session`. */
 static __always_inline __u32 lock_begin_on_session(__u64 *element, struct lock_message *message,
-		const struct lock_env *environment, int attempts)
+		const struct lock_env *environment)
 {
+	const __u64 before = stepwise_load(element);
+	struct lock_session_cell session = lock_session_cell_unpack(before);
 	const enum lock_message_kind kind = message->kind;
+	const __u32 outcome = lock_begin(&session, message, environment);
 
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_session_cell session = lock_session_cell_unpack(before);
-		const __u32 outcome = lock_begin(&session, message, environment);
-
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
-			return outcome;
-		message->kind = kind;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
+		return outcome;
+	message->kind = kind;
 	return STEPWISE_CONTENDED;
+}
+
+/* What further attempts read, and apart from it what the last of them wrote. */
+struct lock_begin_on_session_attempt {
+	__u64 *element;
+	STEPWISE_HIDDEN(enum lock_message_kind, kind);
+	STEPWISE_HIDDEN(__u32, sequence);
+	STEPWISE_HIDDEN(__u32, now);
+	STEPWISE_HIDDEN(volatile __u32, outcome);
+	STEPWISE_HIDDEN(enum lock_message_kind, kind_after);
+};
+
+static long lock_begin_on_session_again(__u32 number, void *context)
+{
+	struct lock_begin_on_session_attempt *attempt = context;
+	const struct lock_env environment = {
+		.now = attempt->now.value,
+	};
+	struct lock_message message = {
+		.kind = attempt->kind.value,
+		.sequence = attempt->sequence.value,
+	};
+
+	(void)number;
+	attempt->outcome.value = lock_begin_on_session(attempt->element, &message, &environment);
+	attempt->kind_after.value = message.kind;
+	return attempt->outcome.value != STEPWISE_CONTENDED;
+}
+
+static __always_inline __u32 lock_begin_on_session_retried(__u64 *element, struct lock_message *message,
+		const struct lock_env *environment)
+{
+	const __u32 outcome = lock_begin_on_session(element, message, environment);
+	struct lock_begin_on_session_attempt attempt;
+
+	if (outcome != STEPWISE_CONTENDED)
+		return outcome;
+	attempt.element = element;
+	attempt.kind.value = message->kind;
+	attempt.sequence.value = message->sequence;
+	attempt.now.value = environment->now;
+	attempt.outcome.value = outcome;
+	attempt.kind_after.value = message->kind;
+	stepwise_retry(lock_begin_on_session_again, &attempt);
+	message->kind = attempt.kind_after.value;
+	return attempt.outcome.value;
 }
 
 /* OnRequest on one cell of `lock`. */
-static __always_inline __u32 lock_on_request_on_lock(__u64 *element, struct lock_message *message, int attempts)
+static __always_inline __u32 lock_on_request_on_lock(__u64 *element, struct lock_message *message)
 {
+	const __u64 before = stepwise_load(element);
+	struct lock_lock_cell lock = lock_lock_cell_unpack(before);
 	const enum lock_message_kind kind = message->kind;
+	const __u32 outcome = lock_on_request(&lock, message);
 
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_lock_cell lock = lock_lock_cell_unpack(before);
-		const __u32 outcome = lock_on_request(&lock, message);
-
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
-			return outcome;
-		message->kind = kind;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
+		return outcome;
+	message->kind = kind;
 	return STEPWISE_CONTENDED;
 }
 
-/* End on one cell of `session`. */
-static __always_inline __u32 lock_end_on_session(__u64 *element, struct lock_message *message, int attempts)
-{
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_session_cell session = lock_session_cell_unpack(before);
-		const __u32 outcome = lock_end(&session, message);
+/* What further attempts read, and apart from it what the last of them wrote. */
+struct lock_on_request_on_lock_attempt {
+	__u64 *element;
+	STEPWISE_HIDDEN(enum lock_message_kind, kind);
+	STEPWISE_HIDDEN(__u16, client);
+	STEPWISE_HIDDEN(enum lock_lock_mode, mode);
+	STEPWISE_HIDDEN(volatile __u32, outcome);
+	STEPWISE_HIDDEN(enum lock_message_kind, kind_after);
+};
 
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
-			return outcome;
-	}
+static long lock_on_request_on_lock_again(__u32 number, void *context)
+{
+	struct lock_on_request_on_lock_attempt *attempt = context;
+	struct lock_message message = {
+		.kind = attempt->kind.value,
+		.client = attempt->client.value,
+		.mode = attempt->mode.value,
+	};
+
+	(void)number;
+	attempt->outcome.value = lock_on_request_on_lock(attempt->element, &message);
+	attempt->kind_after.value = message.kind;
+	return attempt->outcome.value != STEPWISE_CONTENDED;
+}
+
+static __always_inline __u32 lock_on_request_on_lock_retried(__u64 *element, struct lock_message *message)
+{
+	const __u32 outcome = lock_on_request_on_lock(element, message);
+	struct lock_on_request_on_lock_attempt attempt;
+
+	if (outcome != STEPWISE_CONTENDED)
+		return outcome;
+	attempt.element = element;
+	attempt.kind.value = message->kind;
+	attempt.client.value = message->client;
+	attempt.mode.value = message->mode;
+	attempt.outcome.value = outcome;
+	attempt.kind_after.value = message->kind;
+	stepwise_retry(lock_on_request_on_lock_again, &attempt);
+	message->kind = attempt.kind_after.value;
+	return attempt.outcome.value;
+}
+
+/* End on one cell of `session`. */
+static __always_inline __u32 lock_end_on_session(__u64 *element, struct lock_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct lock_session_cell session = lock_session_cell_unpack(before);
+	const __u32 outcome = lock_end(&session, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 
@@ -92,275 +170,373 @@ static __always_inline __u32 lock_confirm_on_credential(__u64 *element, struct l
 
 /* Resume on one cell of `session`. */
 static __always_inline __u32 lock_resume_on_session(__u64 *element, struct lock_message *message,
-		const struct lock_env *environment, int attempts)
+		const struct lock_env *environment)
 {
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_session_cell session = lock_session_cell_unpack(before);
-		const __u32 outcome = lock_resume(&session, message, environment);
+	const __u64 before = stepwise_load(element);
+	struct lock_session_cell session = lock_session_cell_unpack(before);
+	const __u32 outcome = lock_resume(&session, message, environment);
 
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
-			return outcome;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 
-/* Issue on one cell of `credential`. */
-static __always_inline __u32 lock_issue_on_credential(__u64 *element, struct lock_message *message, int attempts)
-{
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_credential_cell credential = lock_credential_cell_unpack(before);
-		const __u32 outcome = lock_issue(&credential, message);
+/* What further attempts read, and apart from it what the last of them wrote. */
+struct lock_resume_on_session_attempt {
+	__u64 *element;
+	STEPWISE_HIDDEN(enum lock_message_kind, kind);
+	STEPWISE_HIDDEN(__u32, sequence);
+	STEPWISE_HIDDEN(__u32, now);
+	STEPWISE_HIDDEN(volatile __u32, outcome);
+};
 
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_credential_cell_pack(&credential)))
-			return outcome;
-	}
+static long lock_resume_on_session_again(__u32 number, void *context)
+{
+	struct lock_resume_on_session_attempt *attempt = context;
+	const struct lock_env environment = {
+		.now = attempt->now.value,
+	};
+	struct lock_message message = {
+		.kind = attempt->kind.value,
+		.sequence = attempt->sequence.value,
+	};
+
+	(void)number;
+	attempt->outcome.value = lock_resume_on_session(attempt->element, &message, &environment);
+	return attempt->outcome.value != STEPWISE_CONTENDED;
+}
+
+static __always_inline __u32 lock_resume_on_session_retried(__u64 *element, struct lock_message *message,
+		const struct lock_env *environment)
+{
+	const __u32 outcome = lock_resume_on_session(element, message, environment);
+	struct lock_resume_on_session_attempt attempt;
+
+	if (outcome != STEPWISE_CONTENDED)
+		return outcome;
+	attempt.element = element;
+	attempt.kind.value = message->kind;
+	attempt.sequence.value = message->sequence;
+	attempt.now.value = environment->now;
+	attempt.outcome.value = outcome;
+	stepwise_retry(lock_resume_on_session_again, &attempt);
+	return attempt.outcome.value;
+}
+
+/* Issue on one cell of `credential`. */
+static __always_inline __u32 lock_issue_on_credential(__u64 *element, struct lock_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct lock_credential_cell credential = lock_credential_cell_unpack(before);
+	const __u32 outcome = lock_issue(&credential, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_credential_cell_pack(&credential)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 
 /* Claim on one cell of `overflow`. */
-static __always_inline __u32 lock_claim_on_overflow(__u64 *element, struct lock_message *message, int attempts)
+static __always_inline __u32 lock_claim_on_overflow(__u64 *element, struct lock_message *message)
 {
+	const __u64 before = stepwise_load(element);
+	struct lock_overflow_cell overflow = lock_overflow_cell_unpack(before);
 	const bool claimed = message->claimed;
+	const __u32 outcome = lock_claim(&overflow, message);
 
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_overflow_cell overflow = lock_overflow_cell_unpack(before);
-		const __u32 outcome = lock_claim(&overflow, message);
-
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
-			return outcome;
-		message->claimed = claimed;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
+		return outcome;
+	message->claimed = claimed;
 	return STEPWISE_CONTENDED;
+}
+
+/* What further attempts read, and apart from it what the last of them wrote. */
+struct lock_claim_on_overflow_attempt {
+	__u64 *element;
+	STEPWISE_HIDDEN(enum lock_message_kind, kind);
+	STEPWISE_HIDDEN(__u16, client);
+	STEPWISE_HIDDEN(__u32, slot);
+	STEPWISE_HIDDEN(bool, claimed);
+	STEPWISE_HIDDEN(volatile __u32, outcome);
+	STEPWISE_HIDDEN(bool, claimed_after);
+};
+
+static long lock_claim_on_overflow_again(__u32 number, void *context)
+{
+	struct lock_claim_on_overflow_attempt *attempt = context;
+	struct lock_message message = {
+		.kind = attempt->kind.value,
+		.client = attempt->client.value,
+		.slot = attempt->slot.value,
+		.claimed = attempt->claimed.value,
+	};
+
+	(void)number;
+	attempt->outcome.value = lock_claim_on_overflow(attempt->element, &message);
+	attempt->claimed_after.value = message.claimed;
+	return attempt->outcome.value != STEPWISE_CONTENDED;
+}
+
+static __always_inline __u32 lock_claim_on_overflow_retried(__u64 *element, struct lock_message *message)
+{
+	const __u32 outcome = lock_claim_on_overflow(element, message);
+	struct lock_claim_on_overflow_attempt attempt;
+
+	if (outcome != STEPWISE_CONTENDED)
+		return outcome;
+	attempt.element = element;
+	attempt.kind.value = message->kind;
+	attempt.client.value = message->client;
+	attempt.slot.value = message->slot;
+	attempt.claimed.value = message->claimed;
+	attempt.outcome.value = outcome;
+	attempt.claimed_after.value = message->claimed;
+	stepwise_retry(lock_claim_on_overflow_again, &attempt);
+	message->claimed = attempt.claimed_after.value;
+	return attempt.outcome.value;
 }
 
 /* OnCompletion on one cell of `lock`. */
-static __always_inline __u32 lock_on_completion_on_lock(__u64 *element, struct lock_message *message, int attempts)
+static __always_inline __u32 lock_on_completion_on_lock(__u64 *element, struct lock_message *message)
 {
+	const __u64 before = stepwise_load(element);
+	struct lock_lock_cell lock = lock_lock_cell_unpack(before);
 	const enum lock_message_kind kind = message->kind;
 	const bool kept = message->kept;
+	const __u32 outcome = lock_on_completion(&lock, message);
 
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_lock_cell lock = lock_lock_cell_unpack(before);
-		const __u32 outcome = lock_on_completion(&lock, message);
-
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
-			return outcome;
-		message->kind = kind;
-		message->kept = kept;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
+		return outcome;
+	message->kind = kind;
+	message->kept = kept;
 	return STEPWISE_CONTENDED;
 }
 
-/* Settle on one cell of `overflow`. */
-static __always_inline __u32 lock_settle_on_overflow(__u64 *element, struct lock_message *message, int attempts)
+/* What further attempts read, and apart from it what the last of them wrote. */
+struct lock_on_completion_on_lock_attempt {
+	__u64 *element;
+	STEPWISE_HIDDEN(enum lock_message_kind, kind);
+	STEPWISE_HIDDEN(__u16, client);
+	STEPWISE_HIDDEN(enum lock_lock_mode, mode);
+	STEPWISE_HIDDEN(__u16, entry);
+	STEPWISE_HIDDEN(__u16, own);
+	STEPWISE_HIDDEN(bool, claimed);
+	STEPWISE_HIDDEN(bool, kept);
+	STEPWISE_HIDDEN(volatile __u32, outcome);
+	STEPWISE_HIDDEN(enum lock_message_kind, kind_after);
+	STEPWISE_HIDDEN(bool, kept_after);
+};
+
+static long lock_on_completion_on_lock_again(__u32 number, void *context)
 {
+	struct lock_on_completion_on_lock_attempt *attempt = context;
+	struct lock_message message = {
+		.kind = attempt->kind.value,
+		.client = attempt->client.value,
+		.mode = attempt->mode.value,
+		.entry = attempt->entry.value,
+		.own = attempt->own.value,
+		.claimed = attempt->claimed.value,
+		.kept = attempt->kept.value,
+	};
+
+	(void)number;
+	attempt->outcome.value = lock_on_completion_on_lock(attempt->element, &message);
+	attempt->kind_after.value = message.kind;
+	attempt->kept_after.value = message.kept;
+	return attempt->outcome.value != STEPWISE_CONTENDED;
+}
+
+static __always_inline __u32 lock_on_completion_on_lock_retried(__u64 *element, struct lock_message *message)
+{
+	const __u32 outcome = lock_on_completion_on_lock(element, message);
+	struct lock_on_completion_on_lock_attempt attempt;
+
+	if (outcome != STEPWISE_CONTENDED)
+		return outcome;
+	attempt.element = element;
+	attempt.kind.value = message->kind;
+	attempt.client.value = message->client;
+	attempt.mode.value = message->mode;
+	attempt.entry.value = message->entry;
+	attempt.own.value = message->own;
+	attempt.claimed.value = message->claimed;
+	attempt.kept.value = message->kept;
+	attempt.outcome.value = outcome;
+	attempt.kind_after.value = message->kind;
+	attempt.kept_after.value = message->kept;
+	stepwise_retry(lock_on_completion_on_lock_again, &attempt);
+	message->kind = attempt.kind_after.value;
+	message->kept = attempt.kept_after.value;
+	return attempt.outcome.value;
+}
+
+/* Settle on one cell of `overflow`. */
+static __always_inline __u32 lock_settle_on_overflow(__u64 *element, struct lock_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct lock_overflow_cell overflow = lock_overflow_cell_unpack(before);
 	const struct lock_u14_set_16 gone = message->gone;
+	const __u32 outcome = lock_settle(&overflow, message);
 
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_overflow_cell overflow = lock_overflow_cell_unpack(before);
-		const __u32 outcome = lock_settle(&overflow, message);
-
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
-			return outcome;
-		message->gone = gone;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
+		return outcome;
+	message->gone = gone;
 	return STEPWISE_CONTENDED;
 }
 
 /* Expire on one cell of `session`. */
 static __always_inline __u32 lock_expire_on_session(__u64 *element, struct lock_message *message,
-		const struct lock_env *environment, int attempts)
+		const struct lock_env *environment)
 {
+	const __u64 before = stepwise_load(element);
+	struct lock_session_cell session = lock_session_cell_unpack(before);
 	const struct lock_u14_set_16 gone = message->gone;
+	const __u32 outcome = lock_expire(&session, message, environment);
 
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_session_cell session = lock_session_cell_unpack(before);
-		const __u32 outcome = lock_expire(&session, message, environment);
-
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
-			return outcome;
-		message->gone = gone;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
+		return outcome;
+	message->gone = gone;
 	return STEPWISE_CONTENDED;
 }
 
 /* Evict on one cell of `lock`. */
-static __always_inline __u32 lock_evict_on_lock(__u64 *element, struct lock_message *message, int attempts)
+static __always_inline __u32 lock_evict_on_lock(__u64 *element, struct lock_message *message)
 {
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_lock_cell lock = lock_lock_cell_unpack(before);
-		const __u32 outcome = lock_evict(&lock, message);
+	const __u64 before = stepwise_load(element);
+	struct lock_lock_cell lock = lock_lock_cell_unpack(before);
+	const __u32 outcome = lock_evict(&lock, message);
 
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
-			return outcome;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 
 /* Reclaim on one cell of `overflow`. */
-static __always_inline __u32 lock_reclaim_on_overflow(__u64 *element, struct lock_message *message, int attempts)
+static __always_inline __u32 lock_reclaim_on_overflow(__u64 *element, struct lock_message *message)
 {
+	const __u64 before = stepwise_load(element);
+	struct lock_overflow_cell overflow = lock_overflow_cell_unpack(before);
 	const enum lock_message_kind kind = message->kind;
 	const __u32 slot = message->slot;
 	const bool claimed = message->claimed;
 	const bool kept = message->kept;
+	const __u32 outcome = lock_reclaim(&overflow, message);
 
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_overflow_cell overflow = lock_overflow_cell_unpack(before);
-		const __u32 outcome = lock_reclaim(&overflow, message);
-
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
-			return outcome;
-		message->kind = kind;
-		message->slot = slot;
-		message->claimed = claimed;
-		message->kept = kept;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
+		return outcome;
+	message->kind = kind;
+	message->slot = slot;
+	message->claimed = claimed;
+	message->kept = kept;
 	return STEPWISE_CONTENDED;
 }
 
 /* Retire on one cell of `session`. */
 static __always_inline __u32 lock_retire_on_session(__u64 *element, struct lock_message *message,
-		const struct lock_env *environment, int attempts)
+		const struct lock_env *environment)
 {
-	STEPWISE_UNROLL
-	for (int attempt = 0; attempt < attempts; attempt++) {
-		const __u64 before = stepwise_load(element);
-		struct lock_session_cell session = lock_session_cell_unpack(before);
-		const __u32 outcome = lock_retire(&session, message, environment);
+	const __u64 before = stepwise_load(element);
+	struct lock_session_cell session = lock_session_cell_unpack(before);
+	const __u32 outcome = lock_retire(&session, message, environment);
 
-		if (!stepwise_is_changed(outcome))
-			return outcome;
-		if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
-			return outcome;
-	}
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
+		return outcome;
 	return STEPWISE_CONTENDED;
 }
 
-static __always_inline enum stepwise_verdict lock_run_xdp(const void *tables, struct lock_message *message,
-		struct lock_env *environment, __u64 *counters)
+static __always_inline __u32 lock_run_xdp(const void *tables, struct lock_message *message,
+		struct lock_env *environment)
 {
 	__u64 *credential = lock_credential_element(tables, message->client);
 	__u64 *session = lock_session_element(tables, message->client);
 	__u64 *lock = lock_lock_element(tables, message->slot);
+	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !lock) {
-		stepwise_count(counters, LOCK_COUNTER_MALFORMED);
-		return STEPWISE_DROP;
-	}
+	if (!credential || !session || !lock)
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED);
 
 	outcome = lock_authenticate_on_credential(credential, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
-		return stepwise_end(counters, LOCK_COUNTERS_XDP, outcome);
+		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
 
-	outcome = lock_begin_on_session(session, message, environment, STEPWISE_ATTEMPTS);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_CONTENDED);
-		return STEPWISE_DROP;
-	}
+	outcome = lock_begin_on_session_retried(session, message, environment);
+	if (outcome == STEPWISE_CONTENDED)
+		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_CONTENDED);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
-		return stepwise_end(counters, LOCK_COUNTERS_XDP, outcome);
+		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
 
-	outcome = lock_on_request_on_lock(lock, message, STEPWISE_ATTEMPTS);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_SKIPPED);
-	}
+	outcome = lock_on_request_on_lock_retried(lock, message);
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
 
-	outcome = lock_end_on_session(session, message, 1);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_LOST);
-		return STEPWISE_DROP;
-	}
-	return stepwise_end(counters, LOCK_COUNTERS_XDP, outcome);
+	outcome = lock_end_on_session(session, message);
+	if (outcome == STEPWISE_CONTENDED)
+		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_LOST);
+	return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
 }
 
-static __always_inline enum stepwise_verdict lock_run_tc(const void *tables, struct lock_message *message,
-		struct lock_env *environment, __u64 *counters)
+static __always_inline __u32 lock_run_tc(const void *tables, struct lock_message *message,
+		struct lock_env *environment)
 {
 	__u64 *credential = lock_credential_element(tables, message->client);
 	__u64 *session = lock_session_element(tables, message->client);
 	__u64 *overflow = lock_overflow_element(tables, message->entry);
 	__u64 *lock = lock_lock_element(tables, message->slot);
+	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !overflow || !lock) {
-		stepwise_count(counters, LOCK_COUNTER_TC_MALFORMED);
-		return STEPWISE_DROP;
-	}
+	if (!credential || !session || !overflow || !lock)
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_MALFORMED);
 
 	outcome = lock_confirm_on_credential(credential, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
-		return stepwise_end(counters, LOCK_COUNTERS_TC, outcome);
+		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_TC);
 
-	outcome = lock_resume_on_session(session, message, environment, STEPWISE_ATTEMPTS);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_TC_CONTENDED);
-		return STEPWISE_DROP;
-	}
+	outcome = lock_resume_on_session_retried(session, message, environment);
+	if (outcome == STEPWISE_CONTENDED)
+		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_CONTENDED);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
-		return stepwise_end(counters, LOCK_COUNTERS_TC, outcome);
+		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_TC);
 
-	outcome = lock_issue_on_credential(credential, message, 1);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_TC_LOST);
-		return STEPWISE_DROP;
-	}
+	outcome = lock_issue_on_credential(credential, message);
+	if (outcome == STEPWISE_CONTENDED)
+		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_LOST);
 
-	outcome = lock_claim_on_overflow(overflow, message, STEPWISE_ATTEMPTS);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_TC_SKIPPED);
-	}
+	outcome = lock_claim_on_overflow_retried(overflow, message);
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
 
-	outcome = lock_on_completion_on_lock(lock, message, STEPWISE_ATTEMPTS);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_TC_SKIPPED);
-	}
+	outcome = lock_on_completion_on_lock_retried(lock, message);
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
 
-	outcome = lock_settle_on_overflow(overflow, message, 1);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_TC_LOST);
-		return STEPWISE_DROP;
-	}
+	outcome = lock_settle_on_overflow(overflow, message);
+	if (outcome == STEPWISE_CONTENDED)
+		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_LOST);
 
-	outcome = lock_end_on_session(session, message, 1);
-	if (outcome == STEPWISE_CONTENDED) {
-		stepwise_count(counters, LOCK_COUNTER_TC_LOST);
-		return STEPWISE_DROP;
-	}
-	return stepwise_end(counters, LOCK_COUNTERS_TC, outcome);
+	outcome = lock_end_on_session(session, message);
+	if (outcome == STEPWISE_CONTENDED)
+		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_LOST);
+	return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_TC);
 }
 
 #endif

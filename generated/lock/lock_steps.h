@@ -9,6 +9,7 @@
 #define LOCK_STEPS_H
 
 #include "lock.h"
+#include "bpf/stepwise_sets.h"
 #include "bpf/stepwise_steps.h"
 
 static __always_inline struct lock_overflow_cell lock_overflow_at(const __u64 *table, __u32 index)
@@ -16,18 +17,9 @@ static __always_inline struct lock_overflow_cell lock_overflow_at(const __u64 *t
 	return lock_overflow_cell_unpack(*(const volatile __u64 *)&table[index]);
 }
 
-static __always_inline __u16 lock_u14_set_3_item(const struct lock_u14_set_3 *vector, __u32 position)
-{
-	return (__u16)(vector->items >> 14 * position & 0x3fff);
-}
-
 static __always_inline bool lock_u14_set_3_has(const struct lock_u14_set_3 *set, __u16 element)
 {
-	STEPWISE_UNROLL
-	for (__u32 i = 0; i < 3; i++)
-		if (i < set->count && lock_u14_set_3_item(set, i) == element)
-			return true;
-	return false;
+	return stepwise_packed_find(set->items, set->count, element, 14, 3) != 0;
 }
 
 static __always_inline void lock_u14_set_3_append(struct lock_u14_set_3 *vector, __u16 element)
@@ -50,14 +42,12 @@ static __always_inline bool lock_u14_set_3_is_only(const struct lock_u14_set_3 *
 
 static __always_inline void lock_u14_set_3_remove(struct lock_u14_set_3 *set, __u16 element)
 {
-	STEPWISE_UNROLL
-	for (__u32 i = 0; i < 3; i++)
-		if (i < set->count && lock_u14_set_3_item(set, i) == element) {
-			set->items = (set->items & ((1ULL << 14 * i) - 1)) |
-				       set->items >> 14 * i >> 14 << 14 * i;
-			set->count--;
-			return;
-		}
+	const __u64 found = stepwise_packed_find(set->items, set->count, element, 14, 3);
+
+	if (found) {
+		set->items = stepwise_packed_cut(set->items, found, 14);
+		set->count--;
+	}
 }
 
 static __always_inline void lock_u14_set_16_remove(struct lock_u14_set_16 *set, __u16 element)
@@ -75,20 +65,22 @@ static __always_inline void lock_u14_set_16_remove(struct lock_u14_set_16 *set, 
 
 static __always_inline bool lock_u14_set_16_has(const struct lock_u14_set_16 *set, __u16 element)
 {
+	__u64 found = 0;
+
 	STEPWISE_UNROLL
 	for (__u32 i = 0; i < 16; i++)
-		if (i < set->count && set->items[i] == element)
-			return true;
-	return false;
+		found |= stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count);
+	return found;
 }
 
 static __always_inline void lock_u14_set_16_append(struct lock_u14_set_16 *vector, __u16 element)
 {
-	STEPWISE_UNROLL
-	for (__u32 i = 0; i < 16; i++)
-		if (i == vector->count)
-			vector->items[i] = element;
-	vector->count++;
+	const __u32 last = stepwise_index(vector->count);
+
+	if (last < 16) {
+		vector->items[last] = element;
+		vector->count = last + 1;
+	}
 }
 
 static __always_inline void lock_u14_set_16_insert(struct lock_u14_set_16 *set, __u16 element)
@@ -96,6 +88,11 @@ static __always_inline void lock_u14_set_16_insert(struct lock_u14_set_16 *set, 
 	if (lock_u14_set_16_has(set, element))
 		return;
 	lock_u14_set_16_append(set, element);
+}
+
+static __always_inline __u16 lock_u14_set_3_item(const struct lock_u14_set_3 *vector, __u32 position)
+{
+	return (__u16)(vector->items >> 14 * position & 0x3fff);
 }
 
 static __always_inline bool lock_u14_set_3_subset_u14_set_16(const struct lock_u14_set_3 *left, const struct lock_u14_set_16 *right)

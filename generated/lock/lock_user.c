@@ -80,33 +80,41 @@ static enum stepwise_verdict lock_on_forwarded_message(const void *const tables[
 static enum stepwise_verdict lock_xdp_message(void *const tables[], const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
-	enum stepwise_verdict verdict;
 	struct lock_env env;
 	struct lock_message message;
 
 	if (!lock_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	lock_env_set(&env, environment);
-	verdict = lock_run_xdp(tables, &message, &env, NULL);
-	if (verdict == STEPWISE_REPLY)
+	switch (stepwise_verdict(lock_run_xdp(tables, &message, &env))) {
+	case STEPWISE_REPLY:
 		lock_message_encode(payload, &message);
-	return verdict;
+		return STEPWISE_REPLY;
+	case STEPWISE_FORWARD:
+		return STEPWISE_FORWARD;
+	default:
+		return STEPWISE_DROP;
+	}
 }
 
 static enum stepwise_verdict lock_tc_message(void *const tables[], const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
-	enum stepwise_verdict verdict;
 	struct lock_env env;
 	struct lock_message message;
 
 	if (!lock_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	lock_env_set(&env, environment);
-	verdict = lock_run_tc(tables, &message, &env, NULL);
-	if (verdict == STEPWISE_REPLY)
+	switch (stepwise_verdict(lock_run_tc(tables, &message, &env))) {
+	case STEPWISE_REPLY:
 		lock_message_encode(payload, &message);
-	return verdict;
+		return STEPWISE_REPLY;
+	case STEPWISE_FORWARD:
+		return STEPWISE_FORWARD;
+	default:
+		return STEPWISE_DROP;
+	}
 }
 
 static const void *lock_object(size_t *size)

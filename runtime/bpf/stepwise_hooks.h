@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * How a section gets its cell for itself, and how the end of a hook is counted:
- * the same source in BPF programs and in userspace (words only there).
+ * How a section gets its cell for itself, and how a hook ends: the same source in
+ * BPF programs and in userspace (there with words only).
+ *
+ * A hook's end is an outcome whose leaf is replaced by the number of a counter.
  */
 #ifndef STEPWISE_HOOKS_H
 #define STEPWISE_HOOKS_H
@@ -11,6 +13,8 @@
 #ifndef STEPWISE_ATTEMPTS
 #define STEPWISE_ATTEMPTS 4 /* compare-and-swaps before a section counts as contended */
 #endif
+
+#define STEPWISE_SKIPPED 16u /* in an end: a section on the way was contended and left out */
 
 static __always_inline __u64 stepwise_load(const __u64 *word)
 {
@@ -23,25 +27,59 @@ static __always_inline bool stepwise_compare_and_swap(__u64 *word, __u64 before,
 	return __sync_bool_compare_and_swap(word, before, after);
 }
 
-/* `counters` is this CPU's array; NULL in userspace, where nothing is counted. */
-static __always_inline void stepwise_count(__u64 *counters, __u32 counter)
+/*
+ * Attempts after the first, which was lost, until one returns nonzero. Rare, so
+ * out of line; and for the verifier, one attempt to follow however many there are.
+ */
+static __always_inline void stepwise_retry(long (*attempt)(__u32 number, void *context), void *context)
 {
-	if (!counters)
-		return;
-	counters[counter]++;
-	/*
-	 * Keeps clang from merging the increments of several leaves into one with
-	 * a variable index, which the verifier would have to follow for each leaf
-	 * to the end of the program.
-	 */
-	asm volatile("" : : "r"(counter) : "memory");
+#ifdef __bpf__
+	bpf_loop(STEPWISE_ATTEMPTS - 1, attempt, context, 0);
+#else
+	for (__u32 number = 0; number < STEPWISE_ATTEMPTS - 1; number++)
+		if (attempt(number, context))
+			break;
+#endif
 }
 
-/* Counts the leaf that ended a hook, and says what becomes of the packet. */
-static __always_inline enum stepwise_verdict stepwise_end(__u64 *counters, __u32 first, __u32 outcome)
+static __always_inline __u32 stepwise_end(enum stepwise_verdict verdict, __u32 counter)
 {
-	stepwise_count(counters, first + stepwise_leaf(outcome));
-	return stepwise_verdict(outcome) == STEPWISE_CONTINUE ? STEPWISE_DROP : stepwise_verdict(outcome);
+	return (__u32)verdict | counter << STEPWISE_LEAF_SHIFT;
 }
+
+/* `first`: of the hook's counters, from which leaves are counted. */
+static __always_inline __u32 stepwise_end_at_leaf(__u32 outcome, __u32 first)
+{
+	return outcome + (first << STEPWISE_LEAF_SHIFT);
+}
+
+static __always_inline __u32 stepwise_counter(__u32 end)
+{
+	return end >> STEPWISE_LEAF_SHIFT;
+}
+
+/*
+ * A member of a struct on the stack, of at most four bytes, of whose value the
+ * verifier knows nothing: it keeps track of what is spilled to a slot of the
+ * stack, but not at the upper half of one. What depends on the value is then
+ * verified once, and not once for every constant that may be there.
+ */
+#define STEPWISE_HIDDEN(type, name) \
+	struct { \
+		__u32 lower; \
+		type value; \
+	} __attribute__((aligned(8))) name
+
+#ifdef __bpf__
+/* The same value, hidden from the verifier. */
+static __always_inline __u32 stepwise_hide(__u32 value)
+{
+	STEPWISE_HIDDEN(volatile __u32, slot);
+
+	asm volatile("" : : "r"(&slot)); /* or clang gives the value a slot of its own */
+	slot.value = value;
+	return slot.value;
+}
+#endif
 
 #endif

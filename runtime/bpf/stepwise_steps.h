@@ -12,8 +12,10 @@
 
 #define STEPWISE_VERDICT_MASK 3u
 #define STEPWISE_CHANGED 4u
-#define STEPWISE_CONTENDED 8u /* no step ran: the cell was not to be had, and all is as it was */
-#define STEPWISE_LEAF_SHIFT 4
+#define STEPWISE_LEAF_SHIFT 8
+
+/* Instead of an outcome: no step ran, the cell was not to be had, and all is as it was. */
+#define STEPWISE_CONTENDED ((__u32)STEPWISE_DROP | 8u)
 
 /*
  * With STEPWISE_COVERAGE, the including file defines `__u64 stepwise_coverage[]`:
@@ -46,11 +48,6 @@ static __always_inline enum stepwise_verdict stepwise_verdict(__u32 outcome)
 static __always_inline bool stepwise_is_changed(__u32 outcome)
 {
 	return outcome & STEPWISE_CHANGED;
-}
-
-static __always_inline __u32 stepwise_leaf(__u32 outcome)
-{
-	return outcome >> STEPWISE_LEAF_SHIFT;
 }
 
 #endif
