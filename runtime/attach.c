@@ -49,10 +49,14 @@ static void explain_xdp_failure(const struct stepwise_protocol *protocol, const 
 			  "(`bpftool net` shows it)",
 			  name, id);
 		return;
-	case -EINVAL:
 	case -ERANGE:
+		log_error("cannot attach XDP to %s: its MTU (of a veth, its peer's) is larger than the driver takes with XDP; "
+			  "`ip link set dev %s mtu 1500` makes it smaller",
+			  name, name);
+		return;
+	case -EINVAL:
 		log_error("cannot attach XDP to %s: %s; the kernel may be older than 5.9, which has no XDP links, or the driver "
-			  "wants a smaller MTU or no large receive offload: see `dmesg`",
+			  "refuses its settings (MTU, large receive offload): `dmesg` may say which",
 			  name, strerror(-err));
 		return;
 	default:

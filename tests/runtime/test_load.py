@@ -157,6 +157,14 @@ def test_another_program_is_attached(echo: Echo) -> None:
             assert [each.get_attr("TCA_KIND") for each in route.get_qdiscs(index=echo.rig.server.ifindex)] == ["noqueue"]
 
 
+def test_mtu_is_too_large(echo: Echo) -> None:
+    with echo.rig.client.entered(), IPRoute() as route:
+        route.link("set", index=echo.rig.client.ifindex, mtu=9000)
+    assert "`ip link set dev server0 mtu 1500` makes it smaller" in echo.refuse("load", echo.iface)
+    assert_nothing_attached(echo)
+    assert not echo.base.exists()
+
+
 def test_no_privilege(echo: Echo) -> None:
     sentence = echo.refuse("load", echo.iface, prefix=WITHOUT_PRIVILEGE)
     assert "lacks CAP_BPF" in sentence and "CAP_NET_ADMIN" in sentence and "run it as root" in sentence
