@@ -161,11 +161,8 @@ class Lowering:
         if key(value) == key(target):
             return ()
         if isinstance(value, ir.RecordOf):
-            return tuple(
-                ir.Assign((name,), of, of.span)
-                for name, of in value.fields
-                if key(of) != key(ir.Field(target, name, of.type, of.span))
-            )
+            updates = tuple(((name,), of) for name, of in value.fields)
+            return simultaneous(ir.Update(target, updates, target.type, value.span), target)
         if isinstance(value, ir.Update) and key(value.base) == key(target):
             return simultaneous(value, target)
         if isinstance(value, ir.Update) and isinstance(value.base, ir.RecordOf):
@@ -222,9 +219,12 @@ def simultaneous(update: ir.Update, target: ir.Var) -> tuple[ir.Assign, ...]:
 
 
 def in_place(target: ir.Var, path: ir.Path, value: ir.Expr) -> list[tuple[ir.Path, ir.Expr]]:
-    """A field that is given an update of itself: the update's parts, so that nothing is copied."""
+    """A field that is given an update of itself, or a record: its parts, so that nothing is copied."""
     if isinstance(value, ir.Update) and key(value.base) == key(at_path(target, path, value)):
         return [one for below, new in value.updates for one in in_place(target, path + below, new)]
+    if isinstance(value.type, ir.Record) and isinstance(value, (ir.RecordOf, ir.If, ir.Update)):
+        fields = [((*path, name), selected(value, name, kind, value.span)) for name, kind in value.type.fields]
+        return [one for below, new in fields for one in in_place(target, below, new)]
     return [(path, value)]
 
 

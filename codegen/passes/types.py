@@ -466,7 +466,14 @@ class Typer:
                        "compare with a field") from None  # fmt: skip
         if isinstance(left.type, ir.Table):
             raise stop(NotCompilable, term.span, "a comparison of tables", "compare cells")
-        return compare("=", left, right, term.span)
+        return self.equal(left, right, term.span)
+
+    def equal(self, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
+        """Records are equal field by field."""
+        if not isinstance(left.type, ir.Record):
+            return compare("=", left, right, span)
+        sides = [[selected(side, name, kind, span) for side in (left, right)] for name, kind in left.type.fields]
+        return logic("and", [self.equal(one, other, span) for one, other in sides], span)
 
     def subset(self, term: Term, scope: Scope) -> ir.Expr:
         if bare(term.arguments[1], scope).operation == "range":

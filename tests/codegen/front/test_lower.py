@@ -52,7 +52,20 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "RecordLiteral": (
         r"Reply([cell EXCEPT !.spare = [used |-> TRUE, owner |-> @.owner]], msg)",
-        ["Reply RecordLiteral.1: cell.spare = [used True, owner cell.spare.owner];"],
+        ["Reply RecordLiteral.1: cell.spare.used = True;"],
+    ),
+    "RecordByIf": (
+        r"Reply([cell EXCEPT !.spare = IF cell.open THEN [used |-> TRUE, owner |-> 3] ELSE @], msg)",
+        ["Reply RecordByIf.1: cell.spare.used = (cell.open or cell.spare.used); cell.spare.owner = (cell.open ? 3 : cell.spare.owner);"],
+    ),
+    "RecordsCompared": (
+        r"IF cell.slots[2] = [used |-> TRUE, owner |-> msg.client] THEN Reply(cell, msg) ELSE Drop(cell, msg)",
+        [
+            "if (cell.slots[2].used and (cell.slots[2].owner = msg.client))",
+            "  Reply RecordsCompared.1:",
+            "else",
+            "  Drop RecordsCompared.2:",
+        ],
     ),
     "WholeMessage": (
         r"""Reply(cell, [client |-> 3, state |-> "Idle", delta |-> msg.delta, number |-> msg.number, where |-> msg.where,
