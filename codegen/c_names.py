@@ -29,7 +29,7 @@ ENVIRONMENT = "environment"
 
 
 def snake(name: str) -> str:
-    """`OnRequest` -> `on_request`, `lock.mode` -> `lock_mode`, `IDOf` -> `id_of`."""
+    """`OnRequest` -> `on_request`, `door.mode` -> `door_mode`, `IDOf` -> `id_of`."""
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")
 
@@ -90,7 +90,7 @@ class Names:
         self.module_prefix = "".join(part.capitalize() for part in self.protocol.split("_"))
 
     def file(self, suffix: str) -> str:
-        """`lock.h` from `.h`, `lock_steps.h` from `_steps.h`."""
+        """`door.h` from `.h`, `door_steps.h` from `_steps.h`."""
         return self.protocol + suffix
 
     def hooks_module(self) -> str:

@@ -61,20 +61,20 @@ def build(protocol: str) -> Build:
         codec=load_module(f"bench_codec_of_{protocol}", generated / f"{protocol}_codec.py"),
         counter_names=counter_names(generated / f"{protocol}.h"),
         server_object=home / f"{protocol}.bpf.o",
-        client_object=compile_bpf("client", home, include),
-        reflector_object=compile_bpf("reflector", home, include),
+        client_object=compile_bpf(HERE / "client.bpf.c", home, include),
+        reflector_object=compile_bpf(HERE / "reflector.bpf.c", home, include),
         udp_server=home / f"{protocol}-udp",
     )
 
 
-def compile_bpf(name: str, target: Path, include: list[Path]) -> Path:
-    """harness/bench/<name>.bpf.c to <target>/bench_<name>.bpf.o."""
+def compile_bpf(source: Path, target: Path, include: list[Path]) -> Path:
+    """<name>.bpf.c to <target>/bench_<name>.bpf.o; the benchmark's own headers are found as well."""
     target.mkdir(parents=True, exist_ok=True)
-    compiled = target / f"bench_{name}.bpf.o"
+    compiled = target / f"bench_{source.name.removesuffix('.c')}.o"
     machine = _run(["gcc", "-print-multiarch"]).strip()
     flags = ["-target", "bpf", "-O2", "-g", "-mcpu=v3", "-Wall", "-Wextra", "-Werror", f"-I{HERE}"]
     flags += [f"-I{folder}" for folder in include] + ["-idirafter", f"/usr/include/{machine}"]
-    _run(["clang-19", *flags, "-c", HERE / f"{name}.bpf.c", "-o", compiled])
+    _run(["clang-19", *flags, "-c", source, "-o", compiled])
     return compiled
 
 

@@ -33,7 +33,7 @@ class Flight:
     """What was measured over one run.
 
     round_trips: within `seconds`. outcomes: over the whole of the run.
-    cpu_share: of that time, how much the softirq thread and the server had of the CPU; the rest others had.
+    cpu_share: of that time, how much was CPU time for the packets; the rest others had.
     lost: packets that did not come back.
     """
 
@@ -108,28 +108,25 @@ class Link:
         seconds: float,
         *,
         with_checksum: bool = False,
-        server_ns: Callable[[], int] = lambda: 0,
+        busy_ns: Callable[[], int] | None = None,
     ) -> Flight:
         """Let the slots go round for a while. Their states go on in the next flight.
 
-        server_ns: CPU time that the server has used outside of softirqs.
+        busy_ns: CPU time used for it so far; that of the softirq thread, unless said otherwise.
         """
-
-        def busy_now_ns() -> int:
-            return softirq_run_ns(self.cpu) + server_ns()
-
+        busy_now_ns = busy_ns or (lambda: softirq_run_ns(self.cpu))
         count = len(states.words)
         self._write(states, parameters, with_checksum)
         with pinned(self.cpu):  # where a packet is sent is where it stays
             for slot in range(count):
                 self._sender.send(self.frame(slot, states.answers[slot]))
         time.sleep(WARM_UP_S)
-        began, trips, busy_ns = time.monotonic(), self._round_trips(count), busy_now_ns()
+        began, trips, spent_ns = time.monotonic(), self._round_trips(count), busy_now_ns()
         time.sleep(seconds)
-        elapsed, trips, busy_ns = (
+        elapsed, trips, spent_ns = (
             time.monotonic() - began,
             self._round_trips(count) - trips,
-            busy_now_ns() - busy_ns,
+            busy_now_ns() - spent_ns,
         )
         self._stop(parameters, with_checksum, count)
         slots = [self._slot(slot) for slot in range(count)]
@@ -139,7 +136,7 @@ class Link:
             seconds=elapsed,
             round_trips=trips,
             outcomes=tuple(sum(slot[8 + outcome] for slot in slots) for outcome in range(OUTCOMES)),
-            cpu_share=busy_ns / 1e9 / elapsed,
+            cpu_share=spent_ns / 1e9 / elapsed,
             lost=tuple(number for number, slot in enumerate(slots) if not slot[7]),
         )
 

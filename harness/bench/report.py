@@ -79,8 +79,11 @@ def _table(rows: list[Row]) -> str:
     lines += [[row.workload, row.server, *(_cell(row.figures.get(name), name) for name in figures)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines)]
     text = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+    noted: dict[str, list[str]] = {}
     for row in rows:
-        text += [f"  note: {row.workload}, {row.server}: {note}" for note in row.notes]
+        for note in row.notes:
+            noted.setdefault(note, []).append(f"{row.workload} {row.server}")
+    text += [f"  note: {note} ({', '.join(where)})" for note, where in noted.items()]
     return "\n".join(text)
 
 

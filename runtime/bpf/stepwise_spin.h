@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Cells that do not fit a word: kept beside a spin lock whose release the
+ * Cells that do not fit a word: kept beside a spin_lock whose release the
  * verifier proves.
  */
 #ifndef STEPWISE_SPIN_H
@@ -14,8 +14,8 @@ struct bpf_res_spin_lock {
 };
 
 #ifdef __bpf__
-extern int bpf_res_spin_lock(struct bpf_res_spin_lock *lock) __attribute__((weak, section(".ksyms")));
-extern void bpf_res_spin_unlock(struct bpf_res_spin_lock *lock) __attribute__((weak, section(".ksyms")));
+extern int bpf_res_spin_lock(struct bpf_res_spin_lock *guard) __attribute__((weak, section(".ksyms")));
+extern void bpf_res_spin_unlock(struct bpf_res_spin_lock *guard) __attribute__((weak, section(".ksyms")));
 #endif
 
 #endif

@@ -1,0 +1,34 @@
+"""Medians, quartiles and the table of a benchmark."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.bench.report import Report, Row, Spread
+
+
+def test_quartiles():
+    spread = Spread.of([5, 1, 4, 2, 3])
+    assert (spread.low, spread.median, spread.high, spread.count) == (2, 3, 4, 5)
+    assert Spread.of([7.0]).text() == "7.00 [7.00, 7.00]"
+    with pytest.raises(ValueError, match="no run counts"):
+        Spread.of([])
+
+
+def test_the_table_has_every_figure_and_groups_notes(tmp_path):
+    rows = [
+        Row("hot", "one", {"ns": Spread.of([1.0, 2.0, 3.0])}, ("disturbed",)),
+        Row("hot", "other", {"ns": Spread.of([200.0]), "of reflector": Spread.of([0.5])}, ("disturbed", "lost")),
+    ]
+    report = Report("p", {"runs": 3}, {"A section": rows}, ["met: something"])
+    lines = report.text().splitlines()
+    assert lines[0] == "A section"
+    assert lines[1].split() == ["workload", "server", "ns", "of", "reflector"]
+    assert "2.00 [1.50, 2.50]" in lines[2] and lines[2].endswith("-")
+    assert "200.0 [200.0, 200.0]" in lines[3] and "0.500 [0.500, 0.500]" in lines[3]
+    assert lines[4:6] == ["  note: disturbed (hot one, hot other)", "  note: lost (hot other)"]
+    report.save(tmp_path / "bench" / "p.json")
+    saved = json.loads((tmp_path / "bench" / "p.json").read_text())
+    assert saved["sections"]["A section"][1]["figures"]["ns"]["median"] == 200.0
