@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
+from pathlib import Path
 
 from codegen.errors import SpecErrors
 from harness import tlc
@@ -18,6 +20,8 @@ from harness.protocols import UnknownProtocol, chosen
 from harness.rig.bpf import BpfError
 
 SHOWN = 5
+
+Edits = tuple[tuple[str, str, str], ...]
 
 
 def progress(text: str) -> None:
@@ -65,14 +69,17 @@ def show_pairs(protocol: str, small: list[Result]) -> list[str]:
     return problems
 
 
-def conform(protocol: str, forms: tuple[str, ...], seed: int) -> bool:
-    """Runs one protocol's campaign; whether it conforms."""
+def conform(protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, edits: Edits, work: Path | None) -> bool:
+    """Runs one protocol's campaign; whether it conforms. With stop_early: only up to the first mismatch, in a small build."""
     spec = ROOT / "spec" / protocol
     if not (spec / "conform.yaml").exists():
         print(f"error: {spec}/conform.yaml is missing: it declares the domain of the comparison", file=sys.stderr)
         return False
     started = time.monotonic()
-    results = Campaign(spec, ROOT / "build" / "conform" / protocol, report=progress).results(forms, seed)
+    campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits)
+    if stop_early:
+        return not any([show(protocol, campaign.small(form)) for form in forms])
+    results = campaign.results(forms, seed)
     problems = [problem for result in results for problem in show(protocol, result)]
     problems += show_pairs(protocol, results[:-1])
     for problem in problems:
@@ -89,6 +96,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--form", choices=[*FORMS, "all"], default="all", help="how the tables' cells are made atomic")
     parser.add_argument("--seed", type=int, default=1, help="of the samples and of the garbage")
     parser.add_argument("--packets", type=int, default=1_000_000, help="of garbage, a protocol")
+    parser.add_argument("--stop-early", action="store_true", help="the small builds alone, each up to its first mismatch")
+    parser.add_argument("--edits", type=Path, metavar="FILE.json", help="[[file, old, new], ...]: changes to generated files")
+    parser.add_argument("--work", type=Path, metavar="DIR", help="where builds go, instead of build/conform/PROTOCOL")
     options = parser.parse_args(arguments)
     forms = FORMS if options.form == "all" else (options.form,)
     try:
@@ -96,7 +106,9 @@ def main(arguments: list[str] | None = None) -> int:
         if options.protocol == "garbage":
             return 0 if all([garbage.main(each, options.packets, options.seed) for each in chosen([])]) else 1
         names = chosen([] if options.protocol == "all" else [options.protocol])
-        return 0 if all([conform(each, forms, options.seed) for each in names]) else 1
+        edits: Edits = tuple(map(tuple, json.loads(options.edits.read_text()))) if options.edits else ()
+        done = [conform(each, forms, options.seed, options.stop_early, edits, options.work) for each in names]
+        return 0 if all(done) else 1
     except (BuildError, BpfError, DomainError, RunnerError, ShapeError, SpecErrors, UnknownProtocol, tlc.TlcError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

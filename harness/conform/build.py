@@ -47,12 +47,14 @@ class Build:
 class Sources:
     """Where a build comes from; mutants name copies.
 
-    root: the repository that the runtime is taken from. spec: the protocol's folder.
+    root: the repository that the runtime is taken from. spec: the protocol's folder. work: where builds go.
+    edits: changes to generated files, for mutants: file, exact text, and the text that takes its place.
     """
 
     root: Path
     spec: Path
     work: Path
+    edits: tuple[tuple[str, str, str], ...] = ()
 
     def search_path(self, generated: Path) -> list[Path]:
         """Where TLC finds the modules of a build."""
@@ -84,7 +86,7 @@ def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Bui
     folder = sources.work / name
     generated = folder / "generated"
     generated.mkdir(parents=True, exist_ok=True)
-    texts = generate(protocol)
+    texts = edited(generate(protocol), sources.edits)
     for old in generated.iterdir():
         if old.name not in texts:
             old.unlink()
@@ -95,6 +97,17 @@ def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Bui
     build = Build(protocol, form, folder, generated)
     compile_build(sources, build)
     return build
+
+
+def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> dict[str, str]:
+    """Generated files with a mutant's changes."""
+    texts = dict(texts)
+    for file, old, new in edits:
+        count = texts.get(file, "").count(old)
+        if count != 1:
+            raise BuildError(f"changing {file}: its text has {old!r} {count} times, not once")
+        texts[file] = texts[file].replace(old, new)
+    return texts
 
 
 def compile_build(sources: Sources, build: Build) -> None:

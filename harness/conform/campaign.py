@@ -15,7 +15,7 @@ from codegen.emit.leaves import Branch, Leaves
 from harness.conform.build import FORMS, ROOT, Build, Sources, override, prepare
 from harness.conform.cells import cell_codecs
 from harness.conform.compare import Comparison, Mismatch
-from harness.conform.domain import Domain, DomainText, Family, load_text
+from harness.conform.domain import Domain, DomainText, load_text
 from harness.conform.kernel import Runner, cells_not_zero
 from harness.conform.native import Native
 from harness.conform.oracle import Case, Oracle
@@ -57,17 +57,28 @@ class Result:
         return [branch for branch, times in zip(self.branches, self.taken) if not times]
 
 
+@dataclass(frozen=True)
+class Stage:
+    """A build and what it is to be run on. noise: what a cell holds that a case does not name; empty: zero."""
+
+    build: Build
+    patterns: Patterns
+    noise: dict[str, list[dict[str, Any]]]
+    cases: list[Case]
+
+
 class Campaign:
     """Conformance of one protocol.
 
-    spec: its folder; root: the repository that the runtime is taken from; work: where builds go. `report` is
-    told what is being done. stop_early: no more is run after the first mismatch.
+    spec: its folder; work: where builds go. `report` is told what is being done. stop_early: no more is run
+    after the first mismatch. edits: see Sources.
     """
 
     def __init__(
-        self, spec: Path, work: Path, root: Path = ROOT, report: Callable[[str], None] = lambda _: None, stop_early: bool = False
-    ) -> None:
-        self.sources = Sources(root, spec, work)
+        self, spec: Path, work: Path, report: Callable[[str], None] = lambda _: None, stop_early: bool = False,
+        edits: tuple[tuple[str, str, str], ...] = (),
+    ) -> None:  # fmt: skip
+        self.sources = Sources(ROOT, spec, work, edits)
         self.text: DomainText = load_text(spec / "conform.yaml")
         self.shipped: ir.Protocol = front.load(spec)
         self._report = report
@@ -75,20 +86,25 @@ class Campaign:
 
     # --- Builds ----------------------------------------------------------------------------
 
-    def small(self, form: str) -> Result:
-        """The small build of one form on every case of the domain."""
-        started = time.monotonic()
+    def stage(self, form: str) -> Stage:
+        """The small build of one form, and every case of the domain."""
         build = prepare(self.sources, form, override(self.text.small, self.shipped, form), f"small-{form}")
         patterns = Patterns(build.protocol)
         domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"))
-        calm = [family for family in domain.families if not family.trouble.section]
-        troubled = [family for family in domain.families if family.trouble.section]
+        noise = domain.noise()
         cases: list[Case] = []
-        for families in (calm, troubled):
+        for losing in (False, True):  # apart, because forms differ in the latter only: the former are evaluated once
+            families = [family for family in domain.families if bool(family.trouble.section) == losing]
             if families:
-                oracle = Oracle(build.protocol, families, domain.noise(), self.sources.search_path(build.generated))
+                oracle = Oracle(build.protocol, families, noise, self.sources.search_path(build.generated))
                 cases += oracle.cases(self.sources.work / "oracle")
-        result = Trial(build, patterns, domain.noise(), form, self._stop_early).run(cases)
+        return Stage(build, patterns, noise, cases)
+
+    def small(self, form: str) -> Result:
+        """The small build of one form on every case of the domain."""
+        started = time.monotonic()
+        stage = self.stage(form)
+        result = Trial(stage, form, self._stop_early).run(stage.cases)
         result.seconds = time.monotonic() - started
         return result
 
@@ -102,7 +118,8 @@ class Campaign:
         families = [domain.sample(each, self.text.samples, generator) for each in domain.families if not each.trouble.section]
         oracle = Oracle(build.protocol, families, {}, self.sources.search_path(build.generated))
         cases = list(oracle.cases(self.sources.work / "oracle"))
-        result = Trial(build, patterns, {}, f"as shipped, seed {seed}", self._stop_early).run(cases)
+        stage = Stage(build, patterns, {}, cases)
+        result = Trial(stage, f"as shipped, seed {seed}", self._stop_early).run(cases)
         result.seconds = time.monotonic() - started
         return result
 
@@ -121,7 +138,8 @@ class Campaign:
 class Trial:
     """One build, loaded, on some cases."""
 
-    def __init__(self, build: Build, patterns: Patterns, noise: dict[str, list[dict[str, Any]]], name: str, stop_early: bool) -> None:
+    def __init__(self, stage: Stage, name: str, stop_early: bool = False) -> None:
+        build, patterns, noise = stage.build, stage.patterns, stage.noise
         self.build = build
         self.protocol = build.protocol
         self.result = Result(name)
@@ -140,6 +158,12 @@ class Trial:
             self.protocol, name, patterns, self._codecs, record, noise, self._native.counters(), first,
             variables,
         )  # fmt: skip
+
+    def runner(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> Runner:
+        """What runs a hook's program, watched on the columns."""
+        name = f"{self.protocol.name}_{hook}" + (f"_{sweep_pass}" if sweep_pass else "")
+        maps = [programs.map(table) for table in columns]
+        return Runner(programs.program(name), maps, programs.map("counters"), self._data(programs), self._clear)
 
     @staticmethod
     def _controls(programs: bpf.Object) -> dict[str, tuple[int, int]]:
@@ -182,9 +206,7 @@ class Trial:
         label = f"sweep {sweep_pass}" if hook == "sweep" else hook
         self.result.inputs[label] = len(cases)
         if hook != "user":
-            name = f"{self.protocol.name}_{hook}" + (f"_{sweep_pass}" if sweep_pass else "")
-            maps = [programs.map(table) for table in columns]
-            runner = Runner(programs.program(name), maps, programs.map("counters"), self._data(programs), self._clear)
+            runner = self.runner(programs, hook, sweep_pass, columns)
             self._compare(cases, columns, inputs, runner.run(inputs), native=False)
         if hook in self._native.hooks and not self._enough():
             calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
@@ -214,7 +236,3 @@ class Trial:
         native = self._native.coverage(count)
         self.result.taken = [a + b for a, b in zip(kernel, native, strict=True)]
 
-
-def families_of(cases: list[Case]) -> dict[str, Family]:
-    """The families that the cases are of, by name."""
-    return {case.family.name: case.family for case in cases}

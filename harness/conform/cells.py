@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from codegen import c_names, ir
@@ -26,9 +26,16 @@ class CellCodec:
     patterns: Patterns
     shape: Struct | None = None
     at: int = 0
+    _packed: dict[Any, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     def pack(self, cell: dict[str, Any], flip: bool = False) -> bytes:
         """An element of the map, the guard of a cell that is no word being open."""
+        key = (flip, repr(cell)) if any(isinstance(value, dict) for value in cell.values()) else (flip, *cell.values())
+        if key not in self._packed:
+            self._packed[key] = self._pack(cell, flip)
+        return self._packed[key]
+
+    def _pack(self, cell: dict[str, Any], flip: bool) -> bytes:
         if self.shape is None:
             return word_bytes(WordCodec(self.patterns).pack(self.table.cell, cell, flip))
         body = StructCodec(self.patterns).pack(self.table.cell, cell, self.shape, flip)

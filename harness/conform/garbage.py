@@ -7,18 +7,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from codegen import ir
 from harness.conform import frames
-from harness.conform.build import ROOT, Build, Sources, prepare
-from harness.conform.cells import cell_codecs
-from harness.conform.domain import Domain, load_text
+from harness.conform.build import ROOT
+from harness.conform.campaign import Campaign, Stage, Trial
 from harness.conform.kernel import Input, Output, Runner
-from harness.conform.oracle import Case, Oracle
-from harness.conform.packing import decodes, message_size, wire_bytes
-from harness.conform.shapes import Shapes
-from harness.conform.values import Patterns
+from harness.conform.packing import decodes, message_size
 from harness.rig import bpf
 
 BATCH = 20_000
@@ -143,37 +138,30 @@ class Generator:
 class GarbageRun:
     """One build under garbage made of requests, each with the cells that it would change."""
 
-    def __init__(self, build: Build, domain: Domain, patterns: Patterns, requests: list[Case], seed: int) -> None:
-        self._protocol = build.protocol
-        self._build = build
-        self._generator = Generator(build.protocol, seed)
-        codecs = cell_codecs(build.protocol, Shapes(build.object), patterns)
-        noise = domain.noise()
-        self._places = [(table, index) for table, cells in noise.items() for index in range(len(cells))]
-        self._requests = []
-        for case in requests:
-            cells = (case.cells.get((table, index), noise[table][index]) for table, index in self._places)
-            image = b"".join(codecs[table].pack(cell) for (table, _), cell in zip(self._places, cells))
-            self._requests.append((wire_bytes(build.protocol, case.message, patterns), image))
+    def __init__(self, stage: Stage, seed: int) -> None:
+        self._trial = Trial(stage, "word")
+        requests = [case for case in stage.cases
+                    if case.family.hook == "xdp" and case.writes and not case.family.trouble.section]  # fmt: skip
+        self._columns = self._trial.comparison.columns(requests)
+        self._requests = self._trial.comparison.inputs(requests, self._columns)
+        self._payload_size = message_size(stage.build.protocol)
+        self._generator = Generator(stage.build.protocol, seed)
+        self._build = stage.build
 
     def run(self, count: int, report: Callable[[int], None] = lambda _: None) -> Tally:
         """So many packets, in batches."""
         tally = Tally()
         with bpf.Object.open(self._build.object) as programs:
-            data = next(each for each in programs.maps() if each.name.endswith(".data"))
-            maps = [programs.map(table) for table, _ in self._places]
-            program = programs.program(f"{self._protocol.name}_xdp")
-            runner = Runner(program, maps, programs.map("counters"), data)
+            runner = self._trial.runner(programs, "xdp", 0, self._columns)
             while tally.packets < count and not tally.problems:
-                self._batch(runner, bytes(data.mmap()[: data.value_size]), min(BATCH, count - tally.packets), tally)
+                self._batch(runner, min(BATCH, count - tally.packets), tally)
                 report(tally.packets)
         return tally
 
-    def _batch(self, runner: Runner, environment: bytes, count: int, tally: Tally) -> None:
-        indexes = tuple(index for _, index in self._places)
+    def _batch(self, runner: Runner, count: int, tally: Tally) -> None:
         requests = [self._requests[(tally.packets + at) % len(self._requests)] for at in range(count)]
-        made = [self._generator.packet(payload) for payload, _ in requests]
-        inputs = [Input(indexes, image, environment, packet) for (_, packet), (_, image) in zip(made, requests)]
+        made = [self._generator.packet(request.packet[-self._payload_size :]) for request in requests]
+        inputs = [replace(request, packet=packet) for request, (_, packet) in zip(requests, made)]
         for (kind, packet), given, found in zip(made, inputs, runner.run(inputs), strict=True):
             tally.packets += 1
             tally.by_kind[kind] = tally.by_kind.get(kind, 0) + 1
@@ -201,21 +189,6 @@ class GarbageRun:
         return problems
 
 
-def prepared(protocol: str, seed: int, root: Any = ROOT, spec: Any = None) -> GarbageRun:
-    """The small build of a protocol, and requests of it that do something."""
-    spec = spec or ROOT / "spec" / protocol
-    text = load_text(spec / "conform.yaml")
-    work = ROOT / "build" / "conform" / protocol
-    sources = Sources(root, spec, work)
-    build = prepare(sources, "word", text.small, "small-word")
-    patterns = Patterns(build.protocol)
-    domain = Domain(text, build.protocol, patterns, str(spec / "conform.yaml"))
-    calm = [family for family in domain.families if not family.trouble.section]
-    cases = Oracle(build.protocol, calm, domain.noise(), sources.search_path(build.generated)).cases(work / "oracle")
-    requests = [case for case in cases if case.family.hook == "xdp" and case.writes]
-    return GarbageRun(build, domain, patterns, requests, seed)
-
-
 def main(protocol: str, packets: int, seed: int) -> bool:
     """Runs garbage through one protocol's XDP program; whether nothing came of it."""
     started = time.monotonic()
@@ -224,7 +197,8 @@ def main(protocol: str, packets: int, seed: int) -> bool:
         if done % 100_000 == 0:
             print(f"... {done:,} of {packets:,} packets", file=sys.stderr, flush=True)
 
-    tally = prepared(protocol, seed).run(packets, report)
+    campaign = Campaign(ROOT / "spec" / protocol, ROOT / "build" / "conform" / protocol)
+    tally = GarbageRun(campaign.stage("word"), seed).run(packets, report)
     kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.by_kind.items()))
     print(f"{protocol}, seed {seed}: {tally.packets:,} packets ({kinds})")
     print(f"{protocol}: {tally.foreign:,} counted as foreign and passed on, {tally.malformed:,} as malformed and dropped, "

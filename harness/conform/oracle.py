@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator
@@ -78,7 +79,11 @@ class Oracle:
         self.families = families
         self.noise = noise
         self.search_path = search_path
-        self._cells = {table.name: table.cell for table in protocol.tables}
+        self._tables = {table.name: table for table in protocol.tables}
+        self._blank_message, self._blank_env = zero(protocol.message), zero(protocol.env)
+        self._blank_cells = {table.name: zero(table.cell) for table in protocol.tables}
+        self._message_reader = _record_reader(protocol.message)
+        self._cell_readers = {table.name: _record_reader(table.cell) for table in protocol.tables}
 
     # --- The module ----------------------------------------------------------------------
 
@@ -218,29 +223,31 @@ class Oracle:
         return self._fixed_places
 
     def _case(self, family: Family, given: dict[Place, Any], verdict: Any, ended: int, answer: Any, writes: Any) -> Case:
-        message = {name: zero(kind) for name, kind in self.protocol.message.fields}
-        env = {name: zero(kind) for name, kind in self.protocol.env.fields}
-        cells: dict[tuple[str, int], dict[str, Any]] = {}
+        message, env = dict(self._blank_message), dict(self._blank_env)
+        named: list[tuple[Place, Any]] = []
         for place, value in given.items():
             if place.home == "message":
                 message[place.field] = value
             elif place.home == "env":
                 env[place.field] = value
+            else:
+                named.append((place, value))
         each = self.protocol.sweep[family.sweep_pass - 1].each if family.hook == "sweep" else None
-        index_of = {table.name: table.index for table in self.protocol.tables}
+        cells: dict[tuple[str, int], dict[str, Any]] = {}
         for focused in (True, False):  # an index that is named outweighs the cell that the message addresses
-            touched = {}
-            for place, value in given.items():
-                if place.home in index_of and (place.index is None) == focused:
+            touched: dict[tuple[str, int], dict[str, Any]] = {}
+            for place, value in named:
+                if (place.index is None) == focused:
                     base = family.first if place.home == each else 0
-                    index = message[index_of[place.home]] if focused else place.index + base
-                    cell = touched.setdefault((place.home, index), zero(self._cells[place.home]))
-                    cell[place.field] = value
+                    index = message[self._tables[place.home].index] if focused else place.index + base
+                    if index < self._tables[place.home].capacity:
+                        where = (place.home, index)
+                        if where not in touched:
+                            touched[where] = dict(self._blank_cells[place.home])
+                        touched[where][place.field] = value
             cells |= touched
-        capacity = {table.name: table.capacity for table in self.protocol.tables}
-        cells = {where: cell for where, cell in cells.items() if where[1] < capacity[where[0]]}
-        written = tuple((table, index, _typed(self._cells[table], cell), at) for table, index, cell, at in writes)
-        return Case(family, message, cells, env, verdict, ended, _typed(self.protocol.message, answer), written)
+        written = tuple((table, index, self._cell_readers[table](cell), at) for table, index, cell, at in writes)
+        return Case(family, message, cells, env, verdict, ended, self._message_reader(answer), written)
 
 
 def _trouble(trouble: Trouble) -> str:
@@ -252,19 +259,38 @@ def _record(fields: Any) -> str:
     return "[" + ", ".join(f"{name} |-> {text}" for name, text in fields) + "]"
 
 
-def _typed(kind: ir.Type, value: Any) -> Any:
-    """A printed value with the Python types of its layout type."""
+Reader = Callable[[Any], Any]
+
+
+def reader(kind: ir.Type) -> Reader | None:
+    """Turns a printed value into the Python types of its layout type; None where it is one already."""
     match kind:
-        case ir.Record() if isinstance(value, dict):
-            return {name: _typed(field, value[name]) for name, field in kind.fields}
         case ir.Record():
-            return {name: _typed(field, item) for (name, field), item in zip(kind.fields, value, strict=True)}
+            return _record_reader(kind)
         case ir.Set() | ir.Bits():
-            items = value["set"] if isinstance(value, dict) else value
-            return frozenset(_typed(kind.element, item) if isinstance(kind, ir.Set) else item for item in items)
+            item = reader(kind.element) if isinstance(kind, ir.Set) else None
+            return lambda value: frozenset(_items(value["set"] if type(value) is dict else value, item))
         case ir.Array() | ir.Sequence():
-            return tuple(_typed(kind.element, item) for item in value)
-    return value
+            item = reader(kind.element)
+            return lambda value: tuple(_items(value, item))
+    return None
+
+
+def _items(values: Any, item: Reader | None) -> Any:
+    return values if item is None else map(item, values)
+
+
+def _record_reader(kind: ir.Record) -> Reader:
+    names = [name for name, _ in kind.fields]
+    readers = [(name, read) for name, field in kind.fields if (read := reader(field))]
+
+    def read_record(value: Any) -> dict[str, Any]:
+        record = {name: value[name] for name in names} if isinstance(value, dict) else dict(zip(names, value, strict=True))
+        for name, read in readers:
+            record[name] = read(record[name])
+        return record
+
+    return read_record
 
 
 def _parse(line: str) -> Any:

@@ -159,15 +159,26 @@ def message_size(protocol: ir.Protocol) -> int:
     return sum(wire_size(protocol.message.field(name)) for name in protocol.wire)
 
 
-def wire_bytes(protocol: ir.Protocol, message: dict[str, Any], patterns: Patterns) -> bytes:
-    """The wire fields of a message, big endian; opaque bytes as they are."""
-    codec = WordCodec(patterns)
-    parts = []
-    for name in protocol.wire:
-        kind = protocol.message.field(name)
-        order = "little" if isinstance(kind, ir.Bytes) else "big"
-        parts.append(codec.pack(kind, message[name]).to_bytes(wire_size(kind), order))
-    return b"".join(parts)
+class WireCodec:
+    """The wire fields of messages, big endian and packed; opaque bytes as they are."""
+
+    def __init__(self, protocol: ir.Protocol, patterns: Patterns) -> None:
+        self._codec = WordCodec(patterns)
+        kinds = [(name, protocol.message.field(name)) for name in protocol.wire]
+        # Every value of a field is encoded once: a domain has few.
+        self._plan: list[tuple[str, ir.Type, dict[Any, bytes]]] = [(name, kind, {}) for name, kind in kinds]
+
+    def encode(self, message: dict[str, Any]) -> bytes:
+        """The payload of a message."""
+        parts = []
+        for name, kind, known in self._plan:
+            value = message[name]
+            encoded = known.get(value)
+            if encoded is None:
+                order = "little" if isinstance(kind, ir.Bytes) else "big"
+                encoded = known[value] = self._codec.pack(kind, value).to_bytes(wire_size(kind), order)
+            parts.append(encoded)
+        return b"".join(parts)
 
 
 def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> dict[str, Any]:
