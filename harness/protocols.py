@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -32,3 +33,17 @@ def bpf_object(protocol: str) -> Path:
 
 def daemon(protocol: str) -> Path:
     return BUILD / protocol / f"{protocol}d"
+
+
+def main() -> int:
+    """`python -m harness.protocols [PROTOCOL...]`: the chosen ones, one a line; for the recipes."""
+    try:
+        print("\n".join(chosen(sys.argv[1:])))
+    except UnknownProtocol as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
