@@ -145,14 +145,18 @@ static __always_inline void stepwise_turn_round(void *packet, struct udphdr *udp
 	STEPWISE_WRITE(__u16, ethernet->h_dest + 4, address_low);
 	udp->source = udp->dest;
 	udp->dest = port;
+	/*
+	 * The verifier has forgotten which of both it is. Counted back from the UDP
+	 * header, the addresses are within bounds either way, however short the payload.
+	 */
 	if (ethernet->h_proto == bpf_htons(ETH_P_IP)) {
-		struct iphdr *ip = packet + STEPWISE_IP_OFFSET;
+		struct iphdr *ip = (void *)udp - sizeof(*ip);
 		__be32 from = ip->saddr;
 
 		ip->saddr = ip->daddr;
 		ip->daddr = from;
 	} else {
-		struct ipv6hdr *ip = packet + STEPWISE_IP_OFFSET;
+		struct ipv6hdr *ip = (void *)udp - sizeof(*ip);
 		struct in6_addr from = ip->saddr;
 
 		ip->saddr = ip->daddr;
