@@ -81,5 +81,5 @@ status:
 
 # From the model to live traffic, with figures; cleans up after itself
 [group('service')]
-demo: build
-    {{ python }} -m harness.demo
+demo *arguments: build
+    {{ python }} -m harness.demo "$@"

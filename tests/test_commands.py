@@ -1,0 +1,102 @@
+"""The commands of the justfile, as a user types them, on every protocol. Their output is in build/test/."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+OUTPUT = REPOSITORY / "build/test"
+MINUTE_S = 60
+
+# What `just test` runs besides pytest's other tests: the command, and the minutes it may take.
+COMMANDS = {
+    "fresh": 2,
+    "veristat": 2,
+    "check": 10,
+    "conform": 15,
+    "mutants": 30,
+    "bench --runs 1 --seconds 0.1": 5,
+    "demo --phase-seconds 2": 5,
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command(command, record_command):
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    log = OUTPUT / f"{command.split()[0]}.log"
+    began = time.monotonic()
+    with log.open("wb") as sink:
+        try:
+            done = subprocess.run(
+                ["just", *command.split()],
+                cwd=REPOSITORY,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                timeout=COMMANDS[command] * MINUTE_S,
+            )
+            code = str(done.returncode)
+        except subprocess.TimeoutExpired:
+            code = f"nothing after {COMMANDS[command]} minutes"
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    record_command(f"just {command}"[:24], time.monotonic() - began, lines[-1].strip() if lines else "")
+    assert code == "0", f"`just {command}` ended with {code}; {log.relative_to(REPOSITORY)} ends with\n" + "\n".join(lines[-40:])
+
+
+def test_every_recipe_is_documented_and_grouped():
+    listed = subprocess.run(["just", "--list", "--unsorted"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    recipes = [line.strip() for line in listed.splitlines()[1:] if line.strip() and not line.strip().startswith("[")]
+    wanted = "check generate fresh build veristat conform load unload status demo fuzz test mutants bench".split()
+    assert {line.split()[0] for line in recipes} == set(wanted)
+    assert all("#" in line for line in recipes), "a recipe without a comment"
+    assert listed.index("[") < listed.index("check"), "a recipe outside of the groups"
+
+
+def test_bootstrap_is_quick_the_second_time():
+    """Only where it has run a first time, which is the case in CI."""
+    if not (REPOSITORY / "build/tools/bootstrap.stamp").exists():
+        pytest.skip("./bootstrap has not run here")
+    subprocess.run(["./bootstrap"], cwd=REPOSITORY, check=True, capture_output=True)
+    began = time.monotonic()
+    done = subprocess.run(["./bootstrap"], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert "everything is installed" in done.stdout
+    assert time.monotonic() - began < 3
+
+
+def test_bootstrap_refuses_what_it_does_not_know():
+    done = subprocess.run(["./bootstrap", "everything"], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "unknown argument 'everything'" in done.stderr and "./bootstrap demo" in done.stderr
+
+
+def test_a_failing_step_of_bootstrap_says_what_to_do(tmp_path):
+    """In a copy without the tools, where the Python packages cannot be had."""
+    for name in ("bootstrap", "pyproject.toml"):
+        shutil.copy(REPOSITORY / name, tmp_path)
+    offline = {"PIP_INDEX_URL": "file:///nonexistent", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_NO_CACHE_DIR": "1"}
+    done = subprocess.run(["./bootstrap"], cwd=tmp_path, capture_output=True, text=True, env=os.environ | offline)
+    assert done.returncode == 1
+    assert re.search(r"error: Python: installing \d+ packages into \.venv: failed", done.stderr)
+    assert "is the package index reachable?" in done.stderr
+    assert not (tmp_path / "build/tools/bootstrap.stamp").exists()
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["build", "nothing"], "there is no protocol 'nothing'"),
+    (["veristat", "nothing"], "there is no protocol 'nothing'"),
+    (["bench", "nothing"], "there is no protocol 'nothing'"),
+    (["bench", "limiter"], "limiter has no benchmark"),
+    (["load", "nothing", "lo"], "there is no protocol 'nothing'"),
+    (["unload", "nowhere0"], "nothing is loaded on nowhere0"),
+])  # fmt: skip
+def test_mistakes_get_a_sentence(arguments, message):
+    done = subprocess.run(["just", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert message in done.stderr and "Traceback" not in done.stderr
