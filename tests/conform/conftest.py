@@ -1,0 +1,81 @@
+"""A small build of a protocol, loaded, with requests of it that do something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from harness.conform.build import ROOT
+from harness.conform.campaign import Campaign, Stage, Trial
+from harness.conform.frames import Frame
+from harness.conform.kernel import Input, Output
+from harness.conform.oracle import Case
+from harness.protocols import protocols
+from harness.rig import bpf
+
+
+class Bench:
+    """The XDP and TC programs of a build, to be run on any packet beside cells that a request would change.
+
+    request: a case that XDP answers and that changes cells; payload: of it.
+    """
+
+    def __init__(self, stage: Stage, programs: bpf.Object) -> None:
+        self.stage = stage
+        self.trial = Trial(stage, "word")
+        self.protocol = stage.build.protocol
+        self._programs = programs
+        self.request = self._first("xdp")
+        self.columns = self.trial.comparison.columns([self.request])
+        self.input = self.trial.comparison.inputs([self.request], self.columns)[0]
+        self.payload = self.trial.comparison.frame(self.request, 0).payload
+        self._xdp = self.trial.runner(programs, "xdp", 0, self.columns)
+
+    def _first(self, hook: str) -> Case:
+        return next(case for case in self.stage.cases
+                    if case.family.hook == hook and case.verdict == "Reply" and case.writes)  # fmt: skip
+
+    def frame(self, version: int) -> Frame:
+        """A right request."""
+        return Frame(self.payload, self.protocol.port, version=version)
+
+    def xdp(self, packet: bytes) -> Output:
+        """Runs XDP on a packet."""
+        return self._xdp.run([replace(self.input, packet=packet)])[0]
+
+    def many(self, packets: list[bytes]) -> list[Output]:
+        """Runs XDP on many packets."""
+        return self._xdp.run([replace(self.input, packet=packet) for packet in packets])
+
+    def tc(self) -> tuple[Case, Input]:
+        """A right completion."""
+        case = self._first("tc")
+        return case, self.trial.comparison.inputs([case], self.columns)[0]
+
+    def run_tc(self, given: Input) -> Output:
+        """Runs TC on a packet of this host."""
+        return self.trial.runner(self._programs, "tc", 0, self.columns).run([given])[0]
+
+    def tc_program(self) -> bpf.Program:
+        """The TC program, for other contexts."""
+        return self._programs.program(f"{self.protocol.name}_tc")
+
+    def counter(self, found: Output) -> str:
+        """The one counter that rose."""
+        assert found.rises == 1, f"counted {found.rises} times"
+        return self.trial.comparison.counters[found.counter]
+
+
+def staged(protocol: str, form: str = "word") -> Stage:
+    """The small build of a protocol."""
+    return Campaign(ROOT / "spec" / protocol, ROOT / "build" / "conform" / protocol).stage(form)
+
+
+@pytest.fixture(scope="package", params=protocols())
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """Each protocol's bench."""
+    stage = staged(request.param)
+    with bpf.Object.open(stage.build.object) as programs:
+        yield Bench(stage, programs)
