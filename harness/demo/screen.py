@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 PLAIN_SIGN_SECONDS = 10
@@ -41,25 +42,31 @@ class Screen:
             print("\r\033[K", end="")
 
     @contextlib.contextmanager
-    def working(self, label: str, doing: str) -> Iterator[None]:
-        """Show that something is under way until the block ends."""
-        over = threading.Event()
-        sign = threading.Thread(target=self._sign, args=(label, doing, over), daemon=True)
+    def working(self, label: str, doing: str) -> Iterator[Callable[[str], None]]:
+        """Show that something is under way until the block ends, which may say what it is at."""
+        over, at = threading.Event(), [doing]
+        sign = threading.Thread(target=self._sign, args=(label, at, over), daemon=True)
         sign.start()
         try:
-            yield
+            yield lambda text: at.__setitem__(0, f"{doing}: {text}")
         finally:
             over.set()
             sign.join()
             with self._lock:
                 self._wipe()
 
-    def _sign(self, label: str, doing: str, over: threading.Event) -> None:
+    def _sign(self, label: str, at: list[str], over: threading.Event) -> None:
         begun, turn = time.monotonic(), 0
         while not over.wait(0.1 if self._live else PLAIN_SIGN_SECONDS):
             seconds, turn = time.monotonic() - begun, turn + 1
+            line = f"{label.ljust(LABEL_WIDTH)} {at[0]} ({seconds:.0f} s)"
             with self._lock:
                 if self._live:
-                    print(f"\r\033[K {SPINNER[turn % len(SPINNER)]} {label.ljust(LABEL_WIDTH)} {doing} ({seconds:.0f} s)", end="", flush=True)
+                    print(f"\r\033[K {SPINNER[turn % len(SPINNER)]} {line}"[: self._width()], end="", flush=True)
                 else:
-                    print(f" … {label.ljust(LABEL_WIDTH)} {doing} ({seconds:.0f} s)", flush=True)
+                    print(f" … {line}", flush=True)
+
+    @staticmethod
+    def _width() -> int:
+        """Of what fits on one line, with the escape sequence that clears it."""
+        return shutil.get_terminal_size().columns + 3

@@ -44,30 +44,31 @@ def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, ex
     return True
 
 
-def play(protocol: str, variant: dict[str, Any], actor_count: int, seed: int, examples: int) -> Counter[str]:
+def play(protocol: str, variant: dict[str, Any], actor_count: int, seed: int, examples: int, shrink: bool = True) -> Counter[str]:
     """One round. Returns what the packets were counted as; raises what fails."""
     built = build(protocol, variant)
     with Rig("fuzz") as rig, Server(rig, built) as server:
         stage = Stage(server, plugin.reference(protocol), actor_count)
         machine = hypothesis.seed(seed)(machine_on(stage))
         try:
-            run_state_machine_as_test(machine, settings=_settings(examples))
+            run_state_machine_as_test(machine, settings=_settings(examples, shrink))
         finally:
             stage.close()
         return stage.packet_count
 
 
-def _settings(examples: int) -> settings:
+def _settings(examples: int, shrink: bool) -> settings:
     return settings(
         max_examples=examples,
         stateful_step_count=RULES_AN_EXAMPLE,
         deadline=None,
         database=None,
         derandomize=False,
-        phases=[Phase.generate, Phase.shrink],
+        phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
         suppress_health_check=list(HealthCheck),
         verbosity=Verbosity.normal,
         print_blob=False,
+        report_multiple_bugs=False,
     )
 
 

@@ -1,0 +1,68 @@
+"""Fuzzing the real programs on a veth: a few examples, and a reference that is wrong must be found out."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.fuzz import plugin
+from harness.fuzz.__main__ import main
+from harness.fuzz.run import play
+from harness.fuzz.server import Server
+from harness.fuzz.build import build
+from harness.fuzz.machine import Stage
+from harness.rig.netns import Rig
+from spec.lock.reference import Actor, Reference
+
+VARIANTS = plugin.workload("lock").fuzz["variants"]
+
+
+class Forgetful(Reference):
+    """Thinks that a release changes nothing."""
+
+    def apply(self, message, outcome):
+        if outcome != "RELEASED":
+            super().apply(message, outcome)
+
+
+def find_fault(monkeypatch, seed: int) -> list[str]:
+    """What a round against the forgetful reference fails with."""
+    monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Forgetful, Actor=Actor))
+    with pytest.raises(AssertionError) as failure:
+        play("lock", VARIANTS[1], 3, seed, 10, shrink=False)
+    rules = [line for note in failure.value.__notes__ for line in note.split("\n") if line.startswith("state.")]
+    return [str(failure.value), *rules]
+
+
+@pytest.mark.parametrize("variant", range(len(VARIANTS)))
+def test_round_agrees_with_the_reference(variant):
+    counted = play("lock", VARIANTS[variant], 4, seed=variant + 1, examples=6)
+    assert counted["examples"] >= 6
+    for name in ("end.1", "end.2", "tc.end.1", "begin.answer_again", "garbled"):
+        assert counted[name] > 0, f"no packet was counted as {name}: {counted}"
+
+
+def test_wrong_reference_is_found_out_and_the_seed_replays_it(monkeypatch):
+    first, again = find_fault(monkeypatch, seed=5), find_fault(monkeypatch, seed=5)
+    assert "should keep" in first[0] or "expected" in first[0]
+    assert len(first) > 2 and first == again
+
+
+def test_server_is_blank_again_for_every_example():
+    built = build("lock", VARIANTS[0])
+    with Rig("fuzz") as rig, Server(rig, built) as server:
+        stage = Stage(server, plugin.reference("lock"), 1)
+        server.start()
+        blank = server.tables()
+        server.write("lock", 0, {"mode": "Exclusive", "holders": frozenset({1}), "spilled": 0})
+        assert server.tables() != blank
+        server.kill()
+        stage.reset()
+        assert server.tables() == blank and server.is_running
+        stage.close()
+
+
+def test_unknown_protocol_is_a_sentence(capsys):
+    assert main(["nothing", "--rounds", "1"]) == 2
+    assert "there is no protocol 'nothing'" in capsys.readouterr().err
