@@ -5,19 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
 from harness.bench.build import Build
-from harness.bench.link import Flight, Link, SlotStates, softirq_run_ns
-from harness.bench.poller import busy_polled, run_ns
+from harness.bench.link import Flight, Link, SlotStates, pinned, softirq_run_ns
+from harness.bench.poller import Poller, marked_sockets, polling
 from harness.bench.program import Driver
 from harness.bench.report import Report, Row, Spread
 from harness.bench.servers import Generated, KernelUdp, Reflector, Server
-from harness.rig import Rig
+from harness.rig import Endpoint, Rig
 
-UNDISTURBED_SHARE = 0.95
-TWO_CORES_SHARE = 0.9  # looking for packets and finding none is time of theirs, too
+UNDISTURBED_SHARE = 0.9  # a real-time process leaves 5 % to others
 RIG_BOUND_SHARE = 0.95
 LATENCY_SECONDS_MAX = 0.3
 
@@ -41,33 +40,40 @@ class Contest:
     states: dict[tuple[str, str, int], SlotStates] = field(default_factory=dict)
     notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     clients_used: int = 0
+    one: tuple[Poller, ...] = ()
+    both: tuple[Poller, ...] = ()
 
     def fly(
-        self, server: Server, workload: str, slots: int, seconds: float, busy_ns: Callable[[], int] | None = None
+        self, server: Server, workload: str, slots: int, seconds: float, pollers: tuple[Poller, ...] | None = None
     ) -> Flight:
-        """One run of one server; slots whose packets are lost get new sessions for the next."""
+        """One run of one server; slots whose packets are lost get new sessions for the next.
+
+        pollers: who processes the packets, `one` of them unless said otherwise; a server in userspace does it itself.
+        """
         plugin = self.link.build.plugin
         server.attach()
         key = (server.name, workload, slots)
         if key not in self.states:
-            self.states[key] = server.states(self._new_clients(slots))
+            self.states[key] = server.states(self.new_clients(slots))
         states, before = self.states[key], server.counters()
-        flight = self.link.fly(
-            states,
-            plugin.WORKLOADS[workload],
-            seconds,
-            with_checksum=self.settings.with_checksum,
-            busy_ns=busy_ns or (lambda: softirq_run_ns(self.link.cpu) + server.run_ns()),
-        )
+        pollers = () if server.polls_itself else pollers or self.one
+
+        def busy_ns() -> int:
+            spent_ns = sum(poller.run_ns() for poller in pollers) + server.run_ns()
+            return (spent_ns + softirq_run_ns(self.link.cpu)) // max(len(pollers), 1)
+
+        with polling(*pollers):
+            parameters = plugin.WORKLOADS[workload]
+            flight = self.link.fly(states, parameters, seconds, with_checksum=self.settings.with_checksum, busy_ns=busy_ns)
         after = server.counters()
         self._explain(server, workload, flight, {name: after[name] - before.get(name, 0) for name in after})
         for slot in flight.lost:
-            fresh = server.states(self._new_clients(1))
+            fresh = server.states(self.new_clients(1))
             states.words[slot], states.answers[slot] = fresh.words[0], fresh.answers[0]
         server.detach()
         return flight
 
-    def _new_clients(self, count: int) -> list[int]:
+    def new_clients(self, count: int) -> list[int]:
         self.clients_used += count
         return list(range(self.clients_used - count + 1, self.clients_used + 1))
 
@@ -79,7 +85,7 @@ class Contest:
     def _explain(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> None:
         plugin = self.link.build.plugin
         if flight.cpu_share < UNDISTURBED_SHARE:
-            self.note(server.name, workload, "others used the CPU meanwhile; the figures are CPU time")
+            self.note(server.name, workload, "others used the CPU for part of the time; the figures are CPU time")
         rare = {name: count for name, count in counted.items() if 0 < count <= 2 * len(flight.lost)}
         if flight.lost:
             why = ", ".join(f"{name} {count}" for name, count in rare.items()) or "no counter says why: DOES NOT COUNT"
@@ -97,8 +103,12 @@ def run(build: Build, settings: Settings) -> Report:
     cpu = cpus[-1]
     if len(cpus) > 1:
         os.sched_setaffinity(0, set(cpus[:-1]))  # only to be out of the way
-    with Rig("bench") as rig, opened_link(rig, build, cpu) as link, opened_servers(link, cpu) as servers:
-        contest = Contest(link, servers, settings)
+    with (
+        Rig("bench") as rig,
+        opened_link(rig, build, cpu) as link,
+        opened_servers(link, cpu) as servers,
+        opened_pollers(Contest(link, servers, settings), cpu, cpus[0]) as contest,
+    ):
         flights = one_core(contest)
         rows = one_core_rows(contest, flights)
         report.sections["One core for both ends: CPU time of a round trip, median [quartiles]"] = rows
@@ -106,7 +116,7 @@ def run(build: Build, settings: Settings) -> Report:
         report.sections["The program alone, over an empty one (BPF_PROG_TEST_RUN)"] = program_alone(contest)
         if settings.two_cores and len(cpus) > 1:
             title = "Two cores, one for each end: round trips a second, wall time"
-            report.sections[title] = two_cores_rows(contest, two_cores(contest, cpu, cpus[0]))
+            report.sections[title] = two_cores_rows(contest, two_cores(contest))
         judge(report, build, rows)
     return report
 
@@ -129,6 +139,22 @@ def opened_servers(link: Link, cpu: int) -> Iterator[list[Server]]:
     finally:
         for server in servers:
             server.close()
+
+
+@contextlib.contextmanager
+def opened_pollers(contest: Contest, server_cpu: int, client_cpu: int) -> Iterator[Contest]:
+    rig = contest.link.rig
+    with contextlib.ExitStack() as stack:
+        marked = {name: stack.enter_context(sock) for name, sock in marked_sockets(rig).items()}
+
+        def opened(endpoint: Endpoint, cpu: int) -> Poller:
+            poller = Poller(endpoint, marked[endpoint.iface], cpu)
+            stack.callback(poller.close)
+            return poller
+
+        contest.one = (opened(rig.client, server_cpu),)
+        contest.both = (opened(rig.server, server_cpu), opened(rig.client, client_cpu))
+        yield contest
 
 
 def progress(text: str) -> None:
@@ -166,33 +192,19 @@ def one_core_rows(contest: Contest, flights: Flights) -> list[Row]:
     return rows
 
 
-def two_cores(contest: Contest, server_cpu: int, client_cpu: int) -> Flights:
+def two_cores(contest: Contest) -> Flights:
     """The programs only: a server in userspace would need a third core."""
     flights: Flights = {}
     settings = contest.settings
     compared = [server for server in contest.servers if isinstance(server, (Reflector, Generated))]
-    with real_time(), busy_polled(contest.link.rig, server_cpu, client_cpu) as pollers:
-
-        def busy_ns() -> int:
-            return sum(map(run_ns, pollers.values())) // len(pollers)
-
-        for number in range(settings.runs):
-            progress(f"two cores, run {number + 1} of {settings.runs}")
-            for workload in contest.link.build.plugin.WORKLOADS:
-                for server in compared:
-                    flight = contest.fly(server, workload, settings.slots, settings.seconds, busy_ns)
-                    flights.setdefault((workload, server.name), []).append(flight)
+    both = contest.both
+    for number in range(settings.runs):
+        progress(f"two cores, run {number + 1} of {settings.runs}")
+        for workload in contest.link.build.plugin.WORKLOADS:
+            for server in compared:
+                flight = contest.fly(server, workload, settings.slots, settings.seconds, both)
+                flights.setdefault((workload, server.name), []).append(flight)
     return flights
-
-
-@contextlib.contextmanager
-def real_time() -> Iterator[None]:
-    """This process goes before the pollers, which would not let it stop them."""
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
-    try:
-        yield
-    finally:
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def two_cores_rows(contest: Contest, flights: Flights) -> list[Row]:
@@ -206,7 +218,7 @@ def two_cores_rows(contest: Contest, flights: Flights) -> list[Row]:
             if figures["of reflector"].median > RIG_BOUND_SHARE:
                 notes.append("as fast as the rig itself: limited by the generator, DOES NOT COUNT")
         figures["CPU share"] = Spread.of([each.cpu_share for each in own])
-        if figures["CPU share"].median < TWO_CORES_SHARE:
+        if figures["CPU share"].median < UNDISTURBED_SHARE:
             notes.append("others used the CPUs meanwhile: DOES NOT COUNT")
         rows.append(Row(workload, server, figures, tuple(notes)))
     return rows
@@ -228,13 +240,14 @@ def program_alone(contest: Contest) -> list[Row]:
     driver = Driver(contest.link)
     compared = [server for server in contest.servers if isinstance(server, (Reflector, Generated))]
     found: dict[tuple[str, str], list[float]] = {}
-    states = {server.name: server.states(contest._new_clients(1)) for server in compared}
+    states = {server.name: server.states(contest.new_clients(1)) for server in compared}
     try:
         for number in range(contest.settings.runs):
             progress(f"program alone, run {number + 1} of {contest.settings.runs}")
             for workload, parameters in contest.link.build.plugin.WORKLOADS.items():
                 for server in compared:
-                    spent_ns = driver.paired_ns(server, states[server.name], parameters)
+                    with polling(), pinned(contest.link.cpu):
+                        spent_ns = driver.paired_ns(server, states[server.name], parameters)
                     found.setdefault((workload, server.name), []).append(spent_ns)
     finally:
         driver.close()

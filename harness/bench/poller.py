@@ -1,7 +1,12 @@
-"""Two cores: each end's NAPI is polled by a process of its own, pinned, and nothing is woken up.
+"""Packets are processed where the benchmark wants it: by a process that busy-polls an interface's NAPI.
 
-A sleeping NAPI costs a wake-up a batch, several times what the programs cost. So both interfaces' interrupts are
-deferred, and a process busy-polls each NAPI through a socket that has had one packet from it.
+One core: the client's end is polled, and what it sends wakes the server's end in softirqs of the same process. All
+of a round trip is then CPU time of one process, and known exactly; softirqs at large run in whatever they interrupt.
+
+Two cores: both ends are polled, each by a process of its own. A NAPI that sleeps costs a wake-up a batch, several
+times what the programs cost.
+
+The processes are real-time ones, so that other work on the machine stretches a run by little.
 """
 
 from __future__ import annotations
@@ -9,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -24,67 +30,91 @@ SO_BUSY_POLL = 46
 SO_INCOMING_NAPI_ID = 56
 SO_PREFER_BUSY_POLL = 69
 SO_BUSY_POLL_BUDGET = 70
-POLL_US = 100_000
+POLL_US = 100_000  # at the end of each the process sleeps for a clock tick
 POLL_BUDGET_PACKETS = 64
+MARK_S_MAX = 2
+READY = b"ready\n"
 PORT_MARK = 39_998  # below the slots', and no protocol's
 DEFER_COUNT = 100
 FLUSH_TIMEOUT_NS = 2_000_000  # a NAPI that nobody polls is polled this often
 
 
+class Poller:
+    """A process that polls one end, pinned to a CPU. It begins paused."""
+
+    def __init__(self, endpoint: Endpoint, marked: socket.socket, cpu: int) -> None:
+        self._endpoint = endpoint
+        command = [sys.executable, "-m", "harness.bench.poller", str(marked.fileno()), str(cpu)]
+        self._process = subprocess.Popen(command, cwd=REPOSITORY, pass_fds=[marked.fileno()], stdout=subprocess.PIPE)
+        if self._process.stdout.readline() != READY:
+            raise BenchError("a poller does not start; its message is above")
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+
+    def resume(self) -> None:
+        _defer(self._endpoint, DEFER_COUNT, FLUSH_TIMEOUT_NS)
+        self._process.send_signal(signal.SIGCONT)
+
+    def pause(self) -> None:
+        """Returns when it has stopped, which it does at the end of a poll."""
+        self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+        _defer(self._endpoint, 0, 0)
+
+    def run_ns(self) -> int:
+        """Its CPU time, all of it spent on packets or on looking for them."""
+        return int(Path(f"/proc/{self._process.pid}/schedstat").read_text(encoding="ascii").split()[0])
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+        _defer(self._endpoint, 0, 0)
+
+
 @contextlib.contextmanager
-def busy_polled(rig: Rig, server_cpu: int, client_cpu: int) -> Iterator[dict[str, int]]:
-    """Both ends polled for a block; gives the pollers' process ids. Leaves XDP_PASS on the server's end."""
-    with contextlib.ExitStack() as stack:
-        sockets = _marked_sockets(rig)
-        processes = {}
-        for name, endpoint, cpu in (("server", rig.server, server_cpu), ("client", rig.client, client_cpu)):
-            _defer(endpoint, DEFER_COUNT, FLUSH_TIMEOUT_NS)
-            stack.callback(_defer, endpoint, 0, 0)
-            sock = stack.enter_context(sockets[name])
-            command = [sys.executable, "-m", "harness.bench.poller", str(sock.fileno()), str(cpu)]
-            process = subprocess.Popen(command, cwd=REPOSITORY, pass_fds=[sock.fileno()])
-            stack.callback(_end, process)
-            processes[name] = process.pid
-        yield processes
+def polling(*pollers: Poller) -> Iterator[None]:
+    """They poll for a block, and this process goes before them: it has to stop them."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+    try:
+        for poller in pollers:
+            poller.resume()
+        yield
+    finally:
+        for poller in pollers:
+            poller.pause()
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
+def marked_sockets(rig: Rig) -> dict[str, socket.socket]:
+    """For each end's interface, a socket that knows the end's NAPI from a packet that it received.
 
-
-def _marked_sockets(rig: Rig) -> dict[str, socket.socket]:
-    """A socket at each end that knows the end's NAPI from a packet that it received."""
+    Leaves XDP_PASS on the server's end; the client's lets through what is not for a slot.
+    """
     passing = bpf.load_xdp_pass()
     with rig.server.entered():
         passing.attach_xdp(rig.server.ifindex)
-    ends = {"server": rig.server, "client": rig.client}
-    sockets = {name: end.socket() for name, end in ends.items()}
-    for name, end in ends.items():
-        sockets[name].bind((end.ipv4, PORT_MARK))
-        sockets[name].settimeout(2)
-    sockets["server"].sendto(b"mark", (rig.client.ipv4, PORT_MARK))
-    sockets["client"].sendto(b"mark", (rig.server.ipv4, PORT_MARK))
+    os.close(passing.fd)
+    sockets = {end.iface: end.socket() for end in rig.endpoints}
+    for end in rig.endpoints:
+        sockets[end.iface].bind((end.ipv4, PORT_MARK))
+        sockets[end.iface].settimeout(MARK_S_MAX)
+    sockets[rig.server.iface].sendto(b"mark", (rig.client.ipv4, PORT_MARK))
+    sockets[rig.client.iface].sendto(b"mark", (rig.server.ipv4, PORT_MARK))
     for name, sock in sockets.items():
         sock.recv(100)
         if not sock.getsockopt(socket.SOL_SOCKET, SO_INCOMING_NAPI_ID):
-            raise BenchError(f"the {name}'s interface does not say which NAPI it uses: this kernel cannot busy-poll a veth")
-    os.close(passing.fd)
+            raise BenchError(f"{name} does not say which NAPI it uses: this kernel cannot busy-poll a veth")
     return sockets
 
 
 def _defer(endpoint: Endpoint, count: int, timeout_ns: int) -> None:
     """In a mount namespace of its own: /sys shows the interfaces of the namespace that mounted it."""
     folder = f"/sys/class/net/{endpoint.iface}"
-    script = f"mount -t sysfs sysfs /sys && echo {count} >{folder}/napi_defer_hard_irqs && echo {timeout_ns} >{folder}/gro_flush_timeout"
+    settings = f"echo {count} >{folder}/napi_defer_hard_irqs && echo {timeout_ns} >{folder}/gro_flush_timeout"
+    script = f"mount -t sysfs sysfs /sys && {settings}"
     done = endpoint.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True)
     if done.returncode != 0:
         raise BenchError(f"deferring the interrupts of {endpoint.iface}: {done.stderr.strip()}")
-
-
-def run_ns(process: int) -> int:
-    """CPU time of a poller, all of it spent on packets or on looking for them."""
-    return int(Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()[0])
 
 
 def main() -> None:
@@ -101,6 +131,8 @@ def main() -> None:
     sock.setsockopt(socket.SOL_SOCKET, SO_PREFER_BUSY_POLL, 1)
     sock.setsockopt(socket.SOL_SOCKET, SO_BUSY_POLL_BUDGET, POLL_BUDGET_PACKETS)
     sock.setsockopt(socket.SOL_SOCKET, SO_BUSY_POLL, POLL_US)
+    os.write(sys.stdout.fileno(), READY)
+    os.kill(os.getpid(), signal.SIGSTOP)
     while True:
         with contextlib.suppress(BlockingIOError):
             sock.recv(100)

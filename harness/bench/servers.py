@@ -21,9 +21,13 @@ ANSWER_S_MAX = 2
 
 
 class Server(Protocol):
-    """One of those that are compared. `name` is how the report calls it."""
+    """One of those that are compared. `name` is how the report calls it.
+
+    polls_itself: packets are processed in the server's own process.
+    """
 
     name: str
+    polls_itself: bool
 
     def attach(self) -> None:
         """Begin to answer on the server's end of the link."""
@@ -45,6 +49,8 @@ class Server(Protocol):
 
 class XdpServer:
     """A program on the server's interface. Attaching replaces what was there."""
+
+    polls_itself = False
 
     def __init__(self, name: str, link: Link, path: Path, program: str) -> None:
         self.name = name
@@ -102,6 +108,7 @@ class KernelUdp:
     """The same generated steps behind a socket: recvmmsg, sendmmsg, one thread on the packets' own core."""
 
     name = "kernel UDP"
+    polls_itself = True
 
     def __init__(self, link: Link, cpu: int) -> None:
         self.link = link
@@ -114,7 +121,7 @@ class KernelUdp:
         with rig.server.entered():
             self._pass.attach_xdp(rig.server.ifindex)
         if self._process is None:
-            command = ["taskset", "--cpu-list", str(self.cpu), str(self.link.build.udp_server), "-t", "1"]
+            command = ["chrt", "--fifo", "1", "taskset", "--cpu-list", str(self.cpu), str(self.link.build.udp_server), "-t", "1"]
             self._process = rig.server.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             ready, _, _ = select.select([self._process.stdout, self._process.stderr], [], [], START_S_MAX)
             if not ready or self._process.poll() is not None:
