@@ -93,7 +93,7 @@ def build_code(screen: Screen, protocol: str) -> Build:
     with screen.working("build", "compiling the programs, the daemon and the load"):
         built = build(protocol)
         built.load_program()
-    names = ", ".join(path.name for path in (_bpf_object(built), built.daemon))
+    names = ", ".join(path.name for path in (built.programs, built.daemon))
     screen.say("build", f"{names}: {Path(built.directory).relative_to(REPOSITORY)}", True)
     return built
 
@@ -101,7 +101,7 @@ def build_code(screen: Screen, protocol: str) -> Build:
 def load_programs(screen: Screen, server: Server) -> bool:
     """What is loaded where, and what the verifier made of it."""
     with screen.working("load", "measuring the programs"):
-        judged = veristat.check(server.build.name, _bpf_object(server.build))
+        judged = veristat.check(server.build.name, server.build.programs)
     status = server.status()
     interface = status["interfaces"][0]
     where = f"{interface['name']} of a veth pair between two namespaces: XDP {interface['xdp']}, TC {interface['tc']}"
@@ -113,6 +113,3 @@ def load_programs(screen: Screen, server: Server) -> bool:
     screen.say("load", "\n".join([where, *rows]), good)
     return good
 
-
-def _bpf_object(built: Build) -> Path:
-    return built.directory / f"{built.name}.bpf.o"

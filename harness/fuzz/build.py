@@ -41,6 +41,11 @@ class Build:
         return self.directory / f"{self.name}d"
 
     @property
+    def programs(self) -> Path:
+        """The BPF object file."""
+        return self.directory / f"{self.name}.bpf.o"
+
+    @property
     def capacities(self) -> dict[str, int]:
         """Cells of each table."""
         return {table.name: table.capacity for table in self.protocol.tables}

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen import ir
-from harness.conform.packing import WordCodec, word_bytes
+from harness.conform.cells import cell_codecs
+from harness.conform.shapes import Shapes
 from harness.fuzz.build import Build
 from harness.fuzz.counts import Counts
 from harness.fuzz.plugin import LiveError
@@ -24,7 +25,7 @@ READY_SECONDS_MAX = 20
 
 
 class _Plain:
-    """Opaque bytes and wide integers as they are in memory: no patterns stand in for them."""
+    """Opaque bytes and wide integers as they are in memory: no patterns of conformance stand in for them."""
 
     @staticmethod
     def real(_kind: ir.Type, value: int) -> int:
@@ -42,7 +43,7 @@ class Server:
         self.counts = Counts(build.protocol)
         self.kill_count = 0
         self._daemon: subprocess.Popen[str] | None = None
-        self._words = WordCodec(_Plain())
+        self._codecs = cell_codecs(build.protocol, Shapes(build.programs), _Plain())
         self._maps: dict[str, Map] = {}
 
     def __enter__(self) -> Server:
@@ -124,36 +125,23 @@ class Server:
         return +total
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """All cells of all tables. For small tables whose cells are words."""
-        return {table.name: self._cells(table) for table in self.build.protocol.tables}
+        """All cells of all tables; for small tables."""
+        return {name: self._cells(name, self.build.capacities[name]) for name in self._codecs}
 
-    def _cells(self, table: ir.TableLayout) -> list[dict[str, Any]]:
-        if table.atomic != "word":
-            raise LiveError(f"cells of table {table.name} are not words but under a {table.atomic}: build with `atomic: word`")
-        pinned = self._map(f"state/tables/{table.name}")
-        words = (int.from_bytes(pinned.lookup(index), "little") for index in range(table.capacity))
-        return [self._words.unpack(table.cell, word) for word in words]
+    def _cells(self, table: str, capacity: int) -> list[dict[str, Any]]:
+        pinned, codec = self._map(f"state/tables/{table}"), self._codecs[table]
+        return [codec.unpack(pinned.lookup(index)) for index in range(capacity)]
 
-    def write(self, table_name: str, index: int, cell: dict[str, Any]) -> None:
+    def write(self, table: str, index: int, cell: dict[str, Any]) -> None:
         """Put a value into a cell."""
-        table = next(table for table in self.build.protocol.tables if table.name == table_name)
-        self._map(f"state/tables/{table_name}").update(index, word_bytes(self._words.pack(table.cell, cell)))
+        self._map(f"state/tables/{table}").update(index, self._codecs[table].pack(cell))
 
     def clear(self) -> None:
         """Make all cells blank again."""
-        for table in self.build.protocol.tables:
-            pinned = self._map(f"state/tables/{table.name}")
-            for index in range(table.capacity):
+        for table, capacity in self.build.capacities.items():
+            pinned = self._map(f"state/tables/{table}")
+            for index in range(capacity):
                 pinned.update(index, bytes(pinned.value_size))
-
-    def blank_cells(self) -> dict[str, int]:
-        """How many cells of each table are all zero; works on large tables."""
-        blank = {}
-        for table in self.build.protocol.tables:
-            view = self._map(f"state/tables/{table.name}").mmap()
-            with view:
-                blank[table.name] = sum(1 for word in memoryview(view)[: 8 * table.capacity].cast("Q") if word == 0)
-        return blank
 
 
 def wait_until(condition: Any, seconds: float, doing: str) -> None:
