@@ -113,7 +113,7 @@ class Campaign:
         started = time.monotonic()
         build = prepare(self.sources, "as shipped", {}, "shipped")
         patterns = Patterns(build.protocol)
-        domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"))
+        domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"), "shipped")
         generator = random.Random(seed)
         families = [domain.sample(each, self.text.samples, generator) for each in domain.families if not each.trouble.section]
         oracle = Oracle(build.protocol, families, {}, self.sources.search_path(build.generated))

@@ -20,7 +20,8 @@ message that are not named are zero, and fields of a named cell; cells that are 
 `all` is generated from the type: every member of an enum, every set over the items, the bounds of an integer.
 
 `contended: N` has section N of an XDP or TC hook lose its races: all of them, or where `rival` gives fields of
-a cell only the first, after which that cell is what it finds.
+a cell only the first, after which that cell is what it finds. `only: small` (or `shipped`) leaves a family to that
+build; of the shipped layout, samples are run.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class FamilyText(_Strict):
 
     name: str
     hook: Union[Literal["xdp", "tc", "user"], int]
+    only: Literal["small", "shipped", ""] = ""
     given: dict[str, Any] = {}
     vary: dict[str, Any] = {}
     together: list[list[dict[str, Any]]] = []
@@ -132,14 +134,18 @@ class Family:
 class Domain:
     """The families of one protocol in one build."""
 
-    def __init__(self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str) -> None:
+    def __init__(self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small") -> None:
         self.protocol = protocol
         self.patterns = patterns
         self.source = source
         self._values = {self._place(key): values for key, values in text.values.items()}
         self._indexes = {f"message.{table.index}": table.capacity for table in protocol.tables}
         self._hash_sources = {hashed.source: hashed for hashed in protocol.hashes}
-        self.families = [family for family in map(self._family, text.families) if self._can_lose(family)]
+        self.families = [
+            family
+            for family in (self._family(each) for each in text.families if each.only in ("", build))
+            if self._can_lose(family)
+        ]
 
     def _can_lose(self, family: Family) -> bool:
         """Whether the build has such a family: a bpf_spin_lock is always got, and nobody writes beside a lock's holder."""
