@@ -31,6 +31,32 @@ static int pin_in(const char *directory, const char *name, int fd)
 	return err;
 }
 
+static void detach_link(const char *directory, const char *name)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= PATH_MAX)
+		return;
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return;
+	if (bpf_link_detach(fd))
+		log_debug("%s: its device is gone", path);
+	close(fd);
+}
+
+void detach_xdp_link(const char *directory)
+{
+	detach_link(directory, "xdp_native");
+	detach_link(directory, "xdp_generic");
+}
+
+void detach_tcx_link(const char *directory)
+{
+	detach_link(directory, "tcx");
+}
+
 static void explain_xdp_failure(const struct stepwise_protocol *protocol, const struct interface *interface, int err)
 {
 	const char *name = interface->name;

@@ -18,6 +18,13 @@ struct attach_options {
 int attach_programs(const struct stepwise_protocol *protocol, struct interface *interface, int xdp_fd, int tc_fd,
 		    const struct attach_options *options, const char *directory);
 
+/*
+ * Detaches the links of one kind that are pinned in `directory`, there and then:
+ * to remove the pin alone does it some time later.
+ */
+void detach_xdp_link(const char *directory);
+void detach_tcx_link(const char *directory);
+
 /* For a load that fails after attach_programs(), and for unload: takes off what no link holds. */
 int detach_filter(const struct stepwise_protocol *protocol, const struct interface *interface);
 

@@ -14,11 +14,17 @@
 
 #define BATCH_US_MAX 20000
 
-static int remove_below_base(const char *name)
+/* A load that failed or was killed: what it attached comes off, and its pins go. */
+static int remove_staging(void)
 {
 	char path[PATH_MAX];
-	int err = pins_path(path, "%s", name);
+	int err = pins_path(path, "staging/interface");
 
+	if (err)
+		return err;
+	detach_xdp_link(path);
+	detach_tcx_link(path);
+	err = pins_path(path, "staging");
 	return err ? err : pins_remove(path);
 }
 
@@ -175,7 +181,7 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 	char staging[PATH_MAX];
 	int err;
 
-	err = remove_below_base("staging");
+	err = remove_staging();
 	if (!err)
 		err = check_not_loaded(protocol, interface);
 	if (!err)
@@ -203,7 +209,7 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 		detach_filter(protocol, interface);
 cleanup:
 	programs_close(&programs);
-	remove_below_base("staging");
+	remove_staging();
 	return err;
 }
 
@@ -271,6 +277,10 @@ static int withdraw(const struct interface *interface)
 	char staging[PATH_MAX];
 	int err = pins_path(staging, "staging");
 
+	if (!err)
+		err = pins_make_directory(staging);
+	if (!err)
+		err = pins_path(staging, "staging/interface");
 	if (!err && rename(interface->path, staging)) {
 		err = -errno;
 		log_error("cannot move %s to %s: %s", interface->path, staging, strerror(-err));
@@ -283,10 +293,9 @@ static int withdraw(const struct interface *interface)
 static int unload_held(const struct stepwise_protocol *protocol, const char *name)
 {
 	struct interface interface;
-	char path[PATH_MAX];
 	int err;
 
-	err = remove_below_base("staging");
+	err = remove_staging();
 	if (!err)
 		err = find_loaded(protocol, name, &interface);
 	if (err)
@@ -295,15 +304,12 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 	 * XDP first: nothing more must get through to the daemon. Then TC, when the
 	 * daemon has sent what it was about to: no reply leaves without completion.
 	 */
-	if (snprintf(path, sizeof(path), "%s/xdp_%s", interface.path, xdp_mode_name(interface.xdp_mode)) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	err = pins_remove(path);
-	if (!err)
-		err = withdraw(&interface);
+	detach_xdp_link(interface.path);
+	err = withdraw(&interface);
 	if (!err)
 		err = detach_filter(protocol, &interface);
 	if (!err)
-		err = remove_below_base("staging");
+		err = remove_staging();
 	if (!err)
 		log_info("unloaded from %s%s", name, interface.gone ? ", which was gone" : "");
 	return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -85,15 +86,6 @@ void rare_path_close(struct rare_path *path)
 	free(path);
 }
 
-bool rare_path_may_read(struct rare_path *path)
-{
-	int err = tables_refresh(path->tables);
-
-	if (err)
-		errno = -err;
-	return !err;
-}
-
 /*
  * What comes by another interface has not been through XDP, and the reply would
  * leave without TC's completion: a client would be told what never came to be.
@@ -147,7 +139,7 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 	if (!count)
 		return;
 	read_indices(path);
-	if (!fill_random(random, count) || tables_refresh(path->tables)) {
+	if (!fill_random(random, count)) {
 		path->statistics->dropped += count;
 		return;
 	}

@@ -3,8 +3,6 @@
 #ifndef STEPWISE_RARE_PATH_H
 #define STEPWISE_RARE_PATH_H
 
-#include <stdbool.h>
-
 #include "endpoint.h"
 
 struct rare_path;
@@ -12,9 +10,6 @@ struct rare_path;
 /* Opens the tables that the handler reads; NULL after a message. */
 struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics);
 void rare_path_close(struct rare_path *path);
-
-/* Whether the kernel lets this process read the tables. */
-bool rare_path_may_read(struct rare_path *path);
 
 /* Takes one batch from the socket and answers it. */
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint);

@@ -184,9 +184,7 @@ static bool server_works(void *context)
 {
 	const struct server *server = context;
 
-	if (server->sweep && !sweep_may_run(server->sweep))
-		return false;
-	return !server->rare_path || rare_path_may_read(server->rare_path);
+	return !server->sweep || sweep_may_run(server->sweep);
 }
 
 static int open_server(struct server *server, const struct serve_options *options)

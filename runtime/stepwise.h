@@ -28,7 +28,7 @@ struct stepwise_table {
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
 	bool mmapable;         /* word cells; the others hold a spin_lock */
-	bool read_by_user;     /* the user hook scans it */
+	bool read_by_user;     /* the user hook scans it; only a mmapable one */
 };
 
 /* One pass of the sweep: a program that is test-run over chunks of a table. */
@@ -59,11 +59,10 @@ struct stepwise_protocol {
 
 	/*
 	 * The rare path: decide on one forwarded message. tables[i] is the whole of
-	 * table i, for reading only: the map itself where it is mmapable, else a copy
-	 * made for this batch of messages; NULL where read_by_user is not set.
-	 * Rewrites the payload (wire_size bytes) and says STEPWISE_REPLY or
-	 * STEPWISE_DROP, also for a payload that does not decode. NULL where nothing
-	 * is forwarded.
+	 * table i, mapped read-only, or NULL where read_by_user is not set. Rewrites
+	 * the payload (wire_size bytes) and says STEPWISE_REPLY or STEPWISE_DROP, the
+	 * latter also for a payload that does not decode. NULL where nothing is
+	 * forwarded.
 	 */
 	enum stepwise_verdict (*on_forwarded)(const void *const tables[], const struct stepwise_environment *environment,
 					      unsigned char *payload);

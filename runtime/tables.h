@@ -7,12 +7,9 @@
 
 struct tables;
 
-/* Opens, for reading only, the tables that the protocol reads. NULL after a message. */
+/* Maps, for reading only, the tables that the protocol reads. NULL after a message. */
 struct tables *tables_open(const struct stepwise_protocol *protocol);
 void tables_close(struct tables *tables);
-
-/* Copies again those that cannot be mapped. 0, or a negative errno without a message. */
-int tables_refresh(struct tables *tables);
 
 /* For stepwise_protocol.on_forwarded. */
 const void *const *tables_memory(const struct tables *tables);

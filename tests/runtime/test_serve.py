@@ -83,15 +83,15 @@ def test_completes_by_a_clsact_filter_too(echo: Echo, client: Client) -> None:
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
 
 
-def test_copies_tables_that_cannot_be_mapped(build: Build, client: Client) -> None:
+def test_maps_no_table_that_the_handler_does_not_read(build: Build, client: Client) -> None:
     echo = build("ECHO_SPIN_LOCK")
     echo.load()
-    echo.serve()
-    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 10000, 0)
-    client.ask(ADD, 9999, 3, echo.rig.server.ipv4)
-    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 9999, 3)
-    client.ask(ADD, 256, 4, echo.rig.server.ipv4)
-    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 256, 4)
+    daemon = echo.serve()
+    assert "bpf-map" not in Path(f"/proc/{daemon.pid}/maps").read_text()
+    assert client.ask(ADD, 9999, 3, echo.rig.server.ipv4) == (ADDED, 9999, 3)
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    assert client.ask(ADD, 1, SWEPT, echo.rig.server.ipv4)[0] == ADDED
+    wait_for(lambda: counted(echo, "sweep_cells_continued") == 2, "the cell is swept")
 
 
 def test_garbage_does_not_end_it(echo: Echo, client: Client) -> None:

@@ -7,23 +7,16 @@
 
 #ifdef ECHO_SPIN_LOCK
 #define ELEMENT_SIZE 16
-#define VALUE_OFFSET 8
+#define MMAPABLE false
 #else
 #define ELEMENT_SIZE 8
-#define VALUE_OFFSET 0
+#define MMAPABLE true
 #endif
-
-static __u64 read_cell(const void *table, __u32 index)
-{
-	__u64 value;
-
-	memcpy(&value, (const unsigned char *)table + (size_t)index * ELEMENT_SIZE + VALUE_OFFSET, sizeof(value));
-	return value;
-}
 
 static enum stepwise_verdict on_forwarded(const void *const tables[], const struct stepwise_environment *environment,
 					  unsigned char *payload)
 {
+	const volatile __u64 *cells = tables[0];
 	struct echo_message message;
 
 	memcpy(&message, payload, sizeof(message));
@@ -31,9 +24,11 @@ static enum stepwise_verdict on_forwarded(const void *const tables[], const stru
 		return STEPWISE_DROP;
 	message.kind = ECHO_TOLD;
 	message.index = 0;
-	while (message.index < ECHO_CAPACITY && !read_cell(tables[0], message.index))
+	message.value = 0;
+	while (cells && message.index < ECHO_CAPACITY && !cells[message.index])
 		message.index++;
-	message.value = message.index < ECHO_CAPACITY ? read_cell(tables[0], message.index) : 0;
+	if (cells && message.index < ECHO_CAPACITY)
+		message.value = cells[message.index];
 	memcpy(payload, &message, sizeof(message));
 	return STEPWISE_REPLY;
 }
@@ -65,7 +60,7 @@ static enum stepwise_verdict run_tc(void *const tables[], const struct stepwise_
 #endif
 
 static const struct stepwise_table tables[] = {
-	{ "cell", ECHO_CAPACITY, ELEMENT_SIZE, VALUE_OFFSET == 0, true },
+	{ "cell", ECHO_CAPACITY, ELEMENT_SIZE, MMAPABLE, MMAPABLE },
 };
 
 static const char *const counters[] = { "foreign", "added", "forwarded", "completed" };
