@@ -147,7 +147,8 @@ def run(step: ir.Step, cell: Any, message: dict, env: dict) -> tuple[str, str, A
     for before, assigns, kind in ((cell, body.cell, step.cell_type), (message, body.message, None)):
         values = [(assign.path, evaluate(assign.value, names)) for assign in assigns]
         after = before
-        for path, value in values:
+        # A leaf's assignments are simultaneous: any order must do, so this takes the other one.
+        for path, value in reversed(values):
             after = put(after, path, value, names)
         if isinstance(kind, ir.Record):
             fits(after, kind)

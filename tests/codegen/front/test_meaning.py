@@ -39,13 +39,16 @@ def some(kind: ir.Type, draw: random.Random) -> Any:
         case ir.Bytes():
             return draw.choice([0, 0, 7, 8])
         case ir.Set(element, size):
-            return frozenset(some(element, draw) for _ in range(draw.randint(0, size)))
+            found: set = set()
+            while len(found) < draw.choice([0, 1, size, size, draw.randint(0, size)]):
+                found.add(some(element, draw))
+            return frozenset(found)
         case ir.Bits(size):
             return frozenset(item for item in range(size) if draw.random() < 0.3)
         case ir.Array(element, size):
             return tuple(some(element, draw) for _ in range(size))
         case ir.Sequence(element, size):
-            return tuple(some(element, draw) for _ in range(draw.randint(0, size)))
+            return tuple(some(element, draw) for _ in range(draw.choice([0, size, draw.randint(0, size)])))
         case ir.Record(_, fields):
             return {name: some(inner, draw) for name, inner in fields}
     raise AssertionError(f"no value of {kind}")
