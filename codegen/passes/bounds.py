@@ -15,21 +15,13 @@ from codegen.errors import (
     NoRoom, SignsMixed, SpecError, interval_text,
 )  # fmt: skip
 from codegen.ir import Interval, Span
-from codegen.passes.expressions import BOOL, INTEGER, compare, integer, key, logic
+from codegen.passes.conditions import assume, element_interval, interval, size_interval, size_of
+from codegen.passes.expressions import BOOL, INTEGER, compare, integer, logic
 from codegen.passes.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
-from codegen.passes.types import set_max
 
 SIGNED = Interval(-(2**63), 2**63 - 1)
 LOOP_MAX = 4096
 """Iterations of a loop in the kernel; a user step may go over a whole table."""
-
-
-def interval(expression: ir.Expr) -> Interval:
-    """The interval of an integer expression that has been visited."""
-    if isinstance(expression, ir.Int):
-        return Interval(expression.value, expression.value)
-    found = getattr(expression, "interval", None)
-    return found or type_interval(expression.type)
 
 
 class Bounds:
@@ -59,7 +51,7 @@ class Bounds:
                 value = self.visit(body.value, facts)
                 return replace(body, value=value, body=self.body(body.body, targets, facts.with_let(body.name, value)))
         condition = self.visit(body.condition, facts)
-        on, off = self.assume(condition, True, facts), self.assume(condition, False, facts)
+        on, off = assume(condition, True, facts), assume(condition, False, facts)
         then, otherwise = self.body(body.then, targets, on), self.body(body.otherwise, targets, off)
         if on.dead is not off.dead:
             # Nothing ever gets to the other branch: an OTHER that the arms before it leave nothing to, say.
@@ -115,7 +107,7 @@ class Bounds:
         return value
 
     def has_room(self, value: ir.Expr, kind: Union[ir.Set, ir.Sequence], name: str, facts: Facts) -> None:
-        found = self.room(value, facts)
+        found = size_interval(value, facts)
         if found.high <= kind.max:
             return
         test = "size first, for example `Cardinality(S) < N`" if isinstance(kind, ir.Set) else "length first, for example `Len(s) < N`"
@@ -128,106 +120,11 @@ class Bounds:
             holder, room = f"u{kind.element.width} holds", type_interval(kind.element)
         else:
             return
-        found = self.element_interval(value, facts)
+        found = element_interval(value)
         if found.low < room.low or found.high > room.high:
             self.refuse(facts, MayNotFit, value.span,
                         f"an element of {name} may be anything in {interval_text(found)}, but {holder} {interval_text(room)}",
                         "test the element first, or make the type wider")  # fmt: skip
-
-    def element_interval(self, value: ir.Expr, facts: Facts) -> Interval:
-        """Where the elements of a set or a sequence of integers lie."""
-        match value:
-            case ir.SetOf(elements) | ir.SequenceOf(elements):
-                if not elements:
-                    return Interval(0, 0)
-                result = interval(elements[0])
-                for element in elements[1:]:
-                    result = hull(result, interval(element))
-                return result
-            case ir.SetOp("union", left, right):
-                return hull(self.element_interval(left, facts), self.element_interval(right, facts))
-            case ir.SetOp("intersect", left, right):
-                found = self.element_interval(left, facts), self.element_interval(right, facts)
-                return intersect(*found) or found[0]
-            case ir.SetOp("minus", left, _):
-                return self.element_interval(left, facts)
-            case ir.Image():
-                return interval(value.value)
-            case ir.Append(sequence, element):
-                return hull(self.element_interval(sequence, facts), interval(element))
-            case ir.Tail(sequence):
-                return self.element_interval(sequence, facts)
-            case ir.If(_, then, otherwise):
-                return hull(self.element_interval(then, facts), self.element_interval(otherwise, facts))
-            case ir.Let(_, _, body):
-                return self.element_interval(body, facts)
-            case ir.Filter(_, ir.Range() as domain):
-                return Interval(interval(domain.low).low, interval(domain.high).high)
-            case ir.Filter(_, domain):
-                return self.element_interval(domain, facts)
-        if isinstance(value.type, ir.Bits):
-            return Interval(0, value.type.size - 1)
-        return type_interval(value.type.element)
-
-    # --- How many elements -----------------------------------------------------------------------------------
-
-    def room(self, value: ir.Expr, facts: Facts) -> Interval:
-        """How many elements a set or a sequence may have."""
-        natural = self.natural_room(value, facts)
-        if isinstance(value.type, ir.Set) and isinstance(value.type.element, ir.UInt):
-            natural = Interval(min(natural.low, 2**value.type.element.width), min(natural.high, 2**value.type.element.width))
-        return facts.interval(size_of(value), natural)
-
-    def natural_room(self, value: ir.Expr, facts: Facts) -> Interval:
-        match value:
-            case ir.SetOf(elements):
-                distinct = {facts.key(element) for element in elements}
-                constant = all(isinstance(element, (ir.Int, ir.Literal)) for element in elements)
-                return Interval(len(distinct) if constant else min(1, len(distinct)), len(distinct))
-            case ir.SequenceOf(elements):
-                return Interval(len(elements), len(elements))
-            case ir.SetOp("union", left, right):
-                return self.union_room(left, right, facts)
-            case ir.SetOp("intersect", left, right):
-                return Interval(0, min(self.room(left, facts).high, self.room(right, facts).high))
-            case ir.SetOp("minus", left, right):
-                return self.minus_room(left, right, facts)
-            case ir.Filter(_, domain):
-                return Interval(0, domain.bound if isinstance(domain, ir.Range) else self.room(domain, facts).high)
-            case ir.Image(_, domain):
-                over = self.room(domain, facts)
-                return Interval(min(1, over.low), over.high)
-            case ir.Append(sequence):
-                return plus(self.room(sequence, facts), Interval(1, 1))
-            case ir.Tail(sequence):
-                over = plus(self.room(sequence, facts), Interval(-1, -1))
-                return Interval(max(0, over.low), max(0, over.high))
-            case ir.If(condition, then, otherwise):
-                return hull(self.room(then, self.assume(condition, True, facts)),
-                            self.room(otherwise, self.assume(condition, False, facts)))  # fmt: skip
-            case ir.Let(name, bound, body):
-                return self.room(body, facts.with_let(name, bound))
-        return Interval(0, set_max(value.type))
-
-    def union_room(self, left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
-        """At most both together, less what is known to be in the other already."""
-        found = [self.room(left, facts), self.room(right, facts)]
-        high = found[0].high + found[1].high
-        for one, other, size in ((left, right, found[0]), (right, left, found[1])):
-            if isinstance(other, ir.SetOf):
-                new = {facts.key(item) for item in other.elements if not facts.truths.get(facts.key(ir.In(item, one, BOOL, item.span)))}
-                high = min(high, size.high + len(new))
-            if facts.truths.get(facts.key(ir.Subset(other, one, BOOL, other.span))):
-                high = min(high, size.high)
-        return Interval(max(found[0].low, found[1].low), high)
-
-    def minus_room(self, left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
-        over, less = self.room(left, facts), self.room(right, facts)
-        high = over.high
-        if isinstance(right, ir.SetOf):
-            present = any(facts.truths.get(facts.key(ir.In(item, left, BOOL, item.span))) for item in right.elements)
-            high -= 1 if present else 0
-        return Interval(max(0, over.low - less.high), max(0, high))
 
     # --- Expressions -------------------------------------------------------------------------------------------
 
@@ -277,7 +174,7 @@ class Bounds:
                 return replace(expression, left=self.visit(expression.left, facts), right=self.visit(expression.right, facts))
             case ir.Cardinality():
                 operand = self.visit(expression.operand, facts)
-                return replace(expression, operand=operand, interval=self.room(operand, facts))
+                return replace(expression, operand=operand, interval=size_interval(operand, facts))
             case ir.RecordOf():
                 kinds = dict(expression.type.fields)
                 fields = tuple((name, self.stored(value, kinds[name], name, facts)) for name, value in expression.fields)
@@ -287,7 +184,7 @@ class Bounds:
                 return self.holds(replace(expression, sequence=sequence, element=element), facts)
             case ir.Tail():
                 sequence = self.visit(expression.sequence, facts)
-                if self.room(sequence, facts).low < 1:
+                if size_interval(sequence, facts).low < 1:
                     self.refuse(facts, IndexOutOfRange, expression.span, "Tail of a sequence that may be empty",
                                 "test it first, for example `Len(s) > 0`")  # fmt: skip
                 return replace(expression, sequence=sequence)
@@ -356,12 +253,12 @@ class Bounds:
         operands = []
         for operand in expression.operands:
             operands.append(self.visit(operand, facts))
-            facts = self.assume(operands[-1], expression.op == "and", facts)
+            facts = assume(operands[-1], expression.op == "and", facts)
         return replace(expression, operands=tuple(operands))
 
     def choice(self, expression: ir.If, facts: Facts) -> ir.Expr:
         condition = self.visit(expression.condition, facts)
-        on, off = self.assume(condition, True, facts), self.assume(condition, False, facts)
+        on, off = assume(condition, True, facts), assume(condition, False, facts)
         then, otherwise = self.visit(expression.then, on), self.visit(expression.otherwise, off)
         if on.dead is not off.dead:
             return otherwise if on.dead else then
@@ -394,7 +291,7 @@ class Bounds:
         """A literal as a set of the other side's elements, if they fit."""
         if not isinstance(side, ir.SetOf) or not isinstance(kind.element, ir.UInt) or not side.elements:
             return side
-        found = self.element_interval(side, facts)
+        found = element_interval(side)
         fits = found.low >= 0 and found.high < 2**kind.element.width
         return replace(side, type=ir.Set(kind.element, len(side.elements))) if fits else side
 
@@ -426,7 +323,7 @@ class Bounds:
                         f"test it first, for example `i >= {low} /\\ i <= {high}`")  # fmt: skip
 
     def in_sequence(self, base: ir.Expr, index: ir.Expr, span: Span, facts: Facts) -> None:
-        found, length = interval(index), self.room(base, facts)
+        found, length = interval(index), size_interval(base, facts)
         left = facts.interval(ir.Arith("-", size_of(base), index, INTEGER, span, EVERYTHING), plus(length, scaled(found, -1)))
         if found.low < 1 or left.low < 0:
             self.refuse(facts, IndexOutOfRange, span,
@@ -452,7 +349,7 @@ class Bounds:
                 return replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
             case ir.Count():
                 done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
-                most = domain.bound if isinstance(domain, ir.Range) else self.room(domain, facts).high
+                most = domain.bound if isinstance(domain, ir.Range) else size_interval(domain, facts).high
                 return replace(done, interval=facts.interval(done, Interval(0, most)))
         return self.first(expression, domain, inner, facts)
 
@@ -482,7 +379,7 @@ class Bounds:
         element = INTEGER if isinstance(domain.type, ir.Bits) else domain.type.element
         variable = ir.Var(expression.variable, element, expression.span)
         if isinstance(element, ir.UInt):
-            facts.note_range(variable, self.element_interval(domain, facts))
+            facts.note_range(variable, element_interval(domain))
         inner = facts.with_truth(ir.In(variable, domain, BOOL, expression.span), True)
         return domain, inner.with_number(size_of(domain), Interval(1, INFINITY))
 
@@ -505,115 +402,6 @@ class Bounds:
         above = ir.Arith("-", variable, low, INTEGER, span, EVERYTHING)
         below = ir.Arith("-", high, variable, INTEGER, span, EVERYTHING)
         return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
-
-    # --- Conditions ---------------------------------------------------------------------------------------------------
-
-    def assume(self, condition: ir.Expr, value: bool, facts: Facts) -> Facts:
-        """What is known where the (visited) condition came out as `value`."""
-        facts = facts.with_truth(condition, value)
-        match condition:
-            case ir.Literal():
-                return facts if condition.value is value else replace(facts, dead=True)
-            case ir.Not(operand):
-                return self.assume(operand, not value, facts)
-            case ir.Logic(op, operands):
-                return self.assume_logic(op, operands, value, facts)
-            case ir.Compare(op, left, right):
-                if isinstance(left.type, ir.UInt):
-                    return assume_order(op, left, right, value, facts)
-                return self.assume_equal(left, right, value, facts)
-            case ir.In(element, within):
-                return self.assume_membership(element, within, value, facts)
-            case ir.Subset(left, right):
-                if value:
-                    return facts.with_number(size_of(left), Interval(0, self.room(right, facts).high))
-                return facts.with_number(size_of(left), Interval(1, INFINITY))
-            case ir.Quantifier(op, _, domain) if (op == "exists") is value:
-                return assume_not_empty(domain, facts)
-            case ir.Let(name, bound, body):
-                return self.assume(body, value, facts.with_let(name, bound))
-            case ir.Var(name) if name in facts.values:
-                return self.assume(facts.values[name], value, facts)
-        return facts
-
-    def assume_logic(self, op: str, operands: tuple[ir.Expr, ...], value: bool, facts: Facts) -> Facts:
-        """All operands came out so; or one of them did otherwise, and those before it did not."""
-        if (op == "and") is value:
-            for operand in operands:
-                facts = self.assume(operand, value, facts)
-            return facts
-        joined: Facts | None = None
-        before = facts
-        for operand in operands:
-            here = self.assume(operand, value, before)
-            joined = here if joined is None else joined.joined(here)
-            before = self.assume(operand, not value, before)
-        return joined or facts
-
-    def assume_equal(self, left: ir.Expr, right: ir.Expr, value: bool, facts: Facts) -> Facts:
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one.type, ir.Enum) and isinstance(other, ir.Literal):
-                rest = frozenset(one.type.members) - {other.value}
-                return facts.with_members(one, frozenset({other.value}) if value else rest)
-            if not isinstance(one.type, (ir.Set, ir.Bits, ir.Sequence)):
-                continue
-            size = self.room(other, facts)
-            if value:
-                facts = facts.with_number(size_of(one), size)
-                for element in other.elements if isinstance(other, ir.SetOf) else ():
-                    facts = facts.with_truth(ir.In(element, one, BOOL, element.span), True)
-            elif size.high == 0:
-                facts = facts.with_number(size_of(one), Interval(1, INFINITY))
-        return facts
-
-    def assume_membership(self, element: ir.Expr, within: ir.Expr, value: bool, facts: Facts) -> Facts:
-        if isinstance(within, ir.SetOf) and all(isinstance(item, ir.Literal) for item in within.elements):
-            if isinstance(element.type, ir.Enum):
-                listed = frozenset(item.value for item in within.elements)
-                return facts.with_members(element, listed if value else frozenset(element.type.members) - listed)
-            return facts
-        if not value:
-            return facts
-        if isinstance(element.type, ir.UInt):
-            facts = facts.with_number(element, self.element_interval(within, facts))
-        return facts.with_number(size_of(within), Interval(1, INFINITY))
-
-
-def assume_order(op: str, left: ir.Expr, right: ir.Expr, value: bool, facts: Facts) -> Facts:
-    """A comparison of numbers says where their difference lies, and so where each of them does."""
-    span = left.span
-    difference = ir.Arith("-", left, right, INTEGER, span, EVERYTHING)
-    allowed = {
-        ("<", True): Interval(-INFINITY, -1), ("<=", True): Interval(-INFINITY, 0),
-        (">", True): Interval(1, INFINITY), (">=", True): Interval(0, INFINITY),
-        ("<", False): Interval(0, INFINITY), ("<=", False): Interval(1, INFINITY),
-        (">", False): Interval(-INFINITY, 0), (">=", False): Interval(-INFINITY, -1),
-        ("=", True): Interval(0, 0),
-    }.get((op, value))  # fmt: skip
-    for side in (left, right):
-        facts = facts.with_number(side, interval(side))
-    if allowed is not None:
-        return facts.with_number(difference, allowed)
-    # Unequal: that only says something at the ends.
-    found = facts.interval(difference, plus(interval(left), scaled(interval(right), -1)))
-    if found.low == 0:
-        return facts.with_number(difference, Interval(1, INFINITY))
-    if found.high == 0:
-        return facts.with_number(difference, Interval(-INFINITY, -1))
-    return facts
-
-
-def assume_not_empty(domain: ir.Expr, facts: Facts) -> Facts:
-    if isinstance(domain, ir.Range):
-        size = ir.Arith("-", domain.high, domain.low, INTEGER, domain.span, EVERYTHING)
-        return facts.with_number(size, Interval(0, INFINITY))
-    return facts.with_number(size_of(domain), Interval(1, INFINITY))
-
-
-def size_of(value: ir.Expr) -> ir.Expr:
-    """The size of a set or a sequence, as an expression that facts can speak of."""
-    return ir.Cardinality(value, INTEGER, value.span, EVERYTHING)
-
 
 def path_text(path: ir.Path) -> str:
     """A path as a message shows it."""
