@@ -21,6 +21,9 @@ from harness.check.trace import as_text
 from harness.tlc import ROOT, TlcError
 
 
+PROGRESS_AFTER_SECONDS = 20
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="check", description="Model-check the specifications.")
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `session`, or `all` (default)")
@@ -75,13 +78,14 @@ def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
     """Runs them, as many at a time as there are cores, the longest first."""
 
     def checked(model: Model) -> Report:
+        started = time.monotonic()
+
         def progress(text: str) -> None:
-            if time.monotonic() - started > 20:
+            if time.monotonic() - started > PROGRESS_AFTER_SECONDS:
                 print(f"  ... {model.protocol}/{model.name}: {text}", flush=True)
 
         return run(model, recording=recording, progress=progress)
 
-    started = time.monotonic()
     reports = []
     # Large models are given the machine's memory one after the other.
     workers = 1 if any(model.size == "large" for model in chosen) else os.cpu_count() or 1

@@ -11,13 +11,14 @@ from harness.tlc import ROOT, TlcError
 
 RECORD = ROOT / "spec" / "models.json"
 LIBRARY = ROOT / "spec" / "lib"
+SESSION = LIBRARY / "session"
 
 
 @dataclass(frozen=True)
 class Model:
     """One .cfg.
 
-    protocol: `session` for those of spec/lib, else the folder under spec/.
+    protocol: `session` for those of spec/lib/session, else the folder under spec/.
     size: `small` runs in every check, `large` takes minutes.
     verdict: what TLC must find; `violates`: the property that it must find violated.
     shows: for a model that must fail, the hazard, in a sentence.
@@ -45,14 +46,13 @@ class Model:
 
 
 def folder_of(protocol: str) -> Path:
-    return LIBRARY if protocol == "session" else ROOT / "spec" / protocol
+    return SESSION if protocol == "session" else ROOT / "spec" / protocol
 
 
 def protocols() -> list[str]:
-    """Every folder under spec/ that has models, the library (`session`) first."""
-    found = {path.parent for path in (ROOT / "spec").glob("*/*.cfg")}
-    names = sorted("session" if path == LIBRARY else path.name for path in found)
-    return sorted(names, key=lambda name: (name != "session", name))
+    """What has models: the session module of the library, then every folder under spec/ with some."""
+    found = {path.parent.name for path in (ROOT / "spec").glob("*/*.cfg")}
+    return ["session", *sorted(found)]
 
 
 def _entries() -> dict[str, dict[str, dict]]:

@@ -260,12 +260,16 @@ FrameUnchanged == UNCHANGED <<cells, runs, sweep, requests, forwarded, completio
 (***************************************************************************)
 
 \* A section whose layout says that it is never contended: while somebody is
-\* there, nobody else changes its cell.
+\* about to write its cell there, nobody else does.  (A section that leaves the
+\* cell as it was has nothing to lose.)
 NeverContended ==
   /\ \A r \in 1..Len(runs) :
        LET section == SectionOf(runs[r])
-       IN  section.contended = "never" /\ (\E i \in 1..Len(runs') : runs'[i] = runs[r])
-             => cells'[section.table][IndexOf(runs[r])] = cells[section.table][IndexOf(runs[r])]
+           cell == cells[section.table][IndexOf(runs[r])]
+       IN  /\ section.contended = "never"
+           /\ SectionResult(runs[r]).cell # cell
+           /\ \E i \in 1..Len(runs') : runs'[i] = runs[r]
+           => cells'[section.table][IndexOf(runs[r])] = cell
   /\ sweep.pass > 0 /\ sweep' = sweep =>
        LET section == Pass(sweep).sections[sweep.at]
            index == SweptIndex(sweep)

@@ -15,7 +15,8 @@ EXTENDS Frame
 CONSTANTS
   OpenClients,  \* those that begin with an open session
   Kinds,        \* of requests that clients make in a session
-  Lapses,       \* whether leases end
+  Lapses,       \* clients whose leases may end
+  Modes,        \* in which they acquire
   MaxAsks,      \* requests of each client in one session
   MaxOpens,     \* sessions that a client opens
   MaxSecrets,   \* secrets that the daemon gives away
@@ -139,7 +140,7 @@ Receive(client, packet) ==
 \* The client's lease ends by its own clock, or it gives up, or it dies: the
 \* last does not differ from a client that does nothing until its lease ends.
 LeaseEnds(client) ==
-  /\ Lapses
+  /\ client \in Lapses
   /\ clients[client].phase # "Out"
   /\ clients' = [clients EXCEPT ![client].phase = "Out", ![client].waiting = NoRequest, ![client].believes = {}]
   /\ event' = Event(<<"client", client>>, <<"client", client>>, "LeaseEnds", "", BlankMessage, BlankMessage)
@@ -184,7 +185,7 @@ SkipSweep == SkipSweepSection /\ UNCHANGED <<clients, issued>>
 CrashDaemon == Crash /\ UNCHANGED <<clients, issued>>
 
 ClientActs(client) ==
-  \/ \E lock \in LockIds, mode \in {"Shared", "Exclusive"} : AskAcquire(client, lock, mode)
+  \/ \E lock \in LockIds, mode \in Modes : AskAcquire(client, lock, mode)
   \/ \E lock \in LockIds : AskRelease(client, lock) \/ AskStrayRelease(client, lock)
   \/ AskRenew(client)
   \/ AskClose(client)

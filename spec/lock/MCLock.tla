@@ -4,14 +4,13 @@ EXTENDS Lock, TLC
 
 OneCell(lock) == 0
 
-Asks1 == [client \in Clients |-> 1]
-Asks2 == [client \in Clients |-> 2]
-Asks3 == [client \in Clients |-> 3]
-Asks41 == [client \in Clients |-> IF client = 0 THEN 4 ELSE 1]
-Asks22 == [client \in Clients |-> 2]
-Asks21 == [client \in Clients |-> IF client = 0 THEN 2 ELSE 1]
-Asks31 == [client \in Clients |-> IF client = 0 THEN 3 ELSE 1]
-Asks32 == [client \in Clients |-> IF client = 0 THEN 3 ELSE 2]
+\* Requests of client 0, and of every other one.
+Asks(first, others) == [client \in Clients |-> IF client = 0 THEN first ELSE others]
+Asks1 == Asks(1, 1)
+Asks2 == Asks(2, 2)
+Asks4 == Asks(4, 4)
+Asks21 == Asks(2, 1)
+Asks31 == Asks(3, 1)
 
 \* What one client can send for another: with its own secret, or with none.
 Forgeries ==

@@ -1,0 +1,60 @@
+-------------------------------- MODULE MCSession --------------------------------
+(***************************************************************************)
+(* Bounds of the session's models, and rules that are wrong, each put in   *)
+(* place of the right one by the .cfg that must fail because of it.        *)
+(***************************************************************************)
+EXTENDS Session
+
+\* A draft: every session begins with sequence number 0, so that what an earlier one left behind fits.
+DrawnZero(number) == 0
+
+\* A draft: any Opened is the answer to an Open, also that to an earlier one.
+BelongsLoosely(answer, request) ==
+  /\ request # NoRequest
+  /\ \/ request.kind = "Open" /\ answer.kind \in {"Opened", "Taken"}
+     \/ answer.sequence = request.sequence /\ answer.secret = request.secret
+
+\* The host counts its lease from the arrival of the answer.
+LeaseFromAnswer(age) == Lease + 1
+
+\* A deadline is compared as if the clock never wrapped.
+OverdueWithoutWrap(now, deadline) == now > deadline
+
+\* A deadline is taken for past where it is further ahead than the sweep's own clock would have put it.
+OverdueWithoutSlack(now, deadline) == (deadline + TimeModulus - now) % TimeModulus > Lease
+
+\* Every request extends, also one that is only answered again, and counts from then.
+Starts(session, msg, env) ==
+  Continue([session EXCEPT !.state = "Busy", !.sequence = msg.sequence, !.deadline = Extended(env.now)], msg)
+
+\* A request that comes again is executed again.
+BeginAgain(session, msg, env) ==
+  CASE msg.kind = "Open" ->
+         IF session.state = "Vacant" THEN Forward(session, msg) ELSE Reply(session, [msg EXCEPT !.kind = "Taken"])
+    [] session.state = "Idle" /\ msg.sequence \in {session.sequence, NextSequence(session.sequence)} ->
+         Starts(session, msg, env)
+    [] OTHER -> Drop(session, msg)
+
+\* Nobody looks at the secret.
+AuthenticateAnyone(credential, msg) == Continue(credential, msg)
+
+\* The session number is free before what its session held was taken back.
+RetireAtOnce(session, msg, env) ==
+  IF session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline)
+    THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}])
+    ELSE Drop(session, msg)
+
+\* A session is taken back while a run of it is on its way.
+ExpireBusy(session, msg, env) ==
+  IF session.state # "Vacant" /\ (session.state = "Closing" \/ Overdue(env.now, session.deadline))
+    THEN Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}])
+    ELSE Drop(session, msg)
+
+\* A second Opened of the rare path is taken as well, though the session is in use.
+ResumeTaken(session, msg, env) ==
+  CASE msg.kind = "Opened" ->
+         Continue([session EXCEPT !.state = "Busy", !.sequence = msg.sequence, !.deadline = Extended(env.now)], msg)
+    [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
+         Continue([session EXCEPT !.state = "Busy"], msg)
+    [] OTHER -> Drop(session, msg)
+==================================================================================

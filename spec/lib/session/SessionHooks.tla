@@ -1,0 +1,82 @@
+------------------------------ MODULE SessionHooks ------------------------------
+(***************************************************************************)
+(* The least protocol that uses sessions, written as the generator would   *)
+(* write its hooks: a request "Work" makes the session hold something, at  *)
+(* once or by the rare path; the sweep takes it back.                      *)
+(*                                                                         *)
+(* Cell: tally [by, last, twice, held]: whose work was done last (secret   *)
+(* and sequence), whether any was done twice running, and the secrets that *)
+(* hold something.                                                         *)
+(***************************************************************************)
+EXTENDS SessionSteps
+
+Done(tally, msg) ==
+  Continue([tally EXCEPT !.twice = @ \/ (tally.by = msg.secret /\ tally.last = msg.sequence),
+                         !.by = msg.secret, !.last = msg.sequence, !.held = @ \cup {msg.secret}],
+           [msg EXCEPT !.kind = "Done"])
+
+Work(tally, msg) == IF msg.rare THEN Continue(tally, msg) ELSE Done(tally, msg)
+
+Complete(tally, msg) == IF msg.kind = "Work" THEN Done(tally, msg) ELSE Continue(tally, msg)
+
+OnForwarded(tallies, msg, env) ==
+  IF msg.kind = "Open" THEN Reply(tallies, Invite(msg, env)) ELSE Reply(tallies, msg)
+
+TakeBack(tally, msg, env) ==
+  IF env.index \in msg.gone THEN Continue([tally EXCEPT !.held = {}], msg) ELSE Drop(tally, msg)
+
+Section(table, step, contended) == [table |-> table, step |-> step, contended |-> contended]
+
+XdpSections == <<
+  Section("credential", "Authenticate", "drop"),
+  Section("session", "Begin", "drop"),
+  Section("tally", "Work", "skip"),
+  Section("session", "End", "never")
+>>
+
+XdpStep(at, cell, msg, env) ==
+  CASE at = 1 -> Authenticate(cell, msg)
+    [] at = 2 -> Begin(cell, msg, env)
+    [] at = 3 -> Work(cell, msg)
+    [] at = 4 -> End(cell, msg)
+
+TcSections == <<
+  Section("credential", "Confirm", "drop"),
+  Section("session", "Resume", "drop"),
+  Section("credential", "Issue", "never"),
+  Section("tally", "Complete", "skip"),
+  Section("session", "End", "never")
+>>
+
+TcStep(at, cell, msg, env) ==
+  CASE at = 1 -> Confirm(cell, msg)
+    [] at = 2 -> Resume(cell, msg, env)
+    [] at = 3 -> Issue(cell, msg)
+    [] at = 4 -> Complete(cell, msg)
+    [] at = 5 -> End(cell, msg)
+
+UserTable == "tally"
+
+UserStep(table, msg, env) == OnForwarded(table, msg, env)
+
+SweepPasses == <<
+  [each |-> "session", sections |-> << Section("session", "Expire", "drop") >>],
+  [each |-> "tally", sections |-> << Section("tally", "TakeBack", "drop") >>],
+  [each |-> "session", sections |-> << Section("session", "Retire", "drop") >>]
+>>
+
+SweepStep(pass, at, cell, msg, env) ==
+  CASE pass = 1 -> Expire(cell, msg, env)
+    [] pass = 2 -> TakeBack(cell, msg, env)
+    [] pass = 3 -> Retire(cell, msg, env)
+
+TableIndex(table, msg) == msg.client
+
+InitialCell(table) ==
+  CASE table = "credential" -> [secret |-> 0]
+    [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
+    [] table = "tally" -> [by |-> 0, last |-> 0, twice |-> FALSE, held |-> {}]
+
+BlankMessage ==
+  [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, rare |-> FALSE, gone |-> {}]
+=================================================================================
