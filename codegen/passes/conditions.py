@@ -8,7 +8,7 @@ from codegen import ir
 from codegen.ir import Interval
 from codegen.passes.expressions import BOOL, INTEGER
 from codegen.passes.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
-from codegen.passes.types import set_max
+from codegen.passes.kinds import set_max
 
 
 def interval(expression: ir.Expr) -> Interval:

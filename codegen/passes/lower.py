@@ -17,8 +17,9 @@ from codegen.ir import Span
 from codegen.passes.expressions import (
     BINDING, EXPRESSIONS, choice, count, key, rebuild, selected, substitute, updated,
 )  # fmt: skip
+from codegen.passes.kinds import Ambiguous, Later, Scope, bare, trivial
 from codegen.passes.terms import Term
-from codegen.passes.types import Ambiguous, Later, Scope, Typer, bare, trivial
+from codegen.passes.types import Typer
 
 VERDICTS = ("Continue", "Reply", "Forward", "Drop")
 RESULT = ("verdict", "cell", "msg")

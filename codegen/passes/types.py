@@ -7,84 +7,24 @@ their place. Records are never values in C: selecting from an update or a litera
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Union
 
 from codegen import ir
-from codegen.errors import NoSuchField, NoSuchMember, NotCompilable, SpecError, Stop, TypeMismatch, TypeUnknown
+from codegen.errors import NoSuchField, NoSuchMember, NotCompilable, TypeMismatch, TypeUnknown
 from codegen.ir import Span
 from codegen.passes.expressions import (
-    BOOL, INTEGER, arithmetic, choice, compare, count, integer, key, logic, negation, selected, substitute, truth, updated, wider,
+    BOOL, INTEGER, arithmetic, choice, compare, count, integer, key, logic, negation, selected, substitute, truth, updated,
 )  # fmt: skip
-from codegen.passes.terms import Term, occurs, same
-
-
-class Ambiguous(Exception):
-    """The term's type depends on where it stands."""
-
-
-@dataclass(frozen=True)
-class Later:
-    """A LET whose value takes its type from each place that uses it."""
-
-    term: Term
-    scope: "Scope"
-
-
-Scope = dict[str, Union[ir.Expr, Later]]
+from codegen.passes.kinds import (
+    Ambiguous, Later, Scope, agree, bare, called, described, element_type, joined, least_pattern, set_max, set_room, stop,
+    trivial, type_text, wide,
+)  # fmt: skip
+from codegen.passes.terms import Term, same
 
 ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "div", "modulo": "%"}
 COMPARISONS = {"less": "<", "atmost": "<=", "more": ">", "atleast": ">="}
 SET_OPERATIONS = {"union": "union", "intersect": "intersect", "minus": "minus"}
-
-
-def type_text(kind: ir.Type) -> str:
-    """A type as a message shows it."""
-    match kind:
-        case ir.UInt(width):
-            return "an integer" if kind == INTEGER else f"u{width}"
-        case ir.Bool():
-            return "bool"
-        case ir.Enum(name):
-            return f"enum {name}"
-        case ir.Bytes(size):
-            return f"bytes of {size}"
-        case ir.Set(element):
-            return f"a set of {type_text(element)}"
-        case ir.Bits(size):
-            return f"bits of {size}"
-        case ir.Array(element, size):
-            return f"an array of {size} {type_text(element)}"
-        case ir.Sequence(element):
-            return f"a sequence of {type_text(element)}"
-        case ir.Table(name):
-            return f"the table {name}"
-        case ir.Record(name):
-            return f"record {name}"
-    return str(kind)
-
-
-def agree(one: ir.Type, other: ir.Type) -> bool:
-    """Whether values of the two types may be compared and assigned; widths and rooms are for bounds to see to."""
-    match one, other:
-        case (ir.UInt(), ir.UInt()):
-            return True
-        case (ir.Set(), ir.Set()) | (ir.Sequence(), ir.Sequence()):
-            return agree(one.element, other.element)
-        case (ir.Array(), ir.Array()):
-            return one.size == other.size and agree(one.element, other.element)
-    return one == other
-
-
-def trivial(expression: ir.Expr) -> bool:
-    """Whether an expression may stand in many places at no cost."""
-    if isinstance(expression, (ir.Int, ir.Literal, ir.Var)):
-        return True
-    return isinstance(expression, ir.Field) and trivial(expression.base)
-
-
-def stop(kind: type[SpecError], span: Span, found: str, instead: str = "") -> Stop:
-    return Stop(kind(span, found, instead))
 
 
 class Typer:
@@ -532,79 +472,3 @@ class Typer:
         predicate = self.check(predicate_term, BOOL, inner)
         otherwise = self.check(none, INTEGER, scope) if none is not None else None
         return ir.First(variable, domain, predicate, otherwise, INTEGER, term.span, ir.Interval(0, 0))
-
-
-def least_pattern(term: Term) -> Term | None:
-    """The P of `CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)`; None where it is another CHOOSE."""
-    domain, body = term.arguments
-    if domain.operation != "range" or body.operation != "and" or len(body.arguments) != 2:
-        return None
-    predicate, none_before = body.arguments
-    if none_before.operation != "forall" or none_before.arguments[1].operation != "not":
-        return None
-    before, negated = none_before.arguments
-    if before.operation != "range" or not same(before.arguments[0], domain.arguments[0]):
-        return None
-    end = before.arguments[1]
-    if end.operation != "subtract" or end.arguments[0].value != term.value or end.arguments[0].operation != "var":
-        return None
-    if end.arguments[1].operation != "int" or end.arguments[1].value != 1:
-        return None
-    other = none_before.value
-    if not same(predicate, negated.arguments[0], {term.value: other}) or occurs(other, predicate):
-        return None
-    return predicate
-
-
-# --- Small questions ------------------------------------------------------------------------------------------------
-
-
-def called(term: Term, expression: ir.Expr) -> ir.Expr:
-    """What an operator of another file comes to stands, for messages, where it was called."""
-    return replace(expression, span=term.span) if expression.span.file != term.span.file else expression
-
-
-def element_type(kind: ir.Type) -> ir.Type:
-    return INTEGER if isinstance(kind, ir.Bits) else kind.element
-
-
-def set_max(kind: ir.Type) -> int:
-    return kind.size if isinstance(kind, ir.Bits) else kind.max
-
-
-def joined(expressions: tuple[ir.Expr, ...]) -> ir.Type:
-    """The type that holds the values of all."""
-    kind = expressions[0].type
-    for expression in expressions[1:]:
-        kind = wider(kind, expression.type)
-    return kind
-
-
-def wide(kind: ir.Type) -> ir.Type:
-    """The type that the other side of a comparison must have: of any width, with any room."""
-    return INTEGER if isinstance(kind, ir.UInt) else kind
-
-
-def set_room(term: Term) -> int:
-    """How many elements the literals of a set term have at most."""
-    if term.operation == "set":
-        return len(term.arguments)
-    return sum(set_room(argument) for argument in term.arguments)
-
-
-def bare(term: Term, scope: Scope) -> Term:
-    """The term without the calls and labels around it, and behind a name that waits for its type."""
-    while term.operation in ("call", "label") or (term.operation == "var" and isinstance(scope.get(term.value), Later)):
-        if term.operation == "var":
-            later = scope[term.value]
-            term, scope = later.term, later.scope
-        else:
-            term = term.arguments[0]
-    return term
-
-
-def described(term: Term) -> str:
-    """A term as a message names it."""
-    names = {"string": f'the string "{term.value}"', "set": "the set", "tuple": "the sequence", "record": "the record",
-             "function": "the function"}  # fmt: skip
-    return names.get(term.operation, "the expression")

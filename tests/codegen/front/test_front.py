@@ -42,7 +42,7 @@ def test_the_hash_seed_changes_nothing(folder: Path):
             [sys.executable, "-c", program, str(folder)], cwd=REPOSITORY, env={**os.environ, "PYTHONHASHSEED": seed},
             check=True, capture_output=True, text=True,
         ).stdout
-        for seed in ("0", "1", "4242")
+        for seed in ("0", "4242")
     }  # fmt: skip
     assert len(found) == 1
     assert next(iter(found)).startswith("Protocol(")
