@@ -68,16 +68,11 @@ func judge(path string, timeout time.Duration, drawing string) int {
 	partitions := partition(records)
 	deadline := time.Now().Add(timeout)
 	for _, key := range keys(partitions) {
-		left := time.Until(deadline)
-		if left <= 0 {
-			fmt.Printf("undecided: %s: %d operations, no result within %s\n", path, len(records), timeout)
-			return undecided
-		}
-		switch result, info := porcupine.CheckOperationsVerbose(model(), partitions[key], left); result {
+		switch found := check(partitions[key], deadline); found.result {
 		case porcupine.Illegal:
 			fmt.Printf("NOT linearizable: %s: %d operations, first wrong on key %s\n", path, len(records), key)
-			explain(info, partitions[key])
-			return refuse(info, drawing)
+			explain(found)
+			return refuse(found.info, drawing)
 		case porcupine.Unknown:
 			fmt.Printf("undecided: %s: %d operations, no result within %s (at key %s)\n", path, len(records), timeout, key)
 			return undecided
@@ -88,15 +83,8 @@ func judge(path string, timeout time.Duration, drawing string) int {
 }
 
 // explain names the operations next to where the longest legal order ends.
-func explain(info porcupine.LinearizationInfo, operations []porcupine.Operation) {
-	longest := []int{}
-	for _, orders := range info.PartialLinearizations() {
-		for _, order := range orders {
-			if len(order) > len(longest) {
-				longest = order
-			}
-		}
-	}
+func explain(found findings) {
+	longest, operations := longestOrder(found.info), found.operations
 	placed := make([]bool, len(operations))
 	for _, index := range longest {
 		placed[index] = true
@@ -130,7 +118,7 @@ func refuse(info porcupine.LinearizationInfo, drawing string) int {
 	if drawing == "" {
 		return notLinearizable
 	}
-	if err := porcupine.VisualizePath(model(), info, drawing); err != nil {
+	if err := porcupine.VisualizePath(model(protocol.Model.Initial), info, drawing); err != nil {
 		fmt.Fprintf(os.Stderr, "histories: cannot draw into %s: %v\n", drawing, err)
 		return unusable
 	}
@@ -162,10 +150,10 @@ func keys(partitions map[string][]porcupine.Operation) []string {
 	return names
 }
 
-// model is the protocol's as the checker wants it.
-func model() porcupine.Model {
+// model is the protocol's as the checker wants it, from a state on.
+func model(initial string) porcupine.Model {
 	return porcupine.Model{
-		Init: func() interface{} { return protocol.Model.Initial },
+		Init: func() interface{} { return initial },
 		Step: func(state, input, _ interface{}) (bool, interface{}) {
 			return protocol.Model.Step(state.(string), input.(history.Record))
 		},

@@ -59,6 +59,39 @@ def test_history_that_cannot_be_read(line, complaint, tmp_path):
         check("lock", [history])
 
 
+def long_history(count: int) -> list[str]:
+    """One client after another, for more operations than are checked at a time."""
+    lines = []
+    for number in range(count // 2):
+        client, call = 1 + number % 3, 10 * number
+        lines.append(f"{client} 7 acquire Exclusive Granted {call} {call + 2}")
+        lines.append(f"{client} 7 release - Released {call + 4} {call + 6}")
+    return lines
+
+
+def judged(lines: list[str], path: Path):
+    path.write_text("\n".join(lines) + "\n")
+    return check("lock", [path])
+
+
+def test_long_history(tmp_path):
+    lines = long_history(4000)
+    assert judged(lines, tmp_path / "long.txt").linearizable
+    for wrong in (1, 2500, 3999):
+        verdict = judged(lines[:wrong] + lines[wrong + 1 :], tmp_path / "long.txt")
+        assert verdict.linearizable == (wrong == 3999), verdict.text  # without the last release nothing is wrong
+        assert verdict.decided
+
+
+def test_operation_that_takes_effect_chunks_after_its_call(tmp_path):
+    lines = long_history(4000)
+    shared = [line.replace("Exclusive", "Shared") for line in lines]
+    # The lease of client 9 may end from 5 on, but its release is answered at the very end.
+    late = ["9 7 acquire Shared Granted 0 1", "9 7 expire - - 5 -", "9 7 release - Released 20000 20001"]
+    assert judged([*late, *shared], tmp_path / "late.txt").linearizable
+    assert not judged([*late, *lines], tmp_path / "late.txt").linearizable
+
+
 def test_protocol_without_a_model():
     with pytest.raises(HistoriesError, match="spec/none/history.go is not there"):
         check("none", [GOOD])

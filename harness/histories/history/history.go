@@ -40,6 +40,7 @@ type Record struct {
 // specification. States are compared by their text and must not be changed.
 type Model struct {
 	// Matters is false for a record that is allowed in every state and changes none.
+	// One that matters and never returned must be allowed in every state.
 	Matters func(record Record) bool
 	Initial string
 	// Step says whether the record is allowed in the state, and what state it leads to.
