@@ -23,7 +23,6 @@ COMMANDS = {
     "conform": 15,
     "mutants": 30,
     "bench --runs 1 --seconds 0.1": 5,
-    "demo --phase-seconds 2": 5,
 }
 
 
