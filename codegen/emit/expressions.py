@@ -261,11 +261,13 @@ class Expressions:
     def _joined(self, op: str, operands: list[Callable[[], Text]]) -> Text:
         """Operands in order; one that needs statements gets them inside an `if`."""
         symbol, precedence = ("&&", AND) if op == "and" else ("||", OR)
+        # Compilers warn of && within ||, whatever the precedence.
+        within = AND + 1
         parts: list[str] = []
         first = operands[0]()
         if len(operands) == 1:
             return first
-        parts.append(first.at(precedence + 1))
+        parts.append(first.at(within))
         for operand in operands[1:]:
             value, statements = self.captured(operand)
             if statements:
@@ -277,7 +279,7 @@ class Expressions:
                     self.lines.add(f"{local} = {value};")
                 parts = [local]
             else:
-                parts.append(value.at(precedence + 1))
+                parts.append(value.at(within))
         if len(parts) == 1:
             return Text(parts[0])
         return Text(f" {symbol} ".join(parts), precedence)
