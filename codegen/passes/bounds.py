@@ -293,7 +293,9 @@ class Bounds:
             return side
         found = element_interval(side)
         fits = found.low >= 0 and found.high < 2**kind.element.width
-        return replace(side, type=ir.Set(kind.element, len(side.elements))) if fits else side
+        if not fits:
+            return side
+        return replace(side, type=kind if len(side.elements) in range(2, kind.max + 1) else ir.Set(kind.element, len(side.elements)))
 
     def membership(self, expression: ir.In, facts: Facts) -> ir.Expr:
         """In bits only a small number can be: a larger one is none of them."""
