@@ -250,7 +250,8 @@ class Comparison:
         """Every packet is counted once, and each section that was skipped beside that."""
         sections, prefix = (self.protocol.xdp, "") if case.family.hook == "xdp" else (self.protocol.tc, "tc.")
         if found.rises != 1 and not (found.rises == 2 and self._counter(found.first_counter) == f"{prefix}skipped"):
-            return [f"counted {found.rises} times, not once"]
+            names = " and ".join(dict.fromkeys(self._counter(each) for each in (found.first_counter, found.counter)))
+            return [f"counted {found.rises} times, not once" + (f": {names}" if found.rises else "")]
         name = self._counter(found.counter)
         if case.verdict in ("Malformed", "Contended", "Lost"):
             expected = prefix + str(case.verdict).lower()

@@ -21,6 +21,7 @@ from harness.conform.values import to_tla, zero
 
 HERE = Path(__file__).parent
 MODULE = "ConformRun"
+KEPT_MAX = 8
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ class Oracle:
             workdir.mkdir(parents=True, exist_ok=True)
             (workdir / f"{MODULE}.cfg").write_text(config)
             lines = tlc.evaluate(workdir, module, [*self.search_path, HERE])
-            for old in workdir.glob("*.cases"):
+            for old in sorted(workdir.glob("*.cases"), key=lambda path: path.stat().st_mtime)[:-KEPT_MAX]:
                 old.unlink()
             partial = kept.with_suffix(f".{os.getpid()}")
             partial.write_text("\n".join(lines))

@@ -1,0 +1,1 @@
+"""Mutants: faults seeded into specifications, generated code and the generator, each of which must be caught."""

@@ -1,0 +1,87 @@
+"""python -m harness.mutants [PROTOCOL...] [--only TEXT] [--without-faults]
+
+Seeds every fault of the catalogue, one after the other, and asks the check that must notice. Fails if a mutant
+survives, no longer applies, or is caught by another check than the one it names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import queue
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from harness.mutants.catalogue import CatalogueError, Mutant, catalogue
+from harness.mutants.hunt import Verdict, hunt, passes
+from harness.mutants.scratch import Scratch
+from harness.protocols import UnknownProtocol, chosen
+from harness.tlc import TlcError
+
+PARALLEL = 2
+
+
+def hunt_all(mutants: list[Mutant], without_faults: bool) -> list[Verdict]:
+    """Every mutant, two at a time, each printed when it is done."""
+    free: queue.SimpleQueue[Scratch] = queue.SimpleQueue()
+    for number in range(PARALLEL):
+        free.put(Scratch(number))
+
+    def one(mutant: Mutant) -> Verdict:
+        scratch = free.get()
+        try:
+            return (passes if without_faults else hunt)(mutant, scratch)
+        finally:
+            free.put(scratch)
+
+    verdicts = []
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        waiting = [pool.submit(one, mutant) for mutant in mutants]
+        try:
+            for done in as_completed(waiting):
+                verdict = done.result()
+                verdicts.append(verdict)
+                show(verdict, without_faults)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return verdicts
+
+
+def show(verdict: Verdict, without_faults: bool) -> None:
+    """One line of a mutant that was caught, more of one that was not."""
+    mutant = verdict.mutant
+    good = "passes without it" if without_faults else "caught"
+    print(f"{good if verdict.caught else 'NOT CAUGHT':<10} {mutant.name}  ({mutant.place}; {verdict.seconds:.1f} s)", flush=True)
+    print(f"           {mutant.caught_by if verdict.caught and not without_faults else ''} {verdict.how}", flush=True)
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m harness.mutants", description=__doc__)
+    parser.add_argument("protocol", nargs="*", help="folders of spec/; all of them by default")
+    parser.add_argument("--only", default="", metavar="TEXT", help="mutants with this text in their name or file")
+    parser.add_argument("--without-faults", action="store_true", help="show instead that the checks pass without the faults")
+    options = parser.parse_args()
+    started = time.monotonic()
+    try:
+        mutants = catalogue(chosen(options.protocol))
+        picked = [each for each in mutants if options.only in each.name or any(options.only in edit.file for edit in each.edits)]
+        if not picked:
+            raise CatalogueError(f"no mutant has {options.only!r} in its name or file")
+        verdicts = hunt_all(picked, options.without_faults)
+    except (CatalogueError, TlcError, UnknownProtocol) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    survivors = [verdict for verdict in verdicts if not verdict.caught]
+    print(f"{len(verdicts)} mutants, {len(verdicts) - len(survivors)} caught as they must be, "
+          f"{len(survivors)} survivors ({time.monotonic() - started:.0f} s)")  # fmt: skip
+    for verdict in survivors:
+        print(f"FAILED {verdict.mutant.name}: {verdict.how}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

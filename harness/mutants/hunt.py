@@ -1,0 +1,98 @@
+"""Puts one mutant into a copy of the repository and asks the check that must notice."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+
+from harness.mutants.catalogue import Mutant
+from harness.mutants.scratch import NoLongerApplies, Scratch
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant. caught: by the check that it names; `how`: what that check said, or what is wrong."""
+
+    mutant: Mutant
+    caught: bool
+    how: str
+    seconds: float
+
+
+def hunt(mutant: Mutant, scratch: Scratch) -> Verdict:
+    """Whether the mutant is caught as it must be."""
+    started = time.monotonic()
+    try:
+        scratch.prepare(mutant)
+        caught, how = _ask(mutant, scratch)
+    except NoLongerApplies as error:
+        caught, how = False, f"no longer applies: {error}"
+    except subprocess.TimeoutExpired as error:
+        caught, how = False, f"SURVIVES: its check was not done after {error.timeout:.0f} s"
+    return Verdict(mutant, caught, how, time.monotonic() - started)
+
+
+def passes(mutant: Mutant, scratch: Scratch) -> Verdict:
+    """Whether the mutant's check passes without the fault: else it would prove nothing."""
+    started = time.monotonic()
+    scratch.prepare(mutant, with_fault=False)
+    caught, how = _ask(mutant, scratch)
+    return Verdict(mutant, not caught and how.startswith("SURVIVES"), how, time.monotonic() - started)
+
+
+def _ask(mutant: Mutant, scratch: Scratch) -> tuple[bool, str]:
+    check = mutant.caught_by
+    if check.model:
+        return _ask_model(mutant, scratch)
+    if check.test:
+        return _ask_test(check.test, scratch)
+    run = scratch.run(
+        "-m", "harness.conform", mutant.protocol, "--form", "word", "--stop-early", "--edits", "edits.json",
+    )  # fmt: skip
+    if run.returncode == 0:
+        return False, "SURVIVES: conformance finds nothing"
+    text = run.stdout if run.returncode == 1 else run.stderr
+    if run.returncode == 2 and "not once" in text:
+        return False, f"no longer applies: {_last(text)}"
+    wanted, expected_code = (check.conform, 1) if check.conform else (check.refused, 2)
+    if run.returncode == expected_code and wanted in text:
+        return True, _line_with(wanted, text)
+    what = "a mismatch without" if run.returncode == 1 else "an error and not"
+    return False, f"caught by the wrong check: {what} {wanted!r}: {_shortened(text)}"
+
+
+def _ask_model(mutant: Mutant, scratch: Scratch) -> tuple[bool, str]:
+    check = mutant.caught_by
+    run = scratch.run("-m", "harness.mutants.model", mutant.protocol, check.model)
+    if run.returncode:
+        return False, f"caught by the wrong check: model {check.model} cannot be run: {_shortened(run.stderr)}"
+    verdict, violated, distinct = run.stdout.split()[-3:]
+    if verdict == "holds":
+        return False, f"SURVIVES: model {check.model} holds ({int(distinct):,} states)"
+    if violated != check.property:
+        return False, f"caught by the wrong check: model {check.model} finds {violated} violated"
+    return True, f"{violated} is violated after {int(distinct):,} states"
+
+
+def _ask_test(node: str, scratch: Scratch) -> tuple[bool, str]:
+    run = scratch.run("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", node)
+    if run.returncode == 0:
+        return False, "SURVIVES: the test passes"
+    failed = re.search(r"^FAILED (\S+)(.*)", run.stdout, re.MULTILINE)
+    if run.returncode != 1 or failed is None:
+        return False, f"caught by the wrong check: the test could not be run: {_shortened(run.stdout + run.stderr)}"
+    return True, f"{failed[1]} fails"
+
+
+def _line_with(wanted: str, text: str) -> str:
+    return next(line.strip() for line in text.splitlines() if wanted in line)[:110]
+
+
+def _last(text: str) -> str:
+    return text.strip().splitlines()[-1]
+
+
+def _shortened(text: str) -> str:
+    return " | ".join(line.strip() for line in text.strip().splitlines()[-12:])[:900]

@@ -1,0 +1,68 @@
+"""A copy of the repository that a mutant may be put into."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import tlc
+from harness.mutants.catalogue import Mutant
+from harness.protocols import BUILD, REPOSITORY
+
+PARTS = ("codegen", "templates", "runtime", "harness", "spec", "generated", "tests", "pyproject.toml")
+TIMEOUT_SECONDS = 300
+
+
+class NoLongerApplies(Exception):
+    """The text that a mutant changes is not there, or is there more than once."""
+
+
+class Scratch:
+    """One copy, below build/mutants."""
+
+    def __init__(self, number: int) -> None:
+        self.root = BUILD / "mutants" / str(number)
+
+    def prepare(self, mutant: Mutant, with_fault: bool = True) -> None:
+        """A fresh copy with the mutant's edits; without its fault, only with those of model configurations."""
+        for part in PARTS:
+            target = self.root / part
+            if target.is_dir():
+                shutil.rmtree(target)
+            if (REPOSITORY / part).is_dir():
+                shutil.copytree(REPOSITORY / part, target, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(REPOSITORY / part, target)
+        self._share_oracle(mutant.protocol)
+        for edit in mutant.edits:
+            if not edit.is_generated and (with_fault or edit.file.endswith(".cfg")):
+                self._apply(edit.file, edit.old, edit.new)
+        generated = [[Path(edit.file).name, edit.old, edit.new] for edit in mutant.edits if edit.is_generated and with_fault]
+        (self.root / "edits.json").write_text(json.dumps(generated))
+
+    def _apply(self, file: str, old: str, new: str) -> None:
+        path = self.root / file
+        text = path.read_text() if path.exists() else ""
+        if text.count(old) != 1:
+            raise NoLongerApplies(f"{file} has {old!r} {text.count(old)} times, not once")
+        path.write_text(text.replace(old, new))
+
+    def _share_oracle(self, protocol: str) -> None:
+        """What TLC said of the same modules need not be asked again."""
+        source, target = (root / "conform" / protocol / "oracle" for root in (BUILD, self.root / "build"))
+        target.mkdir(parents=True, exist_ok=True)
+        for kept in source.glob("*.cases"):
+            if not (target / kept.name).exists():
+                shutil.copy2(kept, target / kept.name)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A Python command in the copy; killed when it takes too long."""
+        environment = {**os.environ, "TLA2TOOLS_JAR": str(tlc.jar().resolve()), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment.pop("PYTHONPATH", None)
+        command = [sys.executable, *arguments]
+        return subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
