@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -199,9 +200,15 @@ def read(path: Path, folders: list[Path], display: "Display", errors: Errors) ->
 
 
 def java(jar: Path, options: list[str], arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a class of the TLA+ tools; the virtual machine is tuned for a run of half a second."""
+    """Runs a class of the TLA+ tools; the virtual machine is tuned for a run of half a second.
+
+    SANY unpacks the standard modules into the temporary directory and deletes them at its end, also those
+    that another one is about to read: so each has a directory of its own.
+    """
     command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *options, "-cp", str(jar), *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory(prefix="sany-") as scratch:
+        command.insert(1, f"-Djava.io.tmpdir={scratch}")
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @dataclass(frozen=True)
