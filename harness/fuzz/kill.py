@@ -90,7 +90,7 @@ def kill_under_load(
         summary = finish_load(load)
         counters = server.counters()
         problems += _left_over(server, protocol)
-    verdict = histories.check(protocol, [history], drawing=built.directory / "kill-history.html")
+    verdict = histories.check(protocol, [history], timeout_seconds=300, drawing=built.directory / "kill-history.html")
     if verdict.linearizable:
         history.unlink()  # hundreds of megabytes
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import socket
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from harness.fuzz import frames
 from harness.fuzz.counts import FOREIGN, MALFORMED, tc_only, xdp_only
+from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server, wait_until
 
 SETTLE_SECONDS = 5.0
@@ -36,6 +38,7 @@ class Stage:
     actor_count: int
     connections: list[socket.socket] = field(default_factory=list)
     packet_count: Counter[str] = field(default_factory=Counter)
+    failures: list[BaseException] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         rig, port = self.server.rig, self.server.build.protocol.port
@@ -233,7 +236,11 @@ class Machine(RuleBasedStateMachine):
                 self._down_rules = 0
 
     def teardown(self) -> None:
+        """Called also when an example fails: what does not fail again when it is replayed is known from here."""
         self.stage.packet_count["examples"] += 1
+        error = sys.exc_info()[1]
+        if isinstance(error, (AssertionError, LiveError, OSError)):
+            self.stage.failures.append(error)
 
     # --- How ----------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from harness.fuzz import plugin
@@ -52,6 +53,10 @@ def play(protocol: str, variant: dict[str, Any], actor_count: int, seed: int, ex
         machine = hypothesis.seed(seed)(machine_on(stage))
         try:
             run_state_machine_as_test(machine, settings=_settings(examples, shrink))
+        except Flaky as error:
+            for failure in stage.failures[:1]:
+                error.add_note(f"failed once, and not again when it was replayed: {failure}")
+            raise
         finally:
             stage.close()
         return stage.packet_count

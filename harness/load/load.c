@@ -204,8 +204,12 @@ static void write_history(const char *path, const struct load_thread *threads, u
 		for (size_t i = 0; i < threads[t].record_count; i++) {
 			const struct load_record *record = &threads[t].records[i];
 
-			fprintf(file, "%llu %llu %s %s %s %llu ", record->client, record->key, record->operation,
-				record->argument, record->outcome, record->call_ns);
+			fprintf(file, "%llu %llu %s ", record->client, record->key, record->operation);
+			if (record->argument)
+				fputs(record->argument, file);
+			else
+				fprintf(file, "%llu", record->amount);
+			fprintf(file, " %s %llu ", record->outcome, record->call_ns);
 			if (record->return_ns == LOAD_NEVER)
 				fputs("-\n", file);
 			else

@@ -46,10 +46,11 @@ struct load_record {
 	__u64 client;
 	__u64 key;
 	const char *operation;
-	const char *argument;
+	const char *argument; /* NULL: the amount */
 	const char *outcome;
 	__u64 call_ns;
 	__u64 return_ns; /* or LOAD_NEVER */
+	__u64 amount;
 };
 
 /* Counts of one thread, added up at the end. */

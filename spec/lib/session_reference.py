@@ -159,9 +159,12 @@ class SessionReference:
     def observe(self, tables: Tables) -> bool:
         """Follow what the daemon's sweep has done. Whether it has ended every session that is over."""
         for client, account in list(self.accounts.items()):
-            if account.is_doomed and tables["session"][client]["state"] == "Vacant":
+            state = tables["session"][client]["state"]
+            if account.is_doomed and state == "Vacant":
                 del self.accounts[client]
                 self.revoke(client)
+            elif account.is_overdue and state == "Closing":  # a daemon died over it
+                account.is_closing = True
         return not any(account.is_doomed for account in self.accounts.values())
 
     def is_fading(self, client: int) -> bool:

@@ -1,0 +1,122 @@
+"""What a token bucket server should do, in plain Python, and the clients that fuzzing drives it with.
+
+Time passes while a packet is under way, so the reference knows a bucket's level only within bounds; the cell
+then says where in these bounds it was.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Mapping, Sequence
+
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
+
+CLOCK_LATE_NS = 20_000_000  # the kernel's coarse clock may be a timer tick behind
+
+
+class Reference:
+    """The buckets as they were when last looked at."""
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
+        self.codec = codec
+        self._buckets = [{"tokens": 0, "filled": 0} for _ in range(capacities["bucket"])]
+        self._taken: dict[int, tuple[int, int]] = {}  # bucket: amount, earliest tick
+        self._asked_tick = 0
+
+    def _tick(self, late_ns: int = 0) -> int:
+        return (time.monotonic_ns() - late_ns) // self.codec.TICK_NS % self.codec.TIME_MODULUS
+
+    def _level(self, slot: int, tick: int) -> int:
+        """What a bucket holds at a tick, or before it was last filled."""
+        bucket, modulus = self._buckets[slot], self.codec.TIME_MODULUS
+        elapsed = (tick - bucket["filled"]) % modulus
+        if elapsed > modulus // 2:  # the clock is behind
+            elapsed = 0
+        return min(self.codec.BURST, bucket["tokens"] + self.codec.RATE * elapsed)
+
+    def expect(self, message: Any) -> set[str]:
+        """The kinds of answer that may come to a message that is delivered now."""
+        if message.kind.name != "TAKE":
+            return set()
+        self._asked_tick = self._tick(CLOCK_LATE_NS)
+        surely = message.amount <= self._level(self.codec.hash_slot(message.key), self._asked_tick)
+        return {"ALLOWED"} if surely else {"ALLOWED", "DENIED"}
+
+    def answered(self, message: Any, answer: Any) -> list[str]:
+        """What is wrong with an answer."""
+        slot, found = self.codec.hash_slot(message.key), []
+        if (answer.amount, answer.key) != (message.amount, message.key):
+            found.append(f"{answer} is no answer to {message}")
+        if answer.kind.name == "ALLOWED":
+            most = self._level(slot, self._tick())
+            if message.amount > most:
+                found.append(f"bucket {slot} allowed {message.amount} and had {most} at most")
+            self._taken[slot] = message.amount, self._asked_tick
+        return found
+
+    def unanswered(self, _message: Any) -> bool:
+        """Whether silence may be right: the daemon has no part in this, so it never is."""
+        return False
+
+    def observe(self, _tables: Tables) -> bool:
+        """There is no sweep to wait for."""
+        return True
+
+    def complaints(self, tables: Tables) -> list[str]:
+        """Where the cells are not as they should be; from then on they are taken as they are."""
+        found = []
+        for slot, cell in enumerate(tables["bucket"]):
+            found += self._bucket_complaints(slot, cell)
+            self._buckets[slot] = dict(cell)
+        self._taken.clear()
+        return found
+
+    def _bucket_complaints(self, slot: int, cell: Mapping[str, int]) -> list[str]:
+        if slot not in self._taken:
+            return [] if cell == self._buckets[slot] else [f"bucket {slot} changed though nobody took from it: {cell}"]
+        amount, earliest = self._taken[slot]
+        least, most = (self._level(slot, tick) - amount for tick in (earliest, self._tick()))
+        if not max(least, 0) <= cell["tokens"] <= most:
+            return [f"bucket {slot} has {cell['tokens']} tokens and should have {max(least, 0)} to {most}"]
+        if (cell["filled"] - earliest) % self.codec.TIME_MODULUS > (self._tick() - earliest) % self.codec.TIME_MODULUS:
+            return [f"bucket {slot} says that it was filled at {cell['filled']}, and it was {earliest} to {self._tick()}"]
+        return []
+
+    def elapse(
+        self, choice: int, _actors: Sequence[Any], tables: Tables
+    ) -> tuple[str, list[tuple[str, int, dict[str, Any]]]]:
+        """Let a bucket have been filled some ticks earlier. Returns words on it, and the cells to write."""
+        slot = choice % len(self._buckets)
+        cell = dict(tables["bucket"][slot])
+        if cell["filled"] < 10 * choice:
+            return "", []
+        cell["filled"] -= 10 * choice
+        self._buckets[slot] = cell
+        return f"bucket {slot} was filled {10 * choice} ticks earlier", [("bucket", slot, cell)]
+
+    def broken_beliefs(self, _actors: Sequence[Any], _now_ns: int) -> list[str]:
+        """A client believes in nothing."""
+        return []
+
+    def forge(self, message: Any, choice: int) -> Any:
+        """An answer that somebody sends back to the server: it must change nothing."""
+        message.kind = self.codec.Kind.DENIED if choice % 2 else self.codec.Kind.ALLOWED
+        return message
+
+
+class Actor:
+    """A client whose next move is chosen by a number."""
+
+    KEYS = (0, 1, 2, 2**64 - 1)
+
+    def __init__(self, codec: Any, _capacities: Mapping[str, int]) -> None:
+        self._codec = codec
+
+    def act(self, choice: int, _now_ns: int) -> tuple[str, bytes]:
+        """The next datagram to send, with a word on what it is."""
+        key, amount = self.KEYS[choice % len(self.KEYS)], choice * choice % (self._codec.BURST + 100)
+        message = self._codec.Message(kind=self._codec.Kind.TAKE, amount=amount, key=key)
+        return f"Take {amount} of {key}", message.encode()
+
+    def receive(self, datagram: bytes, now_ns: int) -> None:
+        """An answer changes nothing for it."""
