@@ -9,13 +9,13 @@ from codegen.emit.helpers import Helpers
 from codegen.emit.leaves import Leaves
 from codegen.emit.steps import StepWriter, element_type
 from codegen.emit.types import (
-    Vector, c_type, declaration, declared_types, is_scalar, is_vector, unsigned, wire_fields, word_fields,
+    Vector, c_type, declaration, declared_types, is_scalar, is_vector, made_types, unsigned, wire_fields, word_fields,
 )  # fmt: skip
 from codegen.ir import Bool, Bytes, Enum, Protocol, Record, Set, Table, TableLayout, Type
 
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
-    roots = (*(table.cell for table in protocol.tables), protocol.message, protocol.env)
+    roots = (*(table.cell for table in protocol.tables), protocol.message, protocol.env, *made_types(protocol))
     types = list(declared_types(roots))
     wire = wire_fields(protocol.message, protocol.wire)
     defines = [

@@ -8,10 +8,14 @@ shift instead of a chain of branches. Others are C arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, get_args
 
 from codegen.c_names import Names, field, type_label
-from codegen.ir import Array, Bits, Bool, Bytes, Enum, Record, Sequence, Set, Type, UInt
+from codegen.ir import (
+    Append, Array, Bits, Bool, Bytes, Enum, Filter, Image, In, Interval, Protocol, Record, Sequence, SequenceOf, Set, SetOf,
+    SetOp, Span, Tail, Type, UInt,
+)  # fmt: skip
 
 WORD_BITS = 64
 
@@ -132,6 +136,30 @@ def declared_types(roots: tuple[Type, ...]) -> Iterator[Type]:
 
     for root in roots:
         yield from visit(root)
+
+
+def made_types(protocol: Protocol) -> Iterator[Type]:
+    """The types of sets and sequences that steps make on the way and no field has, in the order of the steps."""
+    sections = [*protocol.xdp, *protocol.tc, *(section for one in protocol.sweep for section in one.sections)]
+    sections += [protocol.user] if protocol.user else []
+
+    def visit(node: Any) -> Iterator[Type]:
+        if isinstance(node, tuple):
+            for item in node:
+                yield from visit(item)
+        elif is_dataclass(node) and not isinstance(node, (*get_args(Type), Span, Interval)):
+            if isinstance(node, (SetOf, SetOp, Image, Filter, SequenceOf, Append, Tail)) and is_vector(node.type):
+                yield node.type
+            for each in fields(node):
+                inner = getattr(node, each.name)
+                # A literal that is compared element by element, inserted or removed is no set in C.
+                unmade = isinstance(node, In) or isinstance(node, SetOp) and node.op != "intersect" and each.name == "right"
+                if unmade and isinstance(inner, SetOf) and (isinstance(node, In) or len(inner.elements) == 1):
+                    inner = inner.elements
+                yield from visit(inner)
+
+    for section in sections:
+        yield from visit(section.step.body)
 
 
 @dataclass(frozen=True)
