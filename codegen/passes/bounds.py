@@ -16,7 +16,7 @@ from codegen.errors import (
 )  # fmt: skip
 from codegen.ir import Interval, Span
 from codegen.passes.conditions import assume, element_interval, interval, size_interval, size_of
-from codegen.passes.expressions import BOOL, INTEGER, compare, integer, logic
+from codegen.passes.expressions import BOOL, INTEGER, compare, integer, logic, negation, truth
 from codegen.passes.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
 
 SIGNED = Interval(-(2**63), 2**63 - 1)
@@ -96,6 +96,7 @@ class Bounds:
                     self.has_room(done, kind, name, facts)
                 if done.type.element != kind.element:
                     self.elements_fit(done, kind, name, facts)
+                done = self.narrowed(done, kind, facts)
         return done
 
     def holds(self, value: ir.Expr, facts: Facts) -> ir.Expr:
@@ -129,7 +130,17 @@ class Bounds:
     # --- Expressions -------------------------------------------------------------------------------------------
 
     def visit(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
-        """The expression with its intervals, everything in it shown or refused."""
+        """The expression with its intervals, everything in it shown or refused; a test that can come out only
+        one way is replaced by its outcome, which compilers would warn of."""
+        done = self.visit_any(expression, facts)
+        if facts.dead or not isinstance(done, (ir.Compare, ir.In, ir.Subset, ir.Quantifier)):
+            return done
+        for value in (True, False):
+            if assume(done, not value, facts).dead:
+                return truth(value, done.span)
+        return done
+
+    def visit_any(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
         match expression:
             case ir.Int() | ir.Literal():
                 return expression
@@ -148,7 +159,7 @@ class Bounds:
             case ir.Compare():
                 return self.comparison(expression, facts)
             case ir.Not():
-                return replace(expression, operand=self.visit(expression.operand, facts))
+                return negation(self.visit(expression.operand, facts), expression.span)
             case ir.Logic():
                 return self.logic(expression, facts)
             case ir.If():
@@ -254,7 +265,7 @@ class Bounds:
         for operand in expression.operands:
             operands.append(self.visit(operand, facts))
             facts = assume(operands[-1], expression.op == "and", facts)
-        return replace(expression, operands=tuple(operands))
+        return logic(expression.op, operands, expression.span)
 
     def choice(self, expression: ir.If, facts: Facts) -> ir.Expr:
         condition = self.visit(expression.condition, facts)
@@ -280,22 +291,36 @@ class Bounds:
         return replace(expression, base=base, updates=tuple(updates))
 
     def set_operation(self, expression: ir.SetOp, facts: Facts) -> ir.Expr:
-        """A union's parts have elements of its own type, where that can be shown."""
+        """The parts are made as sets of the whole's type, as far as they fit it."""
         left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
         kind = expression.type
         if isinstance(kind, ir.Set):
             left, right = (self.narrowed(side, kind, facts) for side in (left, right))
+            if made(left) and left.type != kind:
+                # The whole is made in the place of its left part, which must hold that too.
+                self.has_room(left, kind, self.place or "the set", facts)
+                self.elements_fit(left, kind, self.place or "the set", facts)
         return self.holds(replace(expression, left=left, right=right), facts)
 
-    def narrowed(self, side: ir.Expr, kind: ir.Set, facts: Facts) -> ir.Expr:
-        """A literal as a set of the other side's elements, if they fit."""
-        if not isinstance(side, ir.SetOf) or not isinstance(kind.element, ir.UInt) or not side.elements:
-            return side
-        found = element_interval(side)
-        fits = found.low >= 0 and found.high < 2**kind.element.width
-        if not fits:
-            return side
-        return replace(side, type=kind if len(side.elements) in range(2, kind.max + 1) else ir.Set(kind.element, len(side.elements)))
+    def narrowed(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
+        """A set or a sequence that is made here, as one of type `kind` if it fits that; also what it is made of."""
+        if value.type == kind or not made(value) or not isinstance(kind, (ir.Set, ir.Sequence)):
+            return value
+        if size_interval(value, facts).high > kind.max:
+            return value
+        if isinstance(kind.element, ir.UInt):
+            found, held = element_interval(value), type_interval(kind.element)
+            if found.low < held.low or found.high > held.high:
+                return value
+        match value:
+            case ir.SetOp(left=left, right=right):
+                value = replace(value, left=self.narrowed(left, kind, facts), right=self.narrowed(right, kind, facts))
+            case ir.If(condition, then, otherwise):
+                on, off = assume(condition, True, facts), assume(condition, False, facts)
+                value = replace(value, then=self.narrowed(then, kind, on), otherwise=self.narrowed(otherwise, kind, off))
+            case ir.Let(name, bound, body):
+                value = replace(value, body=self.narrowed(body, kind, facts.with_let(name, bound)))
+        return replace(value, type=kind)
 
     def membership(self, expression: ir.In, facts: Facts) -> ir.Expr:
         """In bits only a small number can be: a larger one is none of them."""
@@ -404,6 +429,11 @@ class Bounds:
         above = ir.Arith("-", variable, low, INTEGER, span, EVERYTHING)
         below = ir.Arith("-", high, variable, INTEGER, span, EVERYTHING)
         return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
+
+def made(value: ir.Expr) -> bool:
+    """Whether a set or a sequence is made where it stands, and does not lie somewhere already."""
+    return not isinstance(value, (ir.Var, ir.Field, ir.Index))
+
 
 def path_text(path: ir.Path) -> str:
     """A path as a message shows it."""

@@ -217,6 +217,8 @@ def assume_order(op: str, left: ir.Expr, right: ir.Expr, value: bool, facts: Fac
         return facts.with_number(difference, allowed)
     # Unequal: that only says something at the ends.
     found = facts.interval(difference, plus(interval(left), scaled(interval(right), -1)))
+    if found.low == found.high == 0:
+        return replace(facts, dead=True)
     if found.low == 0:
         return facts.with_number(difference, Interval(1, INFINITY))
     if found.high == 0:

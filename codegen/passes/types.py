@@ -14,7 +14,7 @@ from codegen import ir
 from codegen.errors import NoSuchField, NoSuchMember, NotCompilable, TypeMismatch, TypeUnknown
 from codegen.ir import Span
 from codegen.passes.expressions import (
-    BOOL, INTEGER, arithmetic, choice, compare, count, integer, key, logic, negation, selected, substitute, truth, updated,
+    BOOL, INTEGER, arithmetic, choice, compare, count, integer, key, logic, negation, selected, substitute, truth, updated, wider,
 )  # fmt: skip
 from codegen.passes.kinds import (
     Ambiguous, Later, Scope, agree, bare, called, described, element_type, joined, least_pattern, set_max, set_room, stop,
@@ -144,8 +144,8 @@ class Typer:
                 raise stop(TypeMismatch, side.span, f"{type_text(side.type)} where a set is needed")
         kind = left.type
         if isinstance(kind, ir.Set):
-            room = {"union": left.type.max + right.type.max, "intersect": min(left.type.max, right.type.max)}
-            kind = replace(kind, max=room.get(term.operation, left.type.max))
+            if term.operation == "union":
+                kind = replace(wider(left.type, right.type), max=left.type.max + right.type.max)
         return self.set_operation(term, left, right, kind)
 
     def membership(self, term: Term, scope: Scope) -> ir.Expr:

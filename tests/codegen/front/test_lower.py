@@ -193,7 +193,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "LargeNumberInBits": (
         r"IF msg.chosen \in cell.marks /\ msg.delta \in cell.marks THEN Reply(cell, msg) ELSE Drop(cell, msg)",
         [
-            "if ((msg.chosen in cell.marks) and ((msg.delta < 16) and (msg.delta in cell.marks)))",
+            "if ((msg.chosen in cell.marks) and (msg.delta < 16) and (msg.delta in cell.marks))",
             "  Reply LargeNumberInBits.1:",
             "else",
             "  Drop LargeNumberInBits.2:",
@@ -224,6 +224,10 @@ CASES: dict[str, tuple[str, list[str]]] = {
         r"""CASE cell.state = "Idle" -> Reply(cell, msg) [] cell.state \in {"Busy", "Gone"} -> Drop(cell, msg)
               [] OTHER -> Drop([cell EXCEPT !.count = @ + 1], msg)""",
         ["if (cell.state = Idle)", "  Reply NothingLeftForOther.1:", "else", "  Drop NothingLeftForOther.2:"],
+    ),
+    "SettledTests": (
+        r"IF cell.count < 300 /\ msg.chosen \in 0..15 THEN Reply([cell EXCEPT !.open = cell.count >= 0], msg) ELSE Drop(cell, msg)",
+        ["Reply SettledTests.1: cell.open = True;"],
     ),
     "MembershipInARange": (
         r"IF cell.count \notin 3..5 THEN Reply(cell, msg) ELSE Drop(cell, msg)",
