@@ -246,11 +246,15 @@ Crash ==
 (* Clients                                                                 *)
 (***************************************************************************)
 
-\* The part of a client's action that is the network's: sending.
-Send(packet) ==
-  /\ requests' = requests \cup {packet}
+\* The part of a client's action that is the network's: sending.  Packets for
+\* which Keeps is false have been in the network for too long, and are gone.
+Send(packet, Keeps(_)) ==
+  /\ requests' = {other \in requests : Keeps(other)} \cup {packet}
+  /\ forwarded' = {other \in forwarded : Keeps(other)}
+  /\ completions' = {other \in completions : Keeps(other)}
+  /\ answers' = {other \in answers : Keeps(other)}
   /\ event' = Event(<<"client", packet.peer>>, "XDP", "Send", "", packet.message, packet.message)
-  /\ UNCHANGED <<cells, runs, sweep, forwarded, completions, answers>>
+  /\ UNCHANGED <<cells, runs, sweep>>
 
 \* A client takes a packet, or acts on its own.
 FrameUnchanged == UNCHANGED <<cells, runs, sweep, requests, forwarded, completions, answers>>

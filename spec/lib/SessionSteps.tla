@@ -42,10 +42,11 @@ NextSequence(sequence) == (sequence + 1) % SequenceModulus
 
 Extended(now) == (now + Lease) % TimeModulus
 
-\* A deadline lies at most Lease ahead of the clock, or somewhat more for one
-\* who read the clock before the session was extended.  All the rest of the
-\* circle of ticks is the past, also when nobody has looked for a long time.
-Overdue(now, deadline) == (deadline + TimeModulus - now) % TimeModulus > 2 * Lease
+\* A deadline lies at most Lease ahead of the clock, and somewhat more for a
+\* sweep that read the clock before the session was extended.  What is not in
+\* the next quarter of the circle of ticks is past, also when nobody has looked
+\* for weeks.
+Overdue(now, deadline) == (deadline + TimeModulus - now) % TimeModulus > TimeModulus \div 4
 
 (***************************************************************************)
 (* XDP                                                                     *)

@@ -62,9 +62,12 @@ Init ==
   /\ clients = [client \in Clients |-> InitialClient(client)]
   /\ issued = Cardinality(Clients)
 
+\* What the network may still deliver when a client sends.
+Keeps(client, packet) == Replays \/ packet.peer # client
+
 Ask(client, message, believes) ==
   /\ clients' = [clients EXCEPT ![client].waiting = message, ![client].believes = believes]
-  /\ Send(Packet(client, message))
+  /\ Send(Packet(client, message), LAMBDA packet : Keeps(client, packet))
   /\ UNCHANGED issued
 
 \* A request in the client's session.  Its belief in a lock ends here for a
@@ -109,7 +112,7 @@ AskOpen(client) ==
                        ![client].waiting =
                          Arrived([BlankMessage EXCEPT !.kind = "Open", !.client = client,
                                                       !.sequence = FirstSequence(client, k.opens + 1)])]
-      /\ Send(Packet(client, clients'[client].waiting))
+      /\ Send(Packet(client, clients'[client].waiting), LAMBDA packet : Keeps(client, packet))
       /\ UNCHANGED issued
 
 \* An answer belongs to the outstanding request if it says so.

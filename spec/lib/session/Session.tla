@@ -27,6 +27,8 @@ VARIABLES
   drawn,   \* sequence numbers drawn for sessions
   issued   \* secrets given away
 
+ASSUME Lease < TimeModulus \div 4
+
 network == <<requests, forwarded, completions, answers>>
 vars == <<cells, runs, sweep, network, hosts, clock, drawn, issued, event>>
 
@@ -62,6 +64,12 @@ Init ==
   /\ drawn = 0
   /\ issued = 0
 
+\* What the network may still deliver when a host has sent `message`.
+Keeps(host, message, packet) ==
+  \/ packet.peer # host
+  \/ packet.message.secret # message.secret
+  \/ (message.sequence + SequenceModulus - packet.message.sequence) % SequenceModulus <= Memory
+
 AskOpen(host) ==
   LET message == [BlankMessage EXCEPT !.kind = "Open", !.sequence = DrawnSequence(drawn + 1)]
   IN  /\ hosts[host].phase = "Out"
@@ -69,15 +77,8 @@ AskOpen(host) ==
       /\ drawn' = drawn + 1
       /\ hosts' = [hosts EXCEPT ![host] = [@ EXCEPT !.phase = "Opening", !.sequence = message.sequence,
                                                     !.asks = 0, !.waiting = message, !.age = 0]]
-      /\ Send(Packet(host, message))
+      /\ Send(Packet(host, message), LAMBDA packet : Keeps(host, message, packet))
       /\ UNCHANGED <<clock, issued>>
-
-\* What the network may still deliver when a host has sent `message`.
-Remembered(host, message) ==
-  {packet \in requests :
-     \/ packet.peer # host
-     \/ packet.message.secret # message.secret
-     \/ (message.sequence + SequenceModulus - packet.message.sequence) % SequenceModulus <= Memory}
 
 \* Of a host in its session, or of one that goes on with the secret of a session that it has lost.
 AskInSession(host, kind, rare) ==
@@ -91,7 +92,7 @@ AskInSession(host, kind, rare) ==
                                                     !.asks = IF MaxAsks = SequenceModulus THEN 0 ELSE @ + 1,
                                                     !.age = 0, !.left = IF kind = "Close" THEN 0 ELSE @,
                                                     !.phase = IF kind = "Close" THEN "Out" ELSE @]]
-      /\ Send(Packet(host, message))
+      /\ Send(Packet(host, message), LAMBDA packet : Keeps(host, message, packet))
       /\ UNCHANGED <<clock, drawn, issued>>
 
 Belongs(answer, request) ==
@@ -118,15 +119,8 @@ Receive(host, packet) ==
       /\ UNCHANGED <<clock, drawn, issued>>
       /\ FrameUnchanged
 
-\* A host stops waiting, and forgets the session; it may have died.
-GiveUp(host) ==
-  /\ hosts[host].phase # "Out"
-  /\ hosts' = [hosts EXCEPT ![host].phase = "Out", ![host].waiting = NoRequest, ![host].left = 0]
-  /\ event' = Event(<<"client", host>>, <<"client", host>>, "GiveUp", "", BlankMessage, BlankMessage)
-  /\ UNCHANGED <<clock, drawn, issued>>
-  /\ FrameUnchanged
-
-\* A tick passes for everybody: leases run out.
+\* A tick passes for everybody: leases run out.  (A host that dies is one that does
+\* nothing until then.)
 Elapsed(k) ==
   LET left == IF k.left > 0 THEN k.left - 1 ELSE 0
       over == (k.phase = "In" /\ left = 0) \/ (k.phase = "Opening" /\ k.age = Lease)
@@ -174,7 +168,6 @@ HostActs(host) ==
   \/ AskOpen(host)
   \/ \E kind \in Kinds, rare \in BOOLEAN : (rare => kind = "Work") /\ AskInSession(host, kind, rare)
   \/ \E packet \in answers : Receive(host, packet)
-  \/ GiveUp(host)
 
 ServerActs ==
   \/ \E packet \in requests : AtXdp(packet)
