@@ -219,11 +219,16 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def everything_agrees(self) -> None:
         """The cells are as the reference says, and no belief is wrong."""
-        tables = self.server.tables()
-        self.reference.observe(tables)
-        found = self.reference.complaints(tables) + self.reference.broken_beliefs(self.actors, self.now_ns)
+        self._compare_cells()
+        found = self.reference.broken_beliefs(self.actors, self.now_ns)
         assert not found, "\n".join(found)
         self._restart()
+
+    def _compare_cells(self) -> None:
+        tables = self.server.tables()
+        self.reference.observe(tables)
+        found = self.reference.complaints(tables)
+        assert not found, "\n".join(found)
 
     def _restart(self) -> None:
         """The daemon is there again when it has been down for long enough, and goes on where the last one was."""
@@ -282,6 +287,7 @@ class Machine(RuleBasedStateMachine):
         note(f"  {packet.label} arrived: {text} ({', '.join(counted)})")
         self._compare(message, expected, answer, may_be_silent=not was_running or not self.server.is_running)
         self._await_sweep()
+        self._compare_cells()
         return answer
 
     def _compare(self, message: Any, expected: set[str], answer: bytes | None, may_be_silent: bool) -> None:
