@@ -101,6 +101,16 @@ def test_foreign_ipv4(bench, kind):
     check_untouched(bench, FOREIGN_IPV4[kind](bench.frame(4)).to_bytes(), "foreign", bpf.XDP_PASS)
 
 
+@pytest.mark.parametrize("words", [6, 7, 15, 4])
+def test_options_that_only_the_header_tells_of(bench, words):
+    """What stands 20 bytes into the header looks like a request and is options, or a header that is too short."""
+    packet = bytearray(bench.frame(4).to_bytes())
+    packet[14] = 0x40 | words
+    packet[24:26] = b"\0\0"
+    packet[24:26] = frames.checksum(packet[14:34]).to_bytes(2, "big")
+    check_untouched(bench, bytes(packet), "foreign", bpf.XDP_PASS)
+
+
 @pytest.mark.parametrize("kind", FOREIGN_IPV6)
 def test_foreign_ipv6(bench, kind):
     check_untouched(bench, FOREIGN_IPV6[kind](bench.frame(6)).to_bytes(), "foreign", bpf.XDP_PASS)
