@@ -55,7 +55,7 @@ class XdpServer:
     def __init__(self, name: str, link: Link, path: Path, program: str) -> None:
         self.name = name
         self.link = link
-        self.object = bpf.Object.open(path)
+        self.object = bpf.Object.open(path, only=program)
         self.program = self.object.program(program)
 
     def attach(self) -> None:

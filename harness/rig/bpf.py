@@ -295,12 +295,18 @@ class Object:
 
     @classmethod
     def open(
-        cls, path: str | Path, capacities: Mapping[str, int] | None = None, *, reuse: Mapping[str, Map] | None = None
+        cls,
+        path: str | Path,
+        capacities: Mapping[str, int] | None = None,
+        *,
+        reuse: Mapping[str, Map] | None = None,
+        only: str | None = None,
     ) -> Object:
         """Load an object file.
 
         capacities: maps to make with another number of elements.
         reuse: maps to share with another object instead of making them.
+        only: the one program to load; all of them by default.
         Raises BpfError, with the verifier's log in `log`.
         """
         _messages.clear()
@@ -309,6 +315,9 @@ class Object:
             raise BpfError(f"opening the BPF object {path}", ctypes.get_errno() or 2, "".join(_messages))
         opened = cls(handle, str(path))
         try:
+            for item in opened._each("program") if only else ():
+                wanted = _pointer("bpf_program__name", item).decode() == only
+                _libbpf.bpf_program__set_autoload(ctypes.c_void_p(item), ctypes.c_bool(wanted))
             for name, capacity in (capacities or {}).items():
                 result = _libbpf.bpf_map__set_max_entries(ctypes.c_void_p(opened._find_map(name)), ctypes.c_uint32(capacity))
                 _check(result, f"making map {name} {capacity} elements large")

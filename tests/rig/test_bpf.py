@@ -65,6 +65,13 @@ def test_objects_can_share_a_map(bpf_object):
         assert first.map("cells").lookup(0) == struct.pack("<Q", 1)
 
 
+def test_only_one_program_is_loaded(bpf_object):
+    with bpf.Object.open(bpf_object("counting"), only="count") as programs:
+        assert programs.program("count").test_run(PACKET).action == bpf.XDP_TX
+    with bpf.Object.open(bpf_object("refused"), only="another") as programs:
+        assert programs.programs()[0].fd < 0, "what the verifier refuses was not asked for"
+
+
 def test_pinned_maps(bpf_object):
     from harness.rig import Rig
 
