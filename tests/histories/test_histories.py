@@ -59,6 +59,25 @@ def test_history_that_cannot_be_read(line, complaint, tmp_path):
         check("lock", [history])
 
 
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("2 5 take 400 Allowed 150 250", "2 5 take 440 Allowed 150 250"),
+        ("2 5 take 30 Denied 300 350", "2 5 take 30 Allowed 300 350"),
+        ("1 5 take 20 Allowed 1100000 1100300", "1 5 take 41 Allowed 1100000 1100300"),
+        ("1 5 take 1000 Allowed 900000000 900000100", "1 5 take 1001 Allowed 900000000 900000100"),
+        ("1 6 take 1000 Allowed 110 120", "1 6 give 1000 Allowed 110 120"),
+    ],
+)
+def test_limiter(right, wrong, tmp_path):
+    good = GOOD.parents[1] / "limiter" / "good.txt"
+    assert check("limiter", [good]).linearizable
+    assert good.read_text().count(right) == 1
+    bad = tmp_path / "bad.txt"
+    bad.write_text(good.read_text().replace(right, wrong))
+    assert not check("limiter", [bad]).linearizable
+
+
 def long_history(count: int) -> list[str]:
     """One client after another, for more operations than are checked at a time."""
     lines = []

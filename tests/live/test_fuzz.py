@@ -43,6 +43,12 @@ def test_round_agrees_with_the_reference(variant):
         assert counted[name] > 0, f"no packet was counted as {name}: {counted}"
 
 
+def test_protocol_without_sessions_and_daemon():
+    for seed, variant in enumerate(plugin.workload("limiter").fuzz["variants"]):
+        counted = play("limiter", variant, 3, seed, examples=5)
+        assert counted["on_take.2"] > 0 and counted["on_take.3"] > 0, counted
+
+
 def test_wrong_reference_is_found_out_and_the_seed_replays_it(monkeypatch):
     first, again = find_fault(monkeypatch, seed=5), find_fault(monkeypatch, seed=5)
     assert "should keep" in first[0] or "expected" in first[0]
