@@ -23,7 +23,6 @@ OverdueWithoutWrap(now, deadline) == now > deadline
 \* A deadline is taken for past where it is further ahead than the sweep's own clock would have put it.
 OverdueWithoutSlack(now, deadline) == (deadline + TimeModulus - now) % TimeModulus > Lease
 
-\* Every request extends, also one that is only answered again, and counts from then.
 Starts(session, msg, env) ==
   Continue([session EXCEPT !.state = "Busy", !.sequence = msg.sequence, !.deadline = Extended(env.now)], msg)
 
@@ -42,12 +41,6 @@ AuthenticateAnyone(credential, msg) == Continue(credential, msg)
 RetireAtOnce(session, msg, env) ==
   IF session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline)
     THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}])
-    ELSE Drop(session, msg)
-
-\* A session is taken back while a run of it is on its way.
-ExpireBusy(session, msg, env) ==
-  IF session.state # "Vacant" /\ (session.state = "Closing" \/ Overdue(env.now, session.deadline))
-    THEN Continue([session EXCEPT !.state = "Closing"], [msg EXCEPT !.gone = @ \cup {env.index}])
     ELSE Drop(session, msg)
 
 \* A second Opened of the rare path is taken as well, though the session is in use.

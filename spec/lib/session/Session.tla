@@ -16,9 +16,11 @@ EXTENDS Frame
 CONSTANTS
   Hosts,
   Kinds,     \* of requests that hosts make in a session
+  Rare,      \* whether a Work goes by the rare path: FALSE, TRUE or both
   Rogues,    \* hosts that go on sending when their session is over
   MaxAsks,   \* requests of a host in one session
   MaxOpens,  \* sessions that are asked for, in all
+  MaxSecrets,  \* secrets that the daemon gives away
   Memory     \* how many requests of a host, back from its last, the network may still deliver
 
 VARIABLES
@@ -150,7 +152,7 @@ AtTc(packet) == ArriveAtTc(packet, clock) /\ OthersUnchanged
 Serve(packet) ==
   /\ ServeForwarded(packet, [now |-> clock, random |-> issued + 1, index |-> 0])
   /\ issued' = IF packet.message.kind = "Open" THEN issued + 1 ELSE issued
-  /\ issued' <= MaxOpens + 1
+  /\ issued' <= MaxSecrets
   /\ UNCHANGED <<hosts, clock, drawn>>
 
 Run(r) == RunSection(r) /\ OthersUnchanged
@@ -166,7 +168,7 @@ CrashDaemon == Crash /\ OthersUnchanged
 
 HostActs(host) ==
   \/ AskOpen(host)
-  \/ \E kind \in Kinds, rare \in BOOLEAN : (rare => kind = "Work") /\ AskInSession(host, kind, rare)
+  \/ \E kind \in Kinds, rare \in Rare : (rare => kind = "Work") /\ AskInSession(host, kind, rare)
   \/ \E packet \in answers : Receive(host, packet)
 
 ServerActs ==
