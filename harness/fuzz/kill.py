@@ -42,9 +42,15 @@ class KillReport:
             f"{load['lost']} lost by a lease that ended",
             f"latency                   p50 {load['p50_ns'] / 1000:.0f} µs, p99 {load['p99_ns'] / 1000:.0f} µs",
             f"took the rare path        {100 * self.rare_share:.1f}% of packets",
+            f"contended sections        {sum(self.counters[name] for name in self.counters if _is_contended(name))}",
             f"history                   {self.history}",
         ]
         return "\n".join([*lines, *(f"PROBLEM: {problem}" for problem in self.problems)])
+
+
+def _is_contended(counter: str) -> bool:
+    """Whether it counts sections that lost all their attempts, and gave way."""
+    return counter.split(".")[-1] in ("contended", "skipped")
 
 
 def load_command(built: Build, rig: Rig, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1) -> list[str]:
@@ -95,6 +101,9 @@ def kill_under_load(
         history.unlink()  # hundreds of megabytes
     else:
         problems.append("the history is not linearizable" if verdict.decided else "the history was not decided")
+    never = {name: value for name, value in counters.items() if name.split(".")[-1] == "lost"}
+    if never:
+        problems.append(f"sections that cannot be contended were: {never}")
     if not summary["operations"] or not server.kill_count:
         problems.append("there was no load, or no kill")
     return KillReport(server.kill_count, summary, counters, server.counts.rare_share(counters), verdict, problems)
