@@ -16,7 +16,7 @@ from codegen.errors import (
 )  # fmt: skip
 from codegen.ir import Interval, Span
 from codegen.passes.conditions import assume, element_interval, interval, size_interval, size_of
-from codegen.passes.expressions import BOOL, INTEGER, compare, integer, logic, negation, truth
+from codegen.passes.expressions import BOOL, INTEGER, choice, compare, count, integer, logic, negation, truth
 from codegen.passes.facts import EVERYTHING, INFINITY, Facts, hull, intersect, plus, scaled, type_interval
 
 SIGNED = Interval(-(2**63), 2**63 - 1)
@@ -96,7 +96,7 @@ class Bounds:
                     self.has_room(done, kind, name, facts)
                 if done.type.element != kind.element:
                     self.elements_fit(done, kind, name, facts)
-                done = self.narrowed(done, kind, facts)
+                done = self.fitted(done, kind, facts)
         return done
 
     def holds(self, value: ir.Expr, facts: Facts) -> ir.Expr:
@@ -181,6 +181,9 @@ class Bounds:
                 return self.set_operation(expression, facts)
             case ir.In():
                 return self.membership(expression, facts)
+            case ir.Subset(ir.SetOf(elements), right):
+                tests = [ir.In(element, right, BOOL, expression.span) for element in elements]
+                return self.visit(logic("and", tests, expression.span), facts)
             case ir.Subset():
                 return replace(expression, left=self.visit(expression.left, facts), right=self.visit(expression.right, facts))
             case ir.Cardinality():
@@ -291,41 +294,54 @@ class Bounds:
         return replace(expression, base=base, updates=tuple(updates))
 
     def set_operation(self, expression: ir.SetOp, facts: Facts) -> ir.Expr:
-        """The parts are made as sets of the whole's type, as far as they fit it."""
+        """The whole is made in the place of its left part, so that must have the whole's type."""
         left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
         kind = expression.type
         if isinstance(kind, ir.Set):
-            left, right = (self.narrowed(side, kind, facts) for side in (left, right))
-            if made(left) and left.type != kind:
-                # The whole is made in the place of its left part, which must hold that too.
+            if expression.op != "minus" and left.type != kind and right.type == kind:
+                left, right = right, left
+            left, right = self.fitted(left, kind, facts), self.narrowed(right, kind, facts)
+            if left.type != kind:
                 self.has_room(left, kind, self.place or "the set", facts)
                 self.elements_fit(left, kind, self.place or "the set", facts)
         return self.holds(replace(expression, left=left, right=right), facts)
 
+    def fits(self, value: ir.Expr, kind: Union[ir.Set, ir.Sequence], facts: Facts) -> bool:
+        if size_interval(value, facts).high > kind.max:
+            return False
+        if not isinstance(kind.element, ir.UInt):
+            return True
+        found, held = element_interval(value), type_interval(kind.element)
+        return held.low <= found.low and found.high <= held.high
+
     def narrowed(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
         """A set or a sequence that is made here, as one of type `kind` if it fits that; also what it is made of."""
-        if value.type == kind or not made(value) or not isinstance(kind, (ir.Set, ir.Sequence)):
+        if value.type == kind or not made(value) or not isinstance(kind, (ir.Set, ir.Sequence)) or not self.fits(value, kind, facts):
             return value
-        if size_interval(value, facts).high > kind.max:
-            return value
-        if isinstance(kind.element, ir.UInt):
-            found, held = element_interval(value), type_interval(kind.element)
-            if found.low < held.low or found.high > held.high:
-                return value
         match value:
             case ir.SetOp(left=left, right=right):
-                value = replace(value, left=self.narrowed(left, kind, facts), right=self.narrowed(right, kind, facts))
+                value = replace(value, left=self.fitted(left, kind, facts), right=self.narrowed(right, kind, facts))
             case ir.If(condition, then, otherwise):
                 on, off = assume(condition, True, facts), assume(condition, False, facts)
-                value = replace(value, then=self.narrowed(then, kind, on), otherwise=self.narrowed(otherwise, kind, off))
+                value = replace(value, then=self.fitted(then, kind, on), otherwise=self.fitted(otherwise, kind, off))
             case ir.Let(name, bound, body):
-                value = replace(value, body=self.narrowed(body, kind, facts.with_let(name, bound)))
+                value = replace(value, body=self.fitted(body, kind, facts.with_let(name, bound)))
         return replace(value, type=kind)
+
+    def fitted(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
+        """As `narrowed`; a set that lies somewhere with another type is joined to an empty one of this type."""
+        if made(value) or value.type == kind or not isinstance(kind, ir.Set) or not self.fits(value, kind, facts):
+            return self.narrowed(value, kind, facts)
+        return ir.SetOp("union", ir.SetOf((), kind, value.span), value, kind, value.span)
 
     def membership(self, expression: ir.In, facts: Facts) -> ir.Expr:
         """In bits only a small number can be: a larger one is none of them."""
         element, within = self.visit(expression.element, facts), self.visit(expression.set, facts)
         done = replace(expression, element=element, set=within)
+        if isinstance(within, ir.SetOf) and any(facts.key(item) == facts.key(element) for item in within.elements):
+            return truth(True, expression.span)
+        if isinstance(within, ir.SetOf) and len(within.elements) == 1:
+            return self.visit(compare("=", element, within.elements[0], expression.span), facts)
         if isinstance(within.type, ir.Bits):
             found = interval(element)
             tests = [compare(">=", element, integer(0, done.span), done.span)] if found.low < 0 else []
@@ -365,6 +381,11 @@ class Bounds:
             inner = self.ranged(variable, integer(1, expression.span), integer(expression.type.size, expression.span), facts)
             return replace(expression, value=self.stored(expression.value, expression.type.element, "the element", inner))
         domain, inner = self.domain(expression, facts)
+        inside = expression.value if isinstance(expression, ir.Image) else expression.predicate
+        if not count(expression.variable, self.visit_quietly(inside, inner)):
+            simpler = without_variable(expression, inside)
+            if simpler is not None:
+                return self.visit(simpler, facts)
         match expression:
             case ir.Filter():
                 done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
@@ -379,6 +400,10 @@ class Bounds:
                 most = domain.bound if isinstance(domain, ir.Range) else size_interval(domain, facts).high
                 return replace(done, interval=facts.interval(done, Interval(0, most)))
         return self.first(expression, domain, inner, facts)
+
+    def visit_quietly(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
+        """What a visit will come to, without its errors."""
+        return Bounds(Errors(), self.kernel).visit(expression, facts)
 
     def first(self, expression: ir.First, domain: ir.Range, inner: Facts, facts: Facts) -> ir.Expr:
         predicate = self.visit(expression.predicate, inner)
@@ -429,6 +454,29 @@ class Bounds:
         above = ir.Arith("-", variable, low, INTEGER, span, EVERYTHING)
         below = ir.Arith("-", high, variable, INTEGER, span, EVERYTHING)
         return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
+
+def without_variable(loop: ir.Expr, inside: ir.Expr) -> ir.Expr | None:
+    """A loop whose body does not depend on its variable, without the loop; None where that cannot be said shortly."""
+    span = loop.span
+    if isinstance(loop.domain, ir.Range):
+        some = compare(">=", loop.domain.high, loop.domain.low, span)
+    else:
+        some = compare(">", size_of(loop.domain), integer(0, span), span)
+    match loop:
+        case ir.Quantifier("exists"):
+            return logic("and", [some, inside], span)
+        case ir.Quantifier("forall"):
+            return logic("or", [negation(some, span), inside], span)
+        case ir.First(none=none) if none is not None:
+            return choice(logic("and", [some, inside], span), loop.domain.low, none, span)
+        case ir.Count() if not isinstance(loop.domain, ir.Range):
+            return choice(inside, size_of(loop.domain), integer(0, span), span)
+        case ir.Filter() if not isinstance(loop.domain, ir.Range):
+            return choice(inside, loop.domain, ir.SetOf((), loop.type, span), span)
+        case ir.Image():
+            return choice(some, ir.SetOf((inside,), loop.type, span), ir.SetOf((), loop.type, span), span)
+    return None
+
 
 def made(value: ir.Expr) -> bool:
     """Whether a set or a sequence is made where it stands, and does not lie somewhere already."""
