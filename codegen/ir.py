@@ -122,9 +122,10 @@ class Interval:
 # variable of a Range or of Bits) has the type UInt(64); its interval says what it can be, and that
 # may be negative. Where the interval's low end is negative, its high end fits a signed 64-bit integer.
 #
-# Both sides of a comparison and both operands of a SetOp have types that agree but for widths and
-# rooms: `holders = {client}` compares Set(u14, 3) with a SetOf of that type, `gone \cup {env.index}`
-# joins Set(u14, 16) with a SetOf of Set(u14, 1), and an infix operand may hold more than the result.
+# Both sides of a comparison have types that agree but for widths and rooms. The left operand of a
+# SetOp, and what is assigned to a field, have the type of the whole (a set that lies somewhere with
+# another type is joined to an empty literal first); the right operand may be a set of any width and
+# room. The branches of an If that makes a set have its type. A loop's body uses its variable.
 
 
 @dataclass(frozen=True)
@@ -296,7 +297,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Filter:
-    """{variable \\in domain : predicate}, a set of the domain's type."""
+    """{variable \\in domain : predicate}, a set of the place's type, which may not be the domain's."""
 
     variable: str
     domain: "Expr"

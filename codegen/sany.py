@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -178,6 +179,9 @@ def read(path: Path, folders: list[Path], display: "Display", errors: Errors) ->
     if not jar.is_file():
         errors.add(FileMissing(span, f"the TLA+ tools are not at {jar}",
                                "run ./bootstrap, or set TLA2TOOLS_JAR to a tla2tools.jar"))  # fmt: skip
+        return None
+    if shutil.which("java") is None:
+        errors.add(FileMissing(span, "there is no java to run the TLA+ tools with", "run ./bootstrap, or install a Java runtime"))
         return None
     library = [argument for folder in folders for argument in ("-I", str(folder))]
     run = java(jar, [], ["tla2sany.xml.XMLExporter", *library, "-o", path.name], path.parent)
