@@ -194,7 +194,8 @@ class Trial:
                 for name in self._codecs:
                     if stray := cells_not_zero(programs.map(name)):
                         self.result.stray.append(f"{stray} cells of table {name} were written that no case names")
-            self._count_branches(programs)
+            if self.build.form in FORMS:
+                self._count_branches(programs)
         return self.result
 
     def _enough(self) -> bool:

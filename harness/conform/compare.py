@@ -249,10 +249,12 @@ class Comparison:
     def _check_counter(self, case: Case, found: Output) -> list[str]:
         """Every packet is counted once, and each section that was skipped beside that."""
         sections, prefix = (self.protocol.xdp, "") if case.family.hook == "xdp" else (self.protocol.tc, "tc.")
-        if found.rises != 1 and not (found.rises == 2 and self._counter(found.first_counter) == f"{prefix}skipped"):
-            names = " and ".join(dict.fromkeys(self._counter(each) for each in (found.first_counter, found.counter)))
-            return [f"counted {found.rises} times, not once" + (f": {names}" if found.rises else "")]
-        name = self._counter(found.counter)
+        names = list(dict.fromkeys(self._counter(each) for each in (found.first_counter, found.counter) if each is not None))
+        if found.rises == 2 and f"{prefix}skipped" in names:
+            names.remove(f"{prefix}skipped")
+        elif found.rises != 1:
+            return [f"counted {found.rises} times, not once" + (f": {' and '.join(names)}" if names else "")]
+        name = names[0]
         if case.verdict in ("Malformed", "Contended", "Lost"):
             expected = prefix + str(case.verdict).lower()
         else:
@@ -261,8 +263,8 @@ class Comparison:
             return [f"counted as {name}, not as {expected}"]
         return []
 
-    def _counter(self, number: int | None) -> str:
-        return self.counters[number] if number is not None and number < len(self.counters) else f"number {number}"
+    def _counter(self, number: int) -> str:
+        return self.counters[number] if number < len(self.counters) else f"number {number}"
 
     def _check_sweep(self, case: Case, given: Input, found: Output) -> list[str]:
         problems = []

@@ -131,6 +131,22 @@ class Family:
         return found
 
 
+class _Pools:
+    """The few values that the numbers of one sample are drawn from, so that they meet; swept indexes among them."""
+
+    def __init__(self, generator: random.Random, swept: range) -> None:
+        self._generator = generator
+        self._swept = swept
+        self._values: dict[ir.Type, list[int]] = {}
+
+    def draw(self, kind: ir.Type, limit: int) -> int:
+        """A number below the limit."""
+        if kind not in self._values:
+            noise = [self._generator.randrange(limit) for _ in range(3)]
+            self._values[kind] = noise + [index for index in self._swept if index < limit]
+        return self._generator.choice(self._values[kind])
+
+
 class Domain:
     """The families of one protocol in one build."""
 
@@ -326,7 +342,7 @@ class Domain:
             capacity = self._capacity(self.protocol.sweep[family.sweep_pass - 1].each)
             first = generator.randrange(max(1, capacity - family.count))
         for _ in range(count):
-            pools: dict[ir.Type, list[int]] = {}
+            pools = _Pools(generator, range(first, first + family.count))
             merged: dict[Place, Any] = {}
             for dimension in family.dimensions:
                 assignment = dict(generator.choice(dimension))
@@ -345,13 +361,12 @@ class Domain:
     def _capacity(self, table: str) -> int:
         return next(each.capacity for each in self.protocol.tables if each.name == table)
 
-    def _random(self, place: Place, kind: ir.Type, pools: dict[ir.Type, list[int]], generator: random.Random) -> Any:
+    def _random(self, place: Place, kind: ir.Type, pools: _Pools, generator: random.Random) -> Any:
         match kind:
             case ir.UInt() | ir.Bytes():
                 limit = 1000 if is_opaque(kind) else min(2**kind.width, TLC_INT_MAX)
-                pool = pools.setdefault(kind, [generator.randrange(limit) for _ in range(3)])
                 capacity = self._indexes.get(str(place))
-                return generator.choice(pool) % (capacity or limit)
+                return pools.draw(kind, limit) % (capacity or limit)
             case ir.Bool():
                 return generator.random() < 0.5
             case ir.Enum():

@@ -61,7 +61,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """counter: the last one that rose, None for none; rises: by how much all rose together; first_counter: the first that rose."""
+    """counter and first_counter: of those that rose the last and the first by number; rises: by how much all did together."""
 
     verdict: int
     packet: bytes

@@ -40,8 +40,8 @@ struct conform_batch {
 struct conform_outcome {
 	int32_t verdict;
 	uint32_t length;  /* of the packet that came out */
-	uint32_t counter; /* the last counter that rose, UINT32_MAX for none */
-	uint32_t first_counter;
+	uint32_t counter; /* of those that rose the last, UINT32_MAX for none */
+	uint32_t first_counter;  /* and the first, by number */
 	uint32_t rises;   /* by how much all counters rose together */
 };
 

@@ -24,7 +24,7 @@ class NoLongerApplies(Exception):
 class Scratch:
     """One copy, below build/mutants."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int | str) -> None:
         self.root = BUILD / "mutants" / str(number)
 
     def prepare(self, mutant: Mutant, with_fault: bool = True) -> None:

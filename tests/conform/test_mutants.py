@@ -1,0 +1,87 @@
+"""The catalogue of mutants is fresh, and the hunt tells a mutant that is caught from one that is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.mutants.catalogue import CatalogueError, CaughtBy, Edit, Mutant, catalogue, load
+from harness.mutants.hunt import hunt, passes
+from harness.mutants.scratch import Scratch
+from harness.protocols import BUILD, REPOSITORY, protocols
+
+MUTANTS = catalogue(protocols())
+FOLD = "/* Folds all carries: once is not enough, see the hazards in the design. */"
+WIRE = "runtime/bpf/stepwise_wire.h"
+WIRE_TEST = "tests/conform/test_wire.py::test_indexes"
+
+
+def test_there_are_enough_of_each_kind():
+    assert len(MUTANTS) >= 20
+    for kind in ("model", "conform", "test"):
+        assert sum(bool(getattr(mutant.caught_by, kind)) for mutant in MUTANTS) >= 5, kind
+    assert sum(any(edit.is_generated for edit in mutant.edits) for mutant in MUTANTS) >= 5
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_mutant_applies(mutant):
+    for edit in mutant.edits:
+        if not edit.is_generated:  # what conformance generates is another build
+            assert (REPOSITORY / edit.file).read_text().count(edit.old) == 1, f"{edit.file} has not once: {edit.old}"
+        assert edit.old != edit.new
+
+
+def made(old: str, new: str, file: str = WIRE, **caught_by: str) -> Mutant:
+    return Mutant(name="made", edits=(Edit(file=file, old=old, new=new),), caught_by=CaughtBy(**caught_by), protocol="limiter")
+
+
+@pytest.fixture
+def scratch() -> Scratch:
+    return Scratch("of-tests")
+
+
+def test_a_mutant_that_is_caught(scratch):
+    verdict = hunt(made("value ^= value >> 33;\n\treturn", "value ^= value >> 32;\n\treturn", test=WIRE_TEST), scratch)
+    assert verdict.caught and "test_indexes fails" in verdict.how
+
+
+def test_a_mutant_that_survives(scratch):
+    verdict = hunt(made(FOLD, "/* Another comment. */", test=WIRE_TEST), scratch)
+    assert not verdict.caught and verdict.how == "SURVIVES: the test passes"
+
+
+def test_a_mutant_that_conformance_does_not_find(scratch):
+    verdict = hunt(made(FOLD, "/* Another comment. */", conform="MISMATCH"), scratch)
+    assert not verdict.caught and verdict.how == "SURVIVES: conformance finds nothing"
+    assert passes(made(FOLD, "", conform="MISMATCH"), scratch).caught
+
+
+def test_a_mutant_that_is_caught_by_the_wrong_check(scratch):
+    verdict = hunt(made(FOLD, "no C", conform="MISMATCH"), scratch)
+    assert not verdict.caught and verdict.how.startswith("caught by the wrong check")
+
+
+def test_a_mutant_that_no_longer_applies(scratch):
+    for file in (WIRE, "generated/limiter/limiter.h"):
+        verdict = hunt(made("no such text", "", file=file, conform="MISMATCH"), scratch)
+        assert not verdict.caught and verdict.how.startswith("no longer applies")
+
+
+def test_the_repository_stays_as_it_is(scratch):
+    before = (REPOSITORY / WIRE).read_bytes()
+    hunt(made(FOLD, "", test=WIRE_TEST), scratch)
+    assert (REPOSITORY / WIRE).read_bytes() == before
+    assert scratch.root.is_relative_to(BUILD)
+
+
+@pytest.mark.parametrize("caught_by, complaint", [
+    ("{}", "give one of"),
+    ("{conform: a, test: b}", "give one of"),
+    ("{model: small}", "give one of"),
+    ("{luck: yes}", "luck"),
+])  # fmt: skip
+def test_a_catalogue_that_is_wrong(tmp_path, monkeypatch, caught_by, complaint):
+    monkeypatch.setattr("harness.mutants.catalogue.REPOSITORY", tmp_path)
+    path = tmp_path / "mutants.yaml"
+    path.write_text(f"mutants:\n  - {{name: a, edits: [{{file: f, old: o, new: n}}], caught_by: {caught_by}}}\n")
+    with pytest.raises(CatalogueError, match=complaint):
+        load(path)

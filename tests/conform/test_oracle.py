@@ -1,0 +1,80 @@
+"""Oracle.tla: what a hook is, evaluated on a protocol of three lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import tla_values, tlc
+from harness.conform.build import HERE
+
+TOY = r"""---- MODULE Toy ----
+EXTENDS Integers, Sequences, TLC
+Section(table, contended) == [table |-> table, contended |-> contended]
+TableIndex(table, msg) == msg.at
+Capacities == [a |-> 3, b |-> 2]
+O == INSTANCE Oracle WITH Capacity <- Capacities
+Cells == [a |-> [i \in 0..2 |-> 10 * i], b |-> [i \in 0..1 |-> 100]]
+Hook(last, how) == << Section("a", "drop"), Section("b", how), Section("a", last) >>
+\* Adds to the cell, tells the message; the third section gives msg.end.
+Step(at, cell, msg, env) ==
+  [verdict |-> IF at = 3 THEN msg.end ELSE "Continue", cell |-> cell + at,
+   msg |-> [msg EXCEPT !.told = Append(@, <<at, cell, env.index>>)]]
+Message(at, end) == [at |-> at, end |-> end, told |-> <<>>]
+Env == [index |-> 99]
+Calm == O!Undisturbed
+Lost(at, always, rivals) == [at |-> at, always |-> always, rivals |-> rivals]
+Run(checked, trouble, how, msg) == O!RunHook(Hook("never", how), Step, checked, trouble, Cells, msg, Env)
+Show(r) == PrintT(<<r.verdict, r.ended, r.msg.told, r.writes>>)
+ASSUME Show(Run({"a", "b"}, Calm, "drop", Message(1, "Reply")))
+ASSUME Show(Run({"a"}, Calm, "drop", Message(1, "Continue")))
+ASSUME Show(Run({"a", "b"}, Calm, "drop", Message(2, "Reply")))
+ASSUME Show(Run({"a"}, Calm, "drop", Message(2, "Reply")))
+ASSUME Show(Run({"a"}, Lost(2, FALSE, <<>>), "drop", Message(1, "Reply")))
+ASSUME Show(Run({"a"}, Lost(2, FALSE, <<>>), "skip", Message(1, "Reply")))
+ASSUME Show(Run({"a"}, Lost(3, FALSE, <<>>), "skip", Message(1, "Reply")))
+ASSUME Show(Run({"a"}, Lost(2, FALSE, <<7>>), "drop", Message(1, "Reply")))
+Sweep(msg) == O!RunSweep([each |-> "a", sections |-> Hook("drop", "drop")], Step, 1, 2, Cells, msg, Env)
+ASSUME Show(Sweep(Message(0, "Continue")))
+ASSUME Show(Sweep(Message(0, "Drop")))
+====
+"""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory) -> list[tuple]:
+    return [tla_values.parse(line) for line in tlc.evaluate(tmp_path_factory.mktemp("toy"), TOY, [HERE])]
+
+
+def test_sections_hand_on_the_message_and_see_what_was_written(shown):
+    told = ((1, 10, 1), (2, 100, 1), (3, 11, 1))
+    assert shown[0] == ("Reply", 3, told, (("a", 1, 11, 1), ("b", 1, 102, 2), ("a", 1, 14, 3)))
+
+
+def test_continue_at_the_end_counts_as_drop(shown):
+    assert shown[1][:2] == ("Drop", 3)
+
+
+def test_an_index_outside_a_table_is_malformed_where_it_is_checked_first(shown):
+    assert shown[2] == ("Malformed", 0, (), ())
+
+
+def test_an_index_outside_a_table_is_skipped_where_it_is_found_later(shown):
+    assert shown[3] == ("Reply", 3, ((1, 20, 2), (3, 21, 2)), (("a", 2, 21, 1), ("a", 2, 24, 3)))
+
+
+def test_a_contended_section_drops_is_skipped_or_lost(shown):
+    assert shown[4] == ("Contended", 2, ((1, 10, 1),), (("a", 1, 11, 1),))
+    assert shown[5] == ("Reply", 3, ((1, 10, 1), (3, 11, 1)), (("a", 1, 11, 1), ("a", 1, 14, 3)))
+    assert shown[6][:2] == ("Lost", 3)
+
+
+def test_after_a_lost_race_the_rivals_cell_is_stepped(shown):
+    assert shown[7] == ("Reply", 3, ((1, 10, 1), (2, 7, 1), (3, 11, 1)), (("a", 1, 11, 1), ("b", 1, 9, 2), ("a", 1, 14, 3)))
+
+
+def test_a_sweep_goes_over_its_cells_with_one_record(shown):
+    verdict, visited, told, writes = shown[8]
+    assert (verdict, visited) == (2, 2)
+    assert [index for _, _, index in told] == [1, 0, 1, 2, 0, 2]
+    assert [write[:2] for write in writes] == [("a", 1), ("b", 0), ("a", 1), ("a", 2), ("b", 0), ("a", 2)]
+    assert shown[9][:2] == (0, 2)
