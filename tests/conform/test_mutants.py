@@ -40,7 +40,7 @@ def scratch() -> Scratch:
 
 
 def test_a_mutant_that_is_caught(scratch):
-    verdict = hunt(made("value ^= value >> 33;\n\treturn", "value ^= value >> 32;\n\treturn", test=WIRE_TEST), scratch)
+    verdict = hunt(made("0xff51afd7ed558ccdULL", "0xff51afd7ed558ccfULL", test=WIRE_TEST), scratch)
     assert verdict.caught and "test_indexes fails" in verdict.how
 
 
