@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 COMMAND_KEY = pytest.StashKey[list[tuple[str, float, str]]]()
@@ -9,6 +11,8 @@ COMMAND_KEY = pytest.StashKey[list[tuple[str, float, str]]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[COMMAND_KEY] = []
+    # pytest takes a SystemExit for a failing test and goes on to the next; this ends it, and the tests clean up.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture
