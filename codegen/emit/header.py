@@ -37,7 +37,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
         "counter_checks": [
             (counter.macro, "TC" if counter.name.startswith("tc.") else "XDP", counter.leaf) for counter in numbers.counters if counter.leaf
         ],
-        "xdp_base": numbers.xdp_base,
+        "xdp_base": 0,
         "tc_base": numbers.tc_base,
         "branches": numbers.branches,
     }  # fmt: skip

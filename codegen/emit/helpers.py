@@ -8,7 +8,7 @@ cell of a word in registers.
 from __future__ import annotations
 
 from codegen.c_names import Names, field, type_label
-from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar, is_vector, unsigned
+from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, is_scalar, is_vector, unsigned
 from codegen.ir import Record, Set, Type
 
 UNROLL_MAX = 32
@@ -123,12 +123,11 @@ class Helpers:
         parameters = f"{self._struct(type_, 'set', True)}, {self._element_parameter(vector)}"
         if vector.packed and vector.size > 1:
             body = f"\treturn {self._find(vector)} != 0;\n"
-        elif is_scalar(vector.element) and vector.item_bits < 64 and vector.size > 1:
+        elif self._branchless(vector):
             body = (
                 "\t__u64 found = 0;\n\n"
                 f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-                "\t\tfound |= stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count);\n"
-                "\treturn found;\n"
+                f"\t\tfound |= {self._match(vector)};\n\treturn found;\n"
             )
         else:
             item = self.item(type_, "set", "i")
@@ -137,6 +136,19 @@ class Helpers:
                 f"\t\tif (i < set->count && {self._same(vector, item)})\n\t\t\treturn true;\n\treturn false;\n"
             )
         return self._define(self._name(type_, "has"), "bool", parameters, body)
+
+    def _branchless(self, vector: Vector) -> bool:
+        """Whether items can be looked for without a branch an item, which the verifier would follow on both sides."""
+        return is_scalar(vector.element) and vector.item_bits < WORD_BITS and vector.size > 1
+
+    def _match(self, vector: Vector) -> str:
+        """Expression: 1 where item i is in use and equals the element."""
+        if self._branchless(vector):
+            return "stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count)"
+        return f"i < set->count && {self._same(vector, self.item(vector.type, 'set', 'i'))}"
+
+    def _blank(self, vector: Vector) -> str:
+        return "0" if is_scalar(vector.element) else f"({c_type(self.names, vector.element)}){{}}"
 
     def _find(self, vector: Vector) -> str:
         return f"stepwise_packed_find(set->items, set->count, element, {vector.item_bits}, {vector.size})"
@@ -186,18 +198,23 @@ class Helpers:
                 f"\t\tset->items = stepwise_packed_cut(set->items, found, {vector.item_bits});\n\t\tset->count--;\n\t}}\n"
             )
         else:
-            same = self._same(vector, self.item(type_, "set", "i"))
+            # The last item takes the place of the removed one: items have no order.
             body = (
-                "\tbool found = false;\n\n"
+                "\t__u64 found = 0, place = 0;\n\t__u32 last, hole;\n\n"
                 f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++) {{\n"
-                f"\t\tfound = found || (i < set->count && {same});\n"
-                f"\t\tif (found)\n\t\t\tset->items[i] = {self._next_item(vector, 'set')};\n\t}}\n"
-                "\tset->count -= found;\n"
+                f"\t\tconst __u64 here = {self._match(vector)};\n\n"
+                "\t\tfound |= here;\n\t\tplace |= stepwise_where(here, i);\n\t}\n"
+                "\tif (!found)\n\t\treturn;\n"
+                "\tlast = stepwise_index(set->count - 1);\n\thole = stepwise_index(place);\n"
+                f"\tif (last >= {vector.size} || hole >= {vector.size})\n\t\treturn;\n"
+                "\tset->items[hole] = set->items[last];\n"
+                f"\tset->items[last] = {self._blank(vector)};\n"
+                "\tset->count = last;\n"
             )
         return self._define(self._name(type_, "remove"), "void", parameters, body)
 
     def _next_item(self, vector: Vector, base: str) -> str:
-        blank = f"({c_type(self.names, vector.element)}){{}}" if not is_scalar(vector.element) else "0"
+        blank = self._blank(vector)
         return f"i < {vector.size - 1} ? {base}->items[i + 1] : {blank}" if vector.size > 1 else blank
 
     def subset(self, type_: Type, other: Type) -> str:
@@ -220,10 +237,9 @@ class Helpers:
         if op not in ("intersect", "minus"):
             raise GeneratorError(f"no set operation {op}")
         vector = Vector.of(type_)
-        item = self.item(type_, "was", "i") if vector.packed else "was.items[i]"
-        item = item.replace("(was,", "(&was,").replace("was->", "was.")
-        argument = item if is_scalar(vector.element) else "&" + item
         struct = c_type(self.names, type_)
+        item = self.item(type_, "(&was)", "i").replace("(&was)->", "was.").replace("(&was)", "&was")
+        argument = item if is_scalar(vector.element) else "&" + item
         kept = f"{'!' if op == 'minus' else ''}{self.has(other)}(other, {argument})"
         # Items that stay are appended to an empty set: no item moves twice, and unused ones are zero.
         body = (

@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from codegen.c_names import Names, field, snake, variable
 from codegen.emit.steps import element_type, writes_cell, written_fields
 from codegen.emit.terms import leaves, reads, walk
-from codegen.emit.types import c_type
+from codegen.emit.types import c_type, width_bits
 from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout, Var
+
+
+HIDDEN_BITS_MAX = 32
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class Call:
     lookup: the C function that finds the element, where it is found right before the section; '' where that
     was done before the first one. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
     index_of: the expression that env.index gets before, '' where the step does not ask.
-    restored: what a contended section of a sweep puts back of what the sections before it wrote.
+    hidden: small message fields that sections before it wrote and the step reads. The verifier need not tell apart who
+    wrote what: it would follow the rest of the hook once for each of them.
     """
 
     function: SectionFunction
@@ -69,6 +73,7 @@ class Call:
     fails: bool
     index_of: str
     last: bool
+    hidden: tuple[Member, ...]
 
     @property
     def arguments(self) -> str:
@@ -153,7 +158,7 @@ class Hooks:
     def _made(self, calls: list[Call], early: dict, late: dict) -> Hook:
         steps = [self._steps[call.function.step_name] for call in calls]
         return Hook(
-            tuple(calls), tuple(early.values()), tuple(late.values()),
+            self._hidden(calls), tuple(early.values()), tuple(late.values()),
             any(call.function.environment for call in calls), any(_uses_env(step, "now") for step in steps),
         )  # fmt: skip
 
@@ -170,8 +175,8 @@ class Hooks:
 
     def _call(self, section: Section, found: Lookup, lookup: Lookup | None, index: str, last: bool, sweep: bool = False) -> Call:
         step = self._steps[section.step.name]
-        # What nobody else writes is not lost twice, and a sweep that stops is started again where it stopped.
-        retries = section.contended == "skip" or (section.contended == "drop" and not sweep)
+        # What nobody else writes is not lost twice, and a sweep comes round again.
+        retries = section.contended != "never" and not sweep
         retries = retries and self._tables[section.table].atomic == "word" and writes_cell(step.body)
         function = self._function(section, step, retries)
         verdicts = {leaf.verdict for leaf in leaves(step.body)}
@@ -188,7 +193,21 @@ class Hooks:
             fails=function.writes if word else function.atomic == "res_spin_lock",
             index_of=index if _uses_env(step, "index") else "",
             last=last,
+            hidden=(),
         )
+
+    def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
+        """Says before which sections which fields are hidden."""
+        found, written = [], set()
+        message = self._protocol.message
+        for call in calls:
+            step = self._steps[call.function.step_name]
+            hidden = {name for name in written & _read(step, step.message) if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
+            found.append(replace(call, hidden=self._members(message, hidden)))
+            written = (written - hidden) | {
+                str(assign.path[0]) for leaf in leaves(step.body) if leaf.verdict == "Continue" for assign in leaf.message
+            }
+        return tuple(found)
 
     def _function(self, section: Section, step: Step, retried: bool) -> SectionFunction:
         names, table = self._names, self._tables[section.table]
@@ -213,8 +232,8 @@ class Hooks:
                 environment=step.env is not None,
                 saved=saved if table.atomic == "word" else (),
                 retried=retried,
-                read=self._members(message, _used(step, step.message)),
-                environment_read=self._members(self._protocol.env, _used(step, step.env)),
+                read=self._members(message, _read(step, step.message) | set(written_fields(step))),
+                environment_read=self._members(self._protocol.env, _read(step, step.env)),
                 written=self._members(message, set(written_fields(step))),
             )
         if retried and not self.functions[name].retried:
@@ -227,10 +246,9 @@ class Hooks:
         )
 
 
-def _used(step: Step, root: str | None) -> set[str]:
-    """Fields of the message or of env that a step reads; of the message also those that it writes."""
-    used = {where[1] for where in reads(step.body) if where[0] == root and len(where) > 1}
-    return used | set(written_fields(step)) if root == step.message else used
+def _read(step: Step, root: str | None) -> set[str]:
+    """Fields of the message or of env that a step reads."""
+    return {where[1] for where in reads(step.body) if where[0] == root and len(where) > 1}
 
 
 def _uses_env(step: Step, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 A leaf is where a step ends. Leaves are numbered so that those that can end the xdp hook come
 first, then those that can end both hooks, then the tc hook's own, then the rest. A hook's counter
-of a leaf is then the leaf's number plus a constant.
+of a leaf is then the leaf's number, plus a constant for tc.
 """
 
 from __future__ import annotations
@@ -79,18 +79,20 @@ class Leaves:
         return replace(step, body=sink_binds(rewrite(step.body, mark)))
 
     def _counters(self) -> list[Counter]:
+        """The xdp hook's leaves first: there, a leaf's number is its counter's."""
         names = self._names
-        entries = [Counter(name, names.macro("counter", name), None) for name in XDP_FIXED]
-        self.xdp_base = len(entries)
-        for macro, step, leaf in self.ordered[: self.xdp_count]:
-            label = names.counter(step, leaf)
-            entries.append(Counter(label, names.macro("counter", label), macro))
-        entries += [Counter(name, names.macro("counter", name), None) for name in TC_FIXED]
+
+        def leaves_of(prefix: str, first: int, count: int) -> list[Counter]:
+            found = []
+            for macro, step, leaf in self.ordered[first : first + count]:
+                label = prefix + names.counter(step, leaf)
+                found.append(Counter(label, names.macro("counter", label), macro))
+            return found
+
+        entries = leaves_of("", 0, self.xdp_count)
         self.tc_base = len(entries) - self.tc_first
-        for macro, step, leaf in self.ordered[self.tc_first : self.tc_first + self.tc_count]:
-            label = "tc." + names.counter(step, leaf)
-            entries.append(Counter(label, names.macro("counter", label), macro))
-        return entries + [Counter(name, names.macro("counter", name), None) for name in SWEEP_FIXED]
+        entries += leaves_of("tc.", self.tc_first, self.tc_count)
+        return entries + [Counter(name, names.macro("counter", name), None) for name in (*XDP_FIXED, *TC_FIXED, *SWEEP_FIXED)]
 
 
 def unique_steps(protocol: Protocol) -> list[Step]:

@@ -14,6 +14,10 @@ from codegen.emit.types import GeneratorError, c_type, is_scalar, width_bits, wi
 from codegen.ir import Bytes, Protocol, Section, TableLayout
 
 
+CLOCK_BITS = 32
+"""Ticks of env.now that fit beside the jiffy they were read in: see runtime/bpf/stepwise_clock.h."""
+
+
 class Programs:
     """Contexts of the three templates."""
 
@@ -61,6 +65,7 @@ class Programs:
             "xdp": self.xdp,
             "tc": self.tc,
             "sweeps": self.sweeps,
+            "sweeps_now": any(sweep["hook"].now for sweep in self.sweeps),
             "now": self._now(),
             "message": self.names.tag(self.protocol.message),
             "environment": self.names.tag(self.protocol.env),
@@ -88,7 +93,12 @@ class Programs:
         if self.protocol.tick_ns is None:
             return None
         width = width_bits(self.protocol.env.field("now"))
-        return {"shift": self.protocol.tick_ns.bit_length() - 1, "mask": f"{(1 << width) - 1:#x}" + ("ULL" if width > 31 else "")}
+        return {
+            "shift": self.protocol.tick_ns.bit_length() - 1,
+            "mask": f"{(1 << width) - 1:#x}" + ("ULL" if width > 31 else ""),
+            "type": c_type(self.names, self.protocol.env.field("now")),
+            "cached": width <= CLOCK_BITS,
+        }
 
     # --- Userspace --------------------------------------------------------------------------------
 

@@ -80,14 +80,14 @@ enum limiter_leaf {
  * by the leaf that ended the hook. `skipped` counts sections beside that.
  */
 enum limiter_counter {
+	LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST,
+	LIMITER_COUNTER_ON_TAKE_2,
+	LIMITER_COUNTER_ON_TAKE_3,
 	LIMITER_COUNTER_FOREIGN,
 	LIMITER_COUNTER_MALFORMED,
 	LIMITER_COUNTER_CONTENDED,
 	LIMITER_COUNTER_SKIPPED,
 	LIMITER_COUNTER_LOST,
-	LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST,
-	LIMITER_COUNTER_ON_TAKE_2,
-	LIMITER_COUNTER_ON_TAKE_3,
 	LIMITER_COUNTER_TC_FOREIGN,
 	LIMITER_COUNTER_TC_MALFORMED,
 	LIMITER_COUNTER_TC_CONTENDED,
@@ -100,14 +100,14 @@ enum limiter_counter {
 };
 
 #define LIMITER_COUNTER_NAMES { \
+	"on_take.not_a_request", \
+	"on_take.2", \
+	"on_take.3", \
 	"foreign", \
 	"malformed", \
 	"contended", \
 	"skipped", \
 	"lost", \
-	"on_take.not_a_request", \
-	"on_take.2", \
-	"on_take.3", \
 	"tc.foreign", \
 	"tc.malformed", \
 	"tc.contended", \
@@ -119,8 +119,8 @@ enum limiter_counter {
 }
 
 /* A hook's counter of a leaf is the leaf's number and this. */
-#define LIMITER_COUNTERS_XDP 5
-#define LIMITER_COUNTERS_TC 10
+#define LIMITER_COUNTERS_XDP 0
+#define LIMITER_COUNTERS_TC 0
 _Static_assert(LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST == LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_NOT_A_REQUEST, "counter of a leaf");
 _Static_assert(LIMITER_COUNTER_ON_TAKE_2 == LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_2, "counter of a leaf");
 _Static_assert(LIMITER_COUNTER_ON_TAKE_3 == LIMITER_COUNTERS_XDP + LIMITER_LEAF_ON_TAKE_3, "counter of a leaf");

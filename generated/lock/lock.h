@@ -200,26 +200,26 @@ static __always_inline struct lock_overflow_cell lock_overflow_cell_unpack(__u64
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum lock_leaf {
-	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:57 */
-	LOCK_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:62 */
-	LOCK_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:63 */
-	LOCK_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:65 */
-	LOCK_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:68 */
-	LOCK_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:69 */
-	LOCK_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:71 */
-	LOCK_LEAF_BEGIN_FORWARD_AGAIN = 7, /* Forward, SessionSteps.tla:74 */
-	LOCK_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:75 */
-	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:77 */
-	LOCK_LEAF_BEGIN_UNANSWERED = 10, /* Drop, SessionSteps.tla:79 */
-	LOCK_LEAF_BEGIN_11 = 11, /* Reply, SessionSteps.tla:81 */
-	LOCK_LEAF_BEGIN_12 = 12, /* Reply, SessionSteps.tla:86 */
-	LOCK_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:101 */
-	LOCK_LEAF_END_2 = 14, /* Forward, SessionSteps.tla:102 */
-	LOCK_LEAF_CONFIRM_CONFIRMED_LATE = 15, /* Drop, SessionSteps.tla:118 */
-	LOCK_LEAF_RESUME_RESUMED_LATE = 16, /* Drop, SessionSteps.tla:128 */
-	LOCK_LEAF_AUTHENTICATE_1 = 17, /* Continue, SessionSteps.tla:55 */
-	LOCK_LEAF_AUTHENTICATE_2 = 18, /* Continue, SessionSteps.tla:56 */
-	LOCK_LEAF_BEGIN_13 = 19, /* Continue, SessionSteps.tla:91 */
+	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:58 */
+	LOCK_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:63 */
+	LOCK_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:64 */
+	LOCK_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:66 */
+	LOCK_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:69 */
+	LOCK_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:70 */
+	LOCK_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:72 */
+	LOCK_LEAF_BEGIN_FORWARD_AGAIN = 7, /* Forward, SessionSteps.tla:75 */
+	LOCK_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:76 */
+	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:78 */
+	LOCK_LEAF_BEGIN_UNANSWERED = 10, /* Drop, SessionSteps.tla:80 */
+	LOCK_LEAF_BEGIN_11 = 11, /* Reply, SessionSteps.tla:82 */
+	LOCK_LEAF_BEGIN_12 = 12, /* Reply, SessionSteps.tla:87 */
+	LOCK_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:102 */
+	LOCK_LEAF_END_2 = 14, /* Forward, SessionSteps.tla:103 */
+	LOCK_LEAF_CONFIRM_CONFIRMED_LATE = 15, /* Drop, SessionSteps.tla:119 */
+	LOCK_LEAF_RESUME_RESUMED_LATE = 16, /* Drop, SessionSteps.tla:129 */
+	LOCK_LEAF_AUTHENTICATE_1 = 17, /* Continue, SessionSteps.tla:56 */
+	LOCK_LEAF_AUTHENTICATE_2 = 18, /* Continue, SessionSteps.tla:57 */
+	LOCK_LEAF_BEGIN_13 = 19, /* Continue, SessionSteps.tla:92 */
 	LOCK_LEAF_ON_REQUEST_NO_MODE = 20, /* Continue, LockSteps.tla:67 */
 	LOCK_LEAF_ON_REQUEST_2 = 21, /* Continue, LockSteps.tla:35 */
 	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE = 22, /* Continue, LockSteps.tla:37 */
@@ -232,12 +232,12 @@ enum lock_leaf {
 	LOCK_LEAF_ON_REQUEST_NOT_HELD = 29, /* Continue, LockSteps.tla:58 */
 	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST = 30, /* Continue, LockSteps.tla:60 */
 	LOCK_LEAF_ON_REQUEST_12 = 31, /* Continue, LockSteps.tla:62 */
-	LOCK_LEAF_CONFIRM_1 = 32, /* Continue, SessionSteps.tla:116 */
-	LOCK_LEAF_CONFIRM_2 = 33, /* Continue, SessionSteps.tla:117 */
-	LOCK_LEAF_RESUME_1 = 34, /* Continue, SessionSteps.tla:122 */
-	LOCK_LEAF_RESUME_2 = 35, /* Continue, SessionSteps.tla:127 */
-	LOCK_LEAF_ISSUE_1 = 36, /* Continue, SessionSteps.tla:132 */
-	LOCK_LEAF_ISSUE_2 = 37, /* Continue, SessionSteps.tla:133 */
+	LOCK_LEAF_CONFIRM_1 = 32, /* Continue, SessionSteps.tla:117 */
+	LOCK_LEAF_CONFIRM_2 = 33, /* Continue, SessionSteps.tla:118 */
+	LOCK_LEAF_RESUME_1 = 34, /* Continue, SessionSteps.tla:123 */
+	LOCK_LEAF_RESUME_2 = 35, /* Continue, SessionSteps.tla:128 */
+	LOCK_LEAF_ISSUE_1 = 36, /* Continue, SessionSteps.tla:133 */
+	LOCK_LEAF_ISSUE_2 = 37, /* Continue, SessionSteps.tla:134 */
 	LOCK_LEAF_CLAIM_1 = 38, /* Continue, LockSteps.tla:98 */
 	LOCK_LEAF_CLAIM_2 = 39, /* Continue, LockSteps.tla:102 */
 	LOCK_LEAF_CLAIM_NOT_CLAIMED = 40, /* Continue, LockSteps.tla:103 */
@@ -262,16 +262,16 @@ enum lock_leaf {
 	LOCK_LEAF_ON_FORWARDED_3 = 59, /* Reply, LockSteps.tla:86 */
 	LOCK_LEAF_ON_FORWARDED_4 = 60, /* Reply, LockSteps.tla:89 */
 	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 61, /* Drop, LockSteps.tla:90 */
-	LOCK_LEAF_EXPIRE_1 = 62, /* Drop, SessionSteps.tla:141 */
-	LOCK_LEAF_EXPIRE_2 = 63, /* Continue, SessionSteps.tla:143 */
-	LOCK_LEAF_EXPIRE_3 = 64, /* Continue, SessionSteps.tla:145 */
-	LOCK_LEAF_EXPIRE_4 = 65, /* Drop, SessionSteps.tla:146 */
+	LOCK_LEAF_EXPIRE_1 = 62, /* Drop, SessionSteps.tla:142 */
+	LOCK_LEAF_EXPIRE_2 = 63, /* Continue, SessionSteps.tla:144 */
+	LOCK_LEAF_EXPIRE_3 = 64, /* Continue, SessionSteps.tla:146 */
+	LOCK_LEAF_EXPIRE_4 = 65, /* Drop, SessionSteps.tla:147 */
 	LOCK_LEAF_EVICT_1 = 66, /* Continue, LockSteps.tla:160 */
 	LOCK_LEAF_EVICT_2 = 67, /* Drop, LockSteps.tla:163 */
 	LOCK_LEAF_RECLAIM_1 = 68, /* Continue, LockSteps.tla:168 */
 	LOCK_LEAF_RECLAIM_2 = 69, /* Drop, LockSteps.tla:170 */
-	LOCK_LEAF_RETIRE_1 = 70, /* Continue, SessionSteps.tla:150 */
-	LOCK_LEAF_RETIRE_2 = 71, /* Drop, SessionSteps.tla:151 */
+	LOCK_LEAF_RETIRE_1 = 70, /* Continue, SessionSteps.tla:151 */
+	LOCK_LEAF_RETIRE_2 = 71, /* Drop, SessionSteps.tla:152 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -282,11 +282,6 @@ enum lock_leaf {
  * by the leaf that ended the hook. `skipped` counts sections beside that.
  */
 enum lock_counter {
-	LOCK_COUNTER_FOREIGN,
-	LOCK_COUNTER_MALFORMED,
-	LOCK_COUNTER_CONTENDED,
-	LOCK_COUNTER_SKIPPED,
-	LOCK_COUNTER_LOST,
 	LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET,
 	LOCK_COUNTER_BEGIN_1,
 	LOCK_COUNTER_BEGIN_2,
@@ -302,15 +297,20 @@ enum lock_counter {
 	LOCK_COUNTER_BEGIN_12,
 	LOCK_COUNTER_END_1,
 	LOCK_COUNTER_END_2,
+	LOCK_COUNTER_TC_END_1,
+	LOCK_COUNTER_TC_END_2,
+	LOCK_COUNTER_TC_CONFIRM_CONFIRMED_LATE,
+	LOCK_COUNTER_TC_RESUME_RESUMED_LATE,
+	LOCK_COUNTER_FOREIGN,
+	LOCK_COUNTER_MALFORMED,
+	LOCK_COUNTER_CONTENDED,
+	LOCK_COUNTER_SKIPPED,
+	LOCK_COUNTER_LOST,
 	LOCK_COUNTER_TC_FOREIGN,
 	LOCK_COUNTER_TC_MALFORMED,
 	LOCK_COUNTER_TC_CONTENDED,
 	LOCK_COUNTER_TC_SKIPPED,
 	LOCK_COUNTER_TC_LOST,
-	LOCK_COUNTER_TC_END_1,
-	LOCK_COUNTER_TC_END_2,
-	LOCK_COUNTER_TC_CONFIRM_CONFIRMED_LATE,
-	LOCK_COUNTER_TC_RESUME_RESUMED_LATE,
 	LOCK_COUNTER_SWEEP_CONTENDED,
 	LOCK_COUNTER_SWEEP_SKIPPED,
 	LOCK_COUNTER_SWEEP_LOST,
@@ -318,11 +318,6 @@ enum lock_counter {
 };
 
 #define LOCK_COUNTER_NAMES { \
-	"foreign", \
-	"malformed", \
-	"contended", \
-	"skipped", \
-	"lost", \
 	"authenticate.wrong_secret", \
 	"begin.1", \
 	"begin.2", \
@@ -338,23 +333,28 @@ enum lock_counter {
 	"begin.12", \
 	"end.1", \
 	"end.2", \
+	"tc.end.1", \
+	"tc.end.2", \
+	"tc.confirm.confirmed_late", \
+	"tc.resume.resumed_late", \
+	"foreign", \
+	"malformed", \
+	"contended", \
+	"skipped", \
+	"lost", \
 	"tc.foreign", \
 	"tc.malformed", \
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
-	"tc.end.1", \
-	"tc.end.2", \
-	"tc.confirm.confirmed_late", \
-	"tc.resume.resumed_late", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
 }
 
 /* A hook's counter of a leaf is the leaf's number and this. */
-#define LOCK_COUNTERS_XDP 5
-#define LOCK_COUNTERS_TC 12
+#define LOCK_COUNTERS_XDP 0
+#define LOCK_COUNTERS_TC 2
 _Static_assert(LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET == LOCK_COUNTERS_XDP + LOCK_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_1 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_1, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_2 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_2, "counter of a leaf");
@@ -380,26 +380,26 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 #define LOCK_BRANCHES 82
 
 #define LOCK_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:57:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:62:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:63:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:65:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:68:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:69:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:71:24" }, \
-	{ 7, "begin.forward_again", "spec/lib/SessionSteps.tla:74:33" }, \
-	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:75:32" }, \
-	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:77:27" }, \
-	{ 10, "begin.unanswered", "spec/lib/SessionSteps.tla:79:24" }, \
-	{ 11, "begin.11", "spec/lib/SessionSteps.tla:81:10" }, \
-	{ 12, "begin.12", "spec/lib/SessionSteps.tla:86:10" }, \
-	{ 13, "end.1", "spec/lib/SessionSteps.tla:101:10" }, \
-	{ 14, "end.2", "spec/lib/SessionSteps.tla:102:10" }, \
-	{ 15, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:118:34" }, \
-	{ 16, "resume.resumed_late", "spec/lib/SessionSteps.tla:128:32" }, \
-	{ 17, "authenticate.1", "spec/lib/SessionSteps.tla:55:29" }, \
-	{ 18, "authenticate.2", "spec/lib/SessionSteps.tla:56:42" }, \
-	{ 19, "begin.13", "spec/lib/SessionSteps.tla:91:10" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:58:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:63:17" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:64:17" }, \
+	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:66:25" }, \
+	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:69:34" }, \
+	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:70:30" }, \
+	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:72:24" }, \
+	{ 7, "begin.forward_again", "spec/lib/SessionSteps.tla:75:33" }, \
+	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:76:32" }, \
+	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:78:27" }, \
+	{ 10, "begin.unanswered", "spec/lib/SessionSteps.tla:80:24" }, \
+	{ 11, "begin.11", "spec/lib/SessionSteps.tla:82:10" }, \
+	{ 12, "begin.12", "spec/lib/SessionSteps.tla:87:10" }, \
+	{ 13, "end.1", "spec/lib/SessionSteps.tla:102:10" }, \
+	{ 14, "end.2", "spec/lib/SessionSteps.tla:103:10" }, \
+	{ 15, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:119:34" }, \
+	{ 16, "resume.resumed_late", "spec/lib/SessionSteps.tla:129:32" }, \
+	{ 17, "authenticate.1", "spec/lib/SessionSteps.tla:56:29" }, \
+	{ 18, "authenticate.2", "spec/lib/SessionSteps.tla:57:42" }, \
+	{ 19, "begin.13", "spec/lib/SessionSteps.tla:92:10" }, \
 	{ 20, "on_request.no_mode", "spec/lock/LockSteps.tla:67:27" }, \
 	{ 21, "on_request.2", "spec/lock/LockSteps.tla:35:10" }, \
 	{ 22, "on_request.another_share", "spec/lock/LockSteps.tla:37:26" }, \
@@ -412,12 +412,12 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 	{ 29, "on_request.not_held", "spec/lock/LockSteps.tla:58:28" }, \
 	{ 30, "on_request.spilled_first", "spec/lock/LockSteps.tla:60:26" }, \
 	{ 31, "on_request.12", "spec/lock/LockSteps.tla:62:10" }, \
-	{ 32, "confirm.1", "spec/lib/SessionSteps.tla:116:31" }, \
-	{ 33, "confirm.2", "spec/lib/SessionSteps.tla:117:42" }, \
-	{ 34, "resume.1", "spec/lib/SessionSteps.tla:122:10" }, \
-	{ 35, "resume.2", "spec/lib/SessionSteps.tla:127:10" }, \
-	{ 36, "issue.1", "spec/lib/SessionSteps.tla:132:10" }, \
-	{ 37, "issue.2", "spec/lib/SessionSteps.tla:133:10" }, \
+	{ 32, "confirm.1", "spec/lib/SessionSteps.tla:117:31" }, \
+	{ 33, "confirm.2", "spec/lib/SessionSteps.tla:118:42" }, \
+	{ 34, "resume.1", "spec/lib/SessionSteps.tla:123:10" }, \
+	{ 35, "resume.2", "spec/lib/SessionSteps.tla:128:10" }, \
+	{ 36, "issue.1", "spec/lib/SessionSteps.tla:133:10" }, \
+	{ 37, "issue.2", "spec/lib/SessionSteps.tla:134:10" }, \
 	{ 38, "claim.1", "spec/lock/LockSteps.tla:98:10" }, \
 	{ 39, "claim.2", "spec/lock/LockSteps.tla:102:10" }, \
 	{ 40, "claim.not_claimed", "spec/lock/LockSteps.tla:103:31" }, \
@@ -442,16 +442,16 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 	{ 59, "on_forwarded.3", "spec/lock/LockSteps.tla:86:17" }, \
 	{ 60, "on_forwarded.4", "spec/lock/LockSteps.tla:89:10" }, \
 	{ 61, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:90:33" }, \
-	{ 62, "expire.1", "spec/lib/SessionSteps.tla:141:44" }, \
-	{ 63, "expire.2", "spec/lib/SessionSteps.tla:143:10" }, \
-	{ 64, "expire.3", "spec/lib/SessionSteps.tla:145:10" }, \
-	{ 65, "expire.4", "spec/lib/SessionSteps.tla:146:17" }, \
+	{ 62, "expire.1", "spec/lib/SessionSteps.tla:142:44" }, \
+	{ 63, "expire.2", "spec/lib/SessionSteps.tla:144:10" }, \
+	{ 64, "expire.3", "spec/lib/SessionSteps.tla:146:10" }, \
+	{ 65, "expire.4", "spec/lib/SessionSteps.tla:147:17" }, \
 	{ 66, "evict.1", "spec/lock/LockSteps.tla:160:10" }, \
 	{ 67, "evict.2", "spec/lock/LockSteps.tla:163:10" }, \
 	{ 68, "reclaim.1", "spec/lock/LockSteps.tla:168:10" }, \
 	{ 69, "reclaim.2", "spec/lock/LockSteps.tla:170:10" }, \
-	{ 70, "retire.1", "spec/lib/SessionSteps.tla:150:10" }, \
-	{ 71, "retire.2", "spec/lib/SessionSteps.tla:151:10" }, \
+	{ 70, "retire.1", "spec/lib/SessionSteps.tla:151:10" }, \
+	{ 71, "retire.2", "spec/lib/SessionSteps.tla:152:10" }, \
 	{ 72, "on_request.choice.then", "spec/lock/LockSteps.tla:51:77" }, \
 	{ 73, "on_request.choice.else", "spec/lock/LockSteps.tla:51:16" }, \
 	{ 74, "on_completion.choice.then", "spec/lock/LockSteps.tla:127:71" }, \

@@ -488,6 +488,7 @@ static __always_inline __u32 lock_run_xdp(const void *tables, struct lock_messag
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
+	message->kind = (enum lock_message_kind)stepwise_hide(message->kind);
 	outcome = lock_end_on_session(session, message);
 	if (outcome == STEPWISE_CONTENDED)
 		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_LOST);
@@ -525,10 +526,13 @@ static __always_inline __u32 lock_run_tc(const void *tables, struct lock_message
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
+	message->claimed = (bool)stepwise_hide(message->claimed);
 	outcome = lock_on_completion_on_lock_retried(lock, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
+	message->kind = (enum lock_message_kind)stepwise_hide(message->kind);
+	message->kept = (bool)stepwise_hide(message->kept);
 	outcome = lock_settle_on_overflow(overflow, message);
 	if (outcome == STEPWISE_CONTENDED)
 		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_LOST);

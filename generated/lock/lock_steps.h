@@ -52,15 +52,25 @@ static __always_inline void lock_u14_set_3_remove(struct lock_u14_set_3 *set, __
 
 static __always_inline void lock_u14_set_16_remove(struct lock_u14_set_16 *set, __u16 element)
 {
-	bool found = false;
+	__u64 found = 0, place = 0;
+	__u32 last, hole;
 
 	STEPWISE_UNROLL
 	for (__u32 i = 0; i < 16; i++) {
-		found = found || (i < set->count && set->items[i] == element);
-		if (found)
-			set->items[i] = i < 15 ? set->items[i + 1] : 0;
+		const __u64 here = stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count);
+
+		found |= here;
+		place |= stepwise_where(here, i);
 	}
-	set->count -= found;
+	if (!found)
+		return;
+	last = stepwise_index(set->count - 1);
+	hole = stepwise_index(place);
+	if (last >= 16 || hole >= 16)
+		return;
+	set->items[hole] = set->items[last];
+	set->items[last] = 0;
+	set->count = last;
 }
 
 static __always_inline bool lock_u14_set_16_has(const struct lock_u14_set_16 *set, __u16 element)
@@ -115,7 +125,7 @@ static __always_inline void lock_u14_set_3_minus_u14_set_16(struct lock_u14_set_
 			lock_u14_set_3_append(set, lock_u14_set_3_item(&was, i));
 }
 
-/* Authenticate, SessionSteps.tla:54 */
+/* Authenticate, SessionSteps.tla:55 */
 static __always_inline __u32 lock_authenticate(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -128,7 +138,7 @@ static __always_inline __u32 lock_authenticate(const struct lock_credential_cell
 	return stepwise_drop(LOCK_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:59 */
+/* Begin, SessionSteps.tla:60 */
 static __always_inline __u32 lock_begin(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
@@ -240,7 +250,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_REQUEST_12));
 }
 
-/* End, SessionSteps.tla:99 */
+/* End, SessionSteps.tla:100 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session, const struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED || message->kind == LOCK_MESSAGE_KIND_RELEASED || message->kind == LOCK_MESSAGE_KIND_OPENED) {
@@ -252,7 +262,7 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session, const s
 	return stepwise_changed(stepwise_forward(LOCK_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:115 */
+/* Confirm, SessionSteps.tla:116 */
 static __always_inline __u32 lock_confirm(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -265,7 +275,7 @@ static __always_inline __u32 lock_confirm(const struct lock_credential_cell *cre
 	return stepwise_drop(LOCK_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:120 */
+/* Resume, SessionSteps.tla:121 */
 static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {
@@ -282,7 +292,7 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:130 */
+/* Issue, SessionSteps.tla:131 */
 static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -454,7 +464,7 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:140 */
+/* Expire, SessionSteps.tla:141 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
@@ -465,7 +475,7 @@ static __always_inline __u32 lock_expire(struct lock_session_cell *session, stru
 		lock_u14_set_16_insert(&message->gone, environment->index);
 		return stepwise_continue(LOCK_LEAF_EXPIRE_2);
 	}
-	if ((session->state == LOCK_SESSION_STATE_IDLE || session->state == LOCK_SESSION_STATE_FORWARDED) && (session->deadline + (33554432 - environment->now)) % 33554432 > 150) {
+	if ((session->state == LOCK_SESSION_STATE_IDLE || session->state == LOCK_SESSION_STATE_FORWARDED) && (session->deadline + (33554432 - environment->now)) % 33554432 > 8388608) {
 		session->state = LOCK_SESSION_STATE_CLOSING;
 		lock_u14_set_16_insert(&message->gone, environment->index);
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_EXPIRE_3));
@@ -513,7 +523,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow, s
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:148 */
+/* Retire, SessionSteps.tla:149 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {

@@ -9,6 +9,7 @@
 #ifndef STEPWISE_FRAME_H
 #define STEPWISE_FRAME_H
 
+#include <stddef.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>
@@ -19,12 +20,17 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/stepwise_hooks.h"
 #include "bpf/stepwise_wire.h"
 
 #define STEPWISE_IP_OFFSET sizeof(struct ethhdr)
 #define STEPWISE_UDP_OFFSET_IPV4 (STEPWISE_IP_OFFSET + sizeof(struct iphdr))
 #define STEPWISE_UDP_OFFSET_IPV6 (STEPWISE_IP_OFFSET + sizeof(struct ipv6hdr))
+#define STEPWISE_UDP_OFFSET_MASK 0x3f
 #define STEPWISE_FRAGMENT_MASK 0x3fff /* more fragments, and the offset */
+
+/* <linux/if_ether.h> packs its struct, which would be read byte by byte. */
+#define STEPWISE_ETHERTYPE(packet) STEPWISE_READ(__be16, (packet) + offsetof(struct ethhdr, h_proto))
 
 enum stepwise_arrival {
 	STEPWISE_OURS,
@@ -38,65 +44,46 @@ enum stepwise_port {
 	STEPWISE_PORT_DESTINATION,
 };
 
-/* The whole of UDP's checksum: pseudo header, header and payload; 0xffff when it is right. */
-static __always_inline __u16 stepwise_udp_sum(const void *addresses, __u32 addresses_size, const struct udphdr *udp,
-					      __u32 udp_size)
+/*
+ * What the network header says. `sum`: of the addresses, for UDP's checksum.
+ * `udp_offset` is hidden from the verifier, which so sees IPv4 and IPv6 as one
+ * path from there on.
+ */
+struct stepwise_network {
+	__u32 udp_offset;
+	__be16 udp_length;
+	bool ipv6;
+	__u64 sum;
+};
+
+/* False for a packet that is no UDP, has options or extension headers, or is a fragment. */
+static __always_inline bool stepwise_parse_network(const void *packet, const void *end, struct stepwise_network *network)
 {
-	__u64 sum = bpf_htons(IPPROTO_UDP) + (__u64)udp->len;
+	const struct ethhdr *ethernet = packet;
+	const void *header = packet + STEPWISE_IP_OFFSET;
 
-	sum += stepwise_sum(addresses, addresses_size, 0);
-	sum += stepwise_sum((const unsigned char *)udp, udp_size, 0);
-	return stepwise_fold(sum);
-}
+	if (packet + STEPWISE_UDP_OFFSET_IPV4 > end || ethernet->h_dest[0] & 1)
+		return false;
+	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP)) {
+		const struct iphdr *ip = header;
 
-static __always_inline bool stepwise_is_ours(const struct udphdr *udp, enum stepwise_port which, __u16 port)
-{
-	return (which == STEPWISE_PORT_SOURCE ? udp->source : udp->dest) == bpf_htons(port);
-}
+		network->udp_offset = STEPWISE_UDP_OFFSET_IPV4;
+		network->udp_length = bpf_htons(bpf_ntohs(ip->tot_len) - sizeof(*ip));
+		network->ipv6 = false;
+		network->sum = stepwise_sum((const unsigned char *)&ip->saddr, 8, 0);
+		return *(const __u8 *)header == 0x45 && ip->protocol == IPPROTO_UDP &&
+		       !(ip->frag_off & bpf_htons(STEPWISE_FRAGMENT_MASK));
+	}
+	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IPV6) && packet + STEPWISE_UDP_OFFSET_IPV6 <= end) {
+		const struct ipv6hdr *ip = header;
 
-static __always_inline enum stepwise_arrival stepwise_parse_ipv4(const void *packet, const void *end, enum stepwise_port which,
-								 __u16 port, __u32 payload_size,
-								 const unsigned char **payload)
-{
-	const struct iphdr *ip = packet + STEPWISE_IP_OFFSET;
-	const struct udphdr *udp = packet + STEPWISE_UDP_OFFSET_IPV4;
-	const __u32 udp_size = sizeof(*udp) + payload_size;
-
-	if ((const void *)(udp + 1) > end)
-		return STEPWISE_FOREIGN;
-	if (*(const __u8 *)ip != 0x45 || ip->protocol != IPPROTO_UDP || ip->frag_off & bpf_htons(STEPWISE_FRAGMENT_MASK) ||
-	    !stepwise_is_ours(udp, which, port))
-		return STEPWISE_FOREIGN;
-	if ((const void *)udp + udp_size > end || ip->tot_len != bpf_htons(sizeof(*ip) + udp_size) ||
-	    udp->len != bpf_htons(udp_size))
-		return STEPWISE_MALFORMED;
-	*payload = (const unsigned char *)(udp + 1);
-	/* The source is this host where the source port is ours: its checksum may be left to the device. */
-	if (which == STEPWISE_PORT_SOURCE || !udp->check)
-		return STEPWISE_OURS;
-	return stepwise_udp_sum(&ip->saddr, 8, udp, udp_size) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED;
-}
-
-static __always_inline enum stepwise_arrival stepwise_parse_ipv6(const void *packet, const void *end, enum stepwise_port which,
-								 __u16 port, __u32 payload_size,
-								 const unsigned char **payload)
-{
-	const struct ipv6hdr *ip = packet + STEPWISE_IP_OFFSET;
-	const struct udphdr *udp = packet + STEPWISE_UDP_OFFSET_IPV6;
-	const __u32 udp_size = sizeof(*udp) + payload_size;
-
-	if ((const void *)(udp + 1) > end)
-		return STEPWISE_FOREIGN;
-	if (*(const __u8 *)ip >> 4 != 6 || ip->nexthdr != IPPROTO_UDP || !stepwise_is_ours(udp, which, port))
-		return STEPWISE_FOREIGN;
-	if ((const void *)udp + udp_size > end || ip->payload_len != bpf_htons(udp_size) || udp->len != bpf_htons(udp_size))
-		return STEPWISE_MALFORMED;
-	*payload = (const unsigned char *)(udp + 1);
-	if (which == STEPWISE_PORT_SOURCE)
-		return STEPWISE_OURS;
-	if (!udp->check)
-		return STEPWISE_MALFORMED;
-	return stepwise_udp_sum(&ip->saddr, 32, udp, udp_size) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED;
+		network->udp_offset = STEPWISE_UDP_OFFSET_IPV6;
+		network->udp_length = ip->payload_len;
+		network->ipv6 = true;
+		network->sum = stepwise_sum((const unsigned char *)&ip->saddr, 32, 0);
+		return *(const __u8 *)header >> 4 == 6 && ip->nexthdr == IPPROTO_UDP;
+	}
+	return false;
 }
 
 /*
@@ -104,75 +91,85 @@ static __always_inline enum stepwise_arrival stepwise_parse_ipv6(const void *pac
  * ours but malformed packet is not to be read.
  */
 static __always_inline enum stepwise_arrival stepwise_parse(const void *packet, const void *end, enum stepwise_port which,
-							    __u16 port, __u32 payload_size, const unsigned char **payload)
+							    __u16 port, __u32 payload_size, __u32 *udp_offset,
+							    const unsigned char **payload)
 {
-	const struct ethhdr *ethernet = packet;
+	const __u32 udp_size = sizeof(struct udphdr) + payload_size;
+	struct stepwise_network network;
+	const struct udphdr *udp;
 
-	if ((const void *)(ethernet + 1) > end || ethernet->h_dest[0] & 1)
+	if (!stepwise_parse_network(packet, end, &network))
 		return STEPWISE_FOREIGN;
-	if (ethernet->h_proto == bpf_htons(ETH_P_IP))
-		return stepwise_parse_ipv4(packet, end, which, port, payload_size, payload);
-	if (ethernet->h_proto == bpf_htons(ETH_P_IPV6))
-		return stepwise_parse_ipv6(packet, end, which, port, payload_size, payload);
-	return STEPWISE_FOREIGN;
+	*udp_offset = stepwise_hide(network.udp_offset) & STEPWISE_UDP_OFFSET_MASK;
+	udp = packet + *udp_offset;
+	if ((const void *)(udp + 1) > end ||
+	    (which == STEPWISE_PORT_SOURCE ? udp->source : udp->dest) != bpf_htons(port))
+		return STEPWISE_FOREIGN;
+	if ((const void *)udp + udp_size > end || udp->len != bpf_htons(udp_size) || network.udp_length != udp->len)
+		return STEPWISE_MALFORMED;
+	*payload = (const unsigned char *)(udp + 1);
+	/* What this host sends may leave its checksum to the device. None at all is allowed in IPv4 only. */
+	if (which == STEPWISE_PORT_SOURCE || (!udp->check && !network.ipv6))
+		return STEPWISE_OURS;
+	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len + stepwise_sum((const unsigned char *)udp, udp_size, 0);
+	return udp->check && stepwise_fold(network.sum) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED;
 }
 
-/* The UDP header of a packet that was found ours, after its pointers were loaded again; NULL to please the verifier. */
-static __always_inline struct udphdr *stepwise_udp(void *packet, void *end, __u32 payload_size)
+/* Of a packet that was found ours, after its pointers were loaded again; NULL to please the verifier. */
+static __always_inline struct udphdr *stepwise_udp(void *packet, void *end, __u32 udp_offset, __u32 payload_size)
 {
-	struct ethhdr *ethernet = packet;
+	struct udphdr *udp = packet + (udp_offset & STEPWISE_UDP_OFFSET_MASK);
 
-	if (packet + STEPWISE_UDP_OFFSET_IPV4 + sizeof(struct udphdr) + payload_size > end)
-		return NULL;
-	if (ethernet->h_proto == bpf_htons(ETH_P_IP))
-		return packet + STEPWISE_UDP_OFFSET_IPV4;
-	if (packet + STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + payload_size > end)
-		return NULL;
-	return packet + STEPWISE_UDP_OFFSET_IPV6;
+	return (void *)(udp + 1) + payload_size > end ? NULL : udp;
 }
 
-/* Sender and receiver change places: no checksum notices. */
-static __always_inline void stepwise_turn_round(void *packet, struct udphdr *udp)
+/* Sender and receiver change places: no checksum notices. False to please the verifier. */
+static __always_inline bool stepwise_turn_round(void *packet, void *end, struct udphdr *udp)
 {
 	struct ethhdr *ethernet = packet;
-	const __u32 address_high = STEPWISE_READ(__u32, ethernet->h_source);
-	const __u16 address_low = STEPWISE_READ(__u16, ethernet->h_source + 4);
-	const __be16 port = udp->source;
+	__u32 address_high;
+	__u16 address_low;
+	__be16 port;
 
-	STEPWISE_WRITE(__u32, ethernet->h_source, STEPWISE_READ(__u32, ethernet->h_dest));
-	STEPWISE_WRITE(__u16, ethernet->h_source + 4, STEPWISE_READ(__u16, ethernet->h_dest + 4));
-	STEPWISE_WRITE(__u32, ethernet->h_dest, address_high);
-	STEPWISE_WRITE(__u16, ethernet->h_dest + 4, address_low);
-	udp->source = udp->dest;
-	udp->dest = port;
-	/*
-	 * The verifier has forgotten which of both it is. Counted back from the UDP
-	 * header, the addresses are within bounds either way, however short the payload.
-	 */
-	if (ethernet->h_proto == bpf_htons(ETH_P_IP)) {
-		struct iphdr *ip = (void *)udp - sizeof(*ip);
+	if (packet + STEPWISE_UDP_OFFSET_IPV4 > end)
+		return false;
+	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP)) {
+		struct iphdr *ip = packet + STEPWISE_IP_OFFSET;
 		__be32 from = ip->saddr;
 
 		ip->saddr = ip->daddr;
 		ip->daddr = from;
 	} else {
-		struct ipv6hdr *ip = (void *)udp - sizeof(*ip);
-		struct in6_addr from = ip->saddr;
+		struct ipv6hdr *ip = packet + STEPWISE_IP_OFFSET;
+		struct in6_addr from;
 
+		if (packet + STEPWISE_UDP_OFFSET_IPV6 > end)
+			return false;
+		from = ip->saddr;
 		ip->saddr = ip->daddr;
 		ip->daddr = from;
 	}
+	address_high = STEPWISE_READ(__u32, ethernet->h_source);
+	address_low = STEPWISE_READ(__u16, ethernet->h_source + 4);
+	STEPWISE_WRITE(__u32, ethernet->h_source, STEPWISE_READ(__u32, ethernet->h_dest));
+	STEPWISE_WRITE(__u16, ethernet->h_source + 4, STEPWISE_READ(__u16, ethernet->h_dest + 4));
+	STEPWISE_WRITE(__u32, ethernet->h_dest, address_high);
+	STEPWISE_WRITE(__u16, ethernet->h_dest + 4, address_low);
+	port = udp->source;
+	udp->source = udp->dest;
+	udp->dest = port;
+	return true;
 }
 
-/* Corrects UDP's checksum by what stepwise_replace() said. No checksum (IPv4 only) stays none. */
-static __always_inline void stepwise_correct_checksum(struct udphdr *udp, __u64 sum)
+/*
+ * Corrects UDP's checksum by what stepwise_replace() said. No checksum (IPv4 only)
+ * stays none, and none comes out of the others: a sum that is not zero folds to
+ * 0xffff instead of zero, as UDP wants it.
+ */
+static __always_inline void stepwise_correct_checksum(struct udphdr *udp, __u64 change)
 {
-	__u16 check = udp->check;
-
-	if (!check)
-		return;
-	check = ~stepwise_fold(sum + (__u16)~check);
-	udp->check = check ? check : 0xffff;
+	if (udp->check)
+		udp->check = stepwise_fold(udp->check + change);
 }
 
 #endif

@@ -58,6 +58,11 @@ static __always_inline __u32 stepwise_counter(__u32 end)
 	return end >> STEPWISE_LEAF_SHIFT;
 }
 
+static __always_inline bool stepwise_is_skipped(__u32 end)
+{
+	return end & STEPWISE_SKIPPED;
+}
+
 /*
  * A member of a struct on the stack, of at most four bytes, of whose value the
  * verifier knows nothing: it keeps track of what is spilled to a slot of the
@@ -70,16 +75,18 @@ static __always_inline __u32 stepwise_counter(__u32 end)
 		type value; \
 	} __attribute__((aligned(8))) name
 
-#ifdef __bpf__
 /* The same value, hidden from the verifier. */
 static __always_inline __u32 stepwise_hide(__u32 value)
 {
+#ifdef __bpf__
 	STEPWISE_HIDDEN(volatile __u32, slot);
 
 	asm volatile("" : : "r"(&slot)); /* or clang gives the value a slot of its own */
 	slot.value = value;
 	return slot.value;
-}
+#else
+	return value;
 #endif
+}
 
 #endif

@@ -63,6 +63,13 @@ static __always_inline __u64 stepwise_less_bit(__u64 left, __u64 right)
 	return difference >> 63;
 }
 
+/* The value where the bit is 1, else 0; likewise. (The verifier would follow a mask of the bit on both sides, too.) */
+static __always_inline __u64 stepwise_where(__u64 bit, __u64 value)
+{
+	asm("" : "+r"(bit));
+	return bit * value;
+}
+
 /* An index that clang takes for anything, so that the check of its bound stays for the verifier to see. */
 static __always_inline __u32 stepwise_index(__u32 index)
 {

@@ -132,20 +132,24 @@ static __always_inline __u64 stepwise_sum(const unsigned char *from, __u32 size,
 	return sum;
 }
 
-/* Folds all carries: once is not enough, see the hazards in the design. */
+/*
+ * Folds to 16 bits with every carry: adding the halves in both orders leaves the
+ * sum, and its own carry, in the upper half. (Folding once is not enough.)
+ */
 static __always_inline __u16 stepwise_fold(__u64 sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (__u16)sum;
+	__u32 half;
+
+	sum += sum >> 32 | sum << 32;
+	half = sum >> 32;
+	half += half >> 16 | half << 16;
+	return half >> 16;
 }
 
 /*
  * Overwrites a field that starts `offset` bytes into the payload, and says by how
- * much a one's complement sum over it changes. 2^48 - 1 is a multiple of 2^16 - 1:
- * what is subtracted from it counts as negative.
+ * much that changes a checksum over it: by what was there, less what is there now.
+ * 2^48 - 1 is a multiple of 2^16 - 1: what is subtracted from it counts as negative.
  */
 #define STEPWISE_SUM_ZERO 0xffffffffffffULL
 
@@ -154,7 +158,7 @@ static __always_inline __u64 stepwise_replace(unsigned char *payload, __u32 offs
 	const __u64 before = stepwise_sum(payload + offset, size, offset);
 
 	stepwise_write(payload + offset, size, value);
-	return STEPWISE_SUM_ZERO - before + stepwise_sum(payload + offset, size, offset);
+	return STEPWISE_SUM_ZERO + before - stepwise_sum(payload + offset, size, offset);
 }
 
 static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u32 offset, __u32 size, __u64 value)
@@ -162,7 +166,7 @@ static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u3
 	const __u64 before = stepwise_sum(payload + offset, size, offset);
 
 	stepwise_write_bytes(payload + offset, size, value);
-	return STEPWISE_SUM_ZERO - before + stepwise_sum(payload + offset, size, offset);
+	return STEPWISE_SUM_ZERO + before - stepwise_sum(payload + offset, size, offset);
 }
 
 /* Index below `capacity`: multiply and shift of a 64-bit mix (the finalizer of MurmurHash3). */
