@@ -37,6 +37,7 @@ def main() -> int:
         return 2
     try:
         names = [name for name in chosen(arguments.protocols) if arguments.protocols or plugin.workload(name).demo]
+        names.sort(key=lambda name: -len(plugin.workload(name).demo.get("phases", [])))  # who has most to show is first
         good = all([demonstrate(screen, name, arguments) for name in names])
     except (StepFailed, LiveError, RigError, HistoriesError, UnknownProtocol, SpecErrors, AssertionError) as error:
         screen.say("failed", str(error), False)

@@ -87,7 +87,7 @@ class Live:
         for number, spec in enumerate(phases, 1):
             good &= self._phase(spec, number)
         if scene:
-            with self._screen.working("", f"{scene.title}: waiting for its lease to end"):
+            with self._screen.working("", f"{scene.title}: {scene.waiting}"):
                 text = scene.end()
             self._screen.say("", f"{scene.title}\n{text}", True)
         return good

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import veristat
+from harness.check import models
 from harness.demo.screen import Screen
 from harness.fuzz.build import Build, build
 from harness.fuzz.server import Server
@@ -57,6 +58,10 @@ def _last(lines: list[str], most: int = 12) -> list[str]:
 
 def check_model(screen: Screen, protocol: str) -> None:
     """Explore the small models: those that hold, and those that must fail."""
+    if protocol not in models.protocols():
+        screen.say("model", f"spec/{protocol} has no models (.cfg): nothing was checked")
+        return
+
     def progress(lines: list[str]) -> str:
         return f"{len(_models(lines))} of them done"
 

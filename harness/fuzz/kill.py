@@ -38,8 +38,8 @@ class KillReport:
             f"daemon killed             {self.kills} times in {load['seconds']:.0f} s",
             f"operations answered       {load['operations']}, of these {load['refused']} refused",
             f"requests sent again       {load['retries']}",
-            f"sessions                  {load['sessions']} opened, {load['abandoned']} clients died, "
-            f"{load['lost']} lost by a lease that ended",
+            f"clients                   {load['started']} got to work, {load['died']} of them died, "
+            f"{load['timed_out']} gave up waiting",
             f"latency                   p50 {load['p50_ns'] / 1000:.0f} µs, p99 {load['p99_ns'] / 1000:.0f} µs",
             f"took the rare path        {100 * self.rare_share:.1f}% of packets",
             f"contended sections        {sum(self.counters[name] for name in self.counters if _is_contended(name))}",
@@ -110,7 +110,7 @@ def kill_under_load(
 
 
 def _left_over(server: Server, protocol: str) -> list[str]:
-    """Once every lease has ended nothing may be left: what a fresh reference says of the cells."""
+    """Nothing may be left in the end: what a fresh reference says of the cells."""
     if not plugin.has_reference(protocol):
         return []
     fresh = plugin.reference(protocol).Reference(server.build.codec, server.build.capacities)

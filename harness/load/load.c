@@ -237,17 +237,17 @@ static void print_summary(const struct load_thread *threads, unsigned int thread
 		sum.operations += counts->operations;
 		sum.refused += counts->refused;
 		sum.retries += counts->retries;
-		sum.sessions += counts->sessions;
-		sum.lost += counts->lost;
-		sum.abandoned += counts->abandoned;
+		sum.started += counts->started;
+		sum.timed_out += counts->timed_out;
+		sum.died += counts->died;
 		for (size_t i = 0; i < threads[t].record_count; i++)
 			if (threads[t].records[i].return_ns != LOAD_NEVER)
 				latencies[count++] = threads[t].records[i].return_ns - threads[t].records[i].call_ns;
 	}
 	qsort(latencies, count, sizeof(*latencies), compare_latency);
-	printf("{\"seconds\": %.3f, \"operations\": %llu, \"refused\": %llu, \"retries\": %llu, \"sessions\": %llu, "
-	       "\"lost\": %llu, \"abandoned\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu}\n",
-	       seconds, sum.operations, sum.refused, sum.retries, sum.sessions, sum.lost, sum.abandoned,
+	printf("{\"seconds\": %.3f, \"operations\": %llu, \"refused\": %llu, \"retries\": %llu, \"started\": %llu, "
+	       "\"timed_out\": %llu, \"died\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu}\n",
+	       seconds, sum.operations, sum.refused, sum.retries, sum.started, sum.timed_out, sum.died,
 	       count ? latencies[count / 2] : 0, count ? latencies[count * 99 / 100] : 0);
 	free(latencies);
 }

@@ -58,9 +58,9 @@ struct load_counts {
 	__u64 operations; /* answered requests of the protocol's own */
 	__u64 refused;    /* of these, answered in the negative */
 	__u64 retries;
-	__u64 sessions;   /* opened */
-	__u64 lost;       /* sessions that ended because no answer came in time */
-	__u64 abandoned;  /* clients that died on purpose */
+	__u64 started;    /* clients that got to work, those after one that is over among them */
+	__u64 timed_out;  /* clients that were over because no answer came in time */
+	__u64 died;       /* clients that were over on purpose */
 };
 
 struct load_thread;

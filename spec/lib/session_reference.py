@@ -142,7 +142,7 @@ class SessionReference:
         for actor in actors:
             actor.lapse(client)
         account = self.accounts.get(client)
-        if account is None or account.is_closing:
+        if account is None or account.is_doomed:
             return "", []
         account.is_overdue = True
         cell = dict(tables["session"][client])

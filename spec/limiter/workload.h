@@ -38,7 +38,7 @@ static inline void workload_start(const struct workload *options, struct load_th
 	(void)options;
 	memset(client, 0, sizeof(*client));
 	client->identity = load_identity();
-	load_counts(thread)->sessions++;
+	load_counts(thread)->started++;
 }
 
 static inline enum load_action workload_next(const struct workload *options, struct load_thread *thread,

@@ -19,6 +19,7 @@ class Scene:
     """Begins before the other phases, so that the lease runs out meanwhile."""
 
     title = "a client dies holding two locks"
+    waiting = "its lease has not ended yet"
 
     def __init__(self, codec: Any, capacities: Mapping[str, int], connect: Callable[[], socket.socket]) -> None:
         self._codec = codec

@@ -117,9 +117,9 @@ static inline enum load_action workload_next(const struct workload *options, str
 
 	if (client->died || session_is_over(session, now_ns)) {
 		if (client->died)
-			load_counts(thread)->abandoned++;
+			load_counts(thread)->died++;
 		else
-			load_counts(thread)->lost++;
+			load_counts(thread)->timed_out++;
 		workload_lose(thread, client);
 		client->died = false;
 	}
@@ -203,7 +203,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	if (session->open && session_is_over(session, now_ns))
 		return true; /* too late: workload_next() ends the session, with this request outstanding */
 	if (session->request.kind == LOCK_MESSAGE_KIND_OPEN) {
-		load_counts(thread)->sessions += session_answered(session, &message, now_ns) && session->open;
+		load_counts(thread)->started += session_answered(session, &message, now_ns) && session->open;
 	} else if (session->request.kind == LOCK_MESSAGE_KIND_CLOSE) {
 		session->open = session->waiting = false;
 	} else {
