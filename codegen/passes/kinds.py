@@ -141,6 +141,40 @@ def bare(term: Term, scope: Scope) -> Term:
     return term
 
 
+def spread(term: Term, scope: Scope, change) -> Term | None:
+    """`change` applied to what a term comes to in each of its branches; None where a branch is no literal.
+
+    So a result can be taken apart that another operator gave: `LET r == Step(cell, msg) IN IF r.verdict = ...`.
+    """
+    match term.operation:
+        case "call" | "label":
+            return spread(term.arguments[0], scope, change)
+        case "var" if isinstance(scope.get(term.value), Later):
+            return spread(scope[term.value].term, scope[term.value].scope, change)
+        case "if":
+            condition, *branches = term.arguments
+            done = [spread(branch, scope, change) for branch in branches]
+            return None if None in done else replace(term, arguments=(condition, *done))
+        case "let":
+            value, body = term.arguments
+            done = spread(body, {**scope, term.value: Later(value, scope)}, change)
+            return None if done is None else replace(term, arguments=(value, done))
+        case "record" | "string":
+            return change(term)
+    return None
+
+
+def picked(term: Term, name: str, scope: Scope) -> Term | None:
+    """The term of a field of what `term` comes to, where that is made of record literals."""
+
+    def field(record: Term) -> Term | None:
+        if record.operation != "record" or name not in record.value:
+            return None
+        return record.arguments[record.value.index(name)]
+
+    return spread(term, scope, field)
+
+
 def described(term: Term) -> str:
     """A term as a message names it."""
     names = {"string": f'the string "{term.value}"', "set": "the set", "tuple": "the sequence", "record": "the record",

@@ -17,8 +17,8 @@ from codegen.passes.expressions import (
     BOOL, INTEGER, arithmetic, choice, compare, count, integer, key, logic, negation, selected, substitute, truth, updated, wider,
 )  # fmt: skip
 from codegen.passes.kinds import (
-    Ambiguous, Later, Scope, agree, bare, called, described, element_type, joined, least_pattern, set_max, set_room, stop,
-    trivial, type_text, wide,
+    Ambiguous, Later, Scope, agree, bare, called, described, element_type, joined, least_pattern, picked, set_max, set_room, spread,
+    stop, trivial, type_text, wide,
 )  # fmt: skip
 from codegen.passes.terms import Term, same
 
@@ -61,6 +61,8 @@ class Typer:
             case "var" if isinstance(scope.get(term.value), Later):
                 later = scope[term.value]
                 return self.check(later.term, kind, later.scope)
+            case "field" if (part := picked(term.arguments[0], term.value, scope)) is not None:
+                return self.check(part, kind, scope)
         try:
             return self.expect(self.infer(term, scope), kind)
         except Ambiguous:
@@ -323,12 +325,9 @@ class Typer:
 
     def select(self, term: Term, scope: Scope) -> ir.Expr:
         base_term = term.arguments[0]
-        literal = bare(base_term, scope)
-        if term.operation == "field" and literal.operation == "record" and literal is not base_term:
-            base_term = literal
-        if term.operation == "field" and base_term.operation == "record":
-            if term.value in base_term.value:
-                return self.infer(base_term.arguments[base_term.value.index(term.value)], scope)
+        if term.operation == "field" and (part := picked(base_term, term.value, scope)) is not None:
+            return self.infer(part, scope)
+        if term.operation == "field" and bare(base_term, scope).operation == "record":
             raise stop(NoSuchField, term.span, f"the record has no field {term.value}")
         base = self.infer_or_report(base_term, scope)
         if term.operation == "field":
@@ -396,9 +395,14 @@ class Typer:
         raise Ambiguous
 
     def equality(self, term: Term, scope: Scope) -> ir.Expr:
-        left_term, right_term = (bare(argument, scope) for argument in term.arguments)
+        left_term, right_term = (self.text(argument, scope) for argument in term.arguments)
         if left_term.operation == right_term.operation == "string":
             return truth(left_term.value == right_term.value, term.span)
+        for one, other in ((left_term, right_term), (right_term, left_term)):
+            if other.operation == "string" and one.operation in ("if", "let"):
+                tests = spread(one, scope, lambda text: replace(term, arguments=(text, other)))
+                if tests is not None:
+                    return self.check(tests, BOOL, scope)
         try:
             left, right = self.pair(*term.arguments, scope)
         except Ambiguous:
@@ -407,6 +411,13 @@ class Typer:
         if isinstance(left.type, ir.Table):
             raise stop(NotCompilable, term.span, "a comparison of tables", "compare cells")
         return self.equal(left, right, term.span)
+
+    def text(self, term: Term, scope: Scope) -> Term:
+        """The term, or the part of a record literal that it stands for, without calls and labels around it."""
+        inner = bare(term, scope)
+        if inner.operation == "field" and (part := picked(inner.arguments[0], inner.value, scope)) is not None:
+            return bare(part, scope)
+        return inner
 
     def equal(self, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
         """Records are equal field by field."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from codegen import ir
@@ -17,7 +19,16 @@ Both(x) == LET y == Add(N) IN y + x
 ====
 """
 
+NEARBY = r"""
+---- MODULE Nearby ----
+CONSTANT Places
+Listed(x) == x \in Places
+====
+"""
+
 COMMON = r"""
+INSTANCE Nearby WITH Places <- {4, 5}
+Grow(c, m) == IF c.count < 9 THEN Continue([c EXCEPT !.count = @ + 1], m) ELSE AtTheTop :: Drop(c, m)
 Closed(c) == IF c.open THEN [c EXCEPT !.open = FALSE] ELSE c
 Give(c, m) == Given :: Reply(c, m)
 Twice(F(_), x) == F(F(x))
@@ -199,6 +210,20 @@ CASES: dict[str, tuple[str, list[str]]] = {
             "  Drop LargeNumberInBits.2:",
         ],
     ),
+    "ResultTakenApart": (
+        r"""LET r == Grow(cell, msg)
+            IN IF r.verdict = "Continue" THEN Reply([r.cell EXCEPT !.open = TRUE], r.msg) ELSE r""",
+        [
+            "if (cell.count < 9)",
+            "  Reply ResultTakenApart.1: cell.count = (cell.count + 1); cell.open = True;",
+            "else",
+            "  Drop AtTheTop:",
+        ],
+    ),
+    "InstanceWithoutName": (
+        r"IF Listed(msg.client) THEN Reply(cell, msg) ELSE Drop(cell, msg)",
+        ["if (msg.client in {4, 5})", "  Reply InstanceWithoutName.1:", "else", "  Drop InstanceWithoutName.2:"],
+    ),
     "NamedInstance": (
         r"Reply([cell EXCEPT !.total = A!Add(@ % 100)], msg)",
         ["Reply NamedInstance.1: cell.total = (let x = (cell.total % 100) in ((x + 3) + (x * 2)));"],
@@ -243,10 +268,16 @@ CASES: dict[str, tuple[str, list[str]]] = {
 CONSTANTS = {"Checked": False, "Limit": 3, "Mode": "loose", "Open": ["Busy"]}
 
 
+def write_modules(folder: Path) -> None:
+    """The modules that the steps instantiate."""
+    (folder / "Sub.tla").write_text(SUB)
+    (folder / "Nearby.tla").write_text(NEARBY)
+
+
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lower")
-    (folder / "Sub.tla").write_text(SUB)
+    write_modules(folder)
     text = COMMON + "\n".join(f"{name}(cell, msg) == {body}" for name, (body, _) in CASES.items())
     return kit.compile_steps(folder, text, list(CASES), CONSTANTS)
 

@@ -107,7 +107,7 @@ def all_steps(folder: Path) -> ir.Protocol:
         bodies[f"Example{number}(cell, msg)"] = changed if construct.into else f"IF {value} THEN Reply(cell, msg) ELSE Drop(cell, msg)"
     text = test_lower.COMMON + "\n".join(f"{head} == {body}" for head, body in bodies.items())
     names = [head.partition("(")[0] for head in bodies]
-    (folder / "Sub.tla").write_text(test_lower.SUB)
+    test_lower.write_modules(folder)
     return load(kit.write(folder, text, names, test_lower.CONSTANTS))
 
 
