@@ -6,9 +6,9 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from harness.bench.build import Build
+from harness.bench.build import BenchError, Build
 from harness.bench.link import Flight, Link, SlotStates, pinned, softirq_run_ns
 from harness.bench.poller import Poller, marked_sockets, polling
 from harness.bench.program import Driver
@@ -66,7 +66,8 @@ class Contest:
             parameters = plugin.WORKLOADS[workload]
             flight = self.link.fly(states, parameters, seconds, with_checksum=self.settings.with_checksum, busy_ns=busy_ns)
         after = server.counters()
-        self._explain(server, workload, flight, {name: after[name] - before.get(name, 0) for name in after})
+        counted = {name: after[name] - before.get(name, 0) for name in after}
+        flight = replace(flight, counts=self._is_explained(server, workload, flight, counted))
         for slot in flight.lost:
             fresh = server.states(self.new_clients(1))
             states.words[slot], states.answers[slot] = fresh.words[0], fresh.answers[0]
@@ -82,18 +83,24 @@ class Contest:
         if text not in notes:
             notes.append(text)
 
-    def _explain(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> None:
-        plugin = self.link.build.plugin
+    def _is_explained(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> bool:
+        """Notes what was unusual. False where figures are not to be believed."""
         if flight.cpu_share < UNDISTURBED_SHARE:
             self.note(server.name, workload, "others used the CPU for part of the time; the figures are CPU time")
         rare = {name: count for name, count in counted.items() if 0 < count <= 2 * len(flight.lost)}
+        explained = sum(rare.values()) >= len(flight.lost)
         if flight.lost:
-            why = ", ".join(f"{name} {count}" for name, count in rare.items()) or "no counter says why: DOES NOT COUNT"
+            why = ", ".join(f"{name} {count}" for name, count in rare.items()) if explained else "nobody knows why: DOES NOT COUNT"
             self.note(server.name, workload, f"{len(flight.lost)} of {flight.slots} packets lost ({why})")
-        if not isinstance(server, Reflector):
-            odd = flight.outcomes[plugin.OUTCOMES.index("other")] - flight.slots
-            if odd > 0:
-                self.note(server.name, workload, f"{odd} answers that are none: DOES NOT COUNT")
+        # A slot's first answer is none.
+        strange = 0 if isinstance(server, Reflector) else flight.outcomes[self._strange_outcome()] - flight.slots
+        if strange > 0:
+            self.note(server.name, workload, f"{strange} answers that are none: DOES NOT COUNT")
+        return explained and strange <= 0
+
+    def _strange_outcome(self) -> int:
+        plugin = self.link.build.plugin
+        return next(number for number, name in enumerate(plugin.OUTCOMES) if name not in plugin.EXPECTED_OUTCOMES)
 
 
 def run(build: Build, settings: Settings) -> Report:
@@ -177,17 +184,28 @@ def one_core(contest: Contest) -> Flights:
     return flights
 
 
+def counted(*servers: list[Flight]) -> list[tuple[Flight, ...]]:
+    """The runs that count for all of these servers, side by side."""
+    pairs = [flights for flights in zip(*servers, strict=True) if all(flight.counts for flight in flights)]
+    if not pairs:
+        raise BenchError("of these runs none counts: packets were lost and nobody knows why, or answers made no sense")
+    return pairs
+
+
 def one_core_rows(contest: Contest, flights: Flights) -> list[Row]:
     rows = []
     for (workload, server), own in flights.items():
-        reflector, udp = flights[workload, "reflector"], flights[workload, "kernel UDP"]
-        figures = {"ns": Spread.of([each.cpu_ns for each in own]), "Mpps": Spread.of([1e3 / each.cpu_ns for each in own])}
+        runs = counted(own, flights[workload, "reflector"], flights[workload, "kernel UDP"])
+        figures = {
+            "ns": Spread.of([each.cpu_ns for each, _, _ in runs]),
+            "Mpps": Spread.of([1e3 / each.cpu_ns for each, _, _ in runs]),
+        }
         if server != "reflector":
-            figures["of reflector"] = Spread.of([r.cpu_ns / each.cpu_ns for each, r in zip(own, reflector)])
-            figures["ns over reflector"] = Spread.of([each.cpu_ns - r.cpu_ns for each, r in zip(own, reflector)])
+            figures["of reflector"] = Spread.of([reflector.cpu_ns / each.cpu_ns for each, reflector, _ in runs])
+            figures["ns over reflector"] = Spread.of([each.cpu_ns - reflector.cpu_ns for each, reflector, _ in runs])
         if server != "kernel UDP":
-            figures["times kernel UDP"] = Spread.of([u.cpu_ns / each.cpu_ns for each, u in zip(own, udp)])
-        figures["CPU share"] = Spread.of([each.cpu_share for each in own])
+            figures["times kernel UDP"] = Spread.of([udp.cpu_ns / each.cpu_ns for each, _, udp in runs])
+        figures["CPU share"] = Spread.of([each.cpu_share for each, _, _ in runs])
         rows.append(Row(workload, server, figures, tuple(contest.notes.get((server, workload), ()))))
     return rows
 
@@ -210,14 +228,14 @@ def two_cores(contest: Contest) -> Flights:
 def two_cores_rows(contest: Contest, flights: Flights) -> list[Row]:
     rows = []
     for (workload, server), own in flights.items():
-        reflector = flights[workload, "reflector"]
-        figures = {"Mpps": Spread.of([each.rate / 1e6 for each in own])}
+        runs = counted(own, flights[workload, "reflector"])
+        figures = {"Mpps": Spread.of([each.rate / 1e6 for each, _ in runs])}
         notes = []
         if server != "reflector":
-            figures["of reflector"] = Spread.of([each.rate / r.rate for each, r in zip(own, reflector)])
+            figures["of reflector"] = Spread.of([each.rate / reflector.rate for each, reflector in runs])
             if figures["of reflector"].median > RIG_BOUND_SHARE:
                 notes.append("as fast as the rig itself: limited by the generator, DOES NOT COUNT")
-        figures["CPU share"] = Spread.of([each.cpu_share for each in own])
+        figures["CPU share"] = Spread.of([each.cpu_share for each, _ in runs])
         if figures["CPU share"].median < UNDISTURBED_SHARE:
             notes.append("others used the CPUs meanwhile: DOES NOT COUNT")
         rows.append(Row(workload, server, figures, tuple(notes)))

@@ -34,7 +34,8 @@ class Flight:
 
     round_trips: within `seconds`. outcomes: over the whole of the run.
     cpu_share: of that time, how much was CPU time for the packets; the rest others had.
-    lost: packets that did not come back.
+    lost: slots whose packets did not come back.
+    counts: whether nothing happened that makes the figures worthless.
     """
 
     slots: int
@@ -43,6 +44,7 @@ class Flight:
     outcomes: tuple[int, ...]
     cpu_share: float
     lost: tuple[int, ...]
+    counts: bool = True
 
     @property
     def rate(self) -> float:
