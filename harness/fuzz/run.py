@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from typing import Any
@@ -31,6 +32,7 @@ def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, ex
     end = time.monotonic() + seconds
     total: Counter[str] = Counter()
     played = 0
+    print(f"{protocol}: fuzzing from seed {seed}", flush=True)
     while (played < rounds) if rounds is not None else (played == 0 or time.monotonic() < end):
         variant = variants[(seed + played) % len(variants)]
         try:
@@ -41,6 +43,11 @@ def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, ex
             _print_failure(protocol, seed + played, error)
             return False
         played += 1
+        if sys.stderr.isatty():
+            left = max(end - time.monotonic(), 0)
+            print(f"\r{protocol}: {played} rounds, {total['examples']} examples, {left:.0f} s to go ", end="", file=sys.stderr)
+    if sys.stderr.isatty():
+        print("\r", end="", file=sys.stderr)
     print(f"{protocol}: {played} rounds from seed {seed}: {_summary(total)}")
     return True
 
