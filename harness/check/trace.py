@@ -109,12 +109,11 @@ def steps_of(outcome: Outcome) -> list[Step]:
     states = [_values(state) for state in outcome.trace]
     for state, before, after in zip(outcome.trace[1:], states, states[1:], strict=False):
         changes = _changes(before, after)
-        blank = states[0].get("event", {}).get("message")
         event = after.get("event")
-        if event is None or event == before.get("event") and event["step"] == "Init":
+        if not isinstance(event, Mapping):
             steps.append(Step(state.number - 1, "model", "model", state.action, changes=changes))
         else:
-            steps += _step(state.number - 1, event, blank, changes)
+            steps += _step(state.number - 1, event, states[0]["event"]["message"], changes)
     if outcome.loop is not None and outcome.trace:
         if outcome.loop == outcome.trace[-1].number:
             text = "from here on nothing happens that this property waits for"

@@ -1,0 +1,128 @@
+"""The models of the repository: what holds, what must fail and why, and what the checker makes of surprises."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from harness.check import models
+from harness.check.models import Model
+from harness.check.run import Report, run
+from harness.check.trace import as_text
+from harness.tlc import ROOT, TlcError
+
+ALL = [model for protocol in models.protocols() for model in models.models_of(protocol)]
+
+
+def _model(protocol: str, name: str) -> Model:
+    return next(model for model in models.models_of(protocol) if model.name == name)
+
+
+@pytest.fixture(scope="module")
+def forged() -> Report:
+    """A model that fails at once: a packet is executed that another than its client has sent."""
+    return run(_model("lock", "fail_anyone"))
+
+
+def test_every_small_model_is_as_recorded() -> None:
+    """Verdict, violated property and state count of each, checked by the command that users run."""
+    check = subprocess.run(
+        [sys.executable, "-m", "harness.check", "all", "small"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert check.returncode == 0, check.stdout + check.stderr
+    for model in ALL:
+        if model.size == "small":
+            line = next(line for line in check.stdout.splitlines() if line.startswith(f"{model.protocol}/{model.name} "))
+            assert f"{model.distinct:,} states" in line
+            assert (f"fails as it must: {model.violates}" if model.must_fail else " holds ") in line
+
+
+def test_the_small_model_of_the_lock_is_no_toy() -> None:
+    assert _model("lock", "small").distinct >= 100_000
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda model: f"{model.protocol}-{model.name}")
+def test_every_model_says_what_it_is_for(model: Model) -> None:
+    assert model.module.is_file()
+    assert model.distinct, "not recorded: run `python -m harness.check --record`"
+    assert models.properties_of(model)
+    if model.must_fail:
+        assert model.shows
+        assert models.properties_of(model) == [model.violates], "it could fail for another reason"
+
+
+@pytest.mark.parametrize("protocol", models.protocols())
+def test_every_property_has_a_sentence(protocol: str) -> None:
+    of_protocol = models.models_of(protocol)
+    sentences = models.sentences(of_protocol[0].search_path)
+    for name in {name for model in of_protocol for name in models.properties_of(model)}:
+        assert len(sentences.get(name, "").split()) > 4, name
+
+
+def test_a_model_that_must_fail_and_passes_is_a_surprise() -> None:
+    passing = replace(_model("lock", "fail_anyone"), config=_model("lock", "small").config.with_name("harmless.cfg"))
+    text = _model("lock", "fail_anyone").config.read_text()
+    passing.config.write_text(re.sub(r".*AuthenticateAnyone\n", "", text).replace("Asks2\n", "Asks1\n"))
+    try:
+        report = run(passing)
+    finally:
+        passing.config.unlink()
+    assert len(report.surprises) == 1
+    assert report.surprises[0].startswith("passes, but must fail")
+
+
+def test_a_failure_for_another_reason_is_a_surprise(forged: Report) -> None:
+    report = run(replace(forged.model, violates="ReplaysChangeNothing"))
+    assert report.surprises == ["violates NobodyActsForAnother, not ReplaysChangeNothing as it must"]
+
+
+def test_another_state_count_is_a_surprise(forged: Report) -> None:
+    report = run(replace(forged.model, distinct=forged.outcome.distinct + 1))
+    assert len(report.surprises) == 1
+    assert "are recorded in spec/models.json" in report.surprises[0]
+
+
+def test_a_configuration_that_nobody_recorded_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    entries = json.loads(models.RECORD.read_text())
+    del entries["lock"]["small"]
+    (tmp_path / "models.json").write_text(json.dumps(entries))
+    monkeypatch.setattr(models, "RECORD", tmp_path / "models.json")
+    with pytest.raises(TlcError, match=r"spec/lock/small.cfg is not in spec/models.json"):
+        models.models_of("lock")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [(["nothing"], "there are no models of 'nothing'"), (["lock", "nothing"], "lock has no model 'nothing'")],
+)
+def test_what_is_not_there_is_named(arguments: list[str], complaint: str) -> None:
+    check = subprocess.run(
+        [sys.executable, "-m", "harness.check", *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+    assert check.returncode == 1
+    assert complaint in check.stderr
+    assert "Traceback" not in check.stderr
+
+
+def test_a_counterexample_reads_as_a_sequence_of_messages(forged: Report) -> None:
+    text = as_text(forged.steps)
+    assert re.search(r"XDP +for client \d: Authenticate on credential\[\d\]: Continue", text)
+    assert re.search(r"XDP +for client \d: Begin on session\[\d\]: Continue", text)
+    assert re.search(r"^ +session\[\d\].state: Idle -> (Busy|Closing)$", text, re.MULTILINE)
+
+
+def test_a_counterexample_is_a_diagram(forged: Report) -> None:
+    assert forged.diagram is not None
+    page = forged.diagram.read_text()
+    drawing = ElementTree.fromstring(page[page.index("<svg") : page.index("</body>")])
+    texts = [element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert "XDP" in texts
+    assert any(text and "Idle ->" in text for text in texts)
+    assert "NobodyActsForAnother" in page
+    assert "<script" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
