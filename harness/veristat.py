@@ -32,7 +32,11 @@ class VeristatError(RuntimeError):
 
 @dataclass(frozen=True)
 class Measured:
-    """What the verifier made of a program. log: its last words, where it refused."""
+    """What the verifier made of a program.
+
+    stack: of the program and all its subprograms together, as newer veristats count it.
+    log: the verifier's last words, where it refused.
+    """
 
     program: str
     verdict: str
