@@ -48,7 +48,7 @@ def build(protocol: str, build_dir: Path | None = None) -> Path:
     overlay = output.with_name("histories-overlay.json")
     overlay.write_text(json.dumps({"Replace": {str(SOURCE / "protocol" / "protocol.go"): str(model)}}))
     command = [go, "build", "-overlay", str(overlay), "-o", str(output), "."]
-    done = subprocess.run(command, cwd=SOURCE, env={**os.environ, "GOFLAGS": "-mod=mod"}, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=SOURCE, env={**os.environ, "GOFLAGS": "-buildvcs=false"}, capture_output=True, text=True)
     if done.returncode != 0:
         raise HistoriesError(f"building the checker of {protocol}'s histories failed:\n{done.stderr.strip()}")
     return output
