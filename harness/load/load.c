@@ -4,6 +4,9 @@
  *
  * Every client has a socket of its own. A thread waits on the sockets of its
  * clients with epoll and answers each datagram with the client's next request.
+ *
+ * With --faults every packet may meet one, in either direction: lost, sent twice,
+ * or sent late, which is after others.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,6 +28,8 @@
 
 #define EVENTS_MAX 64
 #define SCAN_PERIOD_NS 1000000ull /* how often clients without an answer are looked at */
+#define LATE_MAX 64               /* packets of a thread that are held back at a time */
+#define LATE_NS_MAX 50000000ull
 #define DRAIN_NS 3000000000ull    /* at the end clients may give back what they hold */
 
 struct load_client {
@@ -32,6 +37,20 @@ struct load_client {
 	__u64 wake_ns; /* when the client is asked again without an answer */
 	bool finished;
 	struct workload_client workload;
+};
+
+/* A request that is on a long way. */
+struct late_packet {
+	int socket;
+	__u64 due_ns;
+	unsigned char payload[WORKLOAD_SIZE];
+};
+
+enum fault {
+	FAULT_NONE,
+	FAULT_LOSE,
+	FAULT_REPEAT,
+	FAULT_DELAY,
 };
 
 struct load_thread {
@@ -43,11 +62,14 @@ struct load_thread {
 	struct load_counts counts;
 	struct load_record *records;
 	size_t record_count, record_capacity;
+	struct late_packet late[LATE_MAX];
+	unsigned int late_count;
 };
 
 static struct workload workload;
 static atomic_ullong identities = 1;
 static atomic_bool interrupted;
+static unsigned int fault_percent;
 static atomic_ullong stop_ns; /* clients finish from then on */
 
 static __u64 clock_ns(void)
@@ -95,6 +117,50 @@ __u64 load_identity(void)
 	return atomic_fetch_add_explicit(&identities, 1, memory_order_relaxed);
 }
 
+static enum fault choose_fault(struct load_thread *thread)
+{
+	if (!fault_percent || load_random(thread, 100) >= fault_percent)
+		return FAULT_NONE;
+	return FAULT_LOSE + load_random(thread, 3);
+}
+
+/* A datagram that is not sent counts as lost on the way: the client will ask again. */
+static void send_datagram(int socket, const unsigned char *payload)
+{
+	if (send(socket, payload, WORKLOAD_SIZE, 0) < 0 && errno != ECONNREFUSED && errno != EAGAIN && errno != ENOBUFS)
+		fail("sending a request");
+}
+
+static void send_request(struct load_thread *thread, int socket, const unsigned char *payload, __u64 now_ns)
+{
+	enum fault fault = choose_fault(thread);
+
+	if (fault == FAULT_DELAY && thread->late_count < LATE_MAX) {
+		struct late_packet *late = &thread->late[thread->late_count++];
+
+		late->socket = socket;
+		late->due_ns = now_ns + load_random(thread, LATE_NS_MAX);
+		memcpy(late->payload, payload, WORKLOAD_SIZE);
+		return;
+	}
+	if (fault != FAULT_LOSE)
+		send_datagram(socket, payload);
+	if (fault == FAULT_REPEAT)
+		send_datagram(socket, payload);
+}
+
+static void send_late(struct load_thread *thread, __u64 now_ns)
+{
+	for (unsigned int i = 0; i < thread->late_count;) {
+		if (thread->late[i].due_ns > now_ns) {
+			i++;
+			continue;
+		}
+		send_datagram(thread->late[i].socket, thread->late[i].payload);
+		thread->late[i] = thread->late[--thread->late_count];
+	}
+}
+
 /* Let the client move until it waits. */
 static void advance(struct load_thread *thread, struct load_client *client, __u64 now_ns)
 {
@@ -107,11 +173,8 @@ static void advance(struct load_thread *thread, struct load_client *client, __u6
 		client->finished = true;
 	if (action == LOAD_AGAIN)
 		thread->counts.retries++;
-	if (action != LOAD_SEND && action != LOAD_AGAIN)
-		return;
-	/* A datagram that is not sent counts as lost on the way: the client will ask again. */
-	if (send(client->socket, payload, sizeof(payload), 0) < 0 && errno != ECONNREFUSED && errno != EAGAIN && errno != ENOBUFS)
-		fail("sending a request");
+	if (action == LOAD_SEND || action == LOAD_AGAIN)
+		send_request(thread, client->socket, payload, now_ns);
 }
 
 /*
@@ -125,7 +188,7 @@ static void receive(struct load_thread *thread, struct load_client *client)
 
 	if (size < 0 && errno != EAGAIN && errno != ECONNREFUSED)
 		fail("receiving an answer");
-	if (client->finished || size != WORKLOAD_SIZE)
+	if (client->finished || size != WORKLOAD_SIZE || choose_fault(thread) == FAULT_LOSE)
 		return;
 	if (workload_answer(&workload, thread, &client->workload, clock_ns(), payload))
 		advance(thread, client, clock_ns());
@@ -135,6 +198,7 @@ static bool scan(struct load_thread *thread)
 {
 	bool busy = false;
 
+	send_late(thread, clock_ns());
 	for (unsigned int i = 0; i < thread->client_count; i++) {
 		struct load_client *client = &thread->clients[i];
 		__u64 now_ns = clock_ns();
@@ -255,7 +319,7 @@ static void print_summary(const struct load_thread *threads, unsigned int thread
 static void usage(FILE *stream)
 {
 	fprintf(stream, "usage: load --server ADDRESS [--clients N] [--threads N] [--seconds N] [--seed N] "
-			"[--history FILE] [NAME=NUMBER...]\n");
+			"[--faults PERCENT] [--history FILE] [NAME=NUMBER...]\n");
 	for (const struct load_option *option = workload_options; option->name; option++)
 		fprintf(stream, "  %-10s %s (%llu)\n", option->name, option->meaning, option->otherwise);
 }
@@ -300,6 +364,7 @@ static struct arguments parse_arguments(int argc, char **argv)
 		{"server", required_argument, NULL, 'a'},  {"clients", required_argument, NULL, 'c'},
 		{"threads", required_argument, NULL, 't'}, {"seconds", required_argument, NULL, 's'},
 		{"seed", required_argument, NULL, 'r'},    {"history", required_argument, NULL, 'h'},
+		{"faults", required_argument, NULL, 'f'},
 		{NULL, 0, NULL, 0},
 	};
 	struct arguments arguments = {.seconds = 1, .client_count = 16, .thread_count = 1, .seed = 1};
@@ -313,6 +378,7 @@ static struct arguments parse_arguments(int argc, char **argv)
 		case 't': arguments.thread_count = strtoul(optarg, NULL, 10); break;
 		case 's': arguments.seconds = strtod(optarg, NULL); break;
 		case 'r': arguments.seed = strtoull(optarg, NULL, 10); break;
+		case 'f': fault_percent = strtoul(optarg, NULL, 10); break;
 		case 'h': arguments.history = optarg; break;
 		default: usage(stderr); exit(2);
 		}
