@@ -8,7 +8,9 @@ import time
 from dataclasses import dataclass
 
 from harness.mutants.catalogue import Mutant
-from harness.mutants.scratch import NoLongerApplies, Scratch
+from harness.mutants.scratch import TIMEOUT_SECONDS, NoLongerApplies, Scratch
+
+EXPLORED_SECONDS = 45
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,23 @@ def hunt(mutant: Mutant, scratch: Scratch) -> Verdict:
 
 
 def passes(mutant: Mutant, scratch: Scratch) -> Verdict:
-    """Whether the mutant's check passes without the fault: else it would prove nothing."""
+    """Whether the mutant's check passes without the fault: else it would prove nothing.
+
+    A model that must fail may have many states once its rule is right: then it is looked at for some time.
+    """
     started = time.monotonic()
     scratch.prepare(mutant, with_fault=False)
-    caught, how = _ask(mutant, scratch)
+    try:
+        caught, how = _ask(mutant, scratch, EXPLORED_SECONDS)
+    except subprocess.TimeoutExpired:
+        return Verdict(mutant, bool(mutant.caught_by.model), f"nothing in {EXPLORED_SECONDS} s", EXPLORED_SECONDS)
     return Verdict(mutant, not caught and how.startswith("SURVIVES"), how, time.monotonic() - started)
 
 
-def _ask(mutant: Mutant, scratch: Scratch) -> tuple[bool, str]:
+def _ask(mutant: Mutant, scratch: Scratch, model_seconds: float = TIMEOUT_SECONDS) -> tuple[bool, str]:
     check = mutant.caught_by
     if check.model:
-        return _ask_model(mutant, scratch)
+        return _ask_model(mutant, scratch, model_seconds)
     if check.test:
         return _ask_test(check.test, scratch)
     run = scratch.run(
@@ -63,9 +71,9 @@ def _ask(mutant: Mutant, scratch: Scratch) -> tuple[bool, str]:
     return False, f"caught by the wrong check: {what} {wanted!r}: {_shortened(text)}"
 
 
-def _ask_model(mutant: Mutant, scratch: Scratch) -> tuple[bool, str]:
+def _ask_model(mutant: Mutant, scratch: Scratch, timeout_seconds: float) -> tuple[bool, str]:
     check = mutant.caught_by
-    run = scratch.run("-m", "harness.mutants.model", mutant.protocol, check.model)
+    run = scratch.run("-m", "harness.mutants.model", mutant.protocol, check.model, timeout_seconds=timeout_seconds)
     if run.returncode:
         return False, f"caught by the wrong check: model {check.model} cannot be run: {_shortened(run.stderr)}"
     verdict, violated, distinct = run.stdout.split()[-3:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,9 +61,16 @@ class Scratch:
             if not (target / kept.name).exists():
                 shutil.copy2(kept, target / kept.name)
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """A Python command in the copy; killed when it takes too long."""
+    def run(self, *arguments: str, timeout_seconds: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
+        """A Python command in the copy. What takes too long is killed with all that it started."""
         environment = {**os.environ, "TLA2TOOLS_JAR": str(tlc.jar().resolve()), "PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTHONPATH", None)
         command = [sys.executable, *arguments]
-        return subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, cwd=self.root, env=environment, text=True, start_new_session=True, **pipes) as process:
+            try:
+                out, err = process.communicate(timeout=timeout_seconds)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
