@@ -24,6 +24,7 @@ static __always_inline __u32 limiter_on_take_on_bucket(__u64 *element, struct li
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, limiter_bucket_cell_pack(&bucket)))
 		return outcome;
 	message->kind = kind;

@@ -145,10 +145,10 @@ static __always_inline int lock_xdp_reply(struct xdp_md *context, __u32 udp_offs
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, LOCK_WIRE_SIZE);
 
-	if (!udp || !stepwise_turn_round(packet, end, udp))
+	if (!udp)
 		return XDP_ABORTED;
 	stepwise_correct_checksum(udp, lock_store_xdp((unsigned char *)(udp + 1), message));
-	return XDP_TX;
+	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
 /* Everything up to the hook's end, with the message as the sections left it. */

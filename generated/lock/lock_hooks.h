@@ -35,6 +35,7 @@ static __always_inline __u32 lock_begin_on_session(__u64 *element, struct lock_m
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
 		return outcome;
 	message->kind = kind;
@@ -97,6 +98,7 @@ static __always_inline __u32 lock_on_request_on_lock(__u64 *element, struct lock
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
 		return outcome;
 	message->kind = kind;
@@ -155,6 +157,7 @@ static __always_inline __u32 lock_end_on_session(__u64 *element, struct lock_mes
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
 		return outcome;
 	return STEPWISE_CONTENDED;
@@ -178,6 +181,7 @@ static __always_inline __u32 lock_resume_on_session(__u64 *element, struct lock_
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
 		return outcome;
 	return STEPWISE_CONTENDED;
@@ -234,6 +238,7 @@ static __always_inline __u32 lock_issue_on_credential(__u64 *element, struct loc
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_credential_cell_pack(&credential)))
 		return outcome;
 	return STEPWISE_CONTENDED;
@@ -249,6 +254,7 @@ static __always_inline __u32 lock_claim_on_overflow(__u64 *element, struct lock_
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
 		return outcome;
 	message->claimed = claimed;
@@ -312,6 +318,7 @@ static __always_inline __u32 lock_on_completion_on_lock(__u64 *element, struct l
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
 		return outcome;
 	message->kind = kind;
@@ -388,6 +395,7 @@ static __always_inline __u32 lock_settle_on_overflow(__u64 *element, struct lock
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
 		return outcome;
 	message->gone = gone;
@@ -405,6 +413,7 @@ static __always_inline __u32 lock_expire_on_session(__u64 *element, struct lock_
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
 		return outcome;
 	message->gone = gone;
@@ -420,6 +429,7 @@ static __always_inline __u32 lock_evict_on_lock(__u64 *element, struct lock_mess
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_lock_cell_pack(&lock)))
 		return outcome;
 	return STEPWISE_CONTENDED;
@@ -438,6 +448,7 @@ static __always_inline __u32 lock_reclaim_on_overflow(__u64 *element, struct loc
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
 		return outcome;
 	message->kind = kind;
@@ -457,6 +468,7 @@ static __always_inline __u32 lock_retire_on_session(__u64 *element, struct lock_
 
 	if (!stepwise_is_changed(outcome))
 		return outcome;
+	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
 		return outcome;
 	return STEPWISE_CONTENDED;

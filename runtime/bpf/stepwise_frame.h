@@ -21,6 +21,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/stepwise_hooks.h"
+#include "bpf/stepwise_sets.h"
 #include "bpf/stepwise_wire.h"
 
 #define STEPWISE_IP_OFFSET sizeof(struct ethhdr)
@@ -52,7 +53,6 @@ enum stepwise_port {
 struct stepwise_network {
 	__u32 udp_offset;
 	__be16 udp_length;
-	bool ipv6;
 	__u64 sum;
 };
 
@@ -69,7 +69,6 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 
 		network->udp_offset = STEPWISE_UDP_OFFSET_IPV4;
 		network->udp_length = bpf_htons(bpf_ntohs(ip->tot_len) - sizeof(*ip));
-		network->ipv6 = false;
 		network->sum = stepwise_sum((const unsigned char *)&ip->saddr, 8, 0);
 		return *(const __u8 *)header == 0x45 && ip->protocol == IPPROTO_UDP &&
 		       !(ip->frag_off & bpf_htons(STEPWISE_FRAGMENT_MASK));
@@ -79,7 +78,6 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 
 		network->udp_offset = STEPWISE_UDP_OFFSET_IPV6;
 		network->udp_length = ip->payload_len;
-		network->ipv6 = true;
 		network->sum = stepwise_sum((const unsigned char *)&ip->saddr, 32, 0);
 		return *(const __u8 *)header >> 4 == 6 && ip->nexthdr == IPPROTO_UDP;
 	}
@@ -109,7 +107,7 @@ static __always_inline enum stepwise_arrival stepwise_parse(const void *packet, 
 		return STEPWISE_MALFORMED;
 	*payload = (const unsigned char *)(udp + 1);
 	/* What this host sends may leave its checksum to the device. None at all is allowed in IPv4 only. */
-	if (which == STEPWISE_PORT_SOURCE || (!udp->check && !network.ipv6))
+	if (which == STEPWISE_PORT_SOURCE || (!udp->check && STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP)))
 		return STEPWISE_OURS;
 	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len + stepwise_sum((const unsigned char *)udp, udp_size, 0);
 	return udp->check && stepwise_fold(network.sum) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED;
@@ -118,46 +116,58 @@ static __always_inline enum stepwise_arrival stepwise_parse(const void *packet, 
 /* Of a packet that was found ours, after its pointers were loaded again; NULL to please the verifier. */
 static __always_inline struct udphdr *stepwise_udp(void *packet, void *end, __u32 udp_offset, __u32 payload_size)
 {
-	struct udphdr *udp = packet + (udp_offset & STEPWISE_UDP_OFFSET_MASK);
+	struct udphdr *udp = packet + (stepwise_hide(udp_offset) & STEPWISE_UDP_OFFSET_MASK);
 
 	return (void *)(udp + 1) + payload_size > end ? NULL : udp;
+}
+
+/* Exchanges two addresses; `size` is a constant, and even. */
+static __always_inline void stepwise_exchange(void *one, void *other, __u32 size)
+{
+	__u32 at = 0;
+
+	STEPWISE_UNROLL
+	for (; at + 8 <= size; at += 8) {
+		const __u64 part = STEPWISE_READ(__u64, one + at);
+
+		STEPWISE_WRITE(__u64, one + at, STEPWISE_READ(__u64, other + at));
+		STEPWISE_WRITE(__u64, other + at, part);
+	}
+	if (at + 4 <= size) {
+		const __u32 part = STEPWISE_READ(__u32, one + at);
+
+		STEPWISE_WRITE(__u32, one + at, STEPWISE_READ(__u32, other + at));
+		STEPWISE_WRITE(__u32, other + at, part);
+		at += 4;
+	}
+	if (at + 2 <= size) {
+		const __u16 part = STEPWISE_READ(__u16, one + at);
+
+		STEPWISE_WRITE(__u16, one + at, STEPWISE_READ(__u16, other + at));
+		STEPWISE_WRITE(__u16, other + at, part);
+	}
 }
 
 /* Sender and receiver change places: no checksum notices. False to please the verifier. */
 static __always_inline bool stepwise_turn_round(void *packet, void *end, struct udphdr *udp)
 {
-	struct ethhdr *ethernet = packet;
-	__u32 address_high;
-	__u16 address_low;
-	__be16 port;
+	const __be16 port = udp->source;
 
-	if (packet + STEPWISE_UDP_OFFSET_IPV4 > end)
-		return false;
-	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP)) {
-		struct iphdr *ip = packet + STEPWISE_IP_OFFSET;
-		__be32 from = ip->saddr;
-
-		ip->saddr = ip->daddr;
-		ip->daddr = from;
-	} else {
-		struct ipv6hdr *ip = packet + STEPWISE_IP_OFFSET;
-		struct in6_addr from;
-
-		if (packet + STEPWISE_UDP_OFFSET_IPV6 > end)
-			return false;
-		from = ip->saddr;
-		ip->saddr = ip->daddr;
-		ip->daddr = from;
-	}
-	address_high = STEPWISE_READ(__u32, ethernet->h_source);
-	address_low = STEPWISE_READ(__u16, ethernet->h_source + 4);
-	STEPWISE_WRITE(__u32, ethernet->h_source, STEPWISE_READ(__u32, ethernet->h_dest));
-	STEPWISE_WRITE(__u16, ethernet->h_source + 4, STEPWISE_READ(__u16, ethernet->h_dest + 4));
-	STEPWISE_WRITE(__u32, ethernet->h_dest, address_high);
-	STEPWISE_WRITE(__u16, ethernet->h_dest + 4, address_low);
-	port = udp->source;
 	udp->source = udp->dest;
 	udp->dest = port;
+	asm("" : "+r"(packet)); /* clang sees that what comes before udp is in bounds, the verifier does not */
+	if (packet + STEPWISE_UDP_OFFSET_IPV4 > end)
+		return false;
+	stepwise_exchange(packet, packet + ETH_ALEN, ETH_ALEN);
+	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP)) {
+		stepwise_exchange(packet + STEPWISE_IP_OFFSET + offsetof(struct iphdr, saddr),
+				  packet + STEPWISE_IP_OFFSET + offsetof(struct iphdr, daddr), 4);
+		return true;
+	}
+	if (packet + STEPWISE_UDP_OFFSET_IPV6 > end)
+		return false;
+	stepwise_exchange(packet + STEPWISE_IP_OFFSET + offsetof(struct ipv6hdr, saddr),
+			  packet + STEPWISE_IP_OFFSET + offsetof(struct ipv6hdr, daddr), 16);
 	return true;
 }
 
@@ -168,8 +178,7 @@ static __always_inline bool stepwise_turn_round(void *packet, void *end, struct 
  */
 static __always_inline void stepwise_correct_checksum(struct udphdr *udp, __u64 change)
 {
-	if (udp->check)
-		udp->check = stepwise_fold(udp->check + change);
+	udp->check = stepwise_where(stepwise_less_bit(0, udp->check), stepwise_fold(udp->check + change));
 }
 
 #endif

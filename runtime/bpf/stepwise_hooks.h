@@ -75,6 +75,18 @@ static __always_inline bool stepwise_is_skipped(__u32 end)
 		type value; \
 	} __attribute__((aligned(8))) name
 
+/*
+ * Where paths meet again: the verifier compares what it knows with what it knew
+ * here before, and need not go on. It would do so at the next branch anyway. No
+ * instruction is left of it.
+ */
+static __always_inline void stepwise_join(void)
+{
+#ifdef __bpf__
+	asm volatile("goto +0");
+#endif
+}
+
 /* The same value, hidden from the verifier. */
 static __always_inline __u32 stepwise_hide(__u32 value)
 {
@@ -83,10 +95,10 @@ static __always_inline __u32 stepwise_hide(__u32 value)
 
 	asm volatile("" : : "r"(&slot)); /* or clang gives the value a slot of its own */
 	slot.value = value;
-	return slot.value;
-#else
-	return value;
+	value = slot.value;
+	stepwise_join();
 #endif
+	return value;
 }
 
 #endif
