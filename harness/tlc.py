@@ -208,6 +208,8 @@ def check(
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
         command = _command(search_path, Path(scratch), heap_mb, quick)
         command += ["-metadir", f"{scratch}/states", "-workers", str(workers), "-checkpoint", "0"]
+        # Liveness is checked once, at the end: when TLC would do it in between depends on the clock.
+        command += ["-lncheck", "final"]
         command += [*options, "-config", str(config.resolve()), module.stem]
         reader = _Reader(progress)
         process = subprocess.Popen(
