@@ -10,7 +10,7 @@ from harness.mutants.scratch import Scratch
 from harness.protocols import BUILD, REPOSITORY, protocols
 
 MUTANTS = catalogue(protocols())
-FOLD = "/* Folds all carries: once is not enough, see the hazards in the design. */"
+COMMENT = "/* SPDX-License-Identifier: MIT OR GPL-2.0 */"
 WIRE = "runtime/bpf/stepwise_wire.h"
 WIRE_TEST = "tests/conform/test_wire.py::test_indexes"
 
@@ -45,18 +45,18 @@ def test_a_mutant_that_is_caught(scratch):
 
 
 def test_a_mutant_that_survives(scratch):
-    verdict = hunt(made(FOLD, "/* Another comment. */", test=WIRE_TEST), scratch)
+    verdict = hunt(made(COMMENT, "/* Another comment. */", test=WIRE_TEST), scratch)
     assert not verdict.caught and verdict.how == "SURVIVES: the test passes"
 
 
 def test_a_mutant_that_conformance_does_not_find(scratch):
-    verdict = hunt(made(FOLD, "/* Another comment. */", conform="MISMATCH"), scratch)
+    verdict = hunt(made(COMMENT, "/* Another comment. */", conform="MISMATCH"), scratch)
     assert not verdict.caught and verdict.how == "SURVIVES: conformance finds nothing"
-    assert passes(made(FOLD, "", conform="MISMATCH"), scratch).caught
+    assert passes(made(COMMENT, "", conform="MISMATCH"), scratch).caught
 
 
 def test_a_mutant_that_is_caught_by_the_wrong_check(scratch):
-    verdict = hunt(made(FOLD, "no C", conform="MISMATCH"), scratch)
+    verdict = hunt(made(COMMENT, "no C", conform="MISMATCH"), scratch)
     assert not verdict.caught and verdict.how.startswith("caught by the wrong check")
 
 
@@ -68,7 +68,7 @@ def test_a_mutant_that_no_longer_applies(scratch):
 
 def test_the_repository_stays_as_it_is(scratch):
     before = (REPOSITORY / WIRE).read_bytes()
-    hunt(made(FOLD, "", test=WIRE_TEST), scratch)
+    hunt(made(COMMENT, "", test=WIRE_TEST), scratch)
     assert (REPOSITORY / WIRE).read_bytes() == before
     assert scratch.root.is_relative_to(BUILD)
 
