@@ -119,6 +119,7 @@ def run(build: Build, settings: Settings) -> Report:
         flights = one_core(contest)
         rows = one_core_rows(contest, flights)
         report.sections["One core for both ends: CPU time of a round trip, median [quartiles]"] = rows
+        report.sections["What was answered, share of the answers"] = answer_rows(build, flights)
         report.sections["One request in flight: nanoseconds of a round trip"] = latency(contest)
         report.sections["The program alone, over an empty one (BPF_PROG_TEST_RUN)"] = program_alone(contest)
         if settings.two_cores and len(cpus) > 1:
@@ -207,6 +208,19 @@ def one_core_rows(contest: Contest, flights: Flights) -> list[Row]:
             figures["times kernel UDP"] = Spread.of([udp.cpu_ns / each.cpu_ns for each, _, udp in runs])
         figures["CPU share"] = Spread.of([each.cpu_share for each, _, _ in runs])
         rows.append(Row(workload, server, figures, tuple(contest.notes.get((server, workload), ()))))
+    return rows
+
+
+def answer_rows(build: Build, flights: Flights) -> list[Row]:
+    """That the servers did what was asked for: the reflector has no answers of its own."""
+    rows = []
+    for (workload, server), own in flights.items():
+        if server != "reflector":
+            shares = {
+                f"{name} share": Spread.of([flight.outcomes[number] / sum(flight.outcomes) for flight in own])
+                for number, name in enumerate(build.plugin.OUTCOMES)
+            }
+            rows.append(Row(workload, server, shares))
     return rows
 
 
