@@ -62,7 +62,9 @@ def test_losses_and_wrong_answers_are_seen(link, with_checksum):
     with attach(link, link.build.server_object, "lossy") as lossy:
         flight = link.fly(link.blank_states([[0] * 5 for _ in range(4)]), [256], 0.2, with_checksum=with_checksum)
         assert int.from_bytes(lossy.variable("seen").read(), "little") > 1000
+        checksums = int.from_bytes(lossy.variable("with_checksum").read(), "little")
         assert lossy.variable("bad_checksums").read() == bytes(8)
+    assert checksums > 1000 if with_checksum else checksums == 0
     assert flight.lost == (1,)
     assert flight.outcomes[1] > 100 and flight.outcomes[0] > flight.outcomes[1]
 

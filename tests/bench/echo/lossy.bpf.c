@@ -5,6 +5,7 @@
 #include "bench.h"
 
 __u64 seen;
+__u64 with_checksum;
 __u64 bad_checksums;
 
 static __always_inline __u16 sum_of(const struct bench_frame *frame)
@@ -27,6 +28,7 @@ int lossy(struct xdp_md *ctx)
 	if ((void *)frame + sizeof(*frame) + BENCH_PAYLOAD_SIZE > (void *)(long)ctx->data_end)
 		return XDP_PASS;
 	seen++;
+	with_checksum += frame->udp.check != 0;
 	if (frame->udp.check && sum_of(frame) != 0xffff)
 		bad_checksums++;
 	if (frame->udp.source == bpf_htons(BENCH_PORT_FIRST + 1) && seen > 1000)
