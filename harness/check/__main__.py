@@ -2,7 +2,7 @@
 
 Model-checks the specifications. Without arguments: the small models of everything. One line a
 model; a counterexample that was not expected is printed as a sequence of messages and saved as
-a diagram under build/check/. Exit code 1 where anything is not as spec/models.json says.
+a diagram under build/check/. Exit code 1 where anything is not as the models.json beside it says.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="check", description="Model-check the specifications.")
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `session`, or `all` (default)")
     parser.add_argument("which", nargs="?", default="small", help="small (default), large, all, or a model's name")
-    parser.add_argument("--record", action="store_true", help="write state counts and times into spec/models.json")
+    parser.add_argument("--record", action="store_true", help="write state counts and times into models.json")
     parser.add_argument("--trace", action="store_true", help="print the counterexamples of models that must fail as well")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""The models of the repository: every .cfg beside a specification, and what spec/models.json expects of it."""
+"""The models of the repository: every .cfg beside a specification, and what the models.json beside it expects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.tlc import ROOT, TlcError
 
-RECORD = ROOT / "spec" / "models.json"
+RECORD = "models.json"
 LIBRARY = ROOT / "spec" / "lib"
 SESSION = LIBRARY / "session"
 
@@ -55,38 +55,43 @@ def protocols() -> list[str]:
     return ["session", *sorted(found)]
 
 
-def _entries() -> dict[str, dict[str, dict]]:
+def _entries(folder: Path) -> dict[str, dict]:
+    path = folder / RECORD
     try:
-        return json.loads(RECORD.read_text())
+        return json.loads(path.read_text())
     except FileNotFoundError:
         return {}
     except json.JSONDecodeError as error:
-        raise TlcError(f"{RECORD.relative_to(ROOT)}:{error.lineno}: is not JSON: {error.msg}") from None
+        raise TlcError(f"{_relative(path)}:{error.lineno}: is not JSON: {error.msg}") from None
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def models_of(protocol: str) -> list[Model]:
-    """The models of one protocol, in the order of models.json.
+    """The models of one protocol, in the order of its models.json.
 
     Raises TlcError where a .cfg and models.json do not know of one another: no model may be
     forgotten in silence.
     """
     folder = folder_of(protocol)
-    entries = _entries().get(protocol, {})
-    configs = {path.stem: path for path in folder.glob("*.cfg")}
-    for name in sorted(configs.keys() ^ entries.keys()):
-        where = f"{folder.relative_to(ROOT)}/{name}.cfg"
+    entries = _entries(folder)
+    configs = {path.stem for path in folder.glob("*.cfg")}
+    for name in sorted(configs ^ entries.keys()):
+        where, record = _relative(folder / f"{name}.cfg"), _relative(folder / RECORD)
         if name in configs:
-            raise TlcError(f"{where} is not in spec/models.json: add what is expected of it under {protocol!r}")
-        raise TlcError(f"spec/models.json expects {where}, which does not exist")
+            raise TlcError(f"{where} is not in {record}: add what is expected of it")
+        raise TlcError(f"{record} expects {where}, which does not exist")
     return [_model(protocol, folder, name, entry) for name, entry in entries.items()]
 
 
 def _model(protocol: str, folder: Path, name: str, entry: dict) -> Model:
     known = {"module", "size", "verdict", "violates", "distinct", "seconds", "shows"}
     if unknown := entry.keys() - known:
-        raise TlcError(f"spec/models.json: {protocol}/{name} has {sorted(unknown)}; known are {sorted(known)}")
+        raise TlcError(f"{_relative(folder / RECORD)}: {name} has {sorted(unknown)}; known are {sorted(known)}")
     if missing := {"module", "size", "verdict"} - entry.keys():
-        raise TlcError(f"spec/models.json: {protocol}/{name} lacks {sorted(missing)}")
+        raise TlcError(f"{_relative(folder / RECORD)}: {name} lacks {sorted(missing)}")
     return Model(
         protocol,
         name,
@@ -103,11 +108,10 @@ def _model(protocol: str, folder: Path, name: str, entry: dict) -> Model:
 
 def record(model: Model, distinct: int, seconds: float) -> None:
     """Writes what a run found into models.json: counts and times, never a verdict."""
-    entries = _entries()
-    entry = entries[model.protocol][model.name]
-    entry["distinct"] = distinct
-    entry["seconds"] = round(seconds, 1)
-    RECORD.write_text(json.dumps(entries, indent=2) + "\n")
+    folder = model.config.parent
+    entries = _entries(folder)
+    entries[model.name] |= {"distinct": distinct, "seconds": round(seconds, 1)}
+    (folder / RECORD).write_text(json.dumps(entries, indent=2) + "\n")
 
 
 _SECTION = re.compile(r"^(INVARIANTS?|PROPERTY|PROPERTIES)\b(.*?)(?=^[A-Z_]{4,}\b|\Z)", re.MULTILINE | re.DOTALL)
