@@ -19,7 +19,7 @@ MINUTE_S = 60
 COMMANDS = {
     "fresh": 2,
     "veristat": 2,
-    "check": 10,
+    "check": 20,
     "conform": 15,
     "mutants": 30,
     "bench --runs 1 --seconds 0.1": 5,
