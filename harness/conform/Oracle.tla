@@ -21,7 +21,7 @@ Outcome(verdict, ended, continued, cells, msg, writes) ==
   [verdict |-> verdict, ended |-> ended, continued |-> continued, cells |-> cells, msg |-> msg, writes |-> writes]
 
 \* A section that loses its races.  at: which, 0 for none.  Where it `always`
-\* loses it need not write the cell (a spin lock is taken before the step is
+\* loses it need not write the cell (a spin_lock is taken before the step is
 \* run); else only a write can lose.  rivals: the cell that another writer put
 \* there, after which it wins; empty where it goes on losing.
 Undisturbed == [at |-> 0, always |-> FALSE, rivals |-> <<>>]

@@ -164,7 +164,7 @@ class Domain:
         ]
 
     def _can_lose(self, family: Family) -> bool:
-        """Whether the build has such a family: a bpf_spin_lock is always got, and nobody writes beside a lock's holder."""
+        """Whether the build has such a family: a bpf_spin_lock is always got, and none writes beside its holder."""
         if not family.trouble.section:
             return True
         sections = self.protocol.xdp if family.hook == "xdp" else self.protocol.tc

@@ -118,8 +118,7 @@ class Frame:
 
 
 def differences(expected: bytes, found: bytes, version: int) -> list[str]:
-    """How two frames differ, header by header; two representations of a checksum of zero are not told apart
-    by the caller's bytes, so a UDP checksum of 0xffff and of 0 (IPv6: always wrong) are."""
+    """How two frames differ, header by header."""
     regions = [("Ethernet destination", 0, 6), ("Ethernet source", 6, 12), ("ethertype", 12, 14)]
     at = 14
     if version == 4:
