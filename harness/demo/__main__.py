@@ -12,16 +12,20 @@ import sys
 import time
 
 from codegen.errors import SpecErrors
+from harness.demo.live import Live
 from harness.demo.screen import Screen
 from harness.demo.steps import StepFailed, build_code, check_model, generate_code, load_programs
-from harness.demo.live import Live
 from harness.fuzz import plugin
 from harness.fuzz.plugin import LiveError
+from harness.fuzz.server import Server
 from harness.histories import HistoriesError
 from harness.protocols import UnknownProtocol, chosen
 from harness.rig.errors import RigError
 from harness.rig.netns import Rig
-from harness.fuzz.server import Server
+from harness.tlc import TlcError
+from harness.veristat import VeristatError
+
+FAILURES = (StepFailed, LiveError, RigError, HistoriesError, UnknownProtocol, SpecErrors, TlcError, VeristatError, AssertionError)
 
 
 def main() -> int:
@@ -39,7 +43,7 @@ def main() -> int:
         names = [name for name in chosen(arguments.protocols) if arguments.protocols or plugin.workload(name).demo]
         names.sort(key=lambda name: -len(plugin.workload(name).demo.get("phases", [])))  # who has most to show is first
         good = all([demonstrate(screen, name, arguments) for name in names])
-    except (StepFailed, LiveError, RigError, HistoriesError, UnknownProtocol, SpecErrors, AssertionError) as error:
+    except FAILURES as error:
         screen.say("failed", str(error), False)
         return 1
     except KeyboardInterrupt:
