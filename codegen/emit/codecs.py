@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.c_names import ENVIRONMENT, Names, field, python_field, upper
+from codegen.c_names import Names, field, python_field, upper
 from codegen.emit.types import GeneratorError, WireField, c_type, declared_types, wire_fields
 from codegen.ir import (
-    Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, TableLayout, Type, UInt,
+    Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, Type, UInt,
 )  # fmt: skip
 
 

@@ -16,35 +16,18 @@ from codegen.emit.c_values import (
     Place, Text, cast, common_kind, fits, integer, kind_of_width, smallest_kind,
 )  # fmt: skip
 from codegen.emit.helpers import UNROLL_MAX, Helpers
-from codegen.emit.terms import Choice, interval_of, is_path, location, reads_location, substitute
-from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar, is_vector
+from codegen.emit.lines import Lines
+from codegen.emit.terms import Choice, interval_of, is_path, substitute
+from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar
+from codegen.emit.values import Values
 from codegen.ir import (
-    Append, Arith, Array, ArrayOf, Bits, Bool, Cardinality, Compare, Count, Enum, Expr, Field, Filter, First, If,
-    Image, In, Index, Int, Interval, Let, Literal, Logic, Not, Quantifier, Range, Record, RecordOf, Sequence,
-    SequenceOf, Set, SetOf, SetOp, Subset, Table, Tail, Type, UInt, Update, Var,
+    Arith, Array, Bits, Bool, Cardinality, Compare, Count, Enum, Expr, Field, Filter, First, If, Image, In, Index, Int,
+    Interval, Let, Literal, Logic, Not, Quantifier, Range, Record, RecordOf, Sequence, SequenceOf, Set, SetOf, SetOp,
+    Subset, Table, Type, UInt, Var,
 )  # fmt: skip
 
 
-class Lines:
-    """Statements, with tabs."""
-
-    def __init__(self, depth: int = 1):
-        self.lines: list[str] = []
-        self.depth = depth
-
-    def add(self, text: str) -> None:
-        self.lines.append("\t" * self.depth + text if text else "")
-
-    @contextmanager
-    def block(self, head: str, tail: str = "}") -> Iterator[None]:
-        self.add(head + " {")
-        self.depth += 1
-        yield
-        self.depth -= 1
-        self.add(tail)
-
-
-class Expressions:
+class Expressions(Values):
     """Renders the expressions of one step into `lines`."""
 
     def __init__(self, names: Names, helpers: Helpers, taken: set[str]):
@@ -151,7 +134,7 @@ class Expressions:
             case If():
                 return self._if(expr)
             case Let(name=name, value=value, body=body):
-                return self.scalar(self._let(name, value, body))
+                return self.scalar(self.let(name, value, body))
             case In():
                 return self._in(expr.element, expr.set)
             case Subset():
@@ -304,7 +287,7 @@ class Expressions:
         self.lines.add("}")
         return Text(local, ATOM, kind)
 
-    def _let(self, name: str, value: Expr, body: Expr) -> Expr:
+    def let(self, name: str, value: Expr, body: Expr) -> Expr:
         """Binds the name in C; the body is left to render."""
         if is_path(value):
             return substitute(body, name, value)
@@ -403,7 +386,7 @@ class Expressions:
                 self.lines.add("")
                 predicate = expr.predicate if isinstance(expr, Filter) else None
                 with self.loop(expr.variable, expr.domain) as element:
-                    with self._when(predicate):
+                    with self.when(predicate):
                         value = element if isinstance(expr, Filter) else self.scalar(expr.value)
                         self.lines.add(f"{local} |= {one} << {value.at(SHIFT + 1)};")
                 return Text(local, ATOM, wide)
@@ -412,7 +395,7 @@ class Expressions:
     # --- Loops --------------------------------------------------------------------------------------
 
     @contextmanager
-    def _when(self, predicate: Expr | None) -> Iterator[None]:
+    def when(self, predicate: Expr | None) -> Iterator[None]:
         if predicate is None:
             yield
             return
@@ -493,7 +476,7 @@ class Expressions:
     def _search(self, name: str, domain: Expr, predicate: Expr, result: str, value: Callable[[Text], str]) -> None:
         """Assigns `value` to `result` at the first element that satisfies the predicate."""
         with self.loop(name, domain) as element:
-            with self._when(predicate):
+            with self.when(predicate):
                 self.lines.add(f"{result} = {value(element)};")
                 self.lines.add("break;")
 
@@ -529,163 +512,10 @@ class Expressions:
         self.lines.add(f"__u32 {local} = 0;")
         self.lines.add("")
         with self.loop(expr.variable, expr.domain):
-            with self._when(expr.predicate):
+            with self.when(expr.predicate):
                 self.lines.add(f"{local}++;")
         return Text(local, ATOM, "u32")
-
-    # --- Values that are built in place ------------------------------------------------------------
-
-    def into(self, target: Place, expr: Expr, at: tuple[str, ...] | None = None) -> None:
-        """Statements that make `target` the value. `at`: the IR's name for the target, where it has one."""
-        if at is not None and location(expr) == at:
-            return
-        if at is not None and not _in_place(expr, at):
-            local = Place(self.fresh("value"))
-            self.lines.add(f"{c_type(self.names, expr.type)} {local.text};")
-            self.lines.add("")
-            self.into(local, expr)
-            self.lines.add(f"{target.value} = {local.text};")
-            return
-        match expr:
-            case If():
-                self._choose_into(target, expr, at)
-            case Let(name=name, value=value, body=body):
-                self.into(target, self._let(name, value, body), at)
-            case _ if is_scalar(expr.type):
-                self.lines.add(f"{target.value} = {self.scalar(expr)};")
-            case Var() | Field() | Index():
-                self.lines.add(f"{target.value} = {self.place(expr).value};")
-            case SetOf(elements=elements) | SequenceOf(elements=elements):
-                self._literal_into(target, expr.type, elements)
-            case SetOp(op=op, left=left, right=right):
-                self._set_op_into(target, op, left, right, at)
-            case Filter() | Image():
-                self._comprehension_into(target, expr)
-            case RecordOf(fields=fields):
-                for name, value in fields:
-                    self.into(target.member(field(name)), value)
-            case Update(base=base, updates=updates):
-                self.into(target, base, at)
-                for path, value in updates:
-                    self.put(target, expr.type, path, value)
-            case ArrayOf(variable=name, value=value):
-                self._array_into(target, expr.type, name, value)
-            case Append(sequence=sequence, element=element):
-                self.into(target, sequence, at)
-                self.lines.add(f"{self.helpers.append(expr.type)}({target.address}, {self.argument(element)});")
-            case Tail(sequence=sequence):
-                self.into(target, sequence, at)
-                self.lines.add(f"{self.helpers.tail(expr.type)}({target.address});")
-            case _:
-                raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} cannot be built")
-
-    def _choose_into(self, target: Place, expr: If, at: tuple[str, ...] | None) -> None:
-        kept = [at is not None and location(arm) == at for arm in (expr.then, expr.otherwise)]
-        condition = self.condition_of(expr)
-        if all(kept):
-            self.lines.add(f"(void)({condition});")
-            return
-        if kept[0]:
-            condition = f"!{condition}" if condition.startswith("STEPWISE_CHOOSE(") else f"!({condition})"
-        with self.lines.block(f"if ({condition})", "}" if any(kept) else "} else {"):
-            self.into(target, expr.otherwise if kept[0] else expr.then, at)
-        if not any(kept):
-            self.lines.depth += 1
-            self.into(target, expr.otherwise, at)
-            self.lines.depth -= 1
-            self.lines.add("}")
-
-    def _literal_into(self, target: Place, type_: Type, elements: tuple[Expr, ...]) -> None:
-        struct = c_type(self.names, type_)
-        if not elements:
-            self.lines.add(f"{target.value} = ({struct}){{}};")
-            return
-        vector = Vector.of(type_)
-        if is_scalar(vector.element):
-            first = self.scalar(elements[0])
-            items = str(first) if vector.packed else f"{{ {first} }}"
-            self.lines.add(f"{target.value} = ({struct}){{ .count = 1, .items = {items} }};")
-        else:
-            self.lines.add(f"{target.value} = ({struct}){{}};")
-            self.lines.add(f"{self.helpers.append(type_)}({target.address}, {self.argument(elements[0])});")
-        add = self.helpers.insert(type_) if isinstance(type_, Set) else self.helpers.append(type_)
-        for element in elements[1:]:
-            self.lines.add(f"{add}({target.address}, {self.argument(element)});")
-
-    def _set_op_into(self, target: Place, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None) -> None:
-        type_ = left.type
-        if op == "union" and at is not None and not _in_place(left, at):
-            left, right = right, left
-        if op == "union" and isinstance(left, SetOf) and not isinstance(right, SetOf) and location(left) != at:
-            left, right = right, left
-        self.into(target, left, at)
-        if isinstance(right, SetOf) and op != "intersect":
-            change = self.helpers.insert(type_) if op == "union" else self.helpers.remove(type_)
-            for element in right.elements:
-                self.lines.add(f"{change}({target.address}, {self.argument(element)});")
-            return
-        self.lines.add(f"{self.helpers.combine(op, type_, right.type)}({target.address}, {self.place(right).address});")
-
-    def _comprehension_into(self, target: Place, expr: Filter | Image) -> None:
-        filtered = isinstance(expr, Filter)
-        self.lines.add(f"{target.value} = ({c_type(self.names, expr.type)}){{}};")
-        add = self.helpers.append(expr.type) if filtered else self.helpers.insert(expr.type)
-        with self.loop(expr.variable, expr.domain) as element:
-            with self._when(expr.predicate if filtered else None):
-                if not filtered:
-                    argument = self.argument(expr.value)
-                else:
-                    argument = element.text.removeprefix("*")
-                self.lines.add(f"{add}({target.address}, {argument});")
-
-    def _array_into(self, target: Place, type_: Array, name: str, value: Expr) -> None:
-        self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
-        domain = Range(
-            Int(1, UInt(32), value.span), Int(type_.size, UInt(32), value.span), type_.size, Set(UInt(32), type_.size), value.span
-        )
-        with self.loop(name, domain) as index:
-            self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {self.argument(value)});")
-
-    def put(self, target: Place, type_: Type, path: tuple, value: Expr, at: tuple[str, ...] | None = None) -> None:
-        """Statements that replace what lies at a path below `target`."""
-        if not path:
-            self.into(target, value, at)
-            return
-        head, rest = path[0], path[1:]
-        if isinstance(head, str):
-            self.put(target.member(field(head)), type_.field(head), rest, value, at)
-            return
-        vector = Vector.of(type_)
-        if not rest:
-            self.lines.add(f"{self.helpers.put(type_)}({target.address}, {self.scalar(head)}, {self.argument(value)});")
-            return
-        index = self.scalar(head)
-        item = Place(self.fresh("item"))
-        self.lines.add(f"{c_type(self.names, vector.element)} {item.text} = *{self.helpers.at(type_)}({target.address}, {index});")
-        self.lines.add("")
-        self.put(item, vector.element, rest, value)
-        self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
 
 
 def _label(expr: Expr) -> str:
     return {Set: "set", Sequence: "sequence", Array: "array", Record: "record"}.get(type(expr.type), "value")
-
-
-def _in_place(expr: Expr, at: tuple[str, ...]) -> bool:
-    """Whether the target at `at` may be overwritten while the value is built."""
-    if is_scalar(expr.type) or location(expr) == at or not reads_location(expr, at):
-        return True
-    match expr:
-        case If(then=then, otherwise=otherwise):
-            return _in_place(then, at) and _in_place(otherwise, at)
-        case Let(body=body):
-            return _in_place(body, at)
-        case SetOp(op=op, left=left, right=right):
-            if not reads_location(right, at):
-                return _in_place(left, at)
-            return op == "union" and not reads_location(left, at) and _in_place(right, at)
-        case Append(sequence=sequence, element=element):
-            return not reads_location(element, at) and _in_place(sequence, at)
-        case Tail(sequence=sequence):
-            return _in_place(sequence, at)
-    return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from codegen.c_names import Names, field, snake, variable
+from codegen.c_names import Names, field, variable
 from codegen.emit.steps import element_type, writes_cell, written_fields
 from codegen.emit.terms import leaves, reads, walk
 from codegen.emit.types import c_type, width_bits
@@ -262,7 +262,3 @@ def hook_fields(protocol: Protocol, sections: tuple[Section, ...]) -> tuple[str,
     """Wire fields that the sections of a hook write, in the order of the wire."""
     written = {name for section in sections for name in written_fields(section.step)}
     return tuple(name for name in protocol.wire if name in written)
-
-
-def label(text: str) -> str:
-    return snake(text)

@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 from codegen.c_names import Names, field
-from codegen.emit.hooks import Hook, Hooks, hook_fields
+from codegen.emit.hooks import Hooks, hook_fields
 from codegen.emit.leaves import Leaves
 from codegen.emit.steps import element_type
-from codegen.emit.types import GeneratorError, c_type, is_scalar, width_bits, wire_fields
+from codegen.emit.types import GeneratorError, c_type, width_bits, wire_fields
 from codegen.ir import Bytes, Protocol, Section, TableLayout
 
 

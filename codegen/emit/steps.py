@@ -6,9 +6,9 @@ from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
 from codegen.emit.c_values import Place
 from codegen.emit.expressions import Expressions
 from codegen.emit.helpers import Helpers
-from codegen.emit.terms import Location, reads_location, target_location, uses
+from codegen.emit.terms import Location, leaves, reads_location, target_location, uses
 from codegen.emit.types import c_type
-from codegen.ir import Assign, Bind, Body, Decide, Leaf, Protocol, Record, Span, Step, Table, Type
+from codegen.ir import Assign, Bind, Body, Decide, Leaf, Protocol, Span, Step, Table, Type
 
 _VERDICTS = {
     "Continue": "stepwise_continue",
@@ -173,15 +173,11 @@ def element_type(names: Names, protocol: Protocol, table: str) -> str:
 
 
 def writes_cell(body: Body) -> bool:
-    from codegen.emit.terms import leaves
-
     return any(leaf.cell for leaf in leaves(body))
 
 
 def written_fields(step: Step, changed_only: bool = False) -> tuple[str, ...]:
     """Message fields that a step's leaves write; with `changed_only`, those leaves that also write the cell."""
-    from codegen.emit.terms import leaves
-
     found: dict[str, None] = {}
     for leaf in leaves(step.body):
         if leaf.cell or not changed_only:

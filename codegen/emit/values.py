@@ -1,0 +1,188 @@
+"""Values that C has no expression for: sets, sequences, arrays and records, built in place by statements.
+
+A set that gains an element gains it where it lies. Only a value that reads what it overwrites is
+built beside it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from codegen.c_names import Names, field
+from codegen.emit.c_values import Place, Text
+from codegen.emit.helpers import Helpers
+from codegen.emit.lines import Lines
+from codegen.emit.terms import location, reads_location
+from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar
+from codegen.ir import (
+    Append, Array, ArrayOf, Expr, Field, Filter, If, Image, Index, Int, Let, Range, RecordOf, SequenceOf, Set, SetOf,
+    SetOp, Tail, Type, UInt, Update, Var,
+)  # fmt: skip
+
+
+class Values:
+    """Half of Expressions: what is declared here comes from the other half."""
+
+    names: Names
+    helpers: Helpers
+    lines: Lines
+    fresh: Callable[[str], str]
+    scalar: Callable[[Expr], Text]
+    place: Callable[[Expr], Place]
+    argument: Callable[[Expr], str]
+    condition_of: Callable[[If], str]
+    loop: Callable[[str, Expr], AbstractContextManager[Text]]
+    when: Callable[[Expr | None], AbstractContextManager[None]]
+    let: Callable[[str, Expr, Expr], Expr]
+
+    def into(self, target: Place, expr: Expr, at: tuple[str, ...] | None = None) -> None:
+        """Statements that make `target` the value. `at`: the IR's name for the target, where it has one."""
+        if at is not None and location(expr) == at:
+            return
+        if at is not None and not _in_place(expr, at):
+            local = Place(self.fresh("value"))
+            self.lines.add(f"{c_type(self.names, expr.type)} {local.text};")
+            self.lines.add("")
+            self.into(local, expr)
+            self.lines.add(f"{target.value} = {local.text};")
+            return
+        match expr:
+            case If():
+                self._choose_into(target, expr, at)
+            case Let(name=name, value=value, body=body):
+                self.into(target, self.let(name, value, body), at)
+            case _ if is_scalar(expr.type):
+                self.lines.add(f"{target.value} = {self.scalar(expr)};")
+            case Var() | Field() | Index():
+                self.lines.add(f"{target.value} = {self.place(expr).value};")
+            case SetOf(elements=elements) | SequenceOf(elements=elements):
+                self._literal_into(target, expr.type, elements)
+            case SetOp(op=op, left=left, right=right):
+                self._set_op_into(target, op, left, right, at)
+            case Filter() | Image():
+                self._comprehension_into(target, expr)
+            case RecordOf(fields=fields):
+                for name, value in fields:
+                    self.into(target.member(field(name)), value)
+            case Update(base=base, updates=updates):
+                self.into(target, base, at)
+                for path, value in updates:
+                    self.put(target, expr.type, path, value)
+            case ArrayOf(variable=name, value=value):
+                self._array_into(target, expr.type, name, value)
+            case Append(sequence=sequence, element=element):
+                self.into(target, sequence, at)
+                self.lines.add(f"{self.helpers.append(expr.type)}({target.address}, {self.argument(element)});")
+            case Tail(sequence=sequence):
+                self.into(target, sequence, at)
+                self.lines.add(f"{self.helpers.tail(expr.type)}({target.address});")
+            case _:
+                raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} cannot be built")
+
+    def _choose_into(self, target: Place, expr: If, at: tuple[str, ...] | None) -> None:
+        kept = [at is not None and location(arm) == at for arm in (expr.then, expr.otherwise)]
+        condition = self.condition_of(expr)
+        if all(kept):
+            self.lines.add(f"(void)({condition});")
+            return
+        if kept[0]:
+            condition = f"!{condition}" if condition.startswith("STEPWISE_CHOOSE(") else f"!({condition})"
+        with self.lines.block(f"if ({condition})", "}" if any(kept) else "} else {"):
+            self.into(target, expr.otherwise if kept[0] else expr.then, at)
+        if not any(kept):
+            self.lines.depth += 1
+            self.into(target, expr.otherwise, at)
+            self.lines.depth -= 1
+            self.lines.add("}")
+
+    def _literal_into(self, target: Place, type_: Type, elements: tuple[Expr, ...]) -> None:
+        struct = c_type(self.names, type_)
+        if not elements:
+            self.lines.add(f"{target.value} = ({struct}){{}};")
+            return
+        vector = Vector.of(type_)
+        if is_scalar(vector.element):
+            first = self.scalar(elements[0])
+            items = str(first) if vector.packed else f"{{ {first} }}"
+            self.lines.add(f"{target.value} = ({struct}){{ .count = 1, .items = {items} }};")
+        else:
+            self.lines.add(f"{target.value} = ({struct}){{}};")
+            self.lines.add(f"{self.helpers.append(type_)}({target.address}, {self.argument(elements[0])});")
+        add = self.helpers.insert(type_) if isinstance(type_, Set) else self.helpers.append(type_)
+        for element in elements[1:]:
+            self.lines.add(f"{add}({target.address}, {self.argument(element)});")
+
+    def _set_op_into(self, target: Place, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None) -> None:
+        type_ = left.type
+        if op == "union" and at is not None and not _in_place(left, at):
+            left, right = right, left
+        if op == "union" and isinstance(left, SetOf) and not isinstance(right, SetOf) and location(left) != at:
+            left, right = right, left
+        self.into(target, left, at)
+        if isinstance(right, SetOf) and op != "intersect":
+            change = self.helpers.insert(type_) if op == "union" else self.helpers.remove(type_)
+            for element in right.elements:
+                self.lines.add(f"{change}({target.address}, {self.argument(element)});")
+            return
+        self.lines.add(f"{self.helpers.combine(op, type_, right.type)}({target.address}, {self.place(right).address});")
+
+    def _comprehension_into(self, target: Place, expr: Filter | Image) -> None:
+        filtered = isinstance(expr, Filter)
+        self.lines.add(f"{target.value} = ({c_type(self.names, expr.type)}){{}};")
+        add = self.helpers.append(expr.type) if filtered else self.helpers.insert(expr.type)
+        with self.loop(expr.variable, expr.domain) as element:
+            with self.when(expr.predicate if filtered else None):
+                if not filtered:
+                    argument = self.argument(expr.value)
+                else:
+                    argument = element.text.removeprefix("*")
+                self.lines.add(f"{add}({target.address}, {argument});")
+
+    def _array_into(self, target: Place, type_: Array, name: str, value: Expr) -> None:
+        self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
+        domain = Range(
+            Int(1, UInt(32), value.span), Int(type_.size, UInt(32), value.span), type_.size, Set(UInt(32), type_.size), value.span
+        )
+        with self.loop(name, domain) as index:
+            self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {self.argument(value)});")
+
+    def put(self, target: Place, type_: Type, path: tuple, value: Expr, at: tuple[str, ...] | None = None) -> None:
+        """Statements that replace what lies at a path below `target`."""
+        if not path:
+            self.into(target, value, at)
+            return
+        head, rest = path[0], path[1:]
+        if isinstance(head, str):
+            self.put(target.member(field(head)), type_.field(head), rest, value, at)
+            return
+        vector = Vector.of(type_)
+        if not rest:
+            self.lines.add(f"{self.helpers.put(type_)}({target.address}, {self.scalar(head)}, {self.argument(value)});")
+            return
+        index = self.scalar(head)
+        item = Place(self.fresh("item"))
+        self.lines.add(f"{c_type(self.names, vector.element)} {item.text} = *{self.helpers.at(type_)}({target.address}, {index});")
+        self.lines.add("")
+        self.put(item, vector.element, rest, value)
+        self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
+
+
+def _in_place(expr: Expr, at: tuple[str, ...]) -> bool:
+    """Whether the target at `at` may be overwritten while the value is built."""
+    if is_scalar(expr.type) or location(expr) == at or not reads_location(expr, at):
+        return True
+    match expr:
+        case If(then=then, otherwise=otherwise):
+            return _in_place(then, at) and _in_place(otherwise, at)
+        case Let(body=body):
+            return _in_place(body, at)
+        case SetOp(op=op, left=left, right=right):
+            if not reads_location(right, at):
+                return _in_place(left, at)
+            return op == "union" and not reads_location(left, at) and _in_place(right, at)
+        case Append(sequence=sequence, element=element):
+            return not reads_location(element, at) and _in_place(sequence, at)
+        case Tail(sequence=sequence):
+            return _in_place(sequence, at)
+    return False
