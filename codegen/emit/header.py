@@ -9,7 +9,7 @@ from codegen.emit.helpers import Helpers
 from codegen.emit.leaves import Leaves
 from codegen.emit.steps import StepWriter, element_type
 from codegen.emit.types import (
-    Vector, c_type, declaration, declared_types, is_scalar, is_vector, made_types, unsigned, wire_fields, word_fields,
+    Vector, c_type, declaration, declared_types, is_vector, made_types, unsigned, wire_fields, word_fields,
 )  # fmt: skip
 from codegen.ir import Bytes, Enum, Protocol, Record, Set, Table, TableLayout, Type
 

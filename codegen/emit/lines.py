@@ -23,3 +23,33 @@ class Lines:
         yield
         self.depth -= 1
         self.add(tail)
+
+
+COLUMNS_MAX = 120
+TAB_COLUMNS = 8
+
+
+def wrapped(line: str) -> str:
+    """A long condition on as many lines as it takes, broken after the outermost `&&` or `||` that fit."""
+    text = line.lstrip("\t")
+    indent = line[: len(line) - len(text)]
+    first, room = True, COLUMNS_MAX - TAB_COLUMNS * len(indent)
+    pieces = []
+    while len(text) > room - (0 if first else 4):
+        at = _break(text, room - (0 if first else 4))
+        if at is None:
+            break
+        pieces.append(text[:at].rstrip())
+        text, first = text[at:], False
+    pieces.append(text)
+    return indent + f"\n{indent}    ".join(pieces)
+
+
+def _break(text: str, room: int) -> int | None:
+    """Where a line of `room` columns may end: the last of the least nested places."""
+    depth, best = 0, None
+    for at, character in enumerate(text[:room]):
+        depth += (character == "(") - (character == ")")
+        if text[at : at + 4] in (" && ", " || ") and at + 3 <= room and (best is None or depth <= best[0]):
+            best = (depth, at + 4)
+    return None if best is None else best[1]

@@ -6,6 +6,7 @@ from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
 from codegen.emit.c_values import Place
 from codegen.emit.expressions import Expressions
 from codegen.emit.helpers import Helpers
+from codegen.emit.lines import wrapped
 from codegen.emit.terms import Location, leaves, reads_location, target_location, uses
 from codegen.emit.types import c_type
 from codegen.ir import Assign, Bind, Body, Decide, Leaf, Protocol, Span, Step, Table, Type
@@ -59,7 +60,7 @@ class StepWriter:
         head = _signature(f"static __always_inline __u32 {self.names.step(self.step)}(", self.parameters())
         comment = f"/* {self.step.name}, {_where(span)} */"
         voids = [f"\t(void){name};" for name in unused]
-        return "\n".join([comment, head, "{", *voids, *self.out.lines.lines, "}"]) + "\n"
+        return "\n".join([comment, head, "{", *voids, *map(wrapped, self.out.lines.lines), "}"]) + "\n"
 
     def _arguments(self) -> list[tuple[str, str]]:
         found = [(self.cell, self.step.cell), (MESSAGE, self.step.message)]

@@ -149,7 +149,8 @@ static __always_inline __u32 lock_begin(struct lock_session_cell *session, struc
 		message->kind = LOCK_MESSAGE_KIND_TAKEN;
 		return stepwise_reply(LOCK_LEAF_BEGIN_2);
 	}
-	if (!(message->kind == LOCK_MESSAGE_KIND_ACQUIRE || message->kind == LOCK_MESSAGE_KIND_RELEASE || message->kind == LOCK_MESSAGE_KIND_RENEW || message->kind == LOCK_MESSAGE_KIND_CLOSE)) {
+	if (!(message->kind == LOCK_MESSAGE_KIND_ACQUIRE || message->kind == LOCK_MESSAGE_KIND_RELEASE ||
+	    message->kind == LOCK_MESSAGE_KIND_RENEW || message->kind == LOCK_MESSAGE_KIND_CLOSE)) {
 		return stepwise_drop(LOCK_LEAF_BEGIN_NOT_A_REQUEST);
 	}
 	if (session->state == LOCK_SESSION_STATE_VACANT || session->state == LOCK_SESSION_STATE_CLOSING) {
@@ -210,7 +211,8 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 			message->kind = LOCK_MESSAGE_KIND_GRANTED;
 			return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_REQUEST_2));
 		}
-		if (lock_u14_set_3_has(&lock->holders, message->client) && (lock->mode == LOCK_LOCK_MODE_EXCLUSIVE || message->mode == LOCK_LOCK_MODE_SHARED)) {
+		if (lock_u14_set_3_has(&lock->holders, message->client) &&
+		    (lock->mode == LOCK_LOCK_MODE_EXCLUSIVE || message->mode == LOCK_LOCK_MODE_SHARED)) {
 			return stepwise_continue(LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE);
 		}
 		if (lock->mode == LOCK_LOCK_MODE_EXCLUSIVE) {
@@ -253,7 +255,8 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 /* End, SessionSteps.tla:100 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session, const struct lock_message *message)
 {
-	if (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED || message->kind == LOCK_MESSAGE_KIND_RELEASED || message->kind == LOCK_MESSAGE_KIND_OPENED) {
+	if (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED ||
+	    message->kind == LOCK_MESSAGE_KIND_RELEASED || message->kind == LOCK_MESSAGE_KIND_OPENED) {
 		session->state = LOCK_SESSION_STATE_IDLE;
 		session->outcome = message->kind;
 		return stepwise_changed(stepwise_reply(LOCK_LEAF_END_1));
@@ -285,7 +288,8 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		session->deadline = (environment->now + 75) % 33554432;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_RESUME_1));
 	}
-	if (message->kind != LOCK_MESSAGE_KIND_OPENED && session->state == LOCK_SESSION_STATE_FORWARDED && session->sequence == message->sequence) {
+	if (message->kind != LOCK_MESSAGE_KIND_OPENED && session->state == LOCK_SESSION_STATE_FORWARDED &&
+	    session->sequence == message->sequence) {
 		session->state = LOCK_SESSION_STATE_BUSY;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_RESUME_2));
 	}
@@ -313,7 +317,8 @@ static __always_inline __u32 lock_claim(struct lock_overflow_cell *overflow, str
 		message->claimed = true;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_CLAIM_1));
 	}
-	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && overflow->state == LOCK_OVERFLOW_STATE_HELD && overflow->client == message->client && overflow->slot == message->slot) {
+	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && overflow->state == LOCK_OVERFLOW_STATE_HELD &&
+	    overflow->client == message->client && overflow->slot == message->slot) {
 		overflow->state = LOCK_OVERFLOW_STATE_LEAVING;
 		message->claimed = true;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_CLAIM_2));
@@ -383,7 +388,8 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->entry == 0) {
 		/* ReleaseHeld, LockSteps.tla:133 */
 		if (lock_u14_set_3_has(&lock->holders, message->client)) {
-			if (STEPWISE_CHOOSE(78, lock_u14_set_3_is_only(&lock->holders, message->client) && lock->spilled == 0)) {
+			if (STEPWISE_CHOOSE(78, lock_u14_set_3_is_only(&lock->holders, message->client) &&
+			    lock->spilled == 0)) {
 				lock->mode = LOCK_LOCK_MODE_FREE;
 			}
 			lock_u14_set_3_remove(&lock->holders, message->client);
@@ -442,7 +448,9 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 		__u32 count = 0;
 
 		for (__u32 i_2 = 1; i_2 <= 16383; i_2++) {
-			if (lock_overflow_at(overflow, i_2).state == LOCK_OVERFLOW_STATE_HELD && lock_overflow_at(overflow, i_2).client == message->client && lock_overflow_at(overflow, i_2).slot == message->slot) {
+			if (lock_overflow_at(overflow, i_2).state == LOCK_OVERFLOW_STATE_HELD &&
+			    lock_overflow_at(overflow, i_2).client == message->client &&
+			    lock_overflow_at(overflow, i_2).slot == message->slot) {
 				count++;
 			}
 		}
@@ -453,7 +461,9 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 		__u16 first_2 = 0;
 
 		for (__u32 i_3 = 1; i_3 <= 16383; i_3++) {
-			if (lock_overflow_at(overflow, i_3).state == LOCK_OVERFLOW_STATE_HELD && lock_overflow_at(overflow, i_3).client == message->client && lock_overflow_at(overflow, i_3).slot == message->slot) {
+			if (lock_overflow_at(overflow, i_3).state == LOCK_OVERFLOW_STATE_HELD &&
+			    lock_overflow_at(overflow, i_3).client == message->client &&
+			    lock_overflow_at(overflow, i_3).slot == message->slot) {
 				first_2 = i_3;
 				break;
 			}
@@ -475,7 +485,8 @@ static __always_inline __u32 lock_expire(struct lock_session_cell *session, stru
 		lock_u14_set_16_insert(&message->gone, environment->index);
 		return stepwise_continue(LOCK_LEAF_EXPIRE_2);
 	}
-	if ((session->state == LOCK_SESSION_STATE_IDLE || session->state == LOCK_SESSION_STATE_FORWARDED) && (session->deadline + (33554432 - environment->now)) % 33554432 > 8388608) {
+	if ((session->state == LOCK_SESSION_STATE_IDLE || session->state == LOCK_SESSION_STATE_FORWARDED) &&
+	    (session->deadline + (33554432 - environment->now)) % 33554432 > 8388608) {
 		session->state = LOCK_SESSION_STATE_CLOSING;
 		lock_u14_set_16_insert(&message->gone, environment->index);
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_EXPIRE_3));
@@ -500,7 +511,8 @@ static __always_inline __u32 lock_evict(struct lock_lock_cell *lock, const struc
 		}
 	}
 	if (found) {
-		if (STEPWISE_CHOOSE(80, lock_u14_set_3_subset_u14_set_16(&lock->holders, &message->gone) && lock->spilled == 0)) {
+		if (STEPWISE_CHOOSE(80, lock_u14_set_3_subset_u14_set_16(&lock->holders, &message->gone) &&
+		    lock->spilled == 0)) {
 			lock->mode = LOCK_LOCK_MODE_FREE;
 		}
 		lock_u14_set_3_minus_u14_set_16(&lock->holders, &message->gone);
