@@ -196,7 +196,7 @@ class BudgetModel(Strict):
 
     insns: int = Field(gt=0, strict=True)
     states: int = Field(gt=0, strict=True)
-    stack: int = Field(gt=0, le=512, strict=True)
+    stack: int = Field(gt=0, strict=True)
 
 
 class Budgets(Strict):
