@@ -66,7 +66,7 @@ class Expressions(Values):
         else:
             self.lines.add(f"{c_type(self.names, type_)} {local};")
             self.lines.add("")
-            self.into(Place(local), value)
+            self.into(Place(local), type_, value)
         return Place(local)
 
     def local_type(self, value: Expr) -> str:
@@ -104,7 +104,7 @@ class Expressions(Values):
         local = self.fresh(_label(expr))
         self.lines.add(f"{c_type(self.names, expr.type)} {local};")
         self.lines.add("")
-        self.into(Place(local), expr)
+        self.into(Place(local), expr.type, expr)
         return Place(local)
 
     def argument(self, expr: Expr) -> str:

@@ -261,6 +261,22 @@ class Helpers:
         parameters = f"{self._struct(type_, 'set')}, {self._struct(other, 'other', True)}"
         return self._define(self._name(type_, "union", other), "void", parameters, body)
 
+    def convert(self, type_: Type, other: Type) -> str:
+        """Name of a function (vector *, const other *): the same items, which fit, in a vector with more or less room."""
+        vector, source = Vector.of(type_), Vector.of(other)
+        if vector.packed and source.packed and vector.item_bits == source.item_bits:
+            body = "\tvector->items = other->items;\n\tvector->count = other->count;\n"
+        else:
+            size = min(vector.size, source.size)
+            item = self.item(other, "other", "i")
+            argument = item if is_scalar(vector.element) else "&" + item
+            body = (
+                f"\t*vector = ({c_type(self.names, type_)}){{}};\n{unroll(size)}\tfor (__u32 i = 0; i < {size}; i++)\n"
+                f"\t\tif (i < other->count)\n\t\t\t{self.append(type_)}(vector, {argument});\n"
+            )
+        parameters = f"{self._struct(type_, 'vector')}, {self._struct(other, 'other', True)}"
+        return self._define(self._name(type_, "from", other), "void", parameters, body)
+
     # --- Arrays and sequences -------------------------------------------------------------------
 
     def at(self, type_: Type) -> str:

@@ -115,7 +115,7 @@ class StepWriter:
             free = next((entry for entry in pending if not self._awaited(entry, pending)), None)
             if free is None:
                 where, root, assign = pending.pop(0)
-                late.append((self.out.declare(assign.value.type, field(str(assign.path[-1])), assign.value), root, assign))
+                late.append((self.out.declare(self._target_type(root, assign), _last_name(assign), assign.value), root, assign))
                 continue
             pending.remove(free)
             where, root, assign = free
@@ -134,6 +134,12 @@ class StepWriter:
     def _root_type(self, root: str) -> Type:
         return self.step.cell_type if root == self.step.cell else self.protocol.message
 
+    def _target_type(self, root: str, assign: Assign) -> Type:
+        type_ = self._root_type(root)
+        for part in assign.path:
+            type_ = type_.field(part) if isinstance(part, str) else type_.element
+        return type_
+
     def _store(self, root: str, assign: Assign, place: Place) -> None:
         target, type_ = self.out.bound[root], self._root_type(root)
         *parents, last = assign.path
@@ -146,6 +152,10 @@ class StepWriter:
         else:
             function = self.out.helpers.put(type_)
             self.out.lines.add(f"{function}({target.address}, {self.out.scalar(last)}, {place.text});")
+
+
+def _last_name(assign: Assign) -> str:
+    return next((part for part in reversed(assign.path) if isinstance(part, str)), "value")
 
 
 def _where(span: Span) -> str:

@@ -31,56 +31,64 @@ class Values:
     scalar: Callable[[Expr], Text]
     place: Callable[[Expr], Place]
     argument: Callable[[Expr], str]
+    declare: Callable[[Type, str, Expr], Place]
     condition_of: Callable[[If], str]
     loop: Callable[[str, Expr], AbstractContextManager[Text]]
     when: Callable[[Expr | None], AbstractContextManager[None]]
     let: Callable[[str, Expr, Expr], Expr]
 
-    def into(self, target: Place, expr: Expr, at: tuple[str, ...] | None = None) -> None:
-        """Statements that make `target` the value. `at`: the IR's name for the target, where it has one."""
+    def into(self, target: Place, type_: Type, expr: Expr, at: tuple[str, ...] | None = None) -> None:
+        """Statements that make `target`, which is of that type, the value.
+
+        The value may be of a type with more or less room; the front end has shown that it fits. `at`: the IR's name
+        for the target, where it has one.
+        """
         if at is not None and location(expr) == at:
             return
-        if at is not None and not _in_place(expr, at):
-            local = Place(self.fresh("value"))
-            self.lines.add(f"{c_type(self.names, expr.type)} {local.text};")
-            self.lines.add("")
-            self.into(local, expr)
-            self.lines.add(f"{target.value} = {local.text};")
+        if (at is not None and not _in_place(expr, at)) or _outgrows(expr, type_):
+            self._copy(target, type_, self.declare(expr.type if _outgrows(expr, type_) else type_, "value", expr), expr.type)
             return
         match expr:
             case If():
-                self._choose_into(target, expr, at)
+                self._choose_into(target, type_, expr, at)
             case Let(name=name, value=value, body=body):
-                self.into(target, self.let(name, value, body), at)
+                self.into(target, type_, self.let(name, value, body), at)
             case _ if is_scalar(expr.type):
                 self.lines.add(f"{target.value} = {self.scalar(expr)};")
             case Var() | Field() | Index():
-                self.lines.add(f"{target.value} = {self.place(expr).value};")
+                self._copy(target, type_, self.place(expr), expr.type)
             case SetOf(elements=elements) | SequenceOf(elements=elements):
-                self._literal_into(target, expr.type, elements)
+                self._literal_into(target, type_, elements)
             case SetOp(op=op, left=left, right=right):
-                self._set_op_into(target, op, left, right, at)
+                self._set_op_into(target, type_, op, left, right, at)
             case Filter() | Image():
-                self._comprehension_into(target, expr)
+                self._comprehension_into(target, type_, expr)
             case RecordOf(fields=fields):
                 for name, value in fields:
-                    self.into(target.member(field(name)), value)
+                    self.into(target.member(field(name)), type_.field(name), value)
             case Update(base=base, updates=updates):
-                self.into(target, base, at)
+                self.into(target, type_, base, at)
                 for path, value in updates:
-                    self.put(target, expr.type, path, value)
+                    self.put(target, type_, path, value)
             case ArrayOf(variable=name, value=value):
-                self._array_into(target, expr.type, name, value)
+                self._array_into(target, type_, name, value)
             case Append(sequence=sequence, element=element):
-                self.into(target, sequence, at)
-                self.lines.add(f"{self.helpers.append(expr.type)}({target.address}, {self.argument(element)});")
+                self.into(target, type_, sequence, at)
+                self.lines.add(f"{self.helpers.append(type_)}({target.address}, {self.argument(element)});")
             case Tail(sequence=sequence):
-                self.into(target, sequence, at)
-                self.lines.add(f"{self.helpers.tail(expr.type)}({target.address});")
+                self.into(target, type_, sequence, at)
+                self.lines.add(f"{self.helpers.tail(type_)}({target.address});")
             case _:
                 raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} cannot be built")
 
-    def _choose_into(self, target: Place, expr: If, at: tuple[str, ...] | None) -> None:
+    def _copy(self, target: Place, type_: Type, source: Place, source_type: Type) -> None:
+        """Of a compound value that lies somewhere."""
+        if c_type(self.names, type_) == c_type(self.names, source_type):
+            self.lines.add(f"{target.value} = {source.value};")
+        else:
+            self.lines.add(f"{self.helpers.convert(type_, source_type)}({target.address}, {source.address});")
+
+    def _choose_into(self, target: Place, type_: Type, expr: If, at: tuple[str, ...] | None) -> None:
         kept = [at is not None and location(arm) == at for arm in (expr.then, expr.otherwise)]
         condition = self.condition_of(expr)
         if all(kept):
@@ -89,10 +97,10 @@ class Values:
         if kept[0]:
             condition = f"!{condition}" if condition.startswith("STEPWISE_CHOOSE(") else f"!({condition})"
         with self.lines.block(f"if ({condition})", "}" if any(kept) else "} else {"):
-            self.into(target, expr.otherwise if kept[0] else expr.then, at)
+            self.into(target, type_, expr.otherwise if kept[0] else expr.then, at)
         if not any(kept):
             self.lines.depth += 1
-            self.into(target, expr.otherwise, at)
+            self.into(target, type_, expr.otherwise, at)
             self.lines.depth -= 1
             self.lines.add("}")
 
@@ -113,13 +121,12 @@ class Values:
         for element in elements[1:]:
             self.lines.add(f"{add}({target.address}, {self.argument(element)});")
 
-    def _set_op_into(self, target: Place, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None) -> None:
-        type_ = left.type
+    def _set_op_into(self, target: Place, type_: Type, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None) -> None:
         if op == "union" and at is not None and not _in_place(left, at):
             left, right = right, left
         if op == "union" and isinstance(left, SetOf) and not isinstance(right, SetOf) and location(left) != at:
             left, right = right, left
-        self.into(target, left, at)
+        self.into(target, type_, left, at)
         if isinstance(right, SetOf) and op != "intersect":
             change = self.helpers.insert(type_) if op == "union" else self.helpers.remove(type_)
             for element in right.elements:
@@ -127,10 +134,10 @@ class Values:
             return
         self.lines.add(f"{self.helpers.combine(op, type_, right.type)}({target.address}, {self.place(right).address});")
 
-    def _comprehension_into(self, target: Place, expr: Filter | Image) -> None:
+    def _comprehension_into(self, target: Place, type_: Type, expr: Filter | Image) -> None:
         filtered = isinstance(expr, Filter)
-        self.lines.add(f"{target.value} = ({c_type(self.names, expr.type)}){{}};")
-        add = self.helpers.append(expr.type) if filtered else self.helpers.insert(expr.type)
+        self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
+        add = self.helpers.append(type_) if filtered else self.helpers.insert(type_)
         with self.loop(expr.variable, expr.domain) as element:
             with self.when(expr.predicate if filtered else None):
                 if not filtered:
@@ -150,7 +157,7 @@ class Values:
     def put(self, target: Place, type_: Type, path: tuple, value: Expr, at: tuple[str, ...] | None = None) -> None:
         """Statements that replace what lies at a path below `target`."""
         if not path:
-            self.into(target, value, at)
+            self.into(target, type_, value, at)
             return
         head, rest = path[0], path[1:]
         if isinstance(head, str):
@@ -185,4 +192,16 @@ def _in_place(expr: Expr, at: tuple[str, ...]) -> bool:
             return not reads_location(element, at) and _in_place(sequence, at)
         case Tail(sequence=sequence):
             return _in_place(sequence, at)
+    return False
+
+
+def _outgrows(expr: Expr, type_: Type) -> bool:
+    """Whether a value on the way to a set of this type may have more elements than it has room for."""
+    match expr:
+        case SetOp(op="union", left=left, right=right):
+            return _outgrows(left, type_) or _outgrows(right, type_)
+        case SetOp(left=left) if isinstance(type_, Set):
+            return left.type.max > type_.max or _outgrows(left, type_)
+        case Tail(sequence=sequence):
+            return sequence.type.max > type_.max
     return False

@@ -1,0 +1,155 @@
+"""Runs generated steps on this machine, and reads what they did: for protocols of any types."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from codegen import ir
+from codegen.c_names import Names, field
+from codegen.emit import generate
+from codegen.emit.types import Vector, is_vector
+
+RUNTIME = Path(__file__).resolve().parents[3] / "runtime"
+FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}"]
+
+
+def draw_value(kind: ir.Type, draw: random.Random) -> Any:
+    """A random value, small numbers more often than others, so that some are equal."""
+    match kind:
+        case ir.UInt(width):
+            return draw.choice([0, 1, 2, 3, draw.randrange(1 << width)]) % (1 << width)
+        case ir.Bool():
+            return draw.random() < 0.5
+        case ir.Enum(_, members):
+            return draw.choice(members)
+        case ir.Bytes(size):
+            return draw.choice([0, 1, draw.randrange(1 << 8 * size)])
+        case ir.Bits(size):
+            return frozenset(item for item in range(size) if draw.random() < 0.3)
+        case ir.Set(element, size):
+            return frozenset(freeze(draw_value(element, draw)) for _ in range(draw.randint(0, size)))
+        case ir.Sequence(element, size):
+            return tuple(draw_value(element, draw) for _ in range(draw.randint(0, size)))
+        case ir.Array(element, size):
+            return tuple(draw_value(element, draw) for _ in range(size))
+        case ir.Record(_, fields):
+            return {name: draw_value(inner, draw) for name, inner in fields}
+    raise TypeError(kind)
+
+
+def freeze(value: Any) -> Any:
+    return frozenset(value.items()) if isinstance(value, dict) else value
+
+
+def thaw(kind: ir.Type, value: Any) -> Any:
+    return dict(value) if isinstance(kind, ir.Record) else value
+
+
+def initial(value: Any, kind: ir.Type, names: Names) -> str:
+    """A value as a C initialiser."""
+    match kind:
+        case ir.Bool():
+            return str(int(value))
+        case ir.Enum():
+            return names.member(kind, value)
+        case ir.Bits():
+            return f"{sum(1 << item for item in value)}ull"
+        case ir.Record(_, fields):
+            return "{ " + ", ".join(f".{field(name)} = {initial(value[name], inner, names)}" for name, inner in fields) + " }"
+    if not is_vector(kind):
+        return f"{value}ull"
+    vector = Vector.of(kind)
+    items = [thaw(vector.element, item) for item in (sorted(value, key=repr) if isinstance(kind, ir.Set) else value)]
+    count = f", .count = {len(items)}" if vector.counted else ""
+    if vector.packed:
+        word = sum(scalar(item, vector.element) << vector.item_bits * at for at, item in enumerate(items))
+        return f"{{ .items = {word}ull{count} }}"
+    return "{ .items = { " + ", ".join(initial(item, vector.element, names) for item in items) + f" }}{count} }}"
+
+
+def scalar(value: Any, kind: ir.Type) -> int:
+    return kind.members.index(value) if isinstance(kind, ir.Enum) else int(value)
+
+
+def places(kind: ir.Type, path: str) -> list[str]:
+    """The integers that a value is made of, as C expressions."""
+    if isinstance(kind, ir.Record):
+        return [place for name, inner in kind.fields for place in places(inner, f"{path}.{field(name)}")]
+    if not is_vector(kind):
+        return [path]
+    vector = Vector.of(kind)
+    items = [f"{path}.items"] if vector.packed else [
+        place for at in range(vector.size) for place in places(vector.element, f"{path}.items[{at}]")
+    ]  # fmt: skip
+    return ([f"{path}.count"] if vector.counted else []) + items
+
+
+def read(kind: ir.Type, numbers: list[int]) -> Any:
+    """The value that the next of the printed integers make."""
+    match kind:
+        case ir.Bool():
+            number = numbers.pop(0)
+            assert number in (0, 1)
+            return bool(number)
+        case ir.Enum(_, members):
+            return members[numbers.pop(0)]
+        case ir.Bits(size):
+            number = numbers.pop(0)
+            return frozenset(item for item in range(size) if number >> item & 1)
+        case ir.Record(_, fields):
+            return {name: read(inner, numbers) for name, inner in fields}
+    if not is_vector(kind):
+        return numbers.pop(0)
+    vector = Vector.of(kind)
+    count = numbers.pop(0) if vector.counted else vector.size
+    if vector.packed:
+        word, mask = numbers.pop(0), (1 << vector.item_bits) - 1
+        assert word >> vector.item_bits * count == 0, "unused items are not zero"
+        items = [read(vector.element, [word >> vector.item_bits * at & mask]) for at in range(count)]
+    else:
+        items = [read(vector.element, numbers) for _ in range(vector.size)]
+        blank = read(vector.element, [0] * 64)
+        assert all(item == blank for item in items[count:]), "unused items are not zero"
+        items = items[:count]
+    if not isinstance(kind, ir.Set):
+        return tuple(items)
+    found = frozenset(map(freeze, items))
+    assert len(found) == count, "a set holds an element twice"
+    return found
+
+
+def run(folder: Path, protocol: ir.Protocol, steps: list[ir.Step], cases: list[tuple[dict, dict]]) -> list[tuple[int, int, int, dict, dict]]:
+    """Every step on every (cell, message): step, case, verdict and what became of the two."""
+    names = Names(protocol.name)
+    for name, text in generate(protocol).items():
+        (folder / name).write_text(text)
+    cell, message = protocol.tables[0].cell, protocol.message
+    sides = places(cell, "cell") + places(message, "message")
+    lines = [f'#include "{names.file("_steps.h")}"', "#include <stdio.h>"]
+    for at, (kind, array) in enumerate(((cell, "cells"), (message, "messages"))):
+        values = ",\n".join(initial(case[at], kind, names) for case in cases)
+        lines.append(f"static const struct {names.tag(kind)} {array}[] = {{\n{values}\n}};")
+    lines.append("int main(void)\n{")
+    for number, step in enumerate(steps):
+        lines += [
+            f"\tfor (int i = 0; i < {len(cases)}; i++) {{",
+            f"\t\tstruct {names.tag(cell)} cell = cells[i];", f"\t\tstruct {names.tag(message)} message = messages[i];",
+            f'\t\tprintf("{number} %d %u", i, {names.step(step)}(&cell, &message) & STEPWISE_VERDICT_MASK);',
+            *(f'\t\tprintf(" %llu", (unsigned long long){place});' for place in sides), '\t\tprintf("\\n");', "\t}",
+        ]  # fmt: skip
+    (folder / "run.c").write_text("\n".join([*lines, "\treturn 0;", "}", ""]))
+    command = ["clang-19", *FLAGS, "-fsanitize=undefined", "-fsanitize-trap=all", "run.c", "-o", "run"]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[:4000]
+    ran = subprocess.run(["./run"], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[:4000]
+    found = []
+    for line in ran.stdout.splitlines():
+        number, case, verdict, *numbers = map(int, line.split())
+        after = read(cell, numbers)
+        found.append((number, case, verdict, after, read(message, numbers)))
+        assert not numbers
+    return found
