@@ -1,0 +1,116 @@
+"""The command line: what it writes, what it says, and how it ends."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from codegen import cli
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one protocol, generated."""
+    shutil.copytree(ROOT / "spec" / "lib", tmp_path / "spec" / "lib")
+    shutil.copytree(ROOT / "spec" / "limiter", tmp_path / "spec" / "limiter")
+    for name, path in (("REPOSITORY", ""), ("SPEC", "spec"), ("GENERATED", "generated"), ("SCHEMA", "spec/layout.schema.json")):
+        monkeypatch.setattr(cli, name, tmp_path / path)
+    assert cli.main(["generate"]) == 0
+    assert cli.main(["schema"]) == 0
+    return tmp_path
+
+
+def test_what_has_not_changed_is_not_written(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (repository / "generated").rglob("*")}
+    capsys.readouterr()
+    assert cli.main(["generate", "limiter"]) == 0
+    assert capsys.readouterr().out == ""
+    assert before == {path: path.stat().st_mtime_ns for path in (repository / "generated").rglob("*")}
+
+
+def test_fresh_shows_what_is_stale_and_writes_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["fresh"]) == 0
+    header = repository / "generated" / "limiter" / "limiter.h"
+    header.write_text(header.read_text().replace("#define LIMITER_PORT ", "#define LIMITER_PORT 1"))
+    (repository / "generated" / "limiter" / "wire.md").unlink()
+    edited = header.read_text()
+    capsys.readouterr()
+    assert cli.main(["fresh"]) == 1
+    captured = capsys.readouterr()
+    assert "-#define LIMITER_PORT 1" in captured.out and "generated/limiter/wire.md is missing" in captured.out
+    assert "run: python -m codegen generate limiter" in captured.err
+    assert header.read_text() == edited and not (repository / "generated" / "limiter" / "wire.md").exists()
+
+
+def test_what_a_former_generator_left_behind_goes(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stray, own = repository / "generated/limiter/limiter_old.h", repository / "generated/limiter/notes.txt"
+    shutil.copy(repository / "generated/limiter/limiter.h", stray)
+    own.write_text("mine")
+    assert cli.main(["fresh"]) == 1
+    assert "limiter_old.h is left over" in capsys.readouterr().out
+    assert cli.main(["generate"]) == 0
+    assert not stray.exists() and own.exists()
+
+
+def test_a_stale_schema_is_noticed(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "spec" / "layout.schema.json").write_text("{}")
+    assert cli.main(["fresh"]) == 1
+    assert "python -m codegen schema" in capsys.readouterr().err
+
+
+def test_an_override_is_laid_over_the_layout(repository: Path, tmp_path: Path) -> None:
+    override = tmp_path / "override.yaml"
+    override.write_text("wire: {port: 999}\n")
+    out = tmp_path / "out"
+    assert cli.main(["generate", "--spec", str(repository / "spec/limiter"), "--out", str(out), "--override", str(override)]) == 0
+    assert "#define LIMITER_PORT 999\n" in (out / "limiter.h").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["generate", "nothing"], 1, "there is no protocol 'nothing': spec/ has limiter"),
+        (["generate", "--spec", "nowhere", "--out", "out"], 1, "nowhere is no protocol: it has no layout.yaml"),
+        (["generate", "--spec", "nowhere"], 2, "--spec and --out go together"),
+        (["generate", "limiter", "--spec", "a", "--out", "b"], 2, "give a PROTOCOL or --spec, not both"),
+        (["generate", "limiter", "--override", "a.yaml"], 2, "--override goes with --spec and --out"),
+    ],
+)
+def test_user_errors_are_sentences(
+    repository: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
+) -> None:
+    assert cli.main(arguments) == code
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "message"), [("a: [", "is no YAML"), ("- 1", "holds no mapping"), (None, "No such file")])
+def test_a_wrong_override_is_named(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, message: str
+) -> None:
+    override = tmp_path / "override.yaml"
+    if text is not None:
+        override.write_text(text)
+    spec = str(repository / "spec/limiter")
+    assert cli.main(["generate", "--spec", spec, "--out", str(tmp_path / "out"), "--override", str(override)]) == 1
+    error = capsys.readouterr().err
+    assert message in error and str(override) in error
+
+
+def test_a_wrong_specification_writes_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = repository / "spec/limiter/layout.yaml"
+    layout.write_text(layout.read_text().replace("wire:", "wired:", 1))
+    before = {path: path.read_bytes() for path in (repository / "generated").rglob("*") if path.is_file()}
+    assert cli.main(["generate"]) == 1
+    assert "layout.yaml:" in (error := capsys.readouterr().err) and "nothing was generated" in error
+    assert before == {path: path.read_bytes() for path in (repository / "generated").rglob("*") if path.is_file()}
+
+
+def test_usage_errors_exit_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["genrate"])
+    assert ended.value.code == 2
+    assert "invalid choice" in capsys.readouterr().err

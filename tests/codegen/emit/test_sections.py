@@ -1,0 +1,146 @@
+"""A section takes its cell by a bounded number of compare-and-swaps; what a lost one wrote is put back."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from codegen.emit import generate
+from codegen.front import load
+from tests.codegen.emit.native import FLAGS
+
+LAYOUT = {
+    "protocol": "turns",
+    "module": "TurnsSteps",
+    "message": {"kind": {"enum": ["Ask", "Yes", "No"]}, "where": "u4", "seen": "u8"},
+    "tables": {"turn": {"cell": {"count": "u8", "last": "u8"}, "capacity": 16, "index": "msg.where", "atomic": "word"}},
+    "hooks": {"xdp": []},
+    "wire": {"transport": "udp", "port": 4243, "order": ["kind", "where", "seen"]},
+    "budget": {"xdp": {"insns": 5000, "states": 500, "stack": 256}},
+}
+STEPS = """
+Take(turn, msg) ==
+  CASE turn.count = 7 -> Full :: Reply(turn, [msg EXCEPT !.kind = "No"])
+    [] turn.count < 200 -> Continue([turn EXCEPT !.count = @ + 1], [msg EXCEPT !.kind = "Yes", !.seen = turn.count])
+    [] OTHER -> Drop(turn, msg)
+Tell(turn, msg) == Reply([turn EXCEPT !.last = msg.seen], msg)
+"""
+PROGRAM = """
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <linux/types.h>
+
+/* Somebody else adds one to the count just before each of the first `losses` attempts. */
+static unsigned int losses, attempts;
+static bool contested(__u64 *word, __u64 before, __u64 after)
+{
+	attempts++;
+	if (losses) {
+		losses--;
+		*word += 1;
+	}
+	if (*word != before)
+		return false;
+	*word = after;
+	return true;
+}
+#define __sync_bool_compare_and_swap contested
+#include "turns_codec.h"
+static __u64 cells[16];
+static __u64 *turns_turn_element(const void *tables, __u32 index)
+{
+	(void)tables;
+	return index < 16 ? &cells[index] : NULL;
+}
+#include "turns_hooks.h"
+
+int main(int count, char **arguments)
+{
+	struct turns_message message = { .where = 3, .seen = 99 };
+	__u32 end;
+
+	if (count != 3)
+		return 1;
+	cells[3] = atoi(arguments[1]);
+	losses = atoi(arguments[2]);
+	end = turns_run_xdp(NULL, &message);
+	printf("%d %u %d %d %llu %llu %u\\n", stepwise_verdict(end), stepwise_counter(end), message.kind, message.seen,
+	       (unsigned long long)cells[3] & 0xff, (unsigned long long)cells[3] >> 8, attempts);
+	return 0;
+}
+"""
+REPLY, DROP = 1, 3
+ASK, YES, NO = 0, 1, 2
+
+
+def build(folder: Path, contended: str) -> Path:
+    spec = folder / "turns"
+    spec.mkdir()
+    layout = {**LAYOUT, "hooks": {"xdp": [{"turn": "Take", "contended": contended}, {"turn": "Tell", "contended": "never"}]}}
+    (spec / "layout.yaml").write_text(yaml.safe_dump(layout, sort_keys=False))
+    (spec / "TurnsSteps.tla").write_text(f"---- MODULE TurnsSteps ----\nEXTENDS Offload\n{STEPS}\n====\n")
+    files = generate(load(spec))
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    (folder / "run.c").write_text(PROGRAM)
+    done = subprocess.run(["clang-19", *FLAGS, "run.c", "-o", "run"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def dropping(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("dropping"), "drop")
+
+
+@pytest.fixture(scope="module")
+def skipping(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("skipping"), "skip")
+
+
+def run(program: Path, count: int, losses: int) -> list[int]:
+    """Verdict, counter, kind, seen, the cell's count and last, and compare-and-swaps."""
+    done = subprocess.run([program, str(count), str(losses)], capture_output=True, text=True, check=True)
+    return list(map(int, done.stdout.split()))
+
+
+@pytest.mark.parametrize("losses", [0, 1, 3])
+def test_an_attempt_after_lost_ones_sees_the_cell_as_it_is_then(dropping: Path, losses: int) -> None:
+    verdict, _, kind, seen, count, last, attempts = run(dropping, 20, losses)
+    assert (verdict, kind, seen) == (REPLY, YES, 20 + losses)
+    assert (count, last) == (21 + losses, 20 + losses)
+    assert attempts == losses + 2, "one more for the second section"
+
+
+def test_a_section_that_loses_them_all_drops_with_nothing_changed(dropping: Path) -> None:
+    verdict, counter, kind, seen, count, last, attempts = run(dropping, 20, 4)
+    assert (verdict, kind, seen) == (DROP, ASK, 99)
+    assert (count, last, attempts) == (24, 0, 4)
+    assert counter != run(dropping, 200, 0)[1], "contended is counted apart from the step's own drop"
+
+
+def test_a_section_that_may_be_skipped_leaves_the_message_as_it_was(skipping: Path) -> None:
+    verdict, _, kind, seen, count, last, attempts = run(skipping, 20, 4)
+    assert (verdict, kind, seen) == (REPLY, ASK, 99)
+    assert (count, last, attempts) == (24, 99, 5)
+
+
+def test_what_a_lost_attempt_wrote_does_not_show_when_the_next_decides_otherwise(dropping: Path) -> None:
+    """The first attempt says Yes and is lost; the second finds the cell full, and says No without a write."""
+    verdict, _, kind, seen, count, last, attempts = run(dropping, 6, 1)
+    assert (verdict, kind, seen) == (REPLY, NO, 99)
+    assert (count, last, attempts) == (7, 0, 1)
+
+
+def test_a_section_that_nobody_contends_is_not_tried_again(dropping: Path) -> None:
+    verdict, counter, *_, attempts = run(dropping, 20, 0)
+    lost = subprocess.run([dropping, "20", "0"], capture_output=True, text=True, check=True)
+    assert (verdict, attempts) == (REPLY, 2) and lost.stdout
+    text = (dropping.parent / "turns_hooks.h").read_text()
+    assert "outcome = turns_tell_on_turn(turn, message);" in text
+    assert "turns_tell_on_turn_retried" not in text
