@@ -78,7 +78,7 @@ def as_html(title: str, subtitle: str, steps: list[Step]) -> str:
     for step in steps:
         drawing.step(step)
     height = drawing.y + 40
-    width = _MARGIN + _LANE_WIDTH * len(lanes)
+    width = _MARGIN + _LANE_WIDTH * len(lanes) + _MARGIN  # a line of text is somewhat wider than a lane
     frame = [
         f'<line x1="{x}" y1="30" x2="{x}" y2="{height}" class="lane"/>'
         f'<text x="{x}" y="20" class="head" text-anchor="middle">{escape(name)}</text>'

@@ -44,7 +44,7 @@ def test_every_small_model_is_as_recorded() -> None:
 
 
 def test_the_small_model_of_the_lock_is_no_toy() -> None:
-    assert _model("lock", "small").distinct >= 100_000
+    assert _model("lock", "small_sweep").distinct >= 100_000
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda model: f"{model.protocol}-{model.name}")
@@ -66,7 +66,7 @@ def test_every_property_has_a_sentence(protocol: str) -> None:
 
 
 def test_a_model_that_must_fail_and_passes_is_a_surprise() -> None:
-    passing = replace(_model("lock", "fail_anyone"), config=_model("lock", "small").config.with_name("harmless.cfg"))
+    passing = replace(_model("lock", "fail_anyone"), config=_model("lock", "fail_anyone").config.with_name("harmless.cfg"))
     text = _model("lock", "fail_anyone").config.read_text()
     passing.config.write_text(re.sub(r".*AuthenticateAnyone\n", "", text).replace("Asks2\n", "Asks1\n"))
     try:
