@@ -36,6 +36,7 @@ class Expressions(Values):
         self.lines = Lines()
         self.bound: dict[str, Place | Text] = {}
         self.taken = taken  # names of C in this function
+        self.hint = ""  # name of the next loop's result
 
     # --- Names and blocks -----------------------------------------------------------------------
 
@@ -48,6 +49,11 @@ class Expressions(Values):
         self.taken.add(candidate)
         return candidate
 
+    def result(self, name: str) -> str:
+        """Name of the local that a loop leaves its result in."""
+        name, self.hint = self.hint or name, ""
+        return self.fresh(name)
+
     def captured(self, render: Callable[[], Text]) -> tuple[Text, list[str]]:
         """A value and the statements that it needs first, not yet written."""
         outer, self.lines = self.lines, Lines(self.lines.depth + 1)
@@ -59,6 +65,9 @@ class Expressions(Values):
 
     def declare(self, type_: Type, name: str, value: Expr) -> Place:
         """A local that holds a value."""
+        if isinstance(value, (Quantifier, First, Count)) and not isinstance(value.domain, SetOf):
+            self.hint = name  # the loop's result is the local
+            return Place(self.scalar(value).text)
         local = self.fresh(name)
         if is_scalar(type_):
             text = self.scalar(value)
@@ -484,7 +493,7 @@ class Expressions(Values):
         exists = expr.op == "exists"
         if isinstance(expr.domain, SetOf):
             return self._unrolled(expr)
-        local = self.fresh("found" if exists else "all")
+        local = self.result("found" if exists else "all")
         self.lines.add(f"bool {local} = {'false' if exists else 'true'};")
         self.lines.add("")
         predicate = expr.predicate if exists else Not(expr.predicate, Bool(), expr.span)
@@ -499,7 +508,7 @@ class Expressions(Values):
         return self._joined("or" if expr.op == "exists" else "and", [lambda test=test: self.scalar(test) for test in tests])
 
     def _first(self, expr: First) -> Text:
-        local = self.fresh("first")
+        local = self.result("first")
         none = self.scalar(expr.none) if expr.none is not None else self.scalar(expr.domain.low)
         interval = interval_of(expr)
         self.lines.add(f"{c_type(self.names, UInt(max(1, interval.high.bit_length())))} {local} = {none};")
@@ -508,13 +517,14 @@ class Expressions(Values):
         return Text(local, ATOM, kind_of_width(interval.high.bit_length()))
 
     def _count(self, expr: Count) -> Text:
-        local = self.fresh("count")
-        self.lines.add(f"__u32 {local} = 0;")
+        local = self.result("count")
+        bits = max(1, interval_of(expr).high.bit_length())
+        self.lines.add(f"{c_type(self.names, UInt(bits))} {local} = 0;")
         self.lines.add("")
         with self.loop(expr.variable, expr.domain):
             with self.when(expr.predicate):
                 self.lines.add(f"{local}++;")
-        return Text(local, ATOM, "u32")
+        return Text(local, ATOM, kind_of_width(bits))
 
 
 def _label(expr: Expr) -> str:

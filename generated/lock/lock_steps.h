@@ -431,21 +431,20 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_1);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE) {
-		__u16 first = 0;
+		__u16 vacant = 0;
 
 		for (__u32 i = 1; i <= 16383; i++) {
 			if (lock_overflow_at(overflow, i).state == LOCK_OVERFLOW_STATE_VACANT) {
-				first = i;
+				vacant = i;
 				break;
 			}
 		}
-		const __u16 vacant = first;
 		if (vacant == 0) {
 			message->kind = LOCK_MESSAGE_KIND_REJECTED;
 			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL);
 		}
 		message->entry = vacant;
-		__u32 count = 0;
+		__u16 count = 0;
 
 		for (__u32 i_2 = 1; i_2 <= 16383; i_2++) {
 			if (lock_overflow_at(overflow, i_2).state == LOCK_OVERFLOW_STATE_HELD &&
@@ -458,17 +457,17 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_3);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE) {
-		__u16 first_2 = 0;
+		__u16 first = 0;
 
 		for (__u32 i_3 = 1; i_3 <= 16383; i_3++) {
 			if (lock_overflow_at(overflow, i_3).state == LOCK_OVERFLOW_STATE_HELD &&
 			    lock_overflow_at(overflow, i_3).client == message->client &&
 			    lock_overflow_at(overflow, i_3).slot == message->slot) {
-				first_2 = i_3;
+				first = i_3;
 				break;
 			}
 		}
-		message->entry = first_2;
+		message->entry = first;
 		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_4);
 	}
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);

@@ -74,16 +74,15 @@ static __always_inline __u32 votes_keep(struct votes_spill_cell *spill, struct v
 /* Find, VotesSteps.tla:18 */
 static __always_inline __u32 votes_find(const __u64 *spill, struct votes_message *message)
 {
-	__u8 first = 0;
+	__u8 free = 0;
 
 	STEPWISE_UNROLL
 	for (__u32 i = 1; i <= 15; i++) {
 		if (!votes_spill_at(spill, i).used) {
-			first = i;
+			free = i;
 			break;
 		}
 	}
-	const __u8 free = first;
 	if (free == 0) {
 		return stepwise_drop(VOTES_LEAF_FIND_1);
 	}
