@@ -127,7 +127,9 @@ class Helpers:
             body = (
                 "\t__u64 found = 0;\n\n"
                 f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-                f"\t\tfound |= {self._match(vector)};\n\treturn found;\n"
+                "\t\tfound += stepwise_equal_bit(set->items[i], element);\n"
+                "\t/* Unused items are zero. */\n"
+                f"\treturn found > stepwise_where(stepwise_equal_bit(element, 0), {vector.size} - set->count);\n"
             )
         else:
             item = self.item(type_, "set", "i")
@@ -156,8 +158,10 @@ class Helpers:
     def only(self, type_: Type) -> str:
         """Name of a function (const set *, element) -> bool: the set is {element}."""
         vector = Vector.of(type_)
-        item = "set->items" if vector.packed else "set->items[0]"
-        body = f"\treturn set->count == 1 && {self._same(vector, item)};\n"
+        if vector.packed:
+            body = "\treturn stepwise_packed_is_only(set->items, set->count, element);\n"
+        else:
+            body = f"\treturn set->count == 1 && {self._same(vector, 'set->items[0]')};\n"
         parameters = f"{self._struct(type_, 'set', True)}, {self._element_parameter(vector)}"
         return self._define(self._name(type_, "is_only"), "bool", parameters, body)
 
@@ -201,6 +205,7 @@ class Helpers:
             # The last item takes the place of the removed one: items have no order.
             body = (
                 "\t__u64 found = 0, place = 0;\n\t__u32 last, hole;\n\n"
+                "\tif (!set->count)\n\t\treturn;\n"
                 f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++) {{\n"
                 f"\t\tconst __u64 here = {self._match(vector)};\n\n"
                 "\t\tfound |= here;\n\t\tplace |= stepwise_where(here, i);\n\t}\n"

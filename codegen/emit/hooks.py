@@ -204,9 +204,7 @@ class Hooks:
             step = self._steps[call.function.step_name]
             hidden = {name for name in written & _read(step, step.message) if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
             found.append(replace(call, hidden=self._members(message, hidden)))
-            written = (written - hidden) | {
-                str(assign.path[0]) for leaf in leaves(step.body) if leaf.verdict == "Continue" for assign in leaf.message
-            }
+            written = (written - hidden) | set(written_fields(step))
         return tuple(found)
 
     def _function(self, section: Section, step: Step, retried: bool) -> SectionFunction:
@@ -214,31 +212,37 @@ class Hooks:
         name = names.function(step.name, "on", table.name)
         if name not in self.functions:
             message = self._protocol.message
-            saved = tuple(
-                Saved(f"const {c_type(names, message.field(each))}", field(each), f"message->{field(each)}")
-                for each in written_fields(step, changed_only=True)
-            )
             self.functions[name] = SectionFunction(
                 name=name,
                 step=names.step(step),
                 step_name=step.name,
                 table=table.name,
-                cell=variable(step.cell, {"message", "environment", "element", "before", "outcome"} | {one.local for one in saved}),
+                cell=variable(step.cell, {"message", "environment", "element", "before", "outcome"} | {one.local for one in self._saved(step)}),
                 cell_struct=c_type(names, table.cell),
                 cell_function=names.tag(table.cell),
                 element_type=element_type(names, self._protocol, table.name),
                 atomic=table.atomic,
                 writes=any(leaf.cell for leaf in leaves(step.body)),
                 environment=step.env is not None,
-                saved=saved if table.atomic == "word" else (),
+                saved=(),
                 retried=retried,
                 read=self._members(message, _read(step, step.message) | set(written_fields(step))),
                 environment_read=self._members(self._protocol.env, _read(step, step.env)),
                 written=self._members(message, set(written_fields(step))),
             )
-        if retried and not self.functions[name].retried:
+        if retried:
             self.functions[name] = replace(self.functions[name], retried=True)
+        if table.atomic == "word" and section.contended != "never":
+            self.functions[name] = replace(self.functions[name], saved=self._saved(step))
         return self.functions[name]
+
+    def _saved(self, step: Step) -> tuple[Saved, ...]:
+        """What a lost attempt puts back; where none can be lost, the hook ends and nobody looks."""
+        message = self._protocol.message
+        return tuple(
+            Saved(f"const {c_type(self._names, message.field(each))}", field(each), f"message->{field(each)}")
+            for each in written_fields(step, changed_only=True)
+        )
 
     def _members(self, record: Record, used: set[str]) -> tuple[Member, ...]:
         return tuple(

@@ -238,38 +238,38 @@ enum lock_leaf {
 	LOCK_LEAF_RESUME_2 = 35, /* Continue, SessionSteps.tla:128 */
 	LOCK_LEAF_ISSUE_1 = 36, /* Continue, SessionSteps.tla:133 */
 	LOCK_LEAF_ISSUE_2 = 37, /* Continue, SessionSteps.tla:134 */
-	LOCK_LEAF_CLAIM_1 = 38, /* Continue, LockSteps.tla:98 */
-	LOCK_LEAF_CLAIM_2 = 39, /* Continue, LockSteps.tla:102 */
-	LOCK_LEAF_CLAIM_NOT_CLAIMED = 40, /* Continue, LockSteps.tla:103 */
-	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED = 41, /* Continue, LockSteps.tla:110 */
-	LOCK_LEAF_ON_COMPLETION_2 = 42, /* Continue, LockSteps.tla:112 */
-	LOCK_LEAF_ON_COMPLETION_3 = 43, /* Continue, LockSteps.tla:115 */
-	LOCK_LEAF_ON_COMPLETION_4 = 44, /* Continue, LockSteps.tla:116 */
-	LOCK_LEAF_ON_COMPLETION_5 = 45, /* Continue, LockSteps.tla:118 */
-	LOCK_LEAF_ON_COMPLETION_6 = 46, /* Continue, LockSteps.tla:120 */
-	LOCK_LEAF_ON_COMPLETION_7 = 47, /* Continue, LockSteps.tla:122 */
-	LOCK_LEAF_ON_COMPLETION_8 = 48, /* Continue, LockSteps.tla:124 */
-	LOCK_LEAF_ON_COMPLETION_9 = 49, /* Continue, LockSteps.tla:139 */
-	LOCK_LEAF_ON_COMPLETION_10 = 50, /* Continue, LockSteps.tla:134 */
-	LOCK_LEAF_ON_COMPLETION_NO_SHARE = 51, /* Continue, LockSteps.tla:135 */
-	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED = 52, /* Continue, LockSteps.tla:141 */
-	LOCK_LEAF_SETTLE_1 = 53, /* Continue, LockSteps.tla:147 */
-	LOCK_LEAF_SETTLE_2 = 54, /* Continue, LockSteps.tla:148 */
-	LOCK_LEAF_SETTLE_NOT_RELEASED = 55, /* Continue, LockSteps.tla:150 */
-	LOCK_LEAF_SETTLE_4 = 56, /* Continue, LockSteps.tla:152 */
-	LOCK_LEAF_ON_FORWARDED_1 = 57, /* Reply, LockSteps.tla:82 */
-	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL = 58, /* Reply, LockSteps.tla:85 */
-	LOCK_LEAF_ON_FORWARDED_3 = 59, /* Reply, LockSteps.tla:86 */
-	LOCK_LEAF_ON_FORWARDED_4 = 60, /* Reply, LockSteps.tla:89 */
-	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 61, /* Drop, LockSteps.tla:90 */
+	LOCK_LEAF_CLAIM_1 = 38, /* Continue, LockSteps.tla:100 */
+	LOCK_LEAF_CLAIM_2 = 39, /* Continue, LockSteps.tla:104 */
+	LOCK_LEAF_CLAIM_NOT_CLAIMED = 40, /* Continue, LockSteps.tla:105 */
+	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED = 41, /* Continue, LockSteps.tla:112 */
+	LOCK_LEAF_ON_COMPLETION_2 = 42, /* Continue, LockSteps.tla:114 */
+	LOCK_LEAF_ON_COMPLETION_3 = 43, /* Continue, LockSteps.tla:117 */
+	LOCK_LEAF_ON_COMPLETION_4 = 44, /* Continue, LockSteps.tla:118 */
+	LOCK_LEAF_ON_COMPLETION_5 = 45, /* Continue, LockSteps.tla:120 */
+	LOCK_LEAF_ON_COMPLETION_6 = 46, /* Continue, LockSteps.tla:122 */
+	LOCK_LEAF_ON_COMPLETION_7 = 47, /* Continue, LockSteps.tla:124 */
+	LOCK_LEAF_ON_COMPLETION_8 = 48, /* Continue, LockSteps.tla:126 */
+	LOCK_LEAF_ON_COMPLETION_9 = 49, /* Continue, LockSteps.tla:141 */
+	LOCK_LEAF_ON_COMPLETION_10 = 50, /* Continue, LockSteps.tla:136 */
+	LOCK_LEAF_ON_COMPLETION_NO_SHARE = 51, /* Continue, LockSteps.tla:137 */
+	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED = 52, /* Continue, LockSteps.tla:143 */
+	LOCK_LEAF_SETTLE_1 = 53, /* Continue, LockSteps.tla:149 */
+	LOCK_LEAF_SETTLE_2 = 54, /* Continue, LockSteps.tla:150 */
+	LOCK_LEAF_SETTLE_NOT_RELEASED = 55, /* Continue, LockSteps.tla:152 */
+	LOCK_LEAF_SETTLE_4 = 56, /* Continue, LockSteps.tla:154 */
+	LOCK_LEAF_ON_FORWARDED_1 = 57, /* Reply, LockSteps.tla:84 */
+	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL = 58, /* Reply, LockSteps.tla:87 */
+	LOCK_LEAF_ON_FORWARDED_3 = 59, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_4 = 60, /* Reply, LockSteps.tla:91 */
+	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 61, /* Drop, LockSteps.tla:92 */
 	LOCK_LEAF_EXPIRE_1 = 62, /* Drop, SessionSteps.tla:142 */
 	LOCK_LEAF_EXPIRE_2 = 63, /* Continue, SessionSteps.tla:144 */
 	LOCK_LEAF_EXPIRE_3 = 64, /* Continue, SessionSteps.tla:146 */
 	LOCK_LEAF_EXPIRE_4 = 65, /* Drop, SessionSteps.tla:147 */
-	LOCK_LEAF_EVICT_1 = 66, /* Continue, LockSteps.tla:160 */
-	LOCK_LEAF_EVICT_2 = 67, /* Drop, LockSteps.tla:163 */
-	LOCK_LEAF_RECLAIM_1 = 68, /* Continue, LockSteps.tla:168 */
-	LOCK_LEAF_RECLAIM_2 = 69, /* Drop, LockSteps.tla:170 */
+	LOCK_LEAF_EVICT_1 = 66, /* Continue, LockSteps.tla:162 */
+	LOCK_LEAF_EVICT_2 = 67, /* Drop, LockSteps.tla:165 */
+	LOCK_LEAF_RECLAIM_1 = 68, /* Continue, LockSteps.tla:170 */
+	LOCK_LEAF_RECLAIM_2 = 69, /* Drop, LockSteps.tla:172 */
 	LOCK_LEAF_RETIRE_1 = 70, /* Continue, SessionSteps.tla:151 */
 	LOCK_LEAF_RETIRE_2 = 71, /* Drop, SessionSteps.tla:152 */
 };
@@ -418,50 +418,50 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 	{ 35, "resume.2", "spec/lib/SessionSteps.tla:128:10" }, \
 	{ 36, "issue.1", "spec/lib/SessionSteps.tla:133:10" }, \
 	{ 37, "issue.2", "spec/lib/SessionSteps.tla:134:10" }, \
-	{ 38, "claim.1", "spec/lock/LockSteps.tla:98:10" }, \
-	{ 39, "claim.2", "spec/lock/LockSteps.tla:102:10" }, \
-	{ 40, "claim.not_claimed", "spec/lock/LockSteps.tla:103:31" }, \
-	{ 41, "on_completion.too_many_spilled", "spec/lock/LockSteps.tla:110:28" }, \
-	{ 42, "on_completion.2", "spec/lock/LockSteps.tla:112:10" }, \
-	{ 43, "on_completion.3", "spec/lock/LockSteps.tla:115:17" }, \
-	{ 44, "on_completion.4", "spec/lock/LockSteps.tla:116:17" }, \
-	{ 45, "on_completion.5", "spec/lock/LockSteps.tla:118:10" }, \
-	{ 46, "on_completion.6", "spec/lock/LockSteps.tla:120:10" }, \
-	{ 47, "on_completion.7", "spec/lock/LockSteps.tla:122:10" }, \
-	{ 48, "on_completion.8", "spec/lock/LockSteps.tla:124:10" }, \
-	{ 49, "on_completion.9", "spec/lock/LockSteps.tla:139:47" }, \
-	{ 50, "on_completion.10", "spec/lock/LockSteps.tla:134:10" }, \
-	{ 51, "on_completion.no_share", "spec/lock/LockSteps.tla:135:21" }, \
-	{ 52, "on_completion.not_completed", "spec/lock/LockSteps.tla:141:33" }, \
-	{ 53, "settle.1", "spec/lock/LockSteps.tla:147:25" }, \
-	{ 54, "settle.2", "spec/lock/LockSteps.tla:148:20" }, \
-	{ 55, "settle.not_released", "spec/lock/LockSteps.tla:150:25" }, \
-	{ 56, "settle.4", "spec/lock/LockSteps.tla:152:17" }, \
-	{ 57, "on_forwarded.1", "spec/lock/LockSteps.tla:82:10" }, \
-	{ 58, "on_forwarded.overflow_full", "spec/lock/LockSteps.tla:85:33" }, \
-	{ 59, "on_forwarded.3", "spec/lock/LockSteps.tla:86:17" }, \
-	{ 60, "on_forwarded.4", "spec/lock/LockSteps.tla:89:10" }, \
-	{ 61, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:90:33" }, \
+	{ 38, "claim.1", "spec/lock/LockSteps.tla:100:10" }, \
+	{ 39, "claim.2", "spec/lock/LockSteps.tla:104:10" }, \
+	{ 40, "claim.not_claimed", "spec/lock/LockSteps.tla:105:31" }, \
+	{ 41, "on_completion.too_many_spilled", "spec/lock/LockSteps.tla:112:28" }, \
+	{ 42, "on_completion.2", "spec/lock/LockSteps.tla:114:10" }, \
+	{ 43, "on_completion.3", "spec/lock/LockSteps.tla:117:17" }, \
+	{ 44, "on_completion.4", "spec/lock/LockSteps.tla:118:17" }, \
+	{ 45, "on_completion.5", "spec/lock/LockSteps.tla:120:10" }, \
+	{ 46, "on_completion.6", "spec/lock/LockSteps.tla:122:10" }, \
+	{ 47, "on_completion.7", "spec/lock/LockSteps.tla:124:10" }, \
+	{ 48, "on_completion.8", "spec/lock/LockSteps.tla:126:10" }, \
+	{ 49, "on_completion.9", "spec/lock/LockSteps.tla:141:47" }, \
+	{ 50, "on_completion.10", "spec/lock/LockSteps.tla:136:10" }, \
+	{ 51, "on_completion.no_share", "spec/lock/LockSteps.tla:137:21" }, \
+	{ 52, "on_completion.not_completed", "spec/lock/LockSteps.tla:143:33" }, \
+	{ 53, "settle.1", "spec/lock/LockSteps.tla:149:25" }, \
+	{ 54, "settle.2", "spec/lock/LockSteps.tla:150:20" }, \
+	{ 55, "settle.not_released", "spec/lock/LockSteps.tla:152:25" }, \
+	{ 56, "settle.4", "spec/lock/LockSteps.tla:154:17" }, \
+	{ 57, "on_forwarded.1", "spec/lock/LockSteps.tla:84:10" }, \
+	{ 58, "on_forwarded.overflow_full", "spec/lock/LockSteps.tla:87:33" }, \
+	{ 59, "on_forwarded.3", "spec/lock/LockSteps.tla:88:17" }, \
+	{ 60, "on_forwarded.4", "spec/lock/LockSteps.tla:91:10" }, \
+	{ 61, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:92:33" }, \
 	{ 62, "expire.1", "spec/lib/SessionSteps.tla:142:44" }, \
 	{ 63, "expire.2", "spec/lib/SessionSteps.tla:144:10" }, \
 	{ 64, "expire.3", "spec/lib/SessionSteps.tla:146:10" }, \
 	{ 65, "expire.4", "spec/lib/SessionSteps.tla:147:17" }, \
-	{ 66, "evict.1", "spec/lock/LockSteps.tla:160:10" }, \
-	{ 67, "evict.2", "spec/lock/LockSteps.tla:163:10" }, \
-	{ 68, "reclaim.1", "spec/lock/LockSteps.tla:168:10" }, \
-	{ 69, "reclaim.2", "spec/lock/LockSteps.tla:170:10" }, \
+	{ 66, "evict.1", "spec/lock/LockSteps.tla:162:10" }, \
+	{ 67, "evict.2", "spec/lock/LockSteps.tla:165:10" }, \
+	{ 68, "reclaim.1", "spec/lock/LockSteps.tla:170:10" }, \
+	{ 69, "reclaim.2", "spec/lock/LockSteps.tla:172:10" }, \
 	{ 70, "retire.1", "spec/lib/SessionSteps.tla:151:10" }, \
 	{ 71, "retire.2", "spec/lib/SessionSteps.tla:152:10" }, \
 	{ 72, "on_request.choice.then", "spec/lock/LockSteps.tla:51:77" }, \
 	{ 73, "on_request.choice.else", "spec/lock/LockSteps.tla:51:16" }, \
-	{ 74, "on_completion.choice.then", "spec/lock/LockSteps.tla:127:71" }, \
-	{ 75, "on_completion.choice.else", "spec/lock/LockSteps.tla:127:16" }, \
-	{ 76, "on_completion.choice.then", "spec/lock/LockSteps.tla:128:42" }, \
-	{ 77, "on_completion.choice.else", "spec/lock/LockSteps.tla:128:16" }, \
+	{ 74, "on_completion.choice.then", "spec/lock/LockSteps.tla:129:71" }, \
+	{ 75, "on_completion.choice.else", "spec/lock/LockSteps.tla:129:16" }, \
+	{ 76, "on_completion.choice.then", "spec/lock/LockSteps.tla:130:42" }, \
+	{ 77, "on_completion.choice.else", "spec/lock/LockSteps.tla:130:16" }, \
 	{ 78, "on_completion.choice.then", "spec/lock/LockSteps.tla:51:77" }, \
 	{ 79, "on_completion.choice.else", "spec/lock/LockSteps.tla:51:16" }, \
-	{ 80, "evict.choice.then", "spec/lock/LockSteps.tla:160:101" }, \
-	{ 81, "evict.choice.else", "spec/lock/LockSteps.tla:160:32" }, \
+	{ 80, "evict.choice.then", "spec/lock/LockSteps.tla:162:101" }, \
+	{ 81, "evict.choice.else", "spec/lock/LockSteps.tla:162:32" }, \
 }
 
 #endif

@@ -390,7 +390,6 @@ static __always_inline __u32 lock_settle_on_overflow(__u64 *element, struct lock
 {
 	const __u64 before = stepwise_load(element);
 	struct lock_overflow_cell overflow = lock_overflow_cell_unpack(before);
-	const struct lock_u14_set_16 gone = message->gone;
 	const __u32 outcome = lock_settle(&overflow, message);
 
 	if (!stepwise_is_changed(outcome))
@@ -398,7 +397,6 @@ static __always_inline __u32 lock_settle_on_overflow(__u64 *element, struct lock
 	stepwise_join();
 	if (stepwise_compare_and_swap(element, before, lock_overflow_cell_pack(&overflow)))
 		return outcome;
-	message->gone = gone;
 	return STEPWISE_CONTENDED;
 }
 
@@ -496,6 +494,7 @@ static __always_inline __u32 lock_run_xdp(const void *tables, struct lock_messag
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
 		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
 
+	message->kind = (enum lock_message_kind)stepwise_hide(message->kind);
 	outcome = lock_on_request_on_lock_retried(lock, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;

@@ -37,7 +37,7 @@ static __always_inline void lock_u14_set_3_insert(struct lock_u14_set_3 *set, __
 
 static __always_inline bool lock_u14_set_3_is_only(const struct lock_u14_set_3 *set, __u16 element)
 {
-	return set->count == 1 && set->items == element;
+	return stepwise_packed_is_only(set->items, set->count, element);
 }
 
 static __always_inline void lock_u14_set_3_remove(struct lock_u14_set_3 *set, __u16 element)
@@ -55,6 +55,8 @@ static __always_inline void lock_u14_set_16_remove(struct lock_u14_set_16 *set, 
 	__u64 found = 0, place = 0;
 	__u32 last, hole;
 
+	if (!set->count)
+		return;
 	STEPWISE_UNROLL
 	for (__u32 i = 0; i < 16; i++) {
 		const __u64 here = stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count);
@@ -79,8 +81,9 @@ static __always_inline bool lock_u14_set_16_has(const struct lock_u14_set_16 *se
 
 	STEPWISE_UNROLL
 	for (__u32 i = 0; i < 16; i++)
-		found |= stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count);
-	return found;
+		found += stepwise_equal_bit(set->items[i], element);
+	/* Unused items are zero. */
+	return found > stepwise_where(stepwise_equal_bit(element, 0), 16 - set->count);
 }
 
 static __always_inline void lock_u14_set_16_append(struct lock_u14_set_16 *vector, __u16 element)
@@ -307,7 +310,7 @@ static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 	return stepwise_continue(LOCK_LEAF_ISSUE_2);
 }
 
-/* Claim, LockSteps.tla:96 */
+/* Claim, LockSteps.tla:98 */
 static __always_inline __u32 lock_claim(struct lock_overflow_cell *overflow, struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE && overflow->state == LOCK_OVERFLOW_STATE_VACANT) {
@@ -326,11 +329,11 @@ static __always_inline __u32 lock_claim(struct lock_overflow_cell *overflow, str
 	return stepwise_continue(LOCK_LEAF_CLAIM_NOT_CLAIMED);
 }
 
-/* OnCompletion, LockSteps.tla:137 */
+/* OnCompletion, LockSteps.tla:139 */
 static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE && message->claimed) {
-		/* Admit, LockSteps.tla:109 */
+		/* Admit, LockSteps.tla:111 */
 		if (lock->spilled >= 16383) {
 			message->kind = LOCK_MESSAGE_KIND_REJECTED;
 			return stepwise_continue(LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED);
@@ -386,7 +389,7 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_COMPLETION_9));
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->entry == 0) {
-		/* ReleaseHeld, LockSteps.tla:133 */
+		/* ReleaseHeld, LockSteps.tla:135 */
 		if (lock_u14_set_3_has(&lock->holders, message->client)) {
 			if (STEPWISE_CHOOSE(78, lock_u14_set_3_is_only(&lock->holders, message->client) &&
 			    lock->spilled == 0)) {
@@ -402,7 +405,7 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 	return stepwise_continue(LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED);
 }
 
-/* Settle, LockSteps.tla:146 */
+/* Settle, LockSteps.tla:148 */
 static __always_inline __u32 lock_settle(struct lock_overflow_cell *overflow, struct lock_message *message)
 {
 	if (!message->claimed) {
@@ -447,7 +450,8 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 		__u16 count = 0;
 
 		for (__u32 i_2 = 1; i_2 <= 16383; i_2++) {
-			if (lock_overflow_at(overflow, i_2).state == LOCK_OVERFLOW_STATE_HELD &&
+			const enum lock_overflow_state element_6 = lock_overflow_at(overflow, i_2).state;
+			if ((element_6 == LOCK_OVERFLOW_STATE_HELD || element_6 == LOCK_OVERFLOW_STATE_LEAVING) &&
 			    lock_overflow_at(overflow, i_2).client == message->client &&
 			    lock_overflow_at(overflow, i_2).slot == message->slot) {
 				count++;
@@ -460,7 +464,8 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 		__u16 first = 0;
 
 		for (__u32 i_3 = 1; i_3 <= 16383; i_3++) {
-			if (lock_overflow_at(overflow, i_3).state == LOCK_OVERFLOW_STATE_HELD &&
+			const enum lock_overflow_state element_8 = lock_overflow_at(overflow, i_3).state;
+			if ((element_8 == LOCK_OVERFLOW_STATE_HELD || element_8 == LOCK_OVERFLOW_STATE_LEAVING) &&
 			    lock_overflow_at(overflow, i_3).client == message->client &&
 			    lock_overflow_at(overflow, i_3).slot == message->slot) {
 				first = i_3;
@@ -493,7 +498,7 @@ static __always_inline __u32 lock_expire(struct lock_session_cell *session, stru
 	return stepwise_drop(LOCK_LEAF_EXPIRE_4);
 }
 
-/* Evict, LockSteps.tla:158 */
+/* Evict, LockSteps.tla:160 */
 static __always_inline __u32 lock_evict(struct lock_lock_cell *lock, const struct lock_message *message)
 {
 	bool found = false;
@@ -520,7 +525,7 @@ static __always_inline __u32 lock_evict(struct lock_lock_cell *lock, const struc
 	return stepwise_drop(LOCK_LEAF_EVICT_2);
 }
 
-/* Reclaim, LockSteps.tla:166 */
+/* Reclaim, LockSteps.tla:168 */
 static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow, struct lock_message *message)
 {
 	if (overflow->state == LOCK_OVERFLOW_STATE_HELD && lock_u14_set_16_has(&message->gone, overflow->client)) {

@@ -35,6 +35,12 @@ static __always_inline __u64 stepwise_packed_find(__u64 items, __u32 count, __u6
 	return (difference - ones) & ~difference & ones << (bits - 1);
 }
 
+/* Whether the element is the only item, by one branch. */
+static __always_inline bool stepwise_packed_is_only(__u64 items, __u32 count, __u64 element)
+{
+	return !((items ^ element) | (count ^ 1));
+}
+
 /* Without the item that stepwise_packed_find() found; the ones above it move down. */
 static __always_inline __u64 stepwise_packed_cut(__u64 items, __u64 found, __u32 bits)
 {
