@@ -74,7 +74,9 @@ OnRequest(lock, msg) ==
 (***************************************************************************)
 
 OnForwarded(overflow, msg, env) ==
-  LET Own(i) == overflow[i].state = "Held" /\ overflow[i].client = msg.client /\ overflow[i].slot = msg.slot
+  LET \* Also an entry that a completion is just giving back: it may yet lose its races.
+      Own(i) == overflow[i].state \in {"Held", "Leaving"}
+                  /\ overflow[i].client = msg.client /\ overflow[i].slot = msg.slot
       vacant == FirstIndex(1, OverflowCapacity - 1, 0, LAMBDA i : overflow[i].state = "Vacant")
       held == FirstIndex(1, OverflowCapacity - 1, 0, Own)
   IN

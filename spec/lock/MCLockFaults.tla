@@ -100,6 +100,16 @@ ClaimBlindly(overflow, msg) ==
          Continue([overflow EXCEPT !.state = "Leaving"], [msg EXCEPT !.claimed = TRUE])
     [] OTHER -> Continue(overflow, msg)
 
+\* A draft: the daemon overlooks the entry that a completion is just giving back, and which may stay.
+ForwardedOfDraft(overflow, msg, env) ==
+  LET Own(i) == overflow[i].state = "Held" /\ overflow[i].client = msg.client /\ overflow[i].slot = msg.slot
+      vacant == FirstIndex(1, OverflowCapacity - 1, 0, LAMBDA i : overflow[i].state = "Vacant")
+      held == FirstIndex(1, OverflowCapacity - 1, 0, Own)
+  IN  CASE msg.kind = "Acquire" /\ vacant = 0 -> Reply(overflow, [msg EXCEPT !.kind = "Rejected"])
+        [] msg.kind = "Acquire" ->
+             Reply(overflow, [msg EXCEPT !.entry = vacant, !.own = CountIndex(1, OverflowCapacity - 1, Own)])
+        [] OTHER -> Reply(overflow, [msg EXCEPT !.entry = held])
+
 \* The cell is changed before it is looked whether the entry was got; if not, the client is told to try again.
 CompletionUnclaimed(lock, msg) ==
   CASE msg.kind = "Acquire" -> Admit(lock, msg)
