@@ -108,6 +108,8 @@ class Hook:
     late: tuple[Lookup, ...]
     environment: bool
     now: bool
+    restored: bool = False
+    """In a sweep: whether a section may end the chunk after another has written the message."""
 
     @property
     def skips(self) -> bool:
@@ -153,7 +155,9 @@ class Hooks:
             key = (section.table, section.index)
             found = late.setdefault(key, self._lookup(section, {}, late))
             calls.append(self._call(section, found, found, f"message->{field(section.index)}", last, sweep=True))
-        return self._made(calls, {("", None): swept}, late)
+        written = [bool(written_fields(self._steps[call.function.step_name])) for call in calls]
+        restored = any(call.fails and call.contended == "drop" and any(written[:at]) for at, call in enumerate(calls))
+        return replace(self._made(calls, {("", None): swept}, late), restored=restored)
 
     def _made(self, calls: list[Call], early: dict, late: dict) -> Hook:
         steps = [self._steps[call.function.step_name] for call in calls]

@@ -30,11 +30,17 @@ UserStep(table, msg, env) == Find(table, msg)
 SweepPasses == <<
   [each |-> "box", sections |-> <<
     Section("box", "Close", "drop")
+  >>],
+  [each |-> "spill", sections |-> <<
+    Section("spill", "Look", "drop"),
+    Section("box", "Reopen", "drop")
   >>]
 >>
 
 SweepStep(pass, at, cell, msg, env) ==
   CASE pass = 1 /\ at = 1 -> Close(cell, msg, env)
+    [] pass = 2 /\ at = 1 -> Look(cell, msg)
+    [] pass = 2 /\ at = 2 -> Reopen(cell, msg)
 
 \* Which cell of its table a section works on.
 TableIndex(table, msg) ==

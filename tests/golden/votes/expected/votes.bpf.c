@@ -289,3 +289,41 @@ int votes_sweep_1(struct xdp_md *context)
 {
 	return votes_sweep_run(context, votes_sweep_1_visit);
 }
+
+/* Pass 2, one cell of `spill`. Ends the chunk where a cell was contended. */
+static long votes_sweep_2_visit(__u32 position, void *context)
+{
+	struct votes_sweep *sweep = *(struct votes_sweep **)context;
+	struct votes_message *message = &sweep->message;
+	const __u32 index = sweep->first + position;
+	__u64 *swept = votes_spill_element(NULL, index);
+	__u64 *box;
+	const struct votes_message before = *message;
+	__u32 outcome;
+
+	if (!swept)
+		return 1;
+
+	outcome = votes_look_on_spill(swept, message);
+	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE) {
+		sweep->visited++;
+		return 0;
+	}
+
+	box = votes_box_element(NULL, message->box);
+	outcome = box ? votes_reopen_on_box(box, message) : (__u32)STEPWISE_CONTINUE;
+	if (outcome == STEPWISE_CONTENDED) {
+		sweep->contended++;
+		*message = before;
+		return 1;
+	}
+	sweep->continued += stepwise_verdict(outcome) == STEPWISE_CONTINUE;
+	sweep->visited++;
+	return 0;
+}
+
+SEC("xdp")
+int votes_sweep_2(struct xdp_md *context)
+{
+	return votes_sweep_run(context, votes_sweep_2_visit);
+}

@@ -111,6 +111,9 @@ enum votes_leaf {
 	VOTES_LEAF_FIND_2 = 8, /* Reply, VotesSteps.tla:20 */
 	VOTES_LEAF_CLOSE_1 = 9, /* Continue, VotesSteps.tla:29 */
 	VOTES_LEAF_CLOSE_2 = 10, /* Drop, VotesSteps.tla:30 */
+	VOTES_LEAF_LOOK_1 = 11, /* Continue, VotesSteps.tla:33 */
+	VOTES_LEAF_LOOK_2 = 12, /* Drop, VotesSteps.tla:33 */
+	VOTES_LEAF_REOPEN_1 = 13, /* Continue, VotesSteps.tla:35 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -180,7 +183,7 @@ _Static_assert(VOTES_COUNTER_TC_KEEP_2 == VOTES_COUNTERS_TC + VOTES_LEAF_KEEP_2,
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define VOTES_BRANCHES 11
+#define VOTES_BRANCHES 14
 
 #define VOTES_BRANCH_LINES { \
 	{ 0, "cast.no_vote", "tests/golden/votes/spec/VotesSteps.tla:12:39" }, \
@@ -194,6 +197,9 @@ _Static_assert(VOTES_COUNTER_TC_KEEP_2 == VOTES_COUNTERS_TC + VOTES_LEAF_KEEP_2,
 	{ 8, "find.2", "tests/golden/votes/spec/VotesSteps.tla:20:46" }, \
 	{ 9, "close.1", "tests/golden/votes/spec/VotesSteps.tla:29:10" }, \
 	{ 10, "close.2", "tests/golden/votes/spec/VotesSteps.tla:30:10" }, \
+	{ 11, "look.1", "tests/golden/votes/spec/VotesSteps.tla:33:22" }, \
+	{ 12, "look.2", "tests/golden/votes/spec/VotesSteps.tla:33:75" }, \
+	{ 13, "reopen.1", "tests/golden/votes/spec/VotesSteps.tla:35:21" }, \
 }
 
 #endif

@@ -154,6 +154,29 @@ static __always_inline __u32 votes_close_on_box(__u64 *element, struct votes_mes
 	return STEPWISE_CONTENDED;
 }
 
+/* Look on one cell of `spill`. */
+static __always_inline __u32 votes_look_on_spill(__u64 *element, struct votes_message *message)
+{
+	const struct votes_spill_cell spill = votes_spill_cell_unpack(stepwise_load(element));
+
+	return votes_look(&spill, message);
+}
+
+/* Reopen on one cell of `box`. */
+static __always_inline __u32 votes_reopen_on_box(__u64 *element, struct votes_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct votes_box_cell box = votes_box_cell_unpack(before);
+	const __u32 outcome = votes_reopen(&box, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, votes_box_cell_pack(&box)))
+		return outcome;
+	return STEPWISE_CONTENDED;
+}
+
 static __always_inline __u32 votes_run_xdp(const void *tables, struct votes_message *message,
 		struct votes_env *environment)
 {

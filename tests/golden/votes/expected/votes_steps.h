@@ -103,4 +103,22 @@ static __always_inline __u32 votes_close(struct votes_box_cell *box, const struc
 	return stepwise_drop(VOTES_LEAF_CLOSE_2);
 }
 
+/* Look, VotesSteps.tla:32 */
+static __always_inline __u32 votes_look(const struct votes_spill_cell *spill, struct votes_message *message)
+{
+	if (spill->used) {
+		message->box = spill->box;
+		return stepwise_continue(VOTES_LEAF_LOOK_1);
+	}
+	return stepwise_drop(VOTES_LEAF_LOOK_2);
+}
+
+/* Reopen, VotesSteps.tla:35 */
+static __always_inline __u32 votes_reopen(struct votes_box_cell *box, const struct votes_message *message)
+{
+	(void)message;
+	box->total = 0;
+	return stepwise_changed(stepwise_continue(VOTES_LEAF_REOPEN_1));
+}
+
 #endif

@@ -127,6 +127,7 @@ static const char *const votes_counters[] = VOTES_COUNTER_NAMES;
 
 static const struct stepwise_pass votes_passes[] = {
 	{ .program = "votes_sweep_1", .table = VOTES_TABLE_BOX },
+	{ .program = "votes_sweep_2", .table = VOTES_TABLE_SPILL },
 };
 
 const struct stepwise_protocol stepwise_protocol = {
@@ -141,7 +142,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.counters = votes_counters,
 	.counter_count = VOTES_COUNTERS,
 	.passes = votes_passes,
-	.pass_count = 1,
+	.pass_count = 2,
 	.xdp_program = "votes_xdp",
 	.tc_program = "votes_tc",
 	.on_forwarded = votes_on_forwarded_message,

@@ -28,4 +28,9 @@ Close(box, msg, env) ==
   IF box.closing # 0 /\ env.now >= box.closing
     THEN Continue([box EXCEPT !.voters = {}, !.closing = 0], msg)
     ELSE Drop(box, msg)
+
+Look(spill, msg) ==
+  IF spill.used THEN Continue(spill, [msg EXCEPT !.box = spill.box]) ELSE Drop(spill, msg)
+
+Reopen(box, msg) == Continue([box EXCEPT !.total = 0], msg)
 ===============================================================================
