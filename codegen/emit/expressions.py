@@ -339,7 +339,8 @@ class Expressions(Values):
                 inside = substitute(predicate, name, element)
                 return self._joined("and", [lambda: self._in(element, domain), lambda: self.scalar(inside)])
             case If(then=then, otherwise=otherwise) if isinstance(set_.type, Set):
-                chosen = If(set_.condition, In(element, then, Bool(), set_.span), In(element, otherwise, Bool(), set_.span), Bool(), set_.span)
+                arms = [In(element, arm, Bool(), set_.span) for arm in (then, otherwise)]
+                chosen = If(set_.condition, *arms, Bool(), set_.span)
                 return self._if(chosen)
         if isinstance(set_.type, Bits):
             bits = self.scalar(set_)

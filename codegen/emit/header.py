@@ -29,7 +29,10 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
     return {
         "spins": [_spin(names, table) for table in protocol.tables if table.atomic != "word"],
         "defines": defines,
-        "enums": [{"tag": names.tag(each), "members": [names.member(each, member) for member in each.members]} for each in types if isinstance(each, Enum)],
+        "enums": [
+            {"tag": names.tag(each), "members": [names.member(each, member) for member in each.members]}
+            for each in types if isinstance(each, Enum)
+        ],
         "structs": [_struct(names, each) for each in types if not isinstance(each, Enum)],
         "words": [_word(names, cell) for cell in _word_cells(protocol)],
         "leaves": [(macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}") for macro, _, leaf in numbers.ordered],

@@ -81,8 +81,9 @@ class Helpers:
             body = self._vector_equality(type_, other)
         else:
             body = (
-                f"\t{unroll(type_.size).strip()}\n" if type_.size <= UNROLL_MAX else ""
-            ) + f"\tfor (__u32 i = 0; i < {type_.size}; i++)\n\t\tif (left->bytes[i] != right->bytes[i])\n\t\t\treturn false;\n\treturn true;\n"
+                f"{unroll(type_.size)}\tfor (__u32 i = 0; i < {type_.size}; i++)\n"
+                "\t\tif (left->bytes[i] != right->bytes[i])\n\t\t\treturn false;\n\treturn true;\n"
+            )
         return self._define(name, "bool", parameters, body)
 
     def _members(self, record: Record) -> list[tuple[str, Type]]:

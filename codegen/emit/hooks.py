@@ -74,6 +74,7 @@ class Call:
     index_of: str
     last: bool
     hidden: tuple[Member, ...]
+    after_skip: bool
 
     @property
     def arguments(self) -> str:
@@ -138,7 +139,8 @@ class Hooks:
             if first:
                 (late if section.index in written else early)[key] = self._lookup(section, early, late)
             found = early.get(key) or late[key]
-            calls.append(self._call(section, found, found if key in late else None, f"message->{field(section.index)}", position == len(sections) - 1))
+            last = position == len(sections) - 1
+            calls.append(self._call(section, found, found if key in late else None, f"message->{field(section.index)}", last))
             written |= set(written_fields(self._steps[section.step.name]))
         return self._made(calls, early, late)
 
@@ -198,16 +200,18 @@ class Hooks:
             index_of=index if _uses_env(step, "index") else "",
             last=last,
             hidden=(),
+            after_skip=False,
         )
 
     def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
-        """Says before which sections which fields are hidden."""
+        """Says before which sections which fields are hidden, and where sections may have been skipped."""
         found, written = [], set()
         message = self._protocol.message
         for call in calls:
             step = self._steps[call.function.step_name]
             hidden = {name for name in written & _read(step, step.message) if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
-            found.append(replace(call, hidden=self._members(message, hidden)))
+            after_skip = any(before.skips for before in found)
+            found.append(replace(call, hidden=self._members(message, hidden), after_skip=after_skip))
             written = (written - hidden) | set(written_fields(step))
         return tuple(found)
 
@@ -216,12 +220,13 @@ class Hooks:
         name = names.function(step.name, "on", table.name)
         if name not in self.functions:
             message = self._protocol.message
+            taken = {"message", "environment", "element", "before", "outcome"} | {one.local for one in self._saved(step)}
             self.functions[name] = SectionFunction(
                 name=name,
                 step=names.step(step),
                 step_name=step.name,
                 table=table.name,
-                cell=variable(step.cell, {"message", "environment", "element", "before", "outcome"} | {one.local for one in self._saved(step)}),
+                cell=variable(step.cell, taken),
                 cell_struct=c_type(names, table.cell),
                 cell_function=names.tag(table.cell),
                 element_type=element_type(names, self._protocol, table.name),

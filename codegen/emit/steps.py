@@ -109,7 +109,11 @@ class StepWriter:
         computed into a local first.
         """
         cell, message = self.step.cell, self.step.message
-        pending = [(target_location(root, assign.path), root, assign) for root, group in ((cell, leaf.cell), (message, leaf.message)) for assign in group]
+        pending = [
+            (target_location(root, assign.path), root, assign)
+            for root, group in ((cell, leaf.cell), (message, leaf.message))
+            for assign in group
+        ]
         late: list[tuple[Place, str, Assign]] = []
         while pending:
             free = next((entry for entry in pending if not self._awaited(entry, pending)), None)
@@ -126,10 +130,11 @@ class StepWriter:
     def _awaited(self, entry: tuple[Location, str, Assign], pending: list) -> bool:
         """Whether another assignment still reads what this one overwrites."""
         where = entry[0]
-        return any(
-            other is not entry and (reads_location(other[2].value, where) or any(reads_location(part, where) for part in other[2].path if not isinstance(part, str)))
-            for other in pending
-        )
+
+        def reads(assign: Assign) -> bool:
+            return any(reads_location(part, where) for part in (assign.value, *assign.path) if not isinstance(part, str))
+
+        return any(other is not entry and reads(other[2]) for other in pending)
 
     def _root_type(self, root: str) -> Type:
         return self.step.cell_type if root == self.step.cell else self.protocol.message

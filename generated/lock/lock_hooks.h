@@ -486,13 +486,13 @@ static __always_inline __u32 lock_run_xdp(const void *tables, struct lock_messag
 
 	outcome = lock_authenticate_on_credential(credential, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
-		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
+		return stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
 
 	outcome = lock_begin_on_session_retried(session, message, environment);
 	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_CONTENDED);
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_CONTENDED);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
-		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
+		return stepwise_end_at_leaf(outcome, LOCK_COUNTERS_XDP);
 
 	message->kind = (enum lock_message_kind)stepwise_hide(message->kind);
 	outcome = lock_on_request_on_lock_retried(lock, message);
@@ -521,17 +521,17 @@ static __always_inline __u32 lock_run_tc(const void *tables, struct lock_message
 
 	outcome = lock_confirm_on_credential(credential, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
-		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_TC);
+		return stepwise_end_at_leaf(outcome, LOCK_COUNTERS_TC);
 
 	outcome = lock_resume_on_session_retried(session, message, environment);
 	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_CONTENDED);
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_CONTENDED);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
-		return skipped | stepwise_end_at_leaf(outcome, LOCK_COUNTERS_TC);
+		return stepwise_end_at_leaf(outcome, LOCK_COUNTERS_TC);
 
 	outcome = lock_issue_on_credential(credential, message);
 	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_LOST);
+		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_TC_LOST);
 
 	outcome = lock_claim_on_overflow_retried(overflow, message);
 	if (outcome == STEPWISE_CONTENDED)
