@@ -21,6 +21,7 @@ class Model:
     protocol: `session` for those of spec/lib/session, else the folder under spec/.
     size: `small` runs in every check, `large` takes minutes.
     verdict: what TLC must find; `violates`: the property that it must find violated.
+    distinct: states that were counted; None where nobody has waited for a large model yet.
     shows: for a model that must fail, the hazard, in a sentence.
     """
 

@@ -50,7 +50,7 @@ def test_the_small_model_of_the_lock_is_no_toy() -> None:
 @pytest.mark.parametrize("model", ALL, ids=lambda model: f"{model.protocol}-{model.name}")
 def test_every_model_says_what_it_is_for(model: Model) -> None:
     assert model.module.is_file()
-    assert model.distinct, "not recorded: run `python -m harness.check --record`"
+    assert model.distinct or model.size == "large", "not recorded: run `python -m harness.check --record`"
     assert models.properties_of(model)
     if model.must_fail:
         assert model.shows
