@@ -10,6 +10,7 @@ Asks1 == Asks(1, 1)
 Asks2 == Asks(2, 2)
 Asks4 == Asks(4, 4)
 Endless == Asks(1000, 1)
+EndlessBoth == Asks(1000, 1000)
 Asks21 == Asks(2, 1)
 Asks31 == Asks(3, 1)
 
