@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import yaml
 
 from codegen.emit import generate
 from codegen.front import load
+from harness.conform.frames import Frame
+from harness.rig import bpf
 from tests.codegen.emit.native import FLAGS
 
 LAYOUT = {
@@ -144,3 +147,52 @@ def test_a_section_that_nobody_contends_is_not_tried_again(dropping: Path) -> No
     text = (dropping.parent / "turns_hooks.h").read_text()
     assert "outcome = turns_tell_on_turn(turn, message);" in text
     assert "turns_tell_on_turn_retried" not in text
+
+
+LOSING = """
+#include <linux/types.h>
+
+/* The first `losses` compare-and-swaps are lost. */
+volatile __u64 losses __attribute__((section(".data"))) = 0;
+static inline __attribute__((always_inline)) int contested(__u64 *word, __u64 before, __u64 after)
+{
+	if (losses) {
+		losses--;
+		return 0;
+	}
+	return __sync_val_compare_and_swap(word, before, after) == before;
+}
+#define __sync_bool_compare_and_swap contested
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(dropping: Path) -> Iterator[bpf.Object]:
+    """The program in the kernel, made to lose."""
+    folder = dropping.parent
+    (folder / "losing.h").write_text(LOSING)
+    machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
+    command = ["clang-19", "-target", "bpf", "-g", "-mcpu=v3", *FLAGS, "-idirafter", f"/usr/include/{machine}"]
+    done = subprocess.run(
+        [*command, "-include", "losing.h", "-c", "turns.bpf.c", "-o", "turns.o"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    with bpf.Object.open(folder / "turns.o") as loaded:
+        yield loaded
+
+
+@pytest.mark.parametrize(
+    ("losses", "action", "kind", "count"), [(0, bpf.XDP_TX, YES, 21), (3, bpf.XDP_TX, YES, 21), (4, bpf.XDP_DROP, ASK, 20)]
+)
+def test_the_kernel_tries_as_often(loaded: bpf.Object, losses: int, action: int, kind: int, count: int) -> None:
+    """Attempts after the first are a loop of the kernel's there, with copies of what the step reads and writes."""
+    loaded.map("turn").update(3, (20).to_bytes(8, "little"))
+    loaded.variable("losses").write(losses.to_bytes(8, "little"))
+    packet = Frame(bytes([ASK, 3, 99]), 4243)
+    result = loaded.program("turns_xdp").test_run(packet.to_bytes())
+    assert result.action == action
+    payload = result.data[packet.payload_offset() :]
+    assert payload == bytes([kind, 3, 20 if kind == YES else 99])
+    if action == bpf.XDP_TX:
+        assert result.data == packet.turned(payload).to_bytes(), "with a right checksum"
+    assert loaded.map("turn").lookup(3)[0] == count
