@@ -185,6 +185,7 @@ class Trial:
         for case in cases:
             groups.setdefault((case.family.hook, case.family.sweep_pass), []).append(case)
         self.result.branches = Leaves(self.protocol, c_names.Names(self.protocol.name)).branches
+        before = self._native_coverage()
         with bpf.Object.open(self.build.object) as programs:
             for (hook, sweep_pass), group in groups.items():
                 self._group(programs, hook, sweep_pass, group)
@@ -195,7 +196,7 @@ class Trial:
                     if stray := cells_not_zero(programs.map(name)):
                         self.result.stray.append(f"{stray} cells of table {name} were written that no case names")
             if self.build.form in FORMS:
-                self._count_branches(programs)
+                self._count_branches(programs, before)
         return self.result
 
     def _enough(self) -> bool:
@@ -230,10 +231,12 @@ class Trial:
         self.comparison.compare(cases, columns, inputs, outputs, native, stop)
         found += fresh
 
-    def _count_branches(self, programs: bpf.Object) -> None:
-        count = len(self.result.branches)
-        raw = programs.variable("stepwise_coverage").read()
-        kernel = [int.from_bytes(raw[at : at + 8], "little") for at in range(0, 8 * count, 8)]
-        native = self._native.coverage(count)
-        self.result.taken = [a + b for a, b in zip(kernel, native, strict=True)]
+    def _native_coverage(self) -> list[int]:
+        """What the userspace library has counted, in all trials of this process: it is loaded once."""
+        return self._native.coverage(len(self.result.branches)) if self.build.form in FORMS else []
 
+    def _count_branches(self, programs: bpf.Object, before: list[int]) -> None:
+        raw = programs.variable("stepwise_coverage").read()
+        kernel = [int.from_bytes(raw[at : at + 8], "little") for at in range(0, 8 * len(self.result.branches), 8)]
+        native = self._native_coverage()
+        self.result.taken = [a + b - c for a, b, c in zip(kernel, native, before, strict=True)]
