@@ -39,7 +39,12 @@ def find_fault(monkeypatch, seed: int) -> list[str]:
 def test_round_agrees_with_the_reference(variant):
     counted = play("lock", VARIANTS[variant], 4, seed=variant + 1, examples=6)
     assert counted["examples"] >= 6
-    for name in ("end.1", "end.2", "tc.end.1", "begin.answer_again", "garbled"):
+    wanted = ("end.1", "end.2", "tc.end.1", "begin.answer_again", "garbled")
+    for seed in range(100 * variant + 10, 100 * variant + 30):  # when a retry meets its answer is a matter of luck
+        if all(counted[name] for name in wanted):
+            break
+        counted += play("lock", VARIANTS[variant], 4, seed=seed, examples=6)
+    for name in wanted:
         assert counted[name] > 0, f"no packet was counted as {name}: {counted}"
 
 
