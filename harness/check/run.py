@@ -52,7 +52,7 @@ def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
 
 def run(model: Model, *, recording: bool = False, progress: Callable[[str], None] | None = None) -> Report:
     """Checks one model. Raises TlcError where TLC could not."""
-    quick = model.size == "small" and model.seconds < 5
+    quick = model.size == "small" and model.seconds < 10
     try:
         outcome = tlc.check(model.module, model.config, model.search_path, quick=quick, progress=progress)
     except TlcError as error:

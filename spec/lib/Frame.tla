@@ -265,15 +265,15 @@ FrameUnchanged == UNCHANGED <<cells, runs, sweep, requests, forwarded, completio
 
 \* A section whose layout says that it is never contended: while somebody is
 \* about to write its cell there, nobody else does.  (A section that leaves the
-\* cell as it was has nothing to lose.)
-NeverContended ==
+\* cell as it was has nothing to lose: looked at last, as it takes the longest.)
+NeverContended == cells' # cells =>
   /\ \A r \in 1..Len(runs) :
        LET section == SectionOf(runs[r])
            cell == cells[section.table][IndexOf(runs[r])]
        IN  /\ section.contended = "never"
-           /\ SectionResult(runs[r]).cell # cell
+           /\ cells'[section.table][IndexOf(runs[r])] # cell
            /\ \E i \in 1..Len(runs') : runs'[i] = runs[r]
-           => cells'[section.table][IndexOf(runs[r])] = cell
+           => SectionResult(runs[r]).cell = cell
   /\ sweep.pass > 0 /\ sweep' = sweep =>
        LET section == Pass(sweep).sections[sweep.at]
            index == SweptIndex(sweep)
