@@ -7,16 +7,16 @@ from the left and no further than needed, and so does the C.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from codegen.c_names import Names, field, variable
 from codegen.emit.c_values import (
     AND, ATOM, BIT_AND, BIT_OR, CONDITIONAL, EQUALITY, OR, PRODUCT, RELATION, SHIFT, SUM, UNARY,
     Place, Text, cast, common_kind, fits, integer, kind_of_width, smallest_kind,
 )  # fmt: skip
-from codegen.emit.helpers import UNROLL_MAX, Helpers
+from codegen.emit.helpers import Helpers
 from codegen.emit.lines import Lines
+from codegen.emit.loops import Loops
 from codegen.emit.terms import Choice, interval_of, is_path, substitute
 from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar
 from codegen.emit.values import Values
@@ -27,7 +27,7 @@ from codegen.ir import (
 )  # fmt: skip
 
 
-class Expressions(Values):
+class Expressions(Values, Loops):
     """Renders the expressions of one step into `lines`."""
 
     def __init__(self, names: Names, helpers: Helpers, taken: set[str]):
@@ -151,16 +151,16 @@ class Expressions(Values):
             case Cardinality(operand=operand):
                 return self._cardinality(operand)
             case Quantifier():
-                return self._quantifier(expr)
+                return self.quantifier(expr)
             case First():
-                return self._first(expr)
+                return self.first(expr)
             case Count():
-                return self._count(expr)
+                return self.count(expr)
         if isinstance(expr.type, Bits):
             return self._bits(expr)
         raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} is no scalar")
 
-    def _kind(self, type_: Type, interval: Interval | None = None) -> str:
+    def kind(self, type_: Type, interval: Interval | None = None) -> str:
         if isinstance(type_, UInt):
             return kind_of_width(type_.width)
         return "u64" if isinstance(type_, Bits) else ""
@@ -170,15 +170,15 @@ class Expressions(Values):
             bound = self.bound[expr.name]
             if isinstance(bound, Text):
                 return bound
-            return Text(bound.value, UNARY if bound.pointer else ATOM, self._kind(expr.type))
-        return Text(self.place(expr).value, ATOM, self._kind(expr.type))
+            return Text(bound.value, UNARY if bound.pointer else ATOM, self.kind(expr.type))
+        return Text(self.place(expr).value, ATOM, self.kind(expr.type))
 
     def _index(self, expr: Index) -> Text:
         base = self.place(expr.base)
         if isinstance(expr.index, Int) and not Vector.of(expr.base.type).packed:
-            return Text(f"{base.member('items').text}[{expr.index.value - 1}]", ATOM, self._kind(expr.type))
+            return Text(f"{base.member('items').text}[{expr.index.value - 1}]", ATOM, self.kind(expr.type))
         function = self.helpers.at(expr.base.type)
-        return Text(f"{function}({base.address}, {self.scalar(expr.index)})", ATOM, self._kind(expr.type))
+        return Text(f"{function}({base.address}, {self.scalar(expr.index)})", ATOM, self.kind(expr.type))
 
     def _arith(self, expr: Arith) -> Text:
         left, right = self.scalar(expr.left), self.scalar(expr.right)
@@ -248,9 +248,9 @@ class Expressions(Values):
         return Text(f"!{inner.at(UNARY)}", UNARY)
 
     def _logic(self, expr: Logic) -> Text:
-        return self._joined(expr.op, [lambda operand=operand: self.scalar(operand) for operand in expr.operands])
+        return self.joined(expr.op, [lambda operand=operand: self.scalar(operand) for operand in expr.operands])
 
-    def _joined(self, op: str, operands: list[Callable[[], Text]]) -> Text:
+    def joined(self, op: str, operands: list[Callable[[], Text]]) -> Text:
         """Operands in order; one that needs statements gets them inside an `if`."""
         symbol, precedence = ("&&", AND) if op == "and" else ("||", OR)
         # Compilers warn of && within ||, whatever the precedence.
@@ -326,18 +326,18 @@ class Expressions(Values):
             case SetOf(elements=elements):
                 if not elements:
                     return Text("false")
-                return self._joined("or", [lambda other=other: self.scalar(same(other)) for other in elements])
+                return self.joined("or", [lambda other=other: self.scalar(same(other)) for other in elements])
             case SetOp(op=op, left=left, right=right):
                 within = [lambda: self._in(element, left), lambda: self._in(element, right)]
                 if op == "minus":
                     within[1] = lambda: self._negated(self._in(element, right))
-                return self._joined("or" if op == "union" else "and", within)
+                return self.joined("or" if op == "union" else "and", within)
             case Range(low=low, high=high):
                 bounds = [Compare(">=", element, low, Bool(), set_.span), Compare("<=", element, high, Bool(), set_.span)]
-                return self._joined("and", [lambda bound=bound: self.scalar(bound) for bound in bounds])
+                return self.joined("and", [lambda bound=bound: self.scalar(bound) for bound in bounds])
             case Filter(variable=name, domain=domain, predicate=predicate):
                 inside = substitute(predicate, name, element)
-                return self._joined("and", [lambda: self._in(element, domain), lambda: self.scalar(inside)])
+                return self.joined("and", [lambda: self._in(element, domain), lambda: self.scalar(inside)])
             case If(then=then, otherwise=otherwise) if isinstance(set_.type, Set):
                 arms = [In(element, arm, Bool(), set_.span) for arm in (then, otherwise)]
                 chosen = If(set_.condition, *arms, Bool(), set_.span)
@@ -348,7 +348,7 @@ class Expressions(Values):
             if interval_of(element).high < set_.type.size:
                 return inside
             bound = Compare("<", element, Int(set_.type.size, UInt(8), set_.span), Bool(), set_.span)
-            return self._joined("and", [lambda: self.scalar(bound), lambda: inside])
+            return self.joined("and", [lambda: self.scalar(bound), lambda: inside])
         return Text(f"{self.helpers.has(set_.type)}({self.place(set_).address}, {self.argument(element)})")
 
     def _negated(self, value: Text) -> Text:
@@ -361,14 +361,14 @@ class Expressions(Values):
         if isinstance(left, SetOf):
             if not left.elements:
                 return Text("true")
-            return self._joined("and", [lambda element=element: self._in(element, right) for element in left.elements])
+            return self.joined("and", [lambda element=element: self._in(element, right) for element in left.elements])
         place = self.place(left)
         if isinstance(right, SetOf) and len(right.elements) <= 1:
             empty = Text(f"{place.member('count').text} == 0", EQUALITY)
             if not right.elements:
                 return empty
             only = Text(f"{self.helpers.only(left.type)}({place.address}, {self.argument(right.elements[0])})")
-            return self._joined("or", [lambda: empty, lambda: only])
+            return self.joined("or", [lambda: empty, lambda: only])
         return Text(f"{self.helpers.subset(left.type, right.type)}({place.address}, {self.place(right).address})")
 
     def _cardinality(self, operand: Expr) -> Text:
@@ -401,132 +401,6 @@ class Expressions(Values):
                         self.lines.add(f"{local} |= {one} << {value.at(SHIFT + 1)};")
                 return Text(local, ATOM, wide)
         raise GeneratorError(f"{expr.span}: {type(expr).__name__} is no bit set")
-
-    # --- Loops --------------------------------------------------------------------------------------
-
-    @contextmanager
-    def when(self, predicate: Expr | None) -> Iterator[None]:
-        if predicate is None:
-            yield
-            return
-        condition = self.scalar(predicate)
-        self.lines.add(f"if ({condition}) {{")
-        self.lines.depth += 1
-        yield
-        self.lines.depth -= 1
-        self.lines.add("}")
-
-    @contextmanager
-    def loop(self, name: str, domain: Expr) -> Iterator[Text]:
-        """A loop whose body sees `name`; yields the element as a scalar."""
-        if isinstance(domain, Range):
-            with self._range(name, domain) as element:
-                yield element
-        elif isinstance(domain.type, Bits):
-            bits = self.scalar(domain)
-            local = self.fresh(name)
-            self._unroll(domain.type.size)
-            with self.lines.block(f"for (__u32 {local} = 0; {local} < {domain.type.size}; {local}++)"):
-                self.bound[name] = Text(local, ATOM, "u32")
-                with self.lines.block(f"if ({bits.at(SHIFT)} >> {local} & 1)"):
-                    yield self.bound[name]
-        else:
-            with self._items(name, domain) as element:
-                yield element
-
-    def _unroll(self, iterations: int) -> None:
-        if iterations <= UNROLL_MAX:
-            self.lines.add("STEPWISE_UNROLL")
-
-    @contextmanager
-    def _range(self, name: str, domain: Range) -> Iterator[Text]:
-        local = self.fresh(name)
-        low, high = self.scalar(domain.low), self.scalar(domain.high)
-        wide = "__u64" if interval_of(domain.high).high >= (1 << 32) - 1 else "__u32"
-        self.bound[name] = Text(local, ATOM, "u64" if wide == "__u64" else "u32")
-        self._unroll(domain.bound)
-        if isinstance(domain.low, Int) and isinstance(domain.high, Int):
-            with self.lines.block(f"for ({wide} {local} = {low}; {local} <= {high}; {local}++)"):
-                yield self.bound[name]
-            return
-        step = self.fresh("step")
-        with self.lines.block(f"for (__u32 {step} = 0; {step} < {domain.bound}; {step}++)"):
-            self.lines.add(f"const {wide} {local} = {low.at(SUM)} + {step};")
-            self.lines.add("")
-            last = cast(high, "u64" if wide == "__u64" else "u32") if interval_of(domain.high).low >= 0 else high
-            if interval_of(domain.high).low < 0:
-                self.lines.add(f"if ((__s64){local} > {last.at(RELATION + 1)})")
-            else:
-                self.lines.add(f"if ({local} > {last.at(RELATION + 1)})")
-            self.lines.add("\tbreak;")
-            yield self.bound[name]
-
-    @contextmanager
-    def _items(self, name: str, domain: Expr) -> Iterator[Text]:
-        """Over the items of a set."""
-        place = self.place(domain)
-        vector = Vector.of(domain.type)
-        position = self.fresh("i")
-        self._unroll(vector.size)
-        with self.lines.block(f"for (__u32 {position} = 0; {position} < {vector.size}; {position}++)"):
-            local = self.fresh(name)
-            pointer = not is_scalar(vector.element)
-            if vector.packed:
-                item = self.helpers.item(domain.type, place.address, position)
-            else:
-                item = ("&" if pointer else "") + f"{place.member('items').text}[{position}]"
-            self.lines.add(f"const {c_type(self.names, vector.element)} {'*' if pointer else ''}{local} = {item};")
-            self.lines.add("")
-            self.bound[name] = Place(local, True) if pointer else Text(local, ATOM, self._kind(vector.element))
-            if vector.counted:
-                self.lines.add(f"if ({position} >= {place.member('count').text})")
-                self.lines.add("\tbreak;")
-            yield self.bound[name] if isinstance(self.bound[name], Text) else Text(f"*{local}", UNARY)
-
-    def _search(self, name: str, domain: Expr, predicate: Expr, result: str, value: Callable[[Text], str]) -> None:
-        """Assigns `value` to `result` at the first element that satisfies the predicate."""
-        with self.loop(name, domain) as element:
-            with self.when(predicate):
-                self.lines.add(f"{result} = {value(element)};")
-                self.lines.add("break;")
-
-    def _quantifier(self, expr: Quantifier) -> Text:
-        exists = expr.op == "exists"
-        if isinstance(expr.domain, SetOf):
-            return self._unrolled(expr)
-        local = self.result("found" if exists else "all")
-        self.lines.add(f"bool {local} = {'false' if exists else 'true'};")
-        self.lines.add("")
-        predicate = expr.predicate if exists else Not(expr.predicate, Bool(), expr.span)
-        self._search(expr.variable, expr.domain, predicate, local, lambda _: "true" if exists else "false")
-        return Text(local)
-
-    def _unrolled(self, expr: Quantifier) -> Text:
-        """Over a literal: the predicate once for each element."""
-        if not expr.domain.elements:
-            return Text("false" if expr.op == "exists" else "true")
-        tests = [substitute(expr.predicate, expr.variable, element) for element in expr.domain.elements]
-        return self._joined("or" if expr.op == "exists" else "and", [lambda test=test: self.scalar(test) for test in tests])
-
-    def _first(self, expr: First) -> Text:
-        local = self.result("first")
-        none = self.scalar(expr.none) if expr.none is not None else self.scalar(expr.domain.low)
-        interval = interval_of(expr)
-        self.lines.add(f"{c_type(self.names, UInt(max(1, interval.high.bit_length())))} {local} = {none};")
-        self.lines.add("")
-        self._search(expr.variable, expr.domain, expr.predicate, local, lambda element: element.text)
-        return Text(local, ATOM, kind_of_width(interval.high.bit_length()))
-
-    def _count(self, expr: Count) -> Text:
-        local = self.result("count")
-        bits = max(1, interval_of(expr).high.bit_length())
-        self.lines.add(f"{c_type(self.names, UInt(bits))} {local} = 0;")
-        self.lines.add("")
-        with self.loop(expr.variable, expr.domain):
-            with self.when(expr.predicate):
-                self.lines.add(f"{local}++;")
-        return Text(local, ATOM, kind_of_width(bits))
-
 
 def _label(expr: Expr) -> str:
     return {Set: "set", Sequence: "sequence", Array: "array", Record: "record"}.get(type(expr.type), "value")

@@ -22,7 +22,7 @@ from codegen.ir import (
 
 
 class Values:
-    """Half of Expressions: what is declared here comes from the other half."""
+    """A part of Expressions: what is declared here comes from the others."""
 
     names: Names
     helpers: Helpers
