@@ -132,16 +132,20 @@ class Hooks:
         written: set[str] = set()
         early: dict[tuple[str, str | None], Lookup] = {}
         late: dict[tuple[str, str | None], Lookup] = {}
+        current: set[tuple[str, str | None]] = set()  # looked up by what the index is now
         calls = []
         for position, section in enumerate(sections):
             key = (section.table, section.index)
-            first = key not in early and key not in late
-            if first:
-                (late if section.index in written else early)[key] = self._lookup(section, early, late)
-            found = early.get(key) or late[key]
+            again = key not in current and section.index in written
+            found = early.get(key) or late.get(key)
+            if found is None:
+                found = (late if again else early)[key] = self._lookup(section, early, late)
+            current.add(key)
             last = position == len(sections) - 1
-            calls.append(self._call(section, found, found if key in late else None, f"message->{field(section.index)}", last))
-            written |= set(written_fields(self._steps[section.step.name]))
+            calls.append(self._call(section, found, found if again else None, f"message->{field(section.index)}", last))
+            changed = set(written_fields(self._steps[section.step.name]))
+            written |= changed
+            current = {(table, index) for table, index in current if index not in changed}
         return self._made(calls, early, late)
 
     def sweep(self, one: Pass) -> Hook:

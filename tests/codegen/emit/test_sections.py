@@ -81,15 +81,17 @@ REPLY, DROP = 1, 3
 ASK, YES, NO = 0, 1, 2
 
 
-def build(folder: Path, contended: str) -> Path:
+def generated(folder: Path, sections: list[dict], steps: str = STEPS) -> None:
     spec = folder / "turns"
     spec.mkdir()
-    layout = {**LAYOUT, "hooks": {"xdp": [{"turn": "Take", "contended": contended}, {"turn": "Tell", "contended": "never"}]}}
-    (spec / "layout.yaml").write_text(yaml.safe_dump(layout, sort_keys=False))
-    (spec / "TurnsSteps.tla").write_text(f"---- MODULE TurnsSteps ----\nEXTENDS Offload\n{STEPS}\n====\n")
-    files = generate(load(spec))
-    for name, text in files.items():
+    (spec / "layout.yaml").write_text(yaml.safe_dump({**LAYOUT, "hooks": {"xdp": sections}}, sort_keys=False))
+    (spec / "TurnsSteps.tla").write_text(f"---- MODULE TurnsSteps ----\nEXTENDS Offload\n{steps}\n====\n")
+    for name, text in generate(load(spec)).items():
         (folder / name).write_text(text)
+
+
+def build(folder: Path, contended: str) -> Path:
+    generated(folder, [{"turn": "Take", "contended": contended}, {"turn": "Tell", "contended": "never"}])
     (folder / "run.c").write_text(PROGRAM)
     done = subprocess.run(["clang-19", *FLAGS, "run.c", "-o", "run"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -147,6 +149,22 @@ def test_a_section_that_nobody_contends_is_not_tried_again(dropping: Path) -> No
     text = (dropping.parent / "turns_hooks.h").read_text()
     assert "outcome = turns_tell_on_turn(turn, message);" in text
     assert "turns_tell_on_turn_retried" not in text
+
+
+MOVING = """
+Take(turn, msg) == Continue([turn EXCEPT !.count = 1], [msg EXCEPT !.where = 5])
+Tell(turn, msg) == Reply([turn EXCEPT !.last = 2], msg)
+"""
+
+
+def test_a_section_finds_its_cell_by_what_the_index_is_then(tmp_path: Path) -> None:
+    generated(tmp_path, [{"turn": "Take"}, {"turn": "Tell", "contended": "never"}], MOVING)
+    (tmp_path / "run.c").write_text(
+        PROGRAM.replace('cells[3] >> 8, attempts);', 'cells[3] >> 8, attempts);\n\tprintf("%llx %llx\\n", cells[3], cells[5]);')
+    )
+    subprocess.run(["clang-19", *FLAGS, "run.c", "-o", "run"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "run", "0", "0"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1] == "1 200", "the first section's cell, and the second's"
 
 
 LOSING = """
