@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,12 @@ def findings(paths: list[Path], pattern: re.Pattern[str]) -> list[str]:
 def test_there_is_something_to_look_at():
     assert len(HAND_WRITTEN) > 50
     assert {path.suffix for path in HAND_WRITTEN} >= {".py", ".c", ".h", ".tla", ".yaml"}
+
+
+def test_python_has_nothing_unused_or_undefined():
+    paths = [path for path in HAND_WRITTEN if path.suffix == ".py"]
+    done = subprocess.run([sys.executable, "-m", "pyflakes", *paths], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_files_are_short():

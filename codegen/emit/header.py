@@ -11,7 +11,7 @@ from codegen.emit.steps import StepWriter, element_type
 from codegen.emit.types import (
     Vector, c_type, declaration, declared_types, is_vector, made_types, unsigned, wire_fields, word_fields,
 )  # fmt: skip
-from codegen.ir import Bytes, Enum, Protocol, Record, Set, Table, TableLayout, Type
+from codegen.ir import Bytes, Enum, Protocol, Record, Table, TableLayout, Type
 
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:

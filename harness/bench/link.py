@@ -201,7 +201,6 @@ def pinned(cpu: int) -> Iterator[None]:
 
 def softirq_run_ns(cpu: int) -> int:
     """How long the CPU's softirq thread has run."""
-    global _softirq_threads
     if not _softirq_threads:
         for path in Path("/proc").glob("[0-9]*/comm"):
             with contextlib.suppress(OSError):

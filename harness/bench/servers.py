@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import socket
 import struct
 import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.bench.build import BenchError, Build
+from harness.bench.build import BenchError
 from harness.bench.link import PORT_FIRST, Link, SlotStates
 from harness.rig import bpf
 

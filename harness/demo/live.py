@@ -13,7 +13,6 @@ from typing import Any
 
 from harness import histories
 from harness.demo.screen import Screen
-from harness.fuzz.build import Build
 from harness.fuzz.counts import xdp_only
 from harness.fuzz.kill import finish_load, load_command
 from harness.fuzz.server import Server
