@@ -312,7 +312,7 @@ class Resolver:
             self.at(("types", name), layout.types[name], name, ("types", name))
             if re.fullmatch(r"u\d+|bool", name):
                 self.complain(("types", name), f"{name} is a type already", "choose another name")
-        for name in ("message", "contended", "counters"):
+        for name in ("message", "contended", "counters", "sweep_state"):
             if name in layout.tables:
                 self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
 
