@@ -123,6 +123,15 @@ static int obtain_programs(const struct stepwise_protocol *protocol, struct load
 	return programs_load(protocol, reuse, programs);
 }
 
+static int move(const char *from, const char *to)
+{
+	int err = rename(from, to) ? -errno : 0;
+
+	if (err)
+		log_error("cannot move %s to %s: %s", from, to, strerror(-err));
+	return err;
+}
+
 /* Moves staging/<name> to <name>, in the place of what was there; nothing to do where it was not staged. */
 static int commit(const char *name)
 {
@@ -134,11 +143,7 @@ static int commit(const char *name)
 	if (err || !pins_exist(from))
 		return err;
 	err = pins_remove(to);
-	if (!err && rename(from, to)) {
-		err = -errno;
-		log_error("cannot move %s to %s: %s", from, to, strerror(-err));
-	}
-	return err;
+	return err ? err : move(from, to);
 }
 
 static int commit_interface(const struct interface *interface)
@@ -153,11 +158,7 @@ static int commit_interface(const struct interface *interface)
 		err = pins_path(from, "staging/interface");
 	if (!err)
 		err = interface_path(to, interface->netns, interface->ifindex, interface->name);
-	if (!err && rename(from, to)) {
-		err = -errno;
-		log_error("cannot move %s to %s: %s", from, to, strerror(-err));
-	}
-	return err;
+	return err ? err : move(from, to);
 }
 
 static int find_interface(const char *name, struct interface *interface)

@@ -238,7 +238,7 @@ cleanup:
 	return err;
 }
 
-static int get_pinned_program(const char *name)
+int open_pinned_program(const char *name)
 {
 	char path[PATH_MAX];
 	int fd = pins_path(path, "build/programs/%s", name);
@@ -247,7 +247,8 @@ static int get_pinned_program(const char *name)
 		return fd;
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		log_error("cannot open the pinned program %s: %s; run purge", path, strerror(-fd));
+		log_error("cannot open the pinned program %s: %s; run this as root, or unload every interface, purge and load again",
+			  path, strerror(-fd));
 	return fd;
 }
 
@@ -255,12 +256,12 @@ int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_p
 {
 	programs->object = NULL;
 	programs->tc_fd = -1;
-	programs->xdp_fd = get_pinned_program(protocol->xdp_program);
+	programs->xdp_fd = open_pinned_program(protocol->xdp_program);
 	if (programs->xdp_fd < 0)
 		return programs->xdp_fd;
 	if (!protocol->tc_program)
 		return 0;
-	programs->tc_fd = get_pinned_program(protocol->tc_program);
+	programs->tc_fd = open_pinned_program(protocol->tc_program);
 	return programs->tc_fd < 0 ? programs->tc_fd : 0;
 }
 

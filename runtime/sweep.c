@@ -7,7 +7,7 @@
 #include <bpf/bpf.h>
 
 #include "log.h"
-#include "pins.h"
+#include "object.h"
 #include "stepwise_sweep.h"
 #include "sweep.h"
 
@@ -26,19 +26,6 @@ struct sweep {
 	__u32 packet_size;
 	_Alignas(8) unsigned char packet[PACKET_BYTES_MAX];  /* struct stepwise_sweep and the record */
 };
-
-static int open_program(const char *name)
-{
-	char path[PATH_MAX];
-	int fd = pins_path(path, "build/programs/%s", name);
-
-	if (fd)
-		return fd;
-	fd = bpf_obj_get(path);
-	if (fd < 0)
-		log_error("cannot open the pinned program %s: %s; run serve as root", path, strerror(-fd));
-	return fd;
-}
 
 struct sweep *sweep_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
 {
@@ -59,7 +46,7 @@ struct sweep *sweep_open(const struct stepwise_protocol *protocol, struct daemon
 		goto failed;
 	memset(sweep->program_fds, -1, protocol->pass_count * sizeof(*sweep->program_fds));
 	for (__u32 i = 0; i < protocol->pass_count; i++) {
-		sweep->program_fds[i] = open_program(protocol->passes[i].program);
+		sweep->program_fds[i] = open_pinned_program(protocol->passes[i].program);
 		if (sweep->program_fds[i] < 0)
 			goto failed;
 	}
