@@ -1,0 +1,29 @@
+"""What the documentation shows of the generator is what the generator says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from codegen.errors import SpecErrors
+from codegen.front import load
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def test_the_error_of_the_worked_example(tmp_path: Path) -> None:
+    for name in ("lib", "limiter"):
+        shutil.copytree(REPOSITORY / "spec" / name, tmp_path / "spec" / name)
+    steps = tmp_path / "spec" / "limiter" / "LimiterSteps.tla"
+    changed, times = re.subn(r"LET level == Least\(Burst, (.*)\)$", r"LET level == \1", steps.read_text(), flags=re.MULTILINE)
+    assert times == 1
+    steps.write_text(changed)
+    with pytest.raises(SpecErrors) as refused:
+        load(steps.parent)
+    said = str(refused.value)
+    shown = re.search(r"^    (spec/limiter/\S+ error: .*)$", (REPOSITORY / "docs" / "protocol.md").read_text(), re.MULTILINE)
+    assert shown is not None and said.endswith(shown[1])
+    assert said.count("error:") == 1
