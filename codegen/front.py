@@ -253,10 +253,21 @@ class Loader:
                         "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
-        if resolved.user is not None:
-            for leaf in leaves(steps[resolved.user.step].body):
-                if leaf.verdict not in ("Reply", "Drop"):
-                    self.errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", "it ends with Reply or Drop"))
+        if resolved.user is None:
+            self.check_forwards(resolved, steps)
+            return
+        for leaf in leaves(steps[resolved.user.step].body):
+            if leaf.verdict not in ("Reply", "Drop"):
+                self.errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", "it ends with Reply or Drop"))
+
+    def check_forwards(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
+        """Without a user step the daemon has no socket: the client would be told that the port is unreachable."""
+        for plan in resolved.xdp:
+            for leaf in leaves(steps[plan.step].body):
+                if leaf.verdict == "Forward":
+                    self.errors.add(LayoutInconsistent(
+                        leaf.span, f"{plan.step} forwards, but the layout has no hooks.user that would serve what it forwards",
+                        "add hooks.user, or end with Drop or Reply"))  # fmt: skip
 
 
 def leaves(body: ir.Body) -> list[ir.Leaf]:

@@ -38,18 +38,21 @@ LAYOUT = {
 }  # fmt: skip
 
 
+SERVE = "ServeTheForwarded(entries, msg) == Drop(entries, msg)"
+"""For steps that forward: a user step, which must be there then."""
+
+
 def write(folder: Path, steps: str, names: list[str], constants: dict | None = None, user: str | None = None) -> Path:
     """A protocol folder whose xdp hook has the named steps, all on the table `cell`."""
     layout = copy.deepcopy(LAYOUT)
     layout["constants"] = constants or {}
     layout["hooks"]["xdp"] = [{"cell": name, "contended": "skip"} for name in names]
-    if user is not None:
-        layout["hooks"]["user"] = {"entry": user}
+    layout["hooks"]["user"] = {"entry": user or "ServeTheForwarded"}
     declared = f"CONSTANTS {', '.join(constants)}\n" if constants else ""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "layout.yaml").write_text(yaml.safe_dump(layout, sort_keys=False))
     (folder / "SampleSteps.tla").write_text(
-        f"---- MODULE SampleSteps ----\nEXTENDS Offload\n{declared}{steps}\n====\n"
+        f"---- MODULE SampleSteps ----\nEXTENDS Offload\n{declared}{steps}\n{SERVE}\n====\n"
     )
     return folder
 
@@ -60,7 +63,7 @@ def compile_steps(
     """The named steps, compiled."""
     protocol = load(write(folder, steps, names, constants, user))
     found = {section.step.name: section.step for section in protocol.xdp}
-    if protocol.user is not None:
+    if user is not None:
         found[protocol.user.step.name] = protocol.user.step
     return found
 
