@@ -66,7 +66,7 @@ class Programs:
             "tc": self.tc,
             "sweeps": self.sweeps,
             "sweeps_now": any(sweep["hook"].now for sweep in self.sweeps),
-            "now": self._now(),
+            "now": self._now() if self._kernel_asks_for_now() else None,
             "message": self.names.tag(self.protocol.message),
             "environment": self.names.tag(self.protocol.env),
             "hooks_header": self.names.file("_hooks.h"),
@@ -88,6 +88,10 @@ class Programs:
             "read_by_user": user is not None and user.table == table.name,
             "number_macro": self._table_macro(table.name),
         }
+
+    def _kernel_asks_for_now(self) -> bool:
+        """The user hook does not count: the daemon hands it the time."""
+        return any(hook.now for hook in (self.xdp, self.tc, *(sweep["hook"] for sweep in self.sweeps)) if hook is not None)
 
     def _now(self) -> dict[str, Any] | None:
         if self.protocol.tick_ns is None:
@@ -113,9 +117,16 @@ class Programs:
                 "number_macro": self._table_macro(user.table),
             },
             "environment_fields": self._environment_fields(),
+            "environment_used": self._userspace_sets_environment(),
             "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
         }  # fmt: skip
+
+    def _userspace_sets_environment(self) -> bool:
+        """Whether a step asks for env that userspace may run: the user hook's, and where all cells are words the others'."""
+        user = self.protocol.user
+        hooks = [one["hook"] for one in self._named_hooks()] if self.words_only else []
+        return (user is not None and user.step.env is not None) or any(hook.environment for hook in hooks)
 
     def _environment_fields(self) -> list[tuple[str, str]]:
         found, now = [], self._now()

@@ -4,7 +4,6 @@
 /* The programs and their maps. */
 #include "bpf/stepwise_clock.h"
 #include "bpf/stepwise_frame.h"
-#include "stepwise_sweep.h"
 #include "limiter_codec.h"
 
 #ifdef STEPWISE_COVERAGE

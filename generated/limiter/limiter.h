@@ -77,7 +77,8 @@ enum limiter_leaf {
 /*
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that.
+ * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
+ * what there is no memory to read counts as malformed.
  */
 enum limiter_counter {
 	LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST,

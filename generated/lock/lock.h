@@ -279,7 +279,8 @@ enum lock_leaf {
 /*
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that.
+ * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
+ * what there is no memory to read counts as malformed.
  */
 enum lock_counter {
 	LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET,

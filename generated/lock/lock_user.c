@@ -69,7 +69,6 @@ static enum stepwise_verdict lock_on_forwarded_message(const void *const tables[
 	if (!lock_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	lock_env_set(&env, environment);
-	(void)env;
 	outcome = lock_on_forwarded(tables[LOCK_TABLE_OVERFLOW], &message, &env);
 	if (stepwise_verdict(outcome) != STEPWISE_REPLY)
 		return STEPWISE_DROP;

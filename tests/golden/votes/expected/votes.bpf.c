@@ -181,12 +181,17 @@ static __always_inline int votes_tc_reply(struct __sk_buff *skb, __u32 udp_offse
 
 static __always_inline __u32 votes_tc_run(struct __sk_buff *skb, __u32 *udp_offset, struct votes_message *message)
 {
-	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + VOTES_WIRE_SIZE;
+	const __u32 headers_size = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr);
+	const __u32 size_max = headers_size + VOTES_WIRE_SIZE;
 	const unsigned char *payload = NULL;
 
-	/* Before anything changes: what can fail, and what leaves the packet's head in pages or shared. */
-	if (skb->data_end - skb->data < size_max)
-		bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len);
+	/*
+	 * Before anything changes: what can fail, and what leaves the packet's head in pages or shared. Without memory
+	 * for it, what cannot be seen to be foreign may be an answer that nothing has completed.
+	 */
+	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
+	    skb->data_end - skb->data < headers_size)
+		return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_TC_MALFORMED);
 	switch (stepwise_parse((const void *)(long)skb->data, (const void *)(long)skb->data_end, STEPWISE_PORT_SOURCE,
 			       VOTES_PORT, VOTES_WIRE_SIZE, udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:

@@ -121,7 +121,8 @@ enum votes_leaf {
 /*
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that.
+ * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
+ * what there is no memory to read counts as malformed.
  */
 enum votes_counter {
 	VOTES_COUNTER_CAST_NO_VOTE,

@@ -46,14 +46,12 @@ static void votes_env_set(struct votes_env *to, const struct stepwise_environmen
 static enum stepwise_verdict votes_on_forwarded_message(const void *const tables[], const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
-	struct votes_env env;
 	struct votes_message message;
 	__u32 outcome;
 
+	(void)environment;
 	if (!votes_message_decode(payload, &message))
 		return STEPWISE_DROP;
-	votes_env_set(&env, environment);
-	(void)env;
 	outcome = votes_find(tables[VOTES_TABLE_SPILL], &message);
 	if (stepwise_verdict(outcome) != STEPWISE_REPLY)
 		return STEPWISE_DROP;
@@ -84,12 +82,11 @@ static enum stepwise_verdict votes_xdp_message(void *const tables[], const struc
 static enum stepwise_verdict votes_tc_message(void *const tables[], const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
-	struct votes_env env;
 	struct votes_message message;
 
+	(void)environment;
 	if (!votes_message_decode(payload, &message))
 		return STEPWISE_DROP;
-	votes_env_set(&env, environment);
 	switch (stepwise_verdict(votes_run_tc(tables, &message))) {
 	case STEPWISE_REPLY:
 		votes_message_encode(payload, &message);
