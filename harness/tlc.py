@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.command import child
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Exit codes of TLC; see FACTS.md of the design.
@@ -215,14 +217,10 @@ def check(
         process = subprocess.Popen(
             command, cwd=module.resolve().parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        try:
+        with process, child(process):
             for message in _messages(iter(process.stdout)):  # type: ignore[arg-type]
                 reader.take(message)
             process.wait()
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
     outcome = reader.outcome
     outcome.seconds = time.monotonic() - started
     verdict = EXIT_VERDICTS.get(process.returncode)

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import yaml
 
+from harness import command
+from harness.command import counted
 from harness.protocols import REPOSITORY, SPEC, UnknownProtocol, bpf_object, chosen
 
 VERISTAT = REPOSITORY / "build/tools/veristat"
@@ -62,11 +64,11 @@ def measure(path: Path) -> list[Measured]:
         raise VeristatError(f"{VERISTAT} is not there: run ./bootstrap")
     if not path.exists():
         raise VeristatError(f"{path} is not there: run `just build`")
-    command = [str(VERISTAT), "-v", "-l", LOG_LEVEL_STATISTICS, "-o", "csv", "-e", "prog,verdict,insns,states", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    arguments = [str(VERISTAT), "-v", "-l", LOG_LEVEL_STATISTICS, "-o", "csv", "-e", "prog,verdict,insns,states", str(path)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     logs, header, rest = done.stdout.rpartition("prog_name,")
     if done.returncode != 0 or not header:
-        raise VeristatError(f"{' '.join(command)} failed with {done.returncode}:\n{done.stderr.strip()}")
+        raise VeristatError(f"{' '.join(arguments)} failed with {done.returncode}:\n{done.stderr.strip()}")
     rows = list(csv.DictReader(io.StringIO(header + rest)))
     if not rows:
         raise VeristatError(f"{path} has no programs that veristat can load:\n{done.stderr.strip()}")
@@ -143,6 +145,7 @@ def main() -> int:
     parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; all of them by default")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
+    command.need(command.PROGRAMS, "have the kernel verify programs")
     try:
         judged = [each for protocol in chosen(arguments.protocols) for each in check(protocol)]
     except (VeristatError, UnknownProtocol) as error:
@@ -153,9 +156,9 @@ def main() -> int:
     for fault in faults:
         print(f"veristat: {fault}", file=sys.stderr)
     if not faults and not arguments.json:
-        print(f"{len(judged)} programs on kernel {os.uname().release}, all within budget")
+        print(f"{counted(len(judged), 'program')} on kernel {os.uname().release}, all within budget")
     return 1 if faults or not judged else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command.run("veristat", main))

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 
+from harness import command
 from harness.bench import campaign
 from harness.bench.build import BenchError, build, has_benchmark
 from harness.protocols import BUILD, UnknownProtocol, chosen
@@ -31,6 +32,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     arguments = parse()
+    command.need(command.NAMESPACES, "make network namespaces and run programs in them")
     missed = 0
     try:
         names = [name for name in chosen(arguments.protocols) if has_benchmark(name) or arguments.protocols]
@@ -49,11 +51,8 @@ def main() -> int:
     except (BenchError, UnknownProtocol, RigError, BpfError) as error:
         print(f"bench: error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("\nbench: interrupted; the link is taken down", file=sys.stderr)
-        return 130
     return 1 if missed and arguments.check else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command.run("bench", main))

@@ -13,11 +13,12 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from harness import tlc
+from harness import command, tlc
 from harness.check import models
 from harness.check.models import Model
 from harness.check.run import Report, run, violated_by
 from harness.check.trace import as_text
+from harness.command import counted
 from harness.tlc import ROOT, TlcError
 
 
@@ -35,6 +36,8 @@ def _arguments() -> argparse.Namespace:
 
 def _chosen(protocol: str, which: str) -> list[Model]:
     known = models.protocols()
+    if protocol in models.without_models():
+        raise TlcError(f"{protocol} has no models: there is no .cfg in spec/{protocol}; {models.DESCRIBED_IN} says how to add one")
     if protocol != "all" and protocol not in known:
         raise TlcError(f"there are no models of {protocol!r}; known are: {', '.join(known)}, all")
     found = [model for name in (known if protocol == "all" else [protocol]) for model in models.models_of(name)]
@@ -105,8 +108,11 @@ def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
 def _explain(report: Report, always: bool) -> None:
     if not report.surprises and not always:
         return
+    text = "; ".join(report.surprises) or report.model.shows
+    if not text and not report.steps:
+        return
     name = f"{report.model.protocol}/{report.model.name}"
-    print(f"\n{name}: " + ("; ".join(report.surprises) or report.model.shows))
+    print(f"\n{name}: " + (text or f"violates {violated_by(report.model, report.outcome) or report.outcome.verdict}"))
     if report.steps:
         print(as_text(report.steps))
         print(f"diagram: {report.diagram.relative_to(ROOT)}")  # type: ignore[union-attr]
@@ -123,8 +129,6 @@ def main() -> int:
     except TlcError as error:
         print(f"check: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 130
     for report in reports:
         _explain(report, arguments.trace or len(chosen) == 1)
         if arguments.record and not report.surprises:
@@ -132,12 +136,15 @@ def main() -> int:
     surprised = [report for report in reports if report.surprises]
     states = sum(report.outcome.distinct for report in reports)
     failing = sum(report.model.must_fail for report in reports)
+    if arguments.protocol == "all":
+        for name in models.without_models():
+            print(f"{name} has no models (no .cfg in spec/{name}): nothing is known of it")
     print(
-        f"{len(reports)} models ({failing} that must fail), {states:,} distinct states, "
-        f"{time.monotonic() - started:.0f} s: " + (f"{len(surprised)} SURPRISES" if surprised else "all as expected")
+        f"{counted(len(reports), 'model')} ({failing} that must fail), {counted(states, 'distinct state')}, "
+        f"{time.monotonic() - started:.0f} s: " + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")
     )
     return 1 if surprised else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.run("check", main))

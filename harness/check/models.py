@@ -7,9 +7,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.tlc import ROOT, TlcError
+from harness.protocols import protocols as all_protocols
+from harness.tlc import EXIT_VERDICTS, ROOT, TlcError
 
 RECORD = "models.json"
+DESCRIBED_IN = "docs/models.md"
+SIZES = ("small", "large")
+VERDICTS = tuple(EXIT_VERDICTS.values())
+NAMED_VERDICTS = ("invariant", "property")
+"""Those that say which property was violated."""
 LIBRARY = ROOT / "spec" / "lib"
 SESSION = LIBRARY / "session"
 
@@ -56,14 +62,22 @@ def protocols() -> list[str]:
     return ["session", *sorted(found)]
 
 
+def without_models() -> list[str]:
+    """The protocols that have none."""
+    return [name for name in all_protocols() if name not in protocols()]
+
+
 def _entries(folder: Path) -> dict[str, dict]:
     path = folder / RECORD
     try:
-        return json.loads(path.read_text())
+        entries = json.loads(path.read_text())
     except FileNotFoundError:
         return {}
     except json.JSONDecodeError as error:
-        raise TlcError(f"{_relative(path)}:{error.lineno}: is not JSON: {error.msg}") from None
+        raise TlcError(f"{_relative(path)}:{error.lineno}:{error.colno}: is not JSON: {error.msg}") from None
+    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise TlcError(f"{_relative(path)} must be a mapping of each model's name to a mapping: see {DESCRIBED_IN}")
+    return entries
 
 
 def _relative(path: Path) -> Path:
@@ -82,17 +96,46 @@ def models_of(protocol: str) -> list[Model]:
     for name in sorted(configs ^ entries.keys()):
         where, record = _relative(folder / f"{name}.cfg"), _relative(folder / RECORD)
         if name in configs:
-            raise TlcError(f"{where} is not in {record}: add what is expected of it")
+            raise TlcError(f"{where} is not in {record}: add what is expected of it (see {DESCRIBED_IN}), for example\n"
+                           f"{_suggestion(folder, name, entries)}\n"
+                           f"and run `just check {protocol} {name} --record`, which counts its states")  # fmt: skip
         raise TlcError(f"{record} expects {where}, which does not exist")
     return [_model(protocol, folder, name, entry) for name, entry in entries.items()]
 
 
-def _model(protocol: str, folder: Path, name: str, entry: dict) -> Model:
+def _suggestion(folder: Path, name: str, entries: dict[str, dict]) -> str:
+    """An entry to paste, for a model that holds: as the whole file where there is none yet."""
+    modules = [path.stem for path in sorted(folder.glob("*.tla")) if not path.stem.endswith("Steps") and path.stem != "Program"]
+    module = next((each for each in modules if each.lower() == folder.name), modules[0] if modules else "MODULE")
+    entry = json.dumps({name: {"module": module, "size": "small", "verdict": "holds"}})
+    return f"  {entry}" if not entries else f"  {entry[1:-1]},"
+
+
+def _fault(folder: Path, entry: dict) -> str:
+    """What is wrong with an entry; empty when nothing is."""
     known = {"module", "size", "verdict", "violates", "distinct", "seconds", "shows"}
     if unknown := entry.keys() - known:
-        raise TlcError(f"{_relative(folder / RECORD)}: {name} has {sorted(unknown)}; known are {sorted(known)}")
+        return f"has no use for {', '.join(sorted(unknown))}; known are {', '.join(sorted(known))}"
     if missing := {"module", "size", "verdict"} - entry.keys():
-        raise TlcError(f"{_relative(folder / RECORD)}: {name} lacks {sorted(missing)}")
+        return f"lacks {', '.join(sorted(missing))}"
+    for key, choices in (("size", SIZES), ("verdict", VERDICTS)):
+        if entry[key] not in choices:
+            return f"{key} is {entry[key]!r}, which is none of {', '.join(choices)}"
+    for key, kinds in (("module", str), ("violates", str), ("shows", str), ("distinct", int), ("seconds", (int, float))):
+        if key in entry and (not isinstance(entry[key], kinds) or isinstance(entry[key], bool)):
+            return f"{key} is {entry[key]!r}, which is no {'text' if kinds is str else 'number'}"
+    if not (folder / f"{entry['module']}.tla").is_file():
+        return f"module is {entry['module']!r}, but there is no {_relative(folder)}/{entry['module']}.tla"
+    if entry["verdict"] in NAMED_VERDICTS and "violates" not in entry:
+        return f"lacks violates: which {'invariant' if entry['verdict'] == 'invariant' else 'property'} must be violated"
+    if entry["verdict"] not in NAMED_VERDICTS and "violates" in entry:
+        return f"has violates, for which its verdict must be {' or '.join(NAMED_VERDICTS)}, not {entry['verdict']}"
+    return ""
+
+
+def _model(protocol: str, folder: Path, name: str, entry: dict) -> Model:
+    if fault := _fault(folder, entry):
+        raise TlcError(f"{_relative(folder / RECORD)}: {name} {fault}; see {DESCRIBED_IN}")
     return Model(
         protocol,
         name,

@@ -37,7 +37,8 @@ def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
     violated = violated_by(model, outcome)
     if outcome.verdict != model.verdict:
         if model.must_fail and outcome.verdict == "holds":
-            found.append(f"passes, but must fail ({model.verdict} {model.violates}): {model.shows}")
+            must = " ".join(filter(None, (model.verdict, model.violates)))
+            found.append(f"passes, but must fail ({must})" + (f": {model.shows}" if model.shows else ""))
         else:
             found.append(f"expected {model.verdict!r}, found {outcome.verdict!r} {violated or ''}".rstrip())
     elif violated != model.violates:

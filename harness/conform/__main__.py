@@ -9,11 +9,12 @@ import time
 from pathlib import Path
 
 from codegen.errors import SpecErrors
-from harness import tlc
+from harness import command, tlc
+from harness.command import counted
 from harness.conform import garbage
 from harness.conform.build import FORMS, ROOT, BuildError
-from harness.conform.campaign import PAIRS_MIN, Campaign, Result
-from harness.conform.domain import DomainError
+from harness.conform.campaign import Campaign, Result
+from harness.conform.domain import PAIRS_MIN, DomainError
 from harness.conform.kernel import RunnerError
 from harness.conform.shapes import ShapeError
 from harness.protocols import UnknownProtocol, chosen
@@ -32,7 +33,7 @@ def progress(text: str) -> None:
 def show(protocol: str, result: Result) -> list[str]:
     """Prints a build's result; returns what is wrong with it."""
     hooks = ", ".join(f"{hook} {count:,}" for hook, count in result.inputs.items())
-    print(f"{protocol}, {result.name}: {sum(result.inputs.values()):,} inputs in {result.seconds:.1f} s ({hooks})")
+    print(f"{protocol}, {result.name}: {counted(sum(result.inputs.values()), 'input')} in {result.seconds:.1f} s ({hooks})")
     for mismatch in result.mismatches[:SHOWN]:
         print(f"MISMATCH {mismatch}")
     if len(result.mismatches) > SHOWN:
@@ -43,7 +44,7 @@ def show(protocol: str, result: Result) -> list[str]:
     return ([f"{result.name}: {count} or more mismatches"] if count else []) + result.stray
 
 
-def show_pairs(protocol: str, small: list[Result]) -> list[str]:
+def show_pairs(protocol: str, small: list[Result], pairs_min: int = PAIRS_MIN) -> list[str]:
     """Prints how often each step was evaluated, and the coverage of its branches; returns what is missing."""
     problems = []
     steps: dict[str, list[str]] = {}
@@ -63,9 +64,11 @@ def show_pairs(protocol: str, small: list[Result]) -> list[str]:
         for branch in missed:
             print(f"  NOT TAKEN {branch.span}: {branch.label}")
         if missed:
-            problems.append(f"{result.name}: {len(missed)} of {total} branches were not taken")
-        if pairs < PAIRS_MIN:
-            problems.append(f"{result.name}: {pairs:,} pairs are too few, {PAIRS_MIN:,} are wanted")
+            problems.append(f"{result.name}: {len(missed)} of {total} branches were not taken: "
+                            f"give a family of spec/{protocol}/conform.yaml cells and messages that take them")  # fmt: skip
+        if pairs < pairs_min:
+            problems.append(f"{result.name}: {pairs:,} pairs are too few, {pairs_min:,} are wanted: vary more in spec/{protocol}/conform.yaml, "
+                            f"or give it the pairs_min that its domain comes to, if that is all there is (docs/conform.md)")  # fmt: skip
     return problems
 
 
@@ -73,7 +76,8 @@ def conform(protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, 
     """Runs one protocol's campaign; whether it conforms. With stop_early: only up to the first mismatch, in a small build."""
     spec = ROOT / "spec" / protocol
     if not (spec / "conform.yaml").exists():
-        print(f"error: {spec}/conform.yaml is missing: it declares the domain of the comparison", file=sys.stderr)
+        print(f"error: spec/{protocol}/conform.yaml is not there: it declares the domain of the comparison, see docs/conform.md",
+              file=sys.stderr)  # fmt: skip
         return False
     started = time.monotonic()
     campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits)
@@ -81,7 +85,7 @@ def conform(protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, 
         return not any([show(protocol, campaign.small(form)) for form in forms])
     results = campaign.results(forms, seed)
     problems = [problem for result in results for problem in show(protocol, result)]
-    problems += show_pairs(protocol, results[:-1])
+    problems += show_pairs(protocol, results[:-1], campaign.text.pairs_min)
     for problem in problems:
         print(f"FAILED {protocol}: {problem}")
     if not problems:
@@ -101,6 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, metavar="DIR", help="where builds go, instead of build/conform/PROTOCOL")
     options = parser.parse_args(arguments)
     forms = FORMS if options.form == "all" else (options.form,)
+    command.need(command.PROGRAMS, "run programs in the kernel")
     try:
         print(tlc.version())
         if options.protocol == "garbage":
@@ -115,4 +120,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.run("conform", main))

@@ -1,27 +1,6 @@
 """The domain: which cells, messages and environments a protocol's hooks are compared on.
 
-`spec/<protocol>/conform.yaml` declares it:
-
-    small:                        # a build of the same layout that is small enough to go through
-      constants: {...}            # (merged over the layout)
-      tables: {orders: {capacity: 4}}
-    values:                       # what `all` means for a field; of a set, its possible items
-      message.client: [0, 1, 2]
-    families:                     # each is the product of what varies
-      - name: an order and its cell
-        hook: xdp                 # xdp, tc, user, or the number of a pass of the sweep
-        given: {message.secret: 1}
-        vary: {message.kind: all, orders.state: [New, Paid]}
-        together: [[{message.sequence: 1, orders.sequence: 0}, {message.sequence: 0}]]
-
-A place is `message.FIELD`, `env.FIELD`, `TABLE.FIELD` (the cell that the message addresses) or
-`TABLE.INDEX.FIELD`; in a sweep, indexes of the table that it goes over count from `first`. Fields of the
-message that are not named are zero, and fields of a named cell; cells that are not named hold seeded noise.
-`all` is generated from the type: every member of an enum, every set over the items, the bounds of an integer.
-
-`contended: N` has section N of an XDP or TC hook lose its races: all of them, or where `rival` gives fields of
-a cell only the first, after which that cell is what it finds. `only: small` (or `shipped`) leaves a family to that
-build; of the shipped layout, samples are run.
+`spec/<protocol>/conform.yaml` declares it: see docs/conform.md.
 """
 
 from __future__ import annotations
@@ -31,48 +10,63 @@ import random
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Union
+from typing import Annotated, Any, Literal
 
 import pydantic
-import yaml
 
 from codegen import ir
-from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, zero
+from codegen.errors import SpecErrors
+from harness import documents
+from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, layout_text, zero
 
 PLACE = re.compile(r"(?P<home>\w+)(\.(?P<index>\d+))?\.(?P<field>\w+)")
 CASES_MAX = 200_000
+PAIRS_MIN = 10_000
+DESCRIBED_IN = "docs/conform.md"
 
 
 class DomainError(Exception):
     """conform.yaml says something that the protocol has no place for."""
 
 
-class _Strict(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid")
+def _hook(value: Any) -> Any:
+    if value in ("xdp", "tc", "user") or isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    raise ValueError("it must be xdp, tc, user, or the number of a pass of the sweep, counted from 1")
 
 
-class FamilyText(_Strict):
+def _varied(value: Any) -> Any:
+    if value == "all" or isinstance(value, list):
+        return value
+    raise ValueError("it must be all, or a list of values")
+
+
+Count = Annotated[int, pydantic.Field(ge=0, strict=True)]
+
+
+class FamilyText(documents.Strict):
     """A family as the file has it."""
 
     name: str
-    hook: Union[Literal["xdp", "tc", "user"], int]
+    hook: Annotated[Any, pydantic.BeforeValidator(_hook)]
     only: Literal["small", "shipped", ""] = ""
     given: dict[str, Any] = {}
-    vary: dict[str, Any] = {}
-    together: list[list[dict[str, Any]]] = []
-    first: int = 0
-    count: int = 0
-    contended: int = 0
+    vary: dict[str, Annotated[Any, pydantic.BeforeValidator(_varied)]] = {}
+    together: list[Annotated[list[dict[str, Any]], pydantic.Field(min_length=1)]] = []
+    first: Count = 0
+    count: Count = 0
+    contended: Count = 0
     rival: dict[str, Any] = {}
 
 
-class DomainText(_Strict):
-    """conform.yaml."""
+class DomainText(documents.Strict):
+    """conform.yaml. pairs_min: how many evaluations of steps a small build is to come to."""
 
-    small: dict[str, Any]
+    small: dict[str, Any] = {}
     values: dict[str, list[Any]] = {}
-    families: list[FamilyText]
-    samples: int = 150
+    families: Annotated[list[FamilyText], pydantic.Field(min_length=1)]
+    samples: Annotated[int, pydantic.Field(ge=1, strict=True)] = 150
+    pairs_min: Annotated[int, pydantic.Field(ge=1, strict=True)] = PAIRS_MIN
 
 
 @dataclass(frozen=True)
@@ -196,7 +190,6 @@ class Domain:
 
     def _coerce(self, place: Place, kind: ir.Type, value: Any) -> Any:
         """A value of the file as a model value of the type."""
-        refused = DomainError(f"{self.source}: {place}: {value!r} is no value of {kind}")
         match kind:
             case ir.Bool() if isinstance(value, bool):
                 return value
@@ -214,7 +207,7 @@ class Domain:
                 return tuple(self._coerce(place, kind.element, item) for item in value)
             case ir.Sequence() if isinstance(value, list) and len(value) <= kind.max:
                 return tuple(self._coerce(place, kind.element, item) for item in value)
-        raise refused
+        raise DomainError(f"{self.source}: {place}: {_refusal(kind, value)}")
 
     def _generate(self, place: Place) -> list[Any]:
         """What `all` means for a place."""
@@ -253,7 +246,7 @@ class Domain:
                 return sorted({0, min(1, largest), largest - 1, largest})
             case ir.UInt() | ir.Bytes():
                 return [0, 1, 2]
-        raise DomainError(f"{self.source}: {place}: give its values: `all` of {kind} cannot be generated")
+        raise DomainError(f"{self.source}: {place}: give its values: `all` of {layout_text(kind)} cannot be generated")
 
     # --- Families ------------------------------------------------------------------------
 
@@ -379,7 +372,7 @@ class Domain:
                 size = generator.randint(0, kind.max)
                 items = [self._random(place, kind.element, pools, generator) for _ in range(size)]
                 return frozenset(items) if isinstance(kind, ir.Set) else tuple(items)
-        raise DomainError(f"{self.source}: {place}: {kind} cannot be sampled")
+        raise DomainError(f"{self.source}: {place}: {layout_text(kind)} cannot be sampled")
 
     def noise(self) -> dict[str, list[dict[str, Any]]]:
         """For every table, the cells that a case does not name: seeded, so that a stray read or write shows."""
@@ -402,14 +395,24 @@ def _few_tuples(universe: list[Any], size: int) -> list[tuple[Any, ...]]:
     return list(dict.fromkeys(constant + mixed))
 
 
-def blank_cell(table: ir.TableLayout) -> dict[str, Any]:
-    """The cell of zeros."""
-    return zero(table.cell)
+def _refusal(kind: ir.Type, value: Any) -> str:
+    """Why a value of the file is none of the type."""
+    shown, text = repr(value) if isinstance(value, str) else value, layout_text(kind)
+    match kind:
+        case ir.Enum():
+            return f"{shown} is no member of {text}"
+        case ir.Bytes() if isinstance(value, int):
+            return f"{shown} does not stand for any bytes: write a small number, of which each stands for other bytes, and 0 for zeros"
+        case ir.UInt() if isinstance(value, int) and TLC_INT_MAX < value < 2**kind.width:
+            return f"{shown} is a value of {text}, but not one that TLC can compute with: its integers end at {TLC_INT_MAX} (2^31 - 1)"
+        case ir.UInt() if isinstance(value, int) and not isinstance(value, bool):
+            return f"{shown} is no value of {text}, which holds 0..{2**kind.width - 1}"
+    return f"{shown} is no value of {text}"
 
 
 def load_text(path: Path) -> DomainText:
     """conform.yaml, checked for its form."""
     try:
-        return DomainText.model_validate(yaml.safe_load(path.read_text()))
-    except (pydantic.ValidationError, yaml.YAMLError) as error:
-        raise DomainError(f"{path}: {error}") from None
+        return documents.read(path, DomainText, DESCRIBED_IN)
+    except SpecErrors as error:
+        raise DomainError(str(error)) from None

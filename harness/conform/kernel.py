@@ -91,18 +91,19 @@ class Runner:
     """One program of a loaded object, with the cells it is watched on.
 
     watched: the map of each watched cell, in the order of an Input's indexes.
-    data: the map of the object's global variables, which an Input's environment is the whole of.
+    data: the map of the object's global variables, which an Input's environment is the whole of; None where it has none.
     clear: whether cells are zeroed after each case, for tables too large to be set as a whole.
     """
 
     def __init__(
-        self, program: bpf.Program, watched: list[bpf.Map], counters: bpf.Map, data: bpf.Map, clear: bool = False
+        self, program: bpf.Program, watched: list[bpf.Map], counters: bpf.Map, data: bpf.Map | None, clear: bool = False
     ) -> None:
         self._library = _library()
         self._watched = watched
         self.image_size = sum(each.value_size for each in watched)
         self._watches = (_Watch * max(1, len(watched)))()
-        self._environment = (ctypes.c_char * data.value_size).from_buffer(data.mmap())
+        environment_size = data.value_size if data else 0
+        self._environment = (ctypes.c_char * environment_size).from_buffer(data.mmap() if data else bytearray())
         offset = 0
         for watch, each in zip(self._watches, watched):
             watch.map_fd, watch.offset, watch.size = each.fd, offset, each.value_size
@@ -114,7 +115,7 @@ class Runner:
             cpu_count=bpf.possible_cpu_count(),
             watch_count=len(watched),
             image_size=self.image_size,
-            environment_size=data.value_size,
+            environment_size=environment_size,
             watches=ctypes.cast(self._watches, ctypes.POINTER(_Watch)),
             environment=ctypes.addressof(self._environment),
             clear=clear,

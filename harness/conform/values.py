@@ -48,6 +48,30 @@ def to_tla(value: Any) -> str:
     raise TypeError(f"no TLA+ form of {value!r}")
 
 
+def layout_text(kind: ir.Type) -> str:
+    """A type as a layout writes it."""
+    match kind:
+        case ir.UInt():
+            return f"u{kind.width}"
+        case ir.Bool():
+            return "bool"
+        case ir.Enum():
+            return "{enum: [" + ", ".join(kind.members) + "]}"
+        case ir.Bytes():
+            return f"{{bytes: {kind.size}}}"
+        case ir.Bits():
+            return f"{{bits: {kind.size}}}"
+        case ir.Set():
+            return f"{{set: {layout_text(kind.element)}, max: {kind.max}}}"
+        case ir.Sequence():
+            return f"{{sequence: {layout_text(kind.element)}, max: {kind.max}}}"
+        case ir.Array():
+            return f"{{array: {layout_text(kind.element)}, size: {kind.size}}}"
+        case ir.Record():
+            return "{record: {" + ", ".join(f"{name}: {layout_text(field)}" for name, field in kind.fields) + "}}"
+    raise TypeError(f"no layout has {kind}")
+
+
 def zero(kind: ir.Type) -> Any:
     """The model value that all-zero memory stands for."""
     match kind:

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
 import time
 
 from codegen.errors import SpecErrors
+from harness import command
 from harness.demo.live import Live
 from harness.demo.screen import Screen
 from harness.demo.steps import StepFailed, build_code, check_model, generate_code, load_programs
@@ -34,11 +33,8 @@ def main() -> int:
     parser.add_argument("--phase-seconds", type=float, help="run every load for this long")
     parser.add_argument("--without-model", action="store_true", help="leave out the model checker")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     screen, begun = Screen(), time.monotonic()
-    if os.geteuid() != 0:
-        print("demo: it makes network namespaces and loads programs into the kernel: run it as root", file=sys.stderr)
-        return 2
+    command.need(command.NAMESPACES, "make network namespaces and load programs into the kernel")
     try:
         names = [name for name in chosen(arguments.protocols) if arguments.protocols or plugin.workload(name).demo]
         names.sort(key=lambda name: -len(plugin.workload(name).demo.get("phases", [])))  # who has most to show is first
@@ -49,6 +45,9 @@ def main() -> int:
     except KeyboardInterrupt:
         screen.say("interrupted", "everything has been taken down")
         return 130
+    except SystemExit as ended:  # SIGTERM: see command.run
+        screen.say("terminated", "everything has been taken down")
+        return ended.code
     word = "All of it held" if good else "Not all of it held"
     screen.title(f"{word}. {time.monotonic() - begun:.0f} s; nothing is left behind.")
     return 0 if good else 1
@@ -74,4 +73,4 @@ def demonstrate(screen: Screen, protocol: str, arguments: argparse.Namespace) ->
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.run("demo", main))

@@ -6,6 +6,8 @@ import argparse
 import random
 import sys
 
+from codegen.errors import SpecErrors
+from harness import command
 from harness.fuzz import plugin
 from harness.fuzz.kill import kill_under_load
 from harness.fuzz.plugin import LiveError
@@ -15,15 +17,15 @@ from harness.protocols import UnknownProtocol, chosen
 from harness.rig.errors import RigError
 
 
+DOING = "make network namespaces and load programs into the kernel"
+
+
 def main(argv: list[str]) -> int:
     try:
         return _kill(argv[1:]) if argv[:1] == ["kill"] else _fuzz(argv)
-    except (LiveError, RigError, UnknownProtocol, HistoriesError) as error:
+    except (LiveError, RigError, SpecErrors, UnknownProtocol, HistoriesError) as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("\nfuzz: interrupted", file=sys.stderr)
-        return 130
 
 
 def _fuzz(argv: list[str]) -> int:
@@ -37,12 +39,16 @@ def _fuzz(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, help="of the first round; the rounds after it count up")
     parser.add_argument("--rounds", type=int, help="instead of minutes")
     arguments = parser.parse_args(argv)
+    command.need(command.NAMESPACES, DOING)
     names = chosen([] if arguments.protocol == "all" else [arguments.protocol])
     seed = random.SystemRandom().randrange(2**31) if arguments.seed is None else arguments.seed
     failed = 0
     for protocol in names:
-        if not plugin.has_reference(protocol) and arguments.protocol == "all":
-            print(f"{protocol}: nothing to compare with (spec/{protocol}/reference.py is not there)")
+        if not plugin.has_reference(protocol):
+            missing = f"there is nothing to compare it with: spec/{protocol}/reference.py is not there (docs/live.md says what it defines)"
+            if arguments.protocol != "all":
+                raise LiveError(f"{protocol} cannot be fuzzed: {missing}")
+            print(f"{protocol}: {missing}")
             continue
         failed += not fuzz(protocol, arguments.minutes * 60, seed, arguments.rounds)
     return 1 if failed else 0
@@ -57,6 +63,7 @@ def _kill(argv: list[str]) -> int:
     parser.add_argument("--period", type=float, default=1, help="seconds from kill to kill (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the load (%(default)s)")
     arguments = parser.parse_args(argv)
+    command.need(command.NAMESPACES, DOING)
 
     def progress(text: str) -> None:
         if sys.stderr.isatty():
@@ -69,4 +76,4 @@ def _kill(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command.run("fuzz", lambda: main(sys.argv[1:])))

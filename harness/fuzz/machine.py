@@ -26,6 +26,7 @@ from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server, wait_until
 
 SETTLE_SECONDS = 5.0
+LATE_SECONDS = 0.02
 BAG_SIZE_MAX = 12
 
 
@@ -113,6 +114,7 @@ class Machine(RuleBasedStateMachine):
         self.answers: list[tuple[int, bytes]] = []
         self.now_ns = 0
         self._down_rules = 0
+
     @initialize(moves=st.lists(st.integers(0, 999), min_size=1, max_size=8))
     def begin(self, moves: list[int]) -> None:
         """All actors get to work, without a fault."""
@@ -208,6 +210,53 @@ class Machine(RuleBasedStateMachine):
             time.sleep(delay_ms / 1000)
             self._kill(down_rules, "it swept")
 
+    @rule(moves=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 999)), min_size=1, max_size=6))
+    def stand_still(self, moves: list[tuple[int, int]]) -> None:
+        """The daemon does nothing for a while, and answers late what it was asked meanwhile: other requests were served since.
+
+        One request of an actor waits at most, so that each answer is known for what it answers.
+        """
+        if not self.server.is_running:
+            return
+        late: dict[int, Packet] = {}
+        with self.server.standing_still():
+            note("the daemon stands still")
+            for actor, choice in moves:
+                if actor % len(self.actors) in late:
+                    continue
+                packet, before = self._act(actor, choice), self.server.counters()
+                answer = self._deliver(packet)
+                if self.server.counts.ended(xdp_only(self.server.counters() - before), "Forward"):
+                    late[packet.actor] = packet
+                elif answer is not None:
+                    self.actors[packet.actor].receive(answer, self.now_ns)
+            before = self.server.counters()
+        note("the daemon goes on")
+        self._answer_late(list(late.values()), before)
+
+    def _answer_late(self, packets: list[Packet], before: Counter[str]) -> None:
+        """The daemon takes up what has waited, in its order; an answer is one that the request could get if it came now."""
+        wait_until(lambda: tc_only(self.server.counters() - before).total() >= len(packets), SETTLE_SECONDS,
+                   "the daemon's late replies to be counted")  # fmt: skip
+        completed = tc_only(self.server.counters() - before)
+        self.stage.packet_count.update(completed)
+        self.stage.packet_count["late"] += len(packets)
+        answered = 0
+        for packet in packets:
+            message = self.codec.Message.decode(packet.datagram)
+            expected = self.reference.expect(message)
+            # All have been counted, so what was sent is there; on a veth at once.
+            answer = self.stage.receive(self.stage.connections[packet.actor], LATE_SECONDS)
+            note(f"  {packet.label} was answered late: {answer and self.codec.Message.decode(answer).kind.name}")
+            if answer is not None:
+                answered += 1
+                self._compare(message, expected, answer, may_be_silent=False)
+                self._put(self.answers, (packet.actor, answer))
+        sent = self.server.counts.ended(completed, "Reply")
+        assert answered == sent, f"{sent} late answers were counted as sent, and {answered} came: {dict(completed)}"
+        self._await_sweep()
+        self._compare_cells()
+
     def _kill(self, down_rules: int, what: str) -> None:
         if self.server.is_running:
             self.server.kill()
@@ -274,10 +323,10 @@ class Machine(RuleBasedStateMachine):
         message = self.codec.Message.decode(packet.datagram)
         expected = self.reference.expect(message)
         before = self.server.counters()
-        was_running = self.server.is_running
+        was_serving = self.server.is_serving
         self.stage.send(packet.actor, packet.datagram)
         wait_until(lambda: xdp_only(self.server.counters() - before), SETTLE_SECONDS, "a packet to be counted")
-        if kill_after_us is not None and was_running:
+        if kill_after_us is not None and was_serving:
             time.sleep(kill_after_us / 1e6)
             self._kill(0, "it served")
         answer = self._await_answer(packet, before)
@@ -285,7 +334,7 @@ class Machine(RuleBasedStateMachine):
         self.stage.packet_count.update(counted)
         text = "nothing" if answer is None else self.codec.Message.decode(answer).kind.name
         note(f"  {packet.label} arrived: {text} ({', '.join(counted)})")
-        self._compare(message, expected, answer, may_be_silent=not was_running or not self.server.is_running)
+        self._compare(message, expected, answer, may_be_silent=not was_serving or not self.server.is_running)
         self._await_sweep()
         self._compare_cells()
         return answer
@@ -304,7 +353,7 @@ class Machine(RuleBasedStateMachine):
         """The answer, once all that the request sets in motion has come to rest."""
         counts = self.server.counts
         seen = xdp_only(self.server.counters() - before)
-        if self.server.is_running and counts.ended(seen, "Forward"):
+        if self.server.is_serving and counts.ended(seen, "Forward"):
             wait_until(lambda: tc_only(self.server.counters() - before), SETTLE_SECONDS, "the daemon's reply to be counted")
         counted = self.server.counters() - before
         seen, completed = xdp_only(counted), tc_only(counted)
@@ -325,7 +374,7 @@ class Machine(RuleBasedStateMachine):
 
     def _await_sweep(self) -> None:
         """Where the daemon runs, what has run out is soon taken back."""
-        if self.server.is_running and not self.reference.observe(self.server.tables()):
+        if self.server.is_serving and not self.reference.observe(self.server.tables()):
             wait_until(lambda: self.reference.observe(self.server.tables()), SETTLE_SECONDS, "the daemon's sweep")
 
 

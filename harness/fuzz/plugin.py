@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
-import yaml
+from pydantic import Field
 
-from harness.protocols import REPOSITORY, SPEC, chosen
+from codegen.errors import SpecErrors
+from harness import documents
+from harness.protocols import SPEC, chosen
 
 
 class LiveError(Exception):
@@ -30,17 +32,56 @@ class Workload:
     demo: dict[str, Any] = field(default_factory=dict)
 
 
+Above = Annotated[float, Field(gt=0)]
+Options = dict[str, int]
+
+
+class _Fuzz(documents.Strict):
+    actors: Annotated[int, Field(ge=1, strict=True)] = 3
+    variants: list[dict[str, Any]] = []
+
+
+class _Kill(documents.Strict):
+    override: dict[str, Any] = {}
+    load: Options = {}
+    options: Options = {}
+
+
+class _Kills(documents.Strict):
+    period_seconds: Above
+    down_seconds: Above
+
+
+class _Phase(documents.Strict):
+    title: str
+    seconds: Above
+    load: Options = {}
+    options: Options = {}
+    kill: _Kills | None = None
+
+
+class _Demo(documents.Strict):
+    phases: list[_Phase]
+
+
+class _File(documents.Strict):
+    """What a workload.yaml may say."""
+
+    fuzz: _Fuzz | None = None
+    kill: _Kill | None = None
+    demo: _Demo | None = None
+
+
 def workload(protocol: str) -> Workload:
     """The protocol's workload; empty where it has none."""
     chosen([protocol])
     path = SPEC / protocol / "workload.yaml"
     if not path.exists():
         return Workload()
-    content = yaml.safe_load(path.read_text()) or {}
-    unknown = set(content) - set(Workload.__dataclass_fields__)
-    if unknown:
-        raise LiveError(f"{path.relative_to(REPOSITORY)}: unknown: {', '.join(sorted(unknown))}; known: fuzz, kill, demo")
-    return Workload(**content)
+    try:
+        return Workload(**documents.read(path, _File, "docs/live.md").model_dump(exclude_none=True))
+    except SpecErrors as error:
+        raise LiveError(str(error)) from None
 
 
 def has_reference(protocol: str) -> bool:

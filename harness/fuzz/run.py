@@ -12,15 +12,21 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
+from codegen.errors import SpecErrors
+from harness.command import counted
 from harness.fuzz import plugin
 from harness.fuzz.build import build
 from harness.fuzz.machine import Stage, machine_on
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server
+from harness.rig.errors import RigError
 from harness.rig.netns import Rig
 
 EXAMPLES_A_ROUND = 20
 RULES_AN_EXAMPLE = 50
+NO_PACKETS_KINDS = ("examples", "garbled", "late")
+NOT_OF_THE_SEED = (LiveError, RigError, SpecErrors)
+"""Before anything was played: the build or the rig could not be made."""
 
 
 def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, examples: int = EXAMPLES_A_ROUND) -> bool:
@@ -38,7 +44,7 @@ def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, ex
         try:
             total += play(protocol, variant, spec.get("actors", 3), seed + played, examples)
         except Exception as error:
-            if isinstance(error, LiveError) and not total:
+            if isinstance(error, NOT_OF_THE_SEED) and not total:
                 raise
             _print_failure(protocol, seed + played, error)
             return False
@@ -48,7 +54,7 @@ def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, ex
             print(f"\r{protocol}: {played} rounds, {total['examples']} examples, {left:.0f} s to go ", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print("\r", end="", file=sys.stderr)
-    print(f"{protocol}: {played} rounds from seed {seed}: {_summary(total)}")
+    print(f"{protocol}: {counted(played, 'round')} from seed {seed}: {_summary(total)}")
     return True
 
 
@@ -92,6 +98,6 @@ def _print_failure(protocol: str, seed: int, error: Exception) -> None:
 
 
 def _summary(total: Counter[str]) -> str:
-    packets = sum(value for name, value in total.items() if name != "examples")
-    kinds = len([name for name in total if name not in ("examples", "garbled")])
-    return f"{total['examples']} examples, {packets} packets of {kinds} kinds ({total['garbled']} garbled), all as the reference says"
+    packets = sum(value for name, value in total.items() if name not in ("examples", "late"))
+    kinds = len([name for name in total if name not in NO_PACKETS_KINDS])
+    return f"{counted(total['examples'], 'example')}, {counted(packets, 'packet')} of {kinds} kinds ({total['garbled']} garbled, {total['late']} answered late), all as the reference says"

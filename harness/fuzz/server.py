@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,7 @@ class Server:
         self.counts = Counts(build.protocol)
         self.kill_count = 0
         self._daemon: subprocess.Popen[str] | None = None
+        self._stands_still = False
         self._codecs = cell_codecs(build.protocol, Shapes(build.programs), _Plain())
         self._maps: dict[str, Map] = {}
 
@@ -66,6 +69,23 @@ class Server:
     @property
     def is_running(self) -> bool:
         return self._daemon is not None and self._daemon.poll() is None
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether it runs and is not kept from it."""
+        return self.is_running and not self._stands_still
+
+    @contextlib.contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """For a block the daemon is there and does nothing: what comes to its sockets waits."""
+        os.kill(self._daemon.pid, signal.SIGSTOP)
+        self._stands_still = True
+        try:
+            wait_until(lambda: process_state(self._daemon.pid) == "T", READY_SECONDS_MAX, "the daemon to stand still")
+            yield
+        finally:
+            self._stands_still = False
+            os.kill(self._daemon.pid, signal.SIGCONT)
 
     @property
     def pid(self) -> int:
@@ -142,6 +162,11 @@ class Server:
             pinned = self._map(f"state/tables/{table}")
             for index in range(capacity):
                 pinned.update(index, bytes(pinned.value_size))
+
+
+def process_state(pid: int) -> str:
+    """Its letter in /proc: T where it is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
 
 
 def wait_until(condition: Any, seconds: float, doing: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from harness import command
 from harness.histories import HistoriesError, check
 
 
@@ -26,4 +27,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.run("histories", main))

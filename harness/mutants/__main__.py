@@ -12,7 +12,9 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from harness.mutants.catalogue import CatalogueError, Mutant, catalogue
+from harness import command
+from harness.command import counted
+from harness.mutants.catalogue import CatalogueError, Mutant, catalogue, has_mutants, require_domains, witness
 from harness.mutants.hunt import Verdict, hunt, passes
 from harness.mutants.scratch import Scratch
 from harness.protocols import UnknownProtocol, chosen
@@ -56,6 +58,15 @@ def show(verdict: Verdict, without_faults: bool) -> None:
     print(f"           {mutant.caught_by if verdict.caught and not without_faults else ''} {verdict.how}", flush=True)
 
 
+def announce(names: list[str]) -> None:
+    """Whose mutants these are."""
+    own = [name for name in names if has_mutants(name)]
+    print(f"the machinery's mutants, run with {witness()}" + (f", and those of {', '.join(own)}" if own else ""))
+    for name in names:
+        if name not in own:
+            print(f"{name} has none of its own: spec/{name}/mutants.yaml is not there")
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m harness.mutants", description=__doc__)
@@ -64,24 +75,26 @@ def main() -> int:
     parser.add_argument("--without-faults", action="store_true", help="show instead that the checks pass without the faults")
     options = parser.parse_args()
     started = time.monotonic()
+    command.need(command.PROGRAMS, "run mutants in the kernel")
     try:
-        mutants = catalogue(chosen(options.protocol))
+        names = chosen(options.protocol)
+        require_domains(options.protocol)
+        mutants = catalogue(names)
         picked = [each for each in mutants if options.only in each.name or any(options.only in edit.file for edit in each.edits)]
         if not picked:
             raise CatalogueError(f"no mutant has {options.only!r} in its name or file")
+        announce(names)
         verdicts = hunt_all(picked, options.without_faults)
     except (CatalogueError, TlcError, UnknownProtocol) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
     survivors = [verdict for verdict in verdicts if not verdict.caught]
-    print(f"{len(verdicts)} mutants, {len(verdicts) - len(survivors)} caught as they must be, "
-          f"{len(survivors)} survivors ({time.monotonic() - started:.0f} s)")  # fmt: skip
+    print(f"{counted(len(verdicts), 'mutant')}, {len(verdicts) - len(survivors)} caught as they must be, "
+          f"{counted(len(survivors), 'survivor')} ({time.monotonic() - started:.0f} s)")  # fmt: skip
     for verdict in survivors:
         print(f"FAILED {verdict.mutant.name}: {verdict.how}")
     return 1 if survivors else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command.run("mutants", main))

@@ -17,7 +17,7 @@
 
 A file under generated/ is changed in conformance's small build, after the generator has run: a fault in the
 emitted C. A model is run with its .cfg as the edits leave it. The machinery's mutants are run with the
-protocol that has the most sections.
+protocol on which conformance sees most, whichever protocols were chosen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from pathlib import Path
 import pydantic
 import yaml
 
-from harness.protocols import REPOSITORY, SPEC
+from codegen.errors import SpecErrors
+from harness import documents
+from harness.conform.domain import DomainError, DomainText, load_text
+from harness.protocols import SPEC, protocols
 
 GENERIC = Path(__file__).parent / "mutants.yaml"
 
@@ -36,11 +39,7 @@ class CatalogueError(Exception):
     """A mutants.yaml is not what it should be."""
 
 
-class _Strict(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class Edit(_Strict):
+class Edit(documents.Strict):
     """One change of a file."""
 
     file: str
@@ -53,7 +52,7 @@ class Edit(_Strict):
         return self.file.startswith("generated/")
 
 
-class CaughtBy(_Strict):
+class CaughtBy(documents.Strict):
     """The check that must notice."""
 
     model: str = ""
@@ -76,7 +75,7 @@ class CaughtBy(_Strict):
         return f"{kind}: {getattr(self, kind)}"
 
 
-class Mutant(_Strict):
+class Mutant(documents.Strict):
     """One fault."""
 
     name: str
@@ -90,16 +89,16 @@ class Mutant(_Strict):
         return self.edits[0].file
 
 
-class _File(_Strict):
+class _File(documents.Strict):
     mutants: list[Mutant]
 
 
 def load(path: Path) -> list[Mutant]:
     """The mutants of one file."""
     try:
-        return _File.model_validate(yaml.safe_load(path.read_text())).mutants
-    except (pydantic.ValidationError, yaml.YAMLError) as error:
-        raise CatalogueError(f"{path.relative_to(REPOSITORY)}: {error}") from None
+        return documents.read(path, _File, "docs/live.md").mutants
+    except SpecErrors as error:
+        raise CatalogueError(str(error)) from None
 
 
 def sections_of(protocol: str) -> int:
@@ -109,13 +108,48 @@ def sections_of(protocol: str) -> int:
     return hooks + sum(len(each["sections"]) for each in layout.get("sweep", {}).get("passes", []))
 
 
-def catalogue(protocols: list[str]) -> list[Mutant]:
+def _seen(text: DomainText) -> set[str]:
+    """What conformance can see with a domain: hooks, sections that lose all their races, and some."""
+    hooks = {"sweep" if isinstance(family.hook, int) else family.hook for family in text.families}
+    contended = [family for family in text.families if family.contended]
+    return hooks | ({"contended"} if contended else set()) | {"rival" for family in contended if family.rival}
+
+
+def witness() -> str:
+    """The protocol that the machinery's mutants are run with: among all there are, the one on which conformance sees most."""
+    seen: dict[str, tuple[int, int]] = {}
+    for protocol in protocols():
+        path = SPEC / protocol / "conform.yaml"
+        try:
+            if path.exists():
+                seen[protocol] = (len(_seen(load_text(path))), sections_of(protocol))
+        except DomainError as error:
+            raise CatalogueError(str(error)) from None
+    if not seen:
+        raise CatalogueError("no protocol has a conform.yaml: there is none on which the machinery's mutants could be seen")
+    return max(seen, key=lambda protocol: seen[protocol])
+
+
+def require_domains(named: list[str]) -> None:
+    """CatalogueError where conformance cannot be asked about a protocol that was named."""
+    for protocol in named:
+        if not (SPEC / protocol / "conform.yaml").exists():
+            raise CatalogueError(f"{protocol} has no spec/{protocol}/conform.yaml, so conformance could catch no mutant of it: "
+                                 "docs/conform.md says how to write it")  # fmt: skip
+
+
+def has_mutants(protocol: str) -> bool:
+    """Whether it has some of its own."""
+    return (SPEC / protocol / "mutants.yaml").exists()
+
+
+def catalogue(chosen: list[str]) -> list[Mutant]:
     """The mutants of these protocols, and the machinery's."""
-    richest = max(protocols, key=sections_of)
-    found = [mutant.model_copy(update={"protocol": richest}) for mutant in load(GENERIC)]
-    for protocol in protocols:
+    generic = witness()
+    found = [mutant.model_copy(update={"protocol": generic}) for mutant in load(GENERIC)]
+    for protocol in chosen:
         path = SPEC / protocol / "mutants.yaml"
-        if path.exists():
+        if has_mutants(protocol):
             found += [mutant.model_copy(update={"protocol": protocol}) for mutant in load(path)]
     names = [mutant.name for mutant in found]
     if len(set(names)) != len(names):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from harness import tlc
+from harness.command import child
 from harness.mutants.catalogue import Mutant
 from harness.protocols import BUILD, REPOSITORY
 
@@ -67,10 +67,7 @@ class Scratch:
         environment.pop("PYTHONPATH", None)
         command = [sys.executable, *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen(command, cwd=self.root, env=environment, text=True, start_new_session=True, **pipes) as process:
-            try:
-                out, err = process.communicate(timeout=timeout_seconds)
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
+        started = subprocess.Popen(command, cwd=self.root, env=environment, text=True, start_new_session=True, **pipes)
+        with started, child(started) as process:
+            out, err = process.communicate(timeout=timeout_seconds)
         return subprocess.CompletedProcess(command, process.returncode, out, err)

@@ -79,8 +79,7 @@ def test_the_repository_stays_as_it_is(scratch):
     ("{model: small}", "give one of"),
     ("{luck: yes}", "luck"),
 ])  # fmt: skip
-def test_a_catalogue_that_is_wrong(tmp_path, monkeypatch, caught_by, complaint):
-    monkeypatch.setattr("harness.mutants.catalogue.REPOSITORY", tmp_path)
+def test_a_catalogue_that_is_wrong(tmp_path, caught_by, complaint):
     path = tmp_path / "mutants.yaml"
     path.write_text(f"mutants:\n  - {{name: a, edits: [{{file: f, old: o, new: n}}], caught_by: {caught_by}}}\n")
     with pytest.raises(CatalogueError, match=complaint):

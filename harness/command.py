@@ -1,0 +1,100 @@
+"""What the commands have in common: how they end when they are interrupted, what they may do, and numbers in words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+CAPABILITY_NUMBERS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
+IN_SYS_ADMIN = ("CAP_BPF", "CAP_PERFMON")
+PROGRAMS = ("CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN")
+NAMESPACES = ("CAP_SYS_ADMIN", *PROGRAMS)
+
+_children: set[subprocess.Popen] = set()
+_children_guard = threading.Lock()
+
+
+class NotPrivileged(RuntimeError):
+    """The process may not do what the command is for; the message says what is missing."""
+
+
+# --- The end ------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def child(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
+    """For a block, the process is one that does not outlive this one: it is killed when the block is left before it has ended."""
+    with _children_guard:
+        _children.add(process)
+    try:
+        yield process
+    finally:
+        with _children_guard:
+            _children.discard(process)
+        _kill(process)
+        process.wait()
+
+
+def _kill(process: subprocess.Popen) -> None:
+    """With all that it started, where it leads a group of its own."""
+    if process.poll() is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        if os.getpgid(process.pid) == process.pid:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _kill_children() -> None:
+    """Those that threads wait for, which an interrupt does not reach."""
+    with _children_guard:
+        for process in _children:
+            _kill(process)
+
+
+def run(name: str, main: Callable[[], int]) -> int:
+    """A command's main(), which neither SIGINT nor SIGTERM ends in a traceback or leaves a child behind."""
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    try:
+        return main()
+    except KeyboardInterrupt:
+        print(f"\n{name}: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except NotPrivileged as error:
+        print(f"{name}: error: {error}", file=sys.stderr)
+        return 2
+    finally:
+        _kill_children()
+
+
+# --- What it may do -----------------------------------------------------------------------------
+
+
+def need(capabilities: tuple[str, ...], doing: str) -> None:
+    """NotPrivileged unless the process has them all. doing: what for, after `cannot`."""
+    found = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(encoding="ascii"), re.MULTILINE)
+    effective = int(found[1], 16)
+
+    def has(name: str) -> bool:
+        names = (name, "CAP_SYS_ADMIN") if name in IN_SYS_ADMIN else (name,)
+        return any(effective >> CAPABILITY_NUMBERS[each] & 1 for each in names)
+
+    missing = [name for name in capabilities if not has(name)]
+    if missing:
+        raise NotPrivileged(f"cannot {doing}: this process lacks {', '.join(missing)}; run it as root")
+
+
+# --- Words --------------------------------------------------------------------------------------
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 model`, `2 models`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

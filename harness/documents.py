@@ -1,0 +1,90 @@
+"""Reads the YAML that a protocol brings for the harness, with complaints at their lines, like those about a layout."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pydantic
+import yaml
+
+from codegen.errors import Errors, FileMissing, LayoutInvalid, SpecErrors
+from codegen.ir import Span
+from codegen.layout import Source, invalid, parse
+from harness.protocols import REPOSITORY
+
+Document = TypeVar("Document", bound=pydantic.BaseModel)
+
+
+class Strict(pydantic.BaseModel):
+    """What a mapping of a document may hold, and nothing else."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+def name_of(path: Path) -> str:
+    """As it is shown: from the repository's root where it is in there."""
+    return str(path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path)
+
+
+def read(path: Path, model: type[Document], described_in: str) -> Document:
+    """The document, as the model has it. SpecErrors with everything that is wrong; described_in: where to read more."""
+    errors = Errors()
+    here = Span(name_of(path), 1, 1)
+    source: Source | None = None
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        errors.add(FileMissing(here, f"it cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"))
+    else:
+        if _is_mapping(text):
+            source = parse(text, here.file, errors)
+        else:
+            known = ", ".join(model.model_fields)
+            errors.add(LayoutInvalid(here, "it is no mapping", f"its keys are {known}: see {described_in}"))
+    errors.raise_if_any()
+    try:
+        return model.model_validate(source.values)
+    except pydantic.ValidationError as error:
+        for detail in error.errors():
+            errors.add(_worded(detail, source, model, described_in))
+    raise SpecErrors(errors.found)
+
+
+def _is_mapping(text: str) -> bool:
+    """Whether it is one or is no YAML at all, which the parser has better words for."""
+    try:
+        root = yaml.compose(text, yaml.SafeLoader)
+    except yaml.YAMLError:
+        return True
+    return isinstance(root, yaml.MappingNode)
+
+
+def _worded(detail: Any, source: Source, model: type[pydantic.BaseModel], described_in: str) -> LayoutInvalid:
+    """A complaint of pydantic in our words."""
+    error = invalid(detail, source)
+    place = ".".join(map(str, detail["loc"]))
+    match detail["type"]:
+        case "missing":
+            above = ".".join(map(str, detail["loc"][:-1])) or "the file"
+            return replace(error, found=f"{above} has no {detail['loc'][-1]}", instead=f"add it: see {described_in}")
+        case "extra_forbidden":
+            known = _keys(model, detail["loc"][:-1])
+            return replace(error, found=f"{place} is no key", instead=f"known here: {known}; see {described_in}")
+        case "value_error":
+            return replace(error, instead=str(detail["ctx"]["error"]))
+    return replace(error, instead=error.instead.replace("input should be", "it must be"))
+
+
+def _keys(model: Any, path: tuple[str | int, ...]) -> str:
+    """The keys of the mapping at a path, as the models say."""
+    for part in path:
+        fields = getattr(model, "model_fields", {})
+        model = fields[part].annotation if part in fields else model
+        while not isinstance(model, type) or not issubclass(model, pydantic.BaseModel):
+            inner = [each for each in getattr(model, "__args__", ()) if each is not type(None)]
+            if not inner:
+                break
+            model = inner[-1]
+    return ", ".join(field.alias or name for name, field in getattr(model, "model_fields", {}).items()) or "none"
