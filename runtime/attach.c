@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "attach.h"
+#include "hint.h"
 #include "log.h"
 #include "pins.h"
 
@@ -57,16 +58,16 @@ void detach_tcx_link(const char *directory)
 	detach_link(directory, "tcx");
 }
 
-static void explain_xdp_failure(const struct stepwise_protocol *protocol, const struct interface *interface, int err)
+static void explain_xdp_failure(const struct interface *interface, int err)
 {
 	const char *name = interface->name;
 	__u32 id = 0;
 
 	switch (err) {
 	case -EOPNOTSUPP:
-		log_error("cannot attach XDP to %s: its driver has no native XDP; `%sd load %s --generic` attaches it in generic "
+		log_error("cannot attach XDP to %s: its driver has no native XDP; `%s --generic` attaches it in generic "
 			  "mode, which is slower",
-			  name, protocol->name, name);
+			  name, hint("load", name));
 		return;
 	case -EBUSY:
 	case -EEXIST:
@@ -90,8 +91,7 @@ static void explain_xdp_failure(const struct stepwise_protocol *protocol, const 
 	}
 }
 
-static int attach_xdp(const struct stepwise_protocol *protocol, struct interface *interface, int program_fd,
-		      bool allow_generic, const char *directory)
+static int attach_xdp(struct interface *interface, int program_fd, bool allow_generic, const char *directory)
 {
 	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options, .flags = XDP_FLAGS_DRV_MODE);
 	int link_fd, err;
@@ -105,7 +105,7 @@ static int attach_xdp(const struct stepwise_protocol *protocol, struct interface
 		link_fd = bpf_link_create(program_fd, interface->ifindex, BPF_XDP, &options);
 	}
 	if (link_fd < 0) {
-		explain_xdp_failure(protocol, interface, link_fd);
+		explain_xdp_failure(interface, link_fd);
 		return link_fd;
 	}
 	err = pin_in(directory, interface->xdp_mode == XDP_MODE_NATIVE ? "xdp_native" : "xdp_generic", link_fd);
@@ -192,7 +192,7 @@ int attach_programs(const struct stepwise_protocol *protocol, struct interface *
 	int err = 0;
 
 	if (bpf_xdp_query_id(interface->ifindex, 0, &other_id) == 0 && other_id) {
-		explain_xdp_failure(protocol, interface, -EBUSY);
+		explain_xdp_failure(interface, -EBUSY);
 		return -EBUSY;
 	}
 	/* So nobody has us loaded: a filter of ours is what a load that was killed has left. */
@@ -202,7 +202,7 @@ int attach_programs(const struct stepwise_protocol *protocol, struct interface *
 	if (tc_fd >= 0)
 		err = attach_tc(protocol, interface, tc_fd, options->clsact, directory);
 	if (!err)
-		err = attach_xdp(protocol, interface, xdp_fd, options->allow_generic, directory);
+		err = attach_xdp(interface, xdp_fd, options->allow_generic, directory);
 	if (err)
 		detach_filter(protocol, interface);
 	return err;

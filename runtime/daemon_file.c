@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/file.h>
@@ -11,6 +10,7 @@
 
 #include "daemon_file.h"
 #include "log.h"
+#include "netns.h"
 #include "pins.h"
 
 /* In the order of the struct. */
@@ -19,21 +19,26 @@ const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
 	"send_failed", "sweeps", "sweep_passes", "sweep_cells_continued", "sweep_contended", "sweep_failed",
 };
 
-static pid_t read_pid(int fd)
+/* The second line is for us; others who look for a pid read the first. */
+static pid_t read_pid(int fd, unsigned long *netns)
 {
-	char text[32] = "";
+	char text[64] = "";
+	int pid = 0;
 
-	if (pread(fd, text, sizeof(text) - 1, 0) < 0)
+	*netns = 0;
+	if (pread(fd, text, sizeof(text) - 1, 0) < 0 || sscanf(text, "%d %lu", &pid, netns) < 1)
 		return 0;
-	return (pid_t)strtol(text, NULL, 10);
+	return pid;
 }
 
-pid_t daemon_running(const struct stepwise_protocol *protocol)
+pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *netns)
 {
+	unsigned long found = 0;
 	char path[PATH_MAX];
 	pid_t pid = 0;
 	int fd;
 
+	*netns = 0;
 	if (run_path(path, "%s.pid", protocol->name))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -41,15 +46,37 @@ pid_t daemon_running(const struct stepwise_protocol *protocol)
 		return 0;
 	/* The kernel lets go of it with the process, however that ends. */
 	if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
-		pid = read_pid(fd);
+		pid = read_pid(fd, &found);
+	if (pid)
+		*netns = found;
 	close(fd);
 	return pid;
 }
 
+/* Of this process, which holds the file. */
+static int write_pid(int fd)
+{
+	unsigned long netns = netns_here();
+	char text[64];
+	int length = snprintf(text, sizeof(text), "%d\n%lu\n", (int)getpid(), netns);
+
+	if (!netns)
+		return -ENOENT;
+	if (ftruncate(fd, 0) || pwrite(fd, text, length, 0) != length) {
+		int err = -errno;
+
+		log_error("cannot write the pid file in %s: %s", run_directory(), strerror(-err));
+		return err;
+	}
+	return 0;
+}
+
 int daemon_claim(const struct stepwise_protocol *protocol)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], where[PATH_MAX];
+	unsigned long netns;
 	int err, fd;
+	pid_t pid;
 
 	err = run_directory_make();
 	if (!err)
@@ -68,25 +95,19 @@ int daemon_claim(const struct stepwise_protocol *protocol)
 			usleep(5000);
 			continue;
 		}
-		log_error("a daemon of %s is running already (pid %d); end that first", protocol->name, (int)read_pid(fd));
+		pid = read_pid(fd, &netns);
+		netns_file(where, netns, pid);
+		log_error("a daemon of %s is running already (pid %d), in the network namespace %s; end that first", protocol->name,
+			  (int)pid, where);
 		close(fd);
 		return -EEXIST;
 	}
-	return fd;
-}
-
-int daemon_write_pid(int claim_fd)
-{
-	char text[32];
-	int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-
-	if (ftruncate(claim_fd, 0) || pwrite(claim_fd, text, length, 0) != length) {
-		int err = -errno;
-
-		log_error("cannot write the pid file in %s: %s", run_directory(), strerror(-err));
-		return err;
-	}
-	return 0;
+	/* At once: what is in it is of the daemon before. */
+	err = write_pid(fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }
 
 struct daemon_statistics *daemon_statistics_open(const struct stepwise_protocol *protocol)
@@ -123,4 +144,45 @@ int daemon_statistics_read(const struct stepwise_protocol *protocol, struct daem
 	size = read(fd, statistics, sizeof(*statistics));
 	close(fd);
 	return size == sizeof(*statistics) ? 0 : -ENODATA;
+}
+
+/* 1 when there was such a file. */
+static int remove_file(const char *name, const char *suffix)
+{
+	char path[PATH_MAX];
+	int err = run_path(path, "%s%s", name, suffix);
+
+	if (err)
+		return err;
+	if (unlink(path) == 0)
+		return 1;
+	if (errno == ENOENT)
+		return 0;
+	err = -errno;
+	log_error("cannot remove %s: %s", path, strerror(-err));
+	return err;
+}
+
+int daemon_files_remove(const struct stepwise_protocol *protocol)
+{
+	const struct {
+		const char *name, *suffix;
+	} files[] = {
+		{ protocol->name, ".pid" },
+		{ protocol->name, ".log" },
+		{ protocol->name, ".statistics" },
+		{ protocol->xdp_program, VERIFIER_LOG_SUFFIX },
+		{ protocol->tc_program, VERIFIER_LOG_SUFFIX },
+	};
+	int count = 0, removed = 0;
+
+	for (size_t i = 0; removed >= 0 && i < sizeof(files) / sizeof(files[0]); i++) {
+		removed = files[i].name ? remove_file(files[i].name, files[i].suffix) : 0;
+		count += removed;
+	}
+	for (__u32 i = 0; removed >= 0 && i < protocol->pass_count; i++) {
+		removed = remove_file(protocol->passes[i].program, VERIFIER_LOG_SUFFIX);
+		count += removed;
+	}
+	return removed < 0 ? removed : count;
 }

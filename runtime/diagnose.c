@@ -10,6 +10,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "daemon_file.h"
 #include "diagnose.h"
 #include "log.h"
 #include "pins.h"
@@ -180,7 +181,7 @@ static bool save_verifier_log(const struct stepwise_protocol *protocol, const st
 	char path[PATH_MAX];
 	FILE *file;
 
-	if (run_directory_make() || run_path(path, "%s-verifier.log", name))
+	if (run_directory_make() || run_path(path, "%s" VERIFIER_LOG_SUFFIX, name))
 		return false;
 	file = fopen(path, "w");
 	if (!file || fputs(log, file) < 0) {

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/stat.h>
 #include <bpf/bpf.h>
 
 #include "interfaces.h"
 #include "log.h"
+#include "netns.h"
 #include "pins.h"
 
 const char *xdp_mode_name(enum xdp_mode mode)
@@ -21,17 +21,6 @@ const char *xdp_mode_name(enum xdp_mode mode)
 const char *tc_mode_name(enum tc_mode mode)
 {
 	return mode == TC_MODE_NONE ? "none" : mode == TC_MODE_TCX ? "tcx" : "clsact";
-}
-
-unsigned long netns_here(void)
-{
-	struct stat status;
-
-	if (stat("/proc/self/ns/net", &status)) {
-		log_error("cannot tell which network namespace this is: /proc/self/ns/net: %s; is /proc mounted?", strerror(errno));
-		return 0;
-	}
-	return status.st_ino;
 }
 
 /*
@@ -165,6 +154,21 @@ int interfaces_list(struct interface **list, size_t *count)
 	}
 	free(entries);
 	return err;
+}
+
+int interfaces_elsewhere(struct interface *elsewhere)
+{
+	struct interface *list;
+	size_t count;
+	int err, found = 0;
+
+	err = interfaces_list(&list, &count);
+	for (size_t i = 0; !err && i < count && !found; i++) {
+		found = !list[i].here && !list[i].gone;
+		*elsewhere = list[i];
+	}
+	free(list);
+	return err ? err : found;
 }
 
 size_t interfaces_read_indices(int directory_fd, unsigned long netns, unsigned int *indices, size_t indices_max)

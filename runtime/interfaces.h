@@ -36,14 +36,14 @@ struct interface {
 const char *xdp_mode_name(enum xdp_mode mode);
 const char *tc_mode_name(enum tc_mode mode);
 
-/* Inode of this process' network namespace; 0, with a message, when it cannot be read. */
-unsigned long netns_here(void);
-
 /* The directory of an interface's pins. */
 int interface_path(char path[PATH_MAX], unsigned long netns, unsigned int ifindex, const char *name);
 
 /* All of them, in the order of their keys; *list is for the caller to free. */
 int interfaces_list(struct interface **list, size_t *count);
+
+/* 1 where one is attached in another network namespace, which *elsewhere gets; 0 where none is; negative after a message. */
+int interfaces_elsewhere(struct interface *elsewhere);
 
 /*
  * Reads an open directory interfaces/ for the indices of this network namespace's

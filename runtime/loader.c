@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include "daemon_file.h"
+#include "hint.h"
 #include "loader.h"
 #include "log.h"
+#include "netns.h"
 #include "object.h"
 #include "pins.h"
 #include "privileges.h"
+#include "veth.h"
 
 #define BATCH_US_MAX 20000
 
@@ -68,8 +71,8 @@ static int check_not_loaded(const struct stepwise_protocol *protocol, const stru
 		if (list[i].gone) {
 			err = pins_remove(list[i].path);
 		} else if (list[i].here && list[i].ifindex == interface->ifindex) {
-			log_error("%s is loaded on %s already; `%sd unload %s` first", protocol->name, interface->name, protocol->name,
-				  interface->name);
+			log_error("%s is loaded on %s already; `%s` first", protocol->name, interface->name,
+				  hint("unload", interface->name));
 			err = -EEXIST;
 		}
 	}
@@ -77,11 +80,43 @@ static int check_not_loaded(const struct stepwise_protocol *protocol, const stru
 	return err;
 }
 
+/*
+ * The daemon reads the datagrams of its own network namespace only: in any other, what XDP
+ * lets through would never be answered. Two daemons would both sweep the same tables.
+ */
+static int check_namespace(const struct stepwise_protocol *protocol, const struct interface *interface)
+{
+	char path[PATH_MAX];
+	unsigned long netns;
+	pid_t daemon = daemon_running(protocol, &netns);
+	struct interface other;
+	int elsewhere;
+
+	if (!protocol->on_forwarded)
+		return 0;
+	if (daemon && netns && netns != interface->netns) {
+		netns_file(path, netns, daemon);
+		log_error("cannot load %s on %s: its daemon (pid %d) answers in network namespace %lu (%s) and in no other; end that, load "
+			  "there, or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
+			  protocol->name, interface->name, (int)daemon, netns, path);
+		return -EBUSY;
+	}
+	elsewhere = interfaces_elsewhere(&other);
+	if (elsewhere <= 0)
+		return elsewhere;
+	netns_file(path, other.netns, 0);
+	log_error("cannot load %s on %s: it is loaded on %s of network namespace %lu (%s), and its daemon answers in one; unload it there, "
+		  "or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
+		  protocol->name, interface->name, other.name, other.netns, path);
+	return -EBUSY;
+}
+
 /* Two builds must not work on one state: the model knows one set of steps at a time. */
 static int check_no_other_build(const struct stepwise_protocol *protocol)
 {
-	pid_t daemon = daemon_running(protocol);
 	struct interface attached;
+	unsigned long netns;
+	pid_t daemon = daemon_running(protocol, &netns);
 
 	if (any_attached(&attached)) {
 		log_error("another build of %s is loaded on %s (network namespace %lu); unload that first: two builds must not work on "
@@ -186,6 +221,8 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 	if (!err)
 		err = check_not_loaded(protocol, interface);
 	if (!err)
+		err = check_namespace(protocol, interface);
+	if (!err)
 		err = pins_path(staging, "staging");
 	if (!err)
 		err = pins_make_directory(staging);
@@ -232,13 +269,29 @@ int command_load(const struct stepwise_protocol *protocol, const char *interface
 	if (hold < 0)
 		return hold;
 	err = load_held(protocol, &interface, options);
-	if (err)
+	if (err) {
 		remove_empty_base();
-	else
+	} else {
 		log_info("loaded on %s: XDP %s, TC %s", interface.name, xdp_mode_name(interface.xdp_mode),
 			 tc_mode_name(interface.tc_mode));
+		veth_check_peer(&interface);
+	}
 	close(hold);
 	return err;
+}
+
+static void explain_not_loaded(const struct stepwise_protocol *protocol, const char *name, const struct interface *elsewhere)
+{
+	char path[PATH_MAX];
+
+	if (!elsewhere) {
+		log_error("%s is not loaded on %s; `%s` shows where it is", protocol->name, name, hint("status", ""));
+		return;
+	}
+	netns_file(path, elsewhere->netns, 0);
+	log_error("%s is not loaded on %s of this network namespace, but of another one (%lu); unload it there: "
+		  "`nsenter --net=%s %s`",
+		  protocol->name, name, elsewhere->netns, path, hint("unload", name));
 }
 
 /* In this network namespace, or one that is gone and had that name. */
@@ -260,12 +313,8 @@ static int find_loaded(const struct stepwise_protocol *protocol, const char *nam
 	}
 	if (match)
 		*found = *match;
-	else if (!err && elsewhere)
-		log_error("%s is not loaded on %s of this network namespace, but of another one (%lu); unload it there: "
-			  "nsenter --net=NAMESPACE %sd unload %s",
-			  protocol->name, name, elsewhere->netns, protocol->name, name);
 	else if (!err)
-		log_error("%s is not loaded on %s; `%sd status` shows where it is", protocol->name, name, protocol->name);
+		explain_not_loaded(protocol, name, elsewhere);
 	if (!err && !match)
 		err = -ENOENT;
 	free(list);
@@ -318,8 +367,9 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 
 static int purge_held(const struct stepwise_protocol *protocol)
 {
-	pid_t daemon = daemon_running(protocol);
 	struct interface attached;
+	unsigned long netns;
+	pid_t daemon = daemon_running(protocol, &netns);
 	int err;
 
 	if (any_attached(&attached)) {
@@ -332,6 +382,8 @@ static int purge_held(const struct stepwise_protocol *protocol)
 		return -EBUSY;
 	}
 	err = pins_remove(pins_base());
+	if (!err && daemon_files_remove(protocol) < 0)
+		err = -EIO;
 	if (!err)
 		log_info("removed the tables of %s and what they held", protocol->name);
 	return err;
@@ -339,6 +391,7 @@ static int purge_held(const struct stepwise_protocol *protocol)
 
 int command_unload(const struct stepwise_protocol *protocol, const char *interface_name, bool purge)
 {
+	struct interface attached;
 	char doing[128];
 	int err, hold;
 
@@ -355,8 +408,24 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 	err = unload_held(protocol, interface_name);
 	if (!err && purge)
 		err = purge_held(protocol);
+	else if (!err && !any_attached(&attached))
+		log_info("the tables of %s stay, with what they hold, for the next load; `%s` removes them", protocol->name,
+			 hint("purge", ""));
 	close(hold);
 	return err;
+}
+
+/* There are no tables; there may be files of a daemon that has ended. */
+static int purge_files(const struct stepwise_protocol *protocol)
+{
+	unsigned long netns;
+	int removed = daemon_running(protocol, &netns) ? 0 : daemon_files_remove(protocol);
+
+	if (removed > 0)
+		log_info("removed what the daemon of %s had left in %s; there were no tables", protocol->name, run_directory());
+	else if (!removed)
+		log_error("there is nothing of %s to purge in %s", protocol->name, pins_base());
+	return removed > 0 ? 0 : -ENOENT;
 }
 
 int command_purge(const struct stepwise_protocol *protocol)
@@ -369,11 +438,8 @@ int command_purge(const struct stepwise_protocol *protocol)
 	if (err)
 		return err;
 	hold = pins_hold(PINS_EXCLUSIVE);
-	if (hold < 0) {
-		if (hold == -ENOENT)
-			log_error("there is nothing of %s to purge in %s", protocol->name, pins_base());
-		return hold;
-	}
+	if (hold < 0)
+		return hold == -ENOENT ? purge_files(protocol) : hold;
 	err = purge_held(protocol);
 	close(hold);
 	return err;

@@ -5,13 +5,16 @@
 #include <string.h>
 #include <bpf/libbpf.h>
 
+#include "hint.h"
 #include "loader.h"
 #include "log.h"
 #include "pins.h"
 #include "serve.h"
 #include "status.h"
 
+#define EXIT_FAILED 1
 #define EXIT_USAGE 2
+#define EXIT_PRIVILEGE 4  /* as of init scripts in the LSB */
 
 static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
@@ -20,7 +23,7 @@ struct arguments {
 	const char *interface;
 	struct attach_options attach;
 	struct serve_options serve;
-	enum status_format format;
+	struct status_options status;
 	enum log_level level;
 	bool purge;
 	bool help;
@@ -30,6 +33,7 @@ enum option_code {
 	OPTION_GENERIC = 256,
 	OPTION_CLSACT,
 	OPTION_PURGE,
+	OPTION_ALL,
 	OPTION_JSON,
 	OPTION_PROMETHEUS,
 	OPTION_DAEMONIZE,
@@ -41,6 +45,7 @@ static const struct option long_options[] = {
 	{ "generic", no_argument, NULL, OPTION_GENERIC },
 	{ "clsact", no_argument, NULL, OPTION_CLSACT },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
+	{ "all", no_argument, NULL, OPTION_ALL },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "prometheus", no_argument, NULL, OPTION_PROMETHEUS },
 	{ "daemonize", no_argument, NULL, OPTION_DAEMONIZE },
@@ -61,7 +66,7 @@ static const struct {
 	{ "load", true, { OPTION_GENERIC, OPTION_CLSACT } },
 	{ "unload", true, { OPTION_PURGE } },
 	{ "purge", false, {} },
-	{ "status", false, { OPTION_JSON, OPTION_PROMETHEUS } },
+	{ "status", false, { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
 	{ "serve", false, { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER } },
 };
 
@@ -77,18 +82,20 @@ static void print_help(FILE *stream)
 		"  %sd load INTERFACE [--generic] [--clsact]   attach to an interface, in native XDP mode\n"
 		"  %sd unload INTERFACE [--purge]              detach; its tables stay for the next load\n"
 		"  %sd purge                                   remove the tables and what they hold\n"
-		"  %sd status [--json | --prometheus]          what is loaded and what it has counted\n"
+		"  %sd status [--all | --json | --prometheus]  what is loaded and what it has counted\n"
 		"  %sd serve [--daemonize] [--user NAME]       answer the rare path and sweep\n"
 		"\n"
 		"  --generic       accept generic XDP mode where the driver has no native one\n"
 		"  --clsact        attach TC as a filter also where the kernel has tcx links\n"
+		"  --all           also the counters that are zero\n"
 		"  --daemonize     leave the terminal when ready\n"
 		"  --user NAME     run as this user once everything is open\n"
 		"  -v, --verbose   also say what libbpf has to say\n"
 		"  -q, --quiet     only errors\n"
 		"\n"
 		"STEPWISE_BPFFS names the BPF file system (/sys/fs/bpf), STEPWISE_RUN the directory for\n"
-		"run state (/run/stepwise).\n",
+		"run state (/run/stepwise). One network namespace is served; another one needs both of its own.\n"
+		"Exit code 1: it could not be done. 2: wrong command line. 4: privilege is missing.\n",
 		name, protocol->port, name, name, name, name, name);
 }
 
@@ -104,11 +111,14 @@ static bool parse_option(int code, struct arguments *arguments)
 	case OPTION_PURGE:
 		arguments->purge = true;
 		return true;
+	case OPTION_ALL:
+		arguments->status.all = true;
+		return true;
 	case OPTION_JSON:
-		arguments->format = STATUS_JSON;
+		arguments->status.format = STATUS_JSON;
 		return true;
 	case OPTION_PROMETHEUS:
-		arguments->format = STATUS_PROMETHEUS;
+		arguments->status.format = STATUS_PROMETHEUS;
 		return true;
 	case OPTION_DAEMONIZE:
 		arguments->serve.daemonize = true;
@@ -149,8 +159,12 @@ static bool check_command(const struct arguments *arguments, unsigned int option
 			log_error("%s does not take --%s; --help shows what goes with what", arguments->command, option->name);
 			return false;
 		}
-		if (interfaces_given == commands[i].takes_interface)
+		if (interfaces_given == commands[i].takes_interface && !(interfaces_given && !*arguments->interface))
 			return true;
+		if (interfaces_given == 1 && commands[i].takes_interface) {
+			log_error("%s takes one INTERFACE, and the name given is empty; `ip link` lists them", arguments->command);
+			return false;
+		}
 		if (commands[i].takes_interface)
 			log_error("%s takes one INTERFACE, not %d; `ip link` lists them", arguments->command, interfaces_given);
 		else
@@ -194,17 +208,18 @@ static int run(const struct arguments *arguments)
 	if (!strcmp(command, "purge"))
 		return command_purge(protocol);
 	if (!strcmp(command, "status"))
-		return command_status(protocol, arguments->format);
+		return command_status(protocol, &arguments->status);
 	return command_serve(protocol, &arguments->serve);
 }
 
 int main(int count, char **values)
 {
 	struct arguments arguments = { .level = LOG_LEVEL_INFO };
-	char program[64];
+	static char program[64];
 
 	snprintf(program, sizeof(program), "%sd", protocol->name);
 	log_open(program, LOG_LEVEL_INFO);
+	hint_open(protocol, count && *values[0] ? values[0] : program);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	if (!parse_arguments(count, values, &arguments))
 		return EXIT_USAGE;
@@ -215,5 +230,13 @@ int main(int count, char **values)
 	log_open(program, arguments.level);
 	if (pins_open(protocol))
 		return EXIT_USAGE;
-	return run(&arguments) ? 1 : 0;
+	switch (run(&arguments)) {
+	case 0:
+		return 0;
+	case -EPERM:
+	case -EACCES:
+		return EXIT_PRIVILEGE;
+	default:
+		return EXIT_FAILED;
+	}
 }

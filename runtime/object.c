@@ -7,6 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "diagnose.h"
+#include "hint.h"
 #include "log.h"
 #include "object.h"
 #include "pins.h"
@@ -53,8 +54,8 @@ int check_pinned_layout(const struct stepwise_protocol *protocol)
 	pinned = pinned_identity(path, protocol->layout_id, &found);
 	if (pinned == PINNED_OTHER) {
 		log_error("the tables pinned in %s/state are of another layout (%016llx, this build's is %016llx): use the build "
-			  "that made them, or unload every interface and run `%sd purge`, which forgets what they hold",
-			  pins_base(), (unsigned long long)found, (unsigned long long)protocol->layout_id, protocol->name);
+			  "that made them, or unload every interface and run `%s`, which forgets what they hold",
+			  pins_base(), (unsigned long long)found, (unsigned long long)protocol->layout_id, hint("purge", ""));
 		return -EMEDIUMTYPE;
 	}
 	return pinned < 0 ? pinned : pinned == PINNED_SAME;
@@ -91,7 +92,8 @@ static int check_reused_table(const struct stepwise_table *table, const struct b
 	if (!err && info.type == bpf_map__type(map) && info.value_size == table->element_size &&
 	    info.max_entries == table->capacity && info.map_flags == bpf_map__map_flags(map))
 		return 0;
-	log_error("cannot use the pinned table %s: it is not of the layout it was pinned with; run purge", path);
+	log_error("cannot use the pinned table %s: it is not of the layout it was pinned with; run `%s`", path,
+		  hint("purge", ""));
 	return err ? err : -EMEDIUMTYPE;
 }
 
@@ -223,6 +225,8 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 	err = bpf_object__load(object);
 	if (err) {
 		explain_load_failure(protocol, object, &logs, err);
+		/* The verifier's word for a program that reaches too far: it is not us who lack a permission. */
+		err = err == -EACCES ? -ENOEXEC : err;
 		goto cleanup;
 	}
 	err = pin_everything(protocol, object, !reuse);

@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 
 #include "log.h"
+#include "netns.h"
 #include "pins.h"
 
 static char bpffs[PATH_MAX];
@@ -138,10 +139,32 @@ static bool is_bpffs(const char *path)
 	return statfs(path, &found) == 0 && (unsigned int)found.f_type == BPF_FS_MAGIC;
 }
 
+/*
+ * A BPF file system that is mounted here is gone, with what is pinned in it, when the last
+ * process ends that sees this mount; and the one there may be is hidden from here.
+ */
+static int check_mounts(void)
+{
+	char path[PATH_MAX];
+	unsigned long netns;
+
+	if (is_bpffs(bpffs) || !mounts_are_private())
+		return 0;
+	netns = netns_here();
+	netns_file(path, netns, 0);
+	log_error("no BPF file system at %s, as this process sees other mounts than the rest of the system (`ip netns exec` does that, "
+		  "and what is pinned there is gone when it ends); enter the network namespace by `nsenter --net=%s COMMAND` instead",
+		  bpffs, path);
+	return -EXDEV;
+}
+
 int pins_make_base(void)
 {
 	int err;
 
+	err = check_mounts();
+	if (err)
+		return err;
 	err = make_directories(bpffs, 0700);
 	if (err) {
 		log_error("no BPF file system at %s: cannot make the directory: %s; mount one (mount -t bpf bpf DIRECTORY) and name "
@@ -174,8 +197,9 @@ int pins_hold(enum pins_hold how)
 
 		if (fd < 0) {
 			err = -errno;
-			if (err != -ENOENT)
-				log_error("cannot open %s: %s; run this as root", base, strerror(-err));
+			if (err == -ENOENT)
+				return check_mounts() ?: err;
+			log_error("cannot open %s: %s; run this as root", base, strerror(-err));
 			return err;
 		}
 		if (flock(fd, how == PINS_EXCLUSIVE ? LOCK_EX : LOCK_SH)) {

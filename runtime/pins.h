@@ -36,7 +36,10 @@ const char *run_directory(void);
 __attribute__((format(printf, 2, 3))) int run_path(char path[PATH_MAX], const char *format, ...);
 int run_directory_make(void);
 
-/* Makes the base directory, mounting the BPF file system where there is none. */
+/*
+ * Makes the base directory, mounting the BPF file system where there is none: only
+ * where the mount stays, not in the private mounts of one command.
+ */
 int pins_make_base(void);
 
 enum pins_hold {

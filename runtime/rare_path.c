@@ -10,6 +10,7 @@
 
 #include "interfaces.h"
 #include "log.h"
+#include "netns.h"
 #include "pins.h"
 #include "rare_path.h"
 #include "tables.h"

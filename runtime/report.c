@@ -54,8 +54,12 @@ static int gather_programs(struct report *report)
 	if (err)
 		return err;
 	count = scandir(path, &entries, not_hidden, alphasort);
-	if (count < 0)
-		return errno == ENOENT ? 0 : -errno;
+	if (count < 0) {
+		err = errno == ENOENT ? 0 : -errno;
+		if (err)
+			log_error("cannot read %s: %s; run this as root", path, strerror(-err));
+		return err;
+	}
 	report->loaded = true;
 	report->programs = calloc(count + 1, sizeof(*report->programs));
 	err = report->programs ? 0 : -ENOMEM;
@@ -149,7 +153,7 @@ int report_gather(const struct stepwise_protocol *protocol, struct report *repor
 
 	memset(report, 0, sizeof(*report));
 	report->protocol = protocol;
-	report->daemon = daemon_running(protocol);
+	report->daemon = daemon_running(protocol, &report->daemon_netns);
 	report->daemon_counted = daemon_statistics_read(protocol, &report->statistics) == 0;
 	hold = pins_hold(PINS_SHARED);
 	if (hold < 0)

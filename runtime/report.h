@@ -28,6 +28,7 @@ struct report {
 	bool loaded;      /* there are pinned programs */
 	bool same_build;  /* and they are of this build */
 	pid_t daemon;     /* 0 where none is running */
+	unsigned long daemon_netns;  /* 0 where that is not known */
 	bool daemon_counted;
 	struct daemon_statistics statistics;
 	struct interface *interfaces;

@@ -16,8 +16,10 @@
 #include "daemon_file.h"
 #include "endpoint.h"
 #include "grace.h"
+#include "hint.h"
 #include "interfaces.h"
 #include "log.h"
+#include "netns.h"
 #include "object.h"
 #include "pins.h"
 #include "privileges.h"
@@ -138,7 +140,7 @@ static int check_loaded(const struct stepwise_protocol *protocol)
 	if (pinned < 0)
 		return pinned;
 	if (pinned == PINNED_NOTHING) {
-		log_error("cannot serve %s: it has not been loaded; `%sd load INTERFACE` first", protocol->name, protocol->name);
+		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name, hint("load", "INTERFACE"));
 		return -ENOENT;
 	}
 	if (pinned == PINNED_OTHER) {
@@ -149,6 +151,26 @@ static int check_loaded(const struct stepwise_protocol *protocol)
 	return 0;
 }
 
+/* The same rule as a load's: see there. */
+static int check_namespace(const struct stepwise_protocol *protocol)
+{
+	unsigned long netns = netns_here();
+	struct interface other;
+	char path[PATH_MAX];
+	int elsewhere;
+
+	if (!netns)
+		return -ENOENT;
+	elsewhere = protocol->on_forwarded ? interfaces_elsewhere(&other) : 0;
+	if (elsewhere <= 0)
+		return elsewhere;
+	netns_file(path, other.netns, 0);
+	log_error("cannot serve %s in this network namespace (%lu): it is loaded on %s of another one (%lu), and a daemon answers in its "
+		  "own only; start it there: `nsenter --net=%s %s`",
+		  protocol->name, netns, other.name, other.netns, path, hint("serve", ""));
+	return -EXDEV;
+}
+
 /* Everything that takes privilege. */
 static int open_pinned(struct server *server)
 {
@@ -156,10 +178,12 @@ static int open_pinned(struct server *server)
 	int err, hold = pins_hold(PINS_SHARED);
 
 	if (hold == -ENOENT)
-		log_error("cannot serve %s: it has not been loaded; `%sd load INTERFACE` first", protocol->name, protocol->name);
+		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name, hint("load", "INTERFACE"));
 	if (hold < 0)
 		return hold;
 	err = check_loaded(protocol);
+	if (!err)
+		err = check_namespace(protocol);
 	if (!err)
 		server->claim_fd = daemon_claim(protocol);
 	if (!err && server->claim_fd < 0)
@@ -167,14 +191,14 @@ static int open_pinned(struct server *server)
 	if (!err)
 		server->statistics = daemon_statistics_open(protocol);
 	if (!err && !server->statistics)
-		err = -EACCES;
+		err = -EIO;
 	if (!err && protocol->on_forwarded) {
 		server->rare_path = rare_path_open(protocol, server->statistics);
-		err = server->rare_path ? open_sockets(server) : -EACCES;
+		err = server->rare_path ? open_sockets(server) : -EIO;
 	}
 	if (!err && protocol->pass_count) {
 		server->sweep = sweep_open(protocol, server->statistics);
-		err = server->sweep ? 0 : -EACCES;
+		err = server->sweep ? 0 : -EIO;
 	}
 	close(hold);
 	return err;
@@ -310,8 +334,6 @@ int command_serve(const struct stepwise_protocol *protocol, const struct serve_o
 	if (err || background.is_parent)
 		return err;
 	err = open_server(&server, options);
-	if (!err)
-		err = daemon_write_pid(server.claim_fd);
 	if (!err) {
 		printf("READY %s port %u pid %d\n", protocol->name, protocol->port, (int)getpid());
 		fflush(stdout);

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hint.h"
 #include "log.h"
+#include "netns.h"
 #include "pins.h"
 #include "report.h"
 #include "status.h"
@@ -86,6 +88,8 @@ static void print_json_counters(const struct report *report)
 		printf("%d", (int)report->daemon);
 	else
 		printf("null");
+	if (report->daemon && report->daemon_netns)
+		printf(", \"netns\": %lu", report->daemon_netns);
 	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++)
 		printf(",\n    \"%s\": %llu", daemon_statistics_names[i], (unsigned long long)statistics[i]);
 	printf("}\n");
@@ -107,42 +111,105 @@ static void print_json(const struct report *report)
 
 static void print_text_interfaces(const struct report *report)
 {
-	if (!report->interface_count)
-		printf("  attached to no interface\n");
+	char path[PATH_MAX];
+
+	if (!report->interface_count && report->table_count)
+		printf("  tables    are kept, with what they hold, for the next load; `%s` removes them\n", hint("purge", ""));
 	for (size_t i = 0; i < report->interface_count; i++) {
 		const struct interface *interface = &report->interfaces[i];
 
 		printf("  interface %-15s XDP %s, TC %s%s", interface->name, xdp_mode_name(interface->xdp_mode),
 		       tc_mode_name(interface->tc_mode), interface->gone ? ", gone: unload it" : "");
-		if (!interface->here && !interface->gone)
-			printf(", in network namespace %lu", interface->netns);
+		if (!interface->here && !interface->gone) {
+			netns_file(path, interface->netns, 0);
+			printf(", in network namespace %lu (%s)", interface->netns, path);
+		}
 		printf("\n");
 	}
 }
 
-static void print_text(const struct report *report)
+static void print_text_daemon(const struct report *report)
 {
-	const __u64 *statistics = (const __u64 *)&report->statistics;
+	char path[PATH_MAX];
 
+	if (!report->daemon) {
+		printf("  daemon    not running%s\n", report->interface_count ? ": what the kernel forwards is not answered" : "");
+		return;
+	}
+	printf("  daemon    running, pid %d", (int)report->daemon);
+	if (report->protocol->on_forwarded && report->daemon_netns && report->daemon_netns != netns_here()) {
+		netns_file(path, report->daemon_netns, report->daemon);
+		printf(", answers in network namespace %lu (%s) only", report->daemon_netns, path);
+	}
+	printf("\n");
+}
+
+static const char *plural(__u64 count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static bool begins(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* Every protocol has the counters of every hook; those of a hook that it does not have say nothing. */
+static bool concerns(const struct stepwise_protocol *protocol, const char *counter)
+{
+	return (protocol->tc_program || !begins(counter, "tc.")) && (protocol->pass_count || !begins(counter, "sweep."));
+}
+
+/* As above, of what the daemon counts. */
+static bool concerns_daemon(const struct stepwise_protocol *protocol, const char *counter)
+{
+	return begins(counter, "sweep") ? protocol->pass_count != 0 : protocol->on_forwarded != NULL;
+}
+
+static void print_text_counters(const struct report *report, bool all)
+{
+	const struct stepwise_protocol *protocol = report->protocol;
+	const __u64 *statistics = (const __u64 *)&report->statistics;
+	size_t zeros = 0;
+
+	for (__u32 i = 0; report->counters && i < protocol->counter_count; i++) {
+		if (!concerns(protocol, protocol->counters[i]))
+			continue;
+		if (all || report->counters[i])
+			printf("  counted   %-31s %llu\n", protocol->counters[i], (unsigned long long)report->counters[i]);
+		else
+			zeros++;
+	}
+	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++) {
+		if (!concerns_daemon(protocol, daemon_statistics_names[i]))
+			continue;
+		if (all || statistics[i])
+			printf("  by daemon %-31s %llu\n", daemon_statistics_names[i], (unsigned long long)statistics[i]);
+		else
+			zeros++;
+	}
+	if (zeros)
+		printf("  zero      %zu other counter%s; `%s` lists all\n", zeros, plural(zeros), hint("status", "--all"));
+}
+
+static void print_text(const struct report *report, bool all)
+{
 	printf("%s, UDP port %u: %s\n", report->protocol->name, report->protocol->port,
-	       !report->loaded ? "not loaded" : report->same_build ? "loaded" : "loaded, but another build of it");
+	       !report->loaded ? "not loaded" : !report->same_build ? "loaded, but another build of it" :
+	       report->interface_count ? "loaded" : "on no interface");
 	if (!report->loaded && !report->interface_count && !report->daemon && !report->table_count)
 		return;
 	print_text_interfaces(report);
-	if (report->daemon)
-		printf("  daemon    running, pid %d\n", (int)report->daemon);
-	else
-		printf("  daemon    not running\n");
+	print_text_daemon(report);
 	for (size_t i = 0; i < report->program_count; i++)
-		printf("  program   %-15s id %u, %u instructions verified, %u bytes of machine code\n", report->programs[i].name,
-		       report->programs[i].id, report->programs[i].verified_insns, report->programs[i].jited_bytes);
+		printf("  program   %-15s id %u, %u instruction%s verified, %u byte%s of machine code\n", report->programs[i].name,
+		       report->programs[i].id, report->programs[i].verified_insns, plural(report->programs[i].verified_insns),
+		       report->programs[i].jited_bytes, plural(report->programs[i].jited_bytes));
 	for (size_t i = 0; i < report->table_count; i++)
-		printf("  table     %-15s id %u, %u cells of %u bytes, at %s\n", report->tables[i].table->name, report->tables[i].id,
-		       report->tables[i].table->capacity, report->tables[i].table->element_size, report->tables[i].path);
-	for (__u32 i = 0; report->counters && i < report->protocol->counter_count; i++)
-		printf("  counted   %-31s %llu\n", report->protocol->counters[i], (unsigned long long)report->counters[i]);
-	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++)
-		printf("  by daemon %-31s %llu\n", daemon_statistics_names[i], (unsigned long long)statistics[i]);
+		printf("  table     %-15s id %u, %u cell%s of %u byte%s, at %s\n", report->tables[i].table->name, report->tables[i].id,
+		       report->tables[i].table->capacity, plural(report->tables[i].table->capacity),
+		       report->tables[i].table->element_size, plural(report->tables[i].table->element_size), report->tables[i].path);
+	print_text_counters(report, all);
 }
 
 static void print_prometheus(const struct report *report)
@@ -166,17 +233,17 @@ static void print_prometheus(const struct report *report)
 	}
 }
 
-int command_status(const struct stepwise_protocol *protocol, enum status_format format)
+int command_status(const struct stepwise_protocol *protocol, const struct status_options *options)
 {
 	struct report report;
 	int err = report_gather(protocol, &report);
 
-	if (!err && format == STATUS_JSON)
+	if (!err && options->format == STATUS_JSON)
 		print_json(&report);
-	else if (!err && format == STATUS_PROMETHEUS)
+	else if (!err && options->format == STATUS_PROMETHEUS)
 		print_prometheus(&report);
 	else if (!err)
-		print_text(&report);
+		print_text(&report, options->all);
 	report_free(&report);
 	return err;
 }

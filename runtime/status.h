@@ -2,6 +2,8 @@
 #ifndef STEPWISE_STATUS_H
 #define STEPWISE_STATUS_H
 
+#include <stdbool.h>
+
 #include "stepwise.h"
 
 enum status_format {
@@ -10,7 +12,12 @@ enum status_format {
 	STATUS_PROMETHEUS,
 };
 
+struct status_options {
+	enum status_format format;
+	bool all;  /* in text, also the counters that are zero */
+};
+
 /* Prints what is loaded and what it has counted; nothing loaded is a status like any other. */
-int command_status(const struct stepwise_protocol *protocol, enum status_format format);
+int command_status(const struct stepwise_protocol *protocol, const struct status_options *options);
 
 #endif

@@ -24,6 +24,7 @@ from harness.rig.netns import Endpoint
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PORT = 20999
+EXIT_PRIVILEGE = 4
 ADD, ADDED, ASK, TOLD, COMPLETED, IGNORED = range(1, 7)
 MESSAGE = struct.Struct("=B3xIQ")  # struct echo_message
 READY_TIMEOUT_S = 10
@@ -63,10 +64,10 @@ class Echo:
         assert done.returncode == 0, done.stderr
         return done
 
-    def refuse(self, *arguments: str, **options: Any) -> str:
+    def refuse(self, *arguments: str, code: int = 1, **options: Any) -> str:
         """The sentence with which it refuses; there is just one, and nothing on standard output."""
         done = self.run(*arguments, **options)
-        assert done.returncode == 1, (done.returncode, done.stdout, done.stderr)
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
         sentences = [line for line in done.stderr.splitlines() if "error:" in line]
         assert len(sentences) == 1, done.stderr
         assert done.stdout == ""

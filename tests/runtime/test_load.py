@@ -15,7 +15,7 @@ import pytest
 from pyroute2 import IPRoute
 
 from harness.rig import Rig, bpf
-from tests.runtime.conftest import ADD, ADDED, Build, Client, Echo
+from tests.runtime.conftest import ADD, ADDED, EXIT_PRIVILEGE, Build, Client, Echo
 
 SYS_BPF = 321
 BPF_PROG_QUERY = 16
@@ -111,7 +111,7 @@ def test_status_in_text_and_for_prometheus(echo: Echo, client: Client) -> None:
 
 def test_load_twice(echo: Echo, client: Client) -> None:
     echo.load()
-    assert f"is loaded on {echo.iface} already; `echod unload {echo.iface}` first" in echo.refuse("load", echo.iface)
+    assert f"is loaded on {echo.iface} already; `{echo.daemon} unload {echo.iface}` first" in echo.refuse("load", echo.iface)
     assert client.ask(ADD, 0, 1, echo.rig.server.ipv4) == (ADDED, 0, 1)
 
 
@@ -122,7 +122,7 @@ def test_missing_interface(echo: Echo) -> None:
 
 
 def test_no_native_mode_names_the_flag(echo: Echo) -> None:
-    assert "`echod load lo --generic` attaches it in generic mode" in echo.refuse("load", "lo")
+    assert f"`{echo.daemon} load lo --generic` attaches it in generic mode" in echo.refuse("load", "lo")
     assert_nothing_attached(echo, "lo")
     assert not echo.base.exists()
 
@@ -166,24 +166,24 @@ def test_mtu_is_too_large(echo: Echo) -> None:
 
 
 def test_no_privilege(echo: Echo) -> None:
-    sentence = echo.refuse("load", echo.iface, prefix=WITHOUT_PRIVILEGE)
+    sentence = echo.refuse("load", echo.iface, code=EXIT_PRIVILEGE, prefix=WITHOUT_PRIVILEGE)
     assert "lacks CAP_BPF" in sentence and "CAP_NET_ADMIN" in sentence and "run it as root" in sentence
-    assert "lacks CAP_BPF" in echo.refuse("unload", echo.iface, prefix=WITHOUT_PRIVILEGE)
+    assert "lacks CAP_BPF" in echo.refuse("unload", echo.iface, code=EXIT_PRIVILEGE, prefix=WITHOUT_PRIVILEGE)
     assert not echo.base.exists()
 
 
 def test_status_without_privilege(echo: Echo) -> None:
     echo.load()
-    sentence = echo.refuse("status", prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    sentence = echo.refuse("status", code=EXIT_PRIVILEGE, prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
     assert "cannot open" in sentence and "run this as root" in sentence
 
 
 def test_no_bpf_file_system(echo: Echo, tmp_path: Path) -> None:
-    for path, prefix, words in (
-        (str(tmp_path), WITHOUT_MOUNTING, f"run `mount -t bpf bpf {tmp_path}`"),
-        ("/proc/nowhere", (), "cannot make the directory"),
+    for path, prefix, code, words in (
+        (str(tmp_path), WITHOUT_MOUNTING, EXIT_PRIVILEGE, f"run `mount -t bpf bpf {tmp_path}`"),
+        ("/proc/nowhere", (), 1, "cannot make the directory"),
     ):
-        sentence = echo.refuse("load", echo.iface, prefix=(*prefix, "env", f"STEPWISE_BPFFS={path}"))
+        sentence = echo.refuse("load", echo.iface, code=code, prefix=(*prefix, "env", f"STEPWISE_BPFFS={path}"))
         assert f"no BPF file system at {path}" in sentence
         assert words in sentence and "STEPWISE_BPFFS" in sentence
     assert_nothing_attached(echo)
@@ -216,7 +216,7 @@ def test_pinned_tables_of_another_layout(echo: Echo, build: Build, client: Clien
 
     sentence = other.refuse("load", other.iface)
     assert "of another layout (0000000000001234, this build's is 0000000000009876)" in sentence
-    assert "`echod purge`" in sentence
+    assert f"`{other.daemon} purge`" in sentence
     assert_nothing_attached(other)
     echo.load()
     assert client.ask(ADD, 3, 1, echo.rig.server.ipv4) == (ADDED, 3, 5), "the refused load has changed nothing"
@@ -285,9 +285,10 @@ def test_unload(echo: Echo, client: Client) -> None:
     assert f"echo is not loaded on {echo.iface}, nor anywhere" in echo.refuse("unload", echo.iface)
     echo.load()
     client.ask(ADD, 9, 9, echo.rig.server.ipv4)
-    assert "echo is not loaded on lo; `echod status` shows where it is" in echo.refuse("unload", "lo")
+    assert f"echo is not loaded on lo; `{echo.daemon} status` shows where it is" in echo.refuse("unload", "lo")
     elsewhere = echo.refuse("unload", echo.iface, endpoint=echo.rig.client)
-    assert "but of another one" in elsewhere and "nsenter --net=NAMESPACE echod unload server0" in elsewhere
+    assert "but of another one" in elsewhere
+    assert f"`nsenter --net={echo.rig.server.netns_path} {echo.daemon} unload server0`" in elsewhere
     echo.succeed("unload", echo.iface)
     assert_nothing_attached(echo)
     assert "echo is not loaded on" in echo.refuse("unload", echo.iface)

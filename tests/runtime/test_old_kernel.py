@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.conftest import ADD, ASK, COMPLETED, HERE, Client, Echo, process_status, wait_for
+from tests.runtime.conftest import ADD, ASK, COMPLETED, EXIT_PRIVILEGE, HERE, Client, Echo, process_status, wait_for
 
 CAP_BPF = 39
 
@@ -67,7 +67,7 @@ def test_keeps_only_what_a_test_run_takes(echo: Echo, missing: Missing, client: 
 def test_without_the_privilege_to_sweep(echo: Echo, missing: Missing) -> None:
     echo.load()
     prefix = ("setpriv", "--bounding-set=-bpf,-sys_admin", "--inh-caps=-all", *missing("test_run"))
-    sentence = echo.refuse("serve", prefix=prefix)
+    sentence = echo.refuse("serve", code=EXIT_PRIVILEGE, prefix=prefix)
     assert "cannot run the sweep's programs: Operation not permitted" in sentence and "as root" in sentence
 
 

@@ -20,6 +20,7 @@ from tests.runtime.conftest import (
     ADDED,
     ASK,
     COMPLETED,
+    EXIT_PRIVILEGE,
     IGNORED,
     MESSAGE,
     Build,
@@ -251,7 +252,7 @@ def test_killed_and_started_again(echo: Echo, client: Client) -> None:
 
 
 def test_serve_before_load(echo: Echo) -> None:
-    assert "cannot serve echo: it has not been loaded; `echod load INTERFACE` first" in echo.refuse("serve")
+    assert f"cannot serve echo: it has not been loaded; `{echo.daemon} load INTERFACE` first" in echo.refuse("serve")
     echo.load()
     echo.succeed("unload", echo.iface, "--purge")
     assert "it has not been loaded" in echo.refuse("serve")
@@ -264,7 +265,7 @@ def test_serve_of_another_layout(echo: Echo, build: Build) -> None:
 
 def test_serve_without_privilege(echo: Echo) -> None:
     echo.load()
-    sentence = echo.refuse("serve", prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    sentence = echo.refuse("serve", code=EXIT_PRIVILEGE, prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
     assert "cannot open" in sentence and "as root" in sentence
 
 
@@ -326,7 +327,7 @@ def test_daemonize(echo: Echo, client: Client) -> None:
     run = Path(echo.rig.run_directory)
     echo.load()
     done = echo.succeed("serve", "--daemonize", stdin=-3)
-    pid = int((run / "echo.pid").read_text())
+    pid = int((run / "echo.pid").read_text().split()[0])
     try:
         assert done.stdout == f"READY echo port 20999 pid {pid}\n"
         assert is_held(run / "echo.pid")

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#ifndef STEPWISE_VETH_H
+#define STEPWISE_VETH_H
+
+#include "interfaces.h"
+
+/*
+ * A veth drops what XDP sends where its peer has no XDP program. Warns of a peer without
+ * one, and of one that cannot be seen from here; nothing to do for any other interface.
+ */
+void veth_check_peer(const struct interface *interface);
+
+#endif
