@@ -32,6 +32,7 @@ fresh:
 [group('code')]
 build *protocol:
     protocols=$({{ python }} -m harness.protocols "$@"); \
+    {{ python }} -m harness.freshness $protocols; \
     for protocol in $protocols; do make --no-print-directory -s -C runtime PROTOCOL="$protocol"; done
 
 # Verify every program and hold its complexity against the layout's budget
@@ -64,20 +65,30 @@ test *pytest_arguments: fresh build
 bench *protocol: build
     {{ python }} -m harness.bench "$@"
 
-# Load a protocol on an interface and start its daemon
+# Load a protocol on an interface and start its daemon; options: --generic, --stale
 [group('service')]
-load protocol interface: (build protocol)
+load protocol interface *options:
     {{ python }} -m harness.service load "$@"
 
-# Take whatever is loaded off an interface and stop its daemon
+# Take whatever is loaded off an interface and stop its daemon; the tables are kept
 [group('service')]
 unload interface:
     {{ python }} -m harness.service unload "$@"
 
-# What is loaded where, and its counters
+# Run a loaded protocol's daemon until Ctrl-C, or in the background with --daemonize
 [group('service')]
-status:
-    {{ python }} -m harness.service status
+serve protocol *options:
+    {{ python }} -m harness.service serve "$@"
+
+# Remove a protocol's tables, with what they hold
+[group('service')]
+purge protocol:
+    {{ python }} -m harness.service purge "$@"
+
+# What is loaded where, and its counters: those that are not zero, or --all
+[group('service')]
+status *options:
+    {{ python }} -m harness.service status "$@"
 
 # From the model to live traffic, with figures; cleans up after itself
 [group('service')]

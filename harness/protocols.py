@@ -7,6 +7,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SPEC = REPOSITORY / "spec"
+GENERATED = REPOSITORY / "generated"
 BUILD = REPOSITORY / "build"
 
 

@@ -1,4 +1,4 @@
-"""`just load`, `just unload`, `just status`: the daemons of all protocols behind three commands.
+"""`just load`, `unload`, `serve`, `purge` and `status`: the daemons of all protocols behind one set of commands.
 
 Interfaces are those of the network namespace that the command is run in. STEPWISE_BPFFS and STEPWISE_RUN are the
 daemon's, see `build/<protocol>/<protocol>d --help`.
@@ -15,24 +15,42 @@ import sys
 import time
 from typing import Any
 
-from harness.protocols import UnknownProtocol, chosen, daemon, protocols
+from harness.freshness import CannotTell, staleness
+from harness.protocols import REPOSITORY, UnknownProtocol, chosen, daemon, protocols
 
 STOP_TIMEOUT_S = 10
+EXIT_PRIVILEGE = 4  # the daemon's, where it may not look
+# So that the commands which the daemon's messages recommend are recipes.
+ENVIRONMENT = {"STEPWISE_BY_RECIPE": "1"}
 
 
 class ServiceError(RuntimeError):
     """A command cannot be carried out; the message says why, or is empty where the daemon has said it."""
 
 
+# --- The daemons ---------------------------------------------------------------------------------------
+
+
+def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command of the protocol's daemon, and what it says."""
+    command = [daemon(protocol), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | ENVIRONMENT)
+    if done.returncode == EXIT_PRIVILEGE:
+        raise ServiceError("what is loaded can be seen by root only, as the BPF file system is root's: run it as root")
+    return done
+
+
 def run(protocol: str, *arguments: str) -> None:
     """A command of the protocol's daemon, which speaks for itself."""
-    if subprocess.run([daemon(protocol), *arguments], check=False).returncode != 0:
+    sys.stdout.flush()
+    command = [daemon(protocol), *arguments]
+    if subprocess.run(command, check=False, env=os.environ | ENVIRONMENT).returncode != 0:
         raise ServiceError("")
 
 
 def status(protocol: str) -> dict[str, Any]:
     """What the daemon's `status --json` says."""
-    done = subprocess.run([daemon(protocol), "status", "--json"], capture_output=True, text=True, check=False)
+    done = ask(protocol, "status", "--json")
     try:
         return json.loads(done.stdout)
     except json.JSONDecodeError:
@@ -43,35 +61,18 @@ def built() -> list[str]:
     return [protocol for protocol in protocols() if daemon(protocol).exists()]
 
 
-def load(protocol: str, interface: str) -> None:
+def require_built(protocol: str) -> None:
     chosen([protocol])
     if not daemon(protocol).exists():
-        raise ServiceError(f"{daemon(protocol)} is not there: run `just build {protocol}`")
-    run(protocol, "load", interface)
-    if not status(protocol)["daemon"]["alive"]:
-        run(protocol, "serve", "--daemonize")
-    print(f"{protocol} is loaded on {interface} and served; `just status` shows its counters, `just unload {interface}` ends it")
-
-
-def unload(interface: str) -> None:
-    """Off the interface; the daemon ends with its last interface."""
-    found = [protocol for protocol in built() if interface in interfaces(protocol)]
-    if not found:
-        raise ServiceError(f"nothing is loaded on {interface}; `just status` shows what is loaded where")
-    for protocol in found:
-        run(protocol, "unload", interface)
-        report = status(protocol)
-        if not report["interfaces"] and report["daemon"]["alive"]:
-            stop(protocol, report["daemon"]["pid"])
-
-
-def interfaces(protocol: str) -> list[str]:
-    return [each["name"] for each in status(protocol)["interfaces"] if each["here"]]
+        raise ServiceError(f"{protocol} is not built: run `just build {protocol}`")
 
 
 def stop(protocol: str, process: int) -> None:
     """End the protocol's daemon and wait for it."""
-    os.kill(process, signal.SIGTERM)
+    try:
+        os.kill(process, signal.SIGTERM)
+    except ProcessLookupError:
+        pass  # it has ended by itself
     deadline = time.monotonic() + STOP_TIMEOUT_S
     while status(protocol)["daemon"]["alive"]:
         if time.monotonic() > deadline:
@@ -80,29 +81,150 @@ def stop(protocol: str, process: int) -> None:
     print(f"the daemon of {protocol} has ended")
 
 
-def show() -> None:
+# --- Commands ------------------------------------------------------------------------------------------
+
+
+def bring_up_to_date(protocol: str, stale: bool) -> None:
+    """Build what is generated; `stale` says that it may be of an older specification."""
+    try:
+        sentence = staleness(protocol)
+    except CannotTell as unknown:
+        print(f"load: warning: {unknown}", file=sys.stderr)
+        sentence = None
+    if sentence and not stale:
+        raise ServiceError(f"{sentence}; or add --stale to load what is generated as it is")
+    if sentence:
+        print(f"load: warning: {sentence}", file=sys.stderr)
+    command = ["make", "--no-print-directory", "-s", "-C", str(REPOSITORY / "runtime"), f"PROTOCOL={protocol}"]
+    if subprocess.run(command, check=False).returncode != 0:
+        raise ServiceError(f"{protocol} could not be built: `just build {protocol}` shows why")
+
+
+def load(protocol: str, interface: str, options: list[str], stale: bool) -> None:
+    """Attach, and start the daemon where it does not run: also when that is all there is to do."""
+    chosen([protocol])
+    if not interface:
+        raise ServiceError("the name of the interface is empty; `ip link` lists them")
+    if daemon(protocol).exists() and loaded_already(protocol, interface):
+        return
+    bring_up_to_date(protocol, stale)
+    run(protocol, "load", interface, *options)
+    if not status(protocol)["daemon"]["alive"]:
+        start(protocol, f"{protocol} is loaded on {interface}, but nothing answers what the kernel forwards")
+    print(f"{protocol} is loaded on {interface} and served; `just status` shows its counters, `just unload {interface}` ends it")
+
+
+def loaded_already(protocol: str, interface: str) -> bool:
+    """Whether there was no more to do than to start the daemon, which has been done then."""
+    report = status(protocol)
+    if not any(each["here"] and each["name"] == interface for each in report["interfaces"]):
+        return False
+    if report["daemon"]["alive"]:
+        raise ServiceError(f"{protocol} is loaded on {interface} already, and its daemon runs; `just unload {interface}` first to load it anew")
+    start(protocol, f"{protocol} is still loaded on {interface}, without its daemon")
+    print(f"{protocol} is loaded on {interface} already; its daemon was not running and is started")
+    return True
+
+
+def start(protocol: str, otherwise: str) -> None:
+    """Start the daemon; `otherwise` is how things are when that fails."""
+    try:
+        run(protocol, "serve", "--daemonize")
+    except ServiceError:
+        raise ServiceError(f"{otherwise}; `just serve {protocol}` starts it once the reason above is removed") from None
+
+
+def unload(interface: str) -> None:
+    """Off the interface; the daemon ends with its last interface."""
+    if not interface:
+        raise ServiceError("the name of the interface is empty; `just status` shows what is loaded where")
+    reports = {protocol: status(protocol) for protocol in built()}
+    named = {
+        protocol: [each for each in report["interfaces"] if each["name"] == interface] for protocol, report in reports.items()
+    }
+    # One that was deleted can be unloaded from anywhere; for one of another namespace, the daemon says how.
+    found = [protocol for protocol, entries in named.items() if any(each["here"] or each["gone"] for each in entries)]
+    found = found or [protocol for protocol, entries in named.items() if entries]
+    if not found:
+        raise ServiceError(f"nothing is loaded on {interface}; `just status` shows what is loaded where")
+    for protocol in found:
+        run(protocol, "unload", interface)
+        report = status(protocol)
+        if report["daemon"]["alive"] and all(each["gone"] for each in report["interfaces"]):
+            stop(protocol, report["daemon"]["pid"])
+
+
+def serve(protocol: str, options: list[str]) -> None:
+    """Become the daemon, so that signals reach it."""
+    require_built(protocol)
+    sys.stdout.flush()
+    command = [str(daemon(protocol)), "serve", *options]
+    os.execve(command[0], command, os.environ | ENVIRONMENT)
+
+
+def purge(protocol: str) -> None:
+    require_built(protocol)
+    run(protocol, "purge")
+
+
+def show(options: list[str]) -> None:
     if not built():
         print("nothing is built: run `just build`")
+    failed = False
     for protocol in built():
-        subprocess.run([daemon(protocol), "status"], check=False)
+        done = ask(protocol, "status", *options)
+        print(done.stdout, end="")
+        print(done.stderr, end="", file=sys.stderr)
+        failed |= done.returncode != 0
+    if failed:
+        raise ServiceError("")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="just", description="Load protocols on interfaces.")
-    commands = parser.add_subparsers(dest="command", required=True)
+# --- The command line ----------------------------------------------------------------------------------
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="just", description="Load protocols on interfaces.")
+    commands = made.add_subparsers(dest="command", required=True)
     loading = commands.add_parser("load")
     loading.add_argument("protocol")
     loading.add_argument("interface")
+    loading.add_argument("--generic", action="store_true", help="accept generic XDP mode where the driver has no native one")
+    loading.add_argument("--clsact", action="store_true", help="attach TC as a filter also where the kernel has tcx links")
+    loading.add_argument("--stale", action="store_true", help="load what is generated even where it is not of today's specification")
     commands.add_parser("unload").add_argument("interface")
-    commands.add_parser("status")
-    arguments = parser.parse_args()
-    try:
-        if arguments.command == "load":
-            load(arguments.protocol, arguments.interface)
-        elif arguments.command == "unload":
+    commands.add_parser("purge").add_argument("protocol")
+    serving = commands.add_parser("serve")
+    serving.add_argument("protocol")
+    serving.add_argument("--daemonize", action="store_true", help="leave the terminal when ready")
+    serving.add_argument("--user", metavar="NAME", help="run as this user once everything is open")
+    commands.add_parser("status").add_argument("--all", action="store_true", help="also the counters that are zero")
+    return made
+
+
+def flags(arguments: argparse.Namespace, *names: str) -> list[str]:
+    """Those of the flags that were given, for the daemon."""
+    return [f"--{name}" for name in names if getattr(arguments, name)]
+
+
+def dispatch(arguments: argparse.Namespace) -> None:
+    match arguments.command:
+        case "load":
+            load(arguments.protocol, arguments.interface, flags(arguments, "generic", "clsact"), arguments.stale)
+        case "unload":
             unload(arguments.interface)
-        else:
-            show()
+        case "purge":
+            purge(arguments.protocol)
+        case "serve":
+            serve(arguments.protocol, flags(arguments, "daemonize") + (["--user", arguments.user] if arguments.user else []))
+        case "status":
+            show(flags(arguments, "all"))
+
+
+def main(values: list[str] | None = None) -> int:
+    arguments = parser().parse_args(values)
+    try:
+        dispatch(arguments)
     except (ServiceError, UnknownProtocol) as error:
         if str(error):
             print(f"{arguments.command}: error: {error}", file=sys.stderr)

@@ -1,0 +1,53 @@
+"""Whether generated/ is what spec/ gives, for those who build and load what is in it.
+
+    python -m harness.freshness PROTOCOL...
+
+says of each on standard error what is wrong with it, and ends with 0 all the same: `just fresh` is the check.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from codegen import front
+from codegen.emit import generate
+from codegen.errors import SpecErrors
+from codegen.sany import tools_jar
+from harness.protocols import GENERATED, REPOSITORY, SPEC
+
+
+class CannotTell(RuntimeError):
+    """What reads specifications is not installed; the message says what is missing."""
+
+
+def staleness(protocol: str) -> str | None:
+    """A sentence that says why generated/<protocol> is not of today's spec/<protocol>; None where it is."""
+    if not tools_jar(REPOSITORY).is_file() or shutil.which("java") is None:
+        raise CannotTell(f"whether generated/{protocol} is what spec/{protocol} gives is not known: the TLA+ tools or Java are missing")
+    try:
+        files = generate(front.load(SPEC / protocol))
+    except SpecErrors as errors:
+        first = str(errors.errors[0])
+        return f"spec/{protocol} does not compile, so that generated/{protocol} is of an older one; the first error is {first}"
+    folder = GENERATED / protocol
+    differing = [name for name, text in files.items() if not (folder / name).is_file() or (folder / name).read_text() != text]
+    if not differing:
+        return None
+    named = ", ".join(sorted(differing)[:3]) + (" and more" if len(differing) > 3 else "")
+    return f"generated/{protocol} is not what spec/{protocol} gives now ({named}): run `just generate {protocol}`"
+
+
+def main(protocols: list[str]) -> int:
+    for protocol in protocols:
+        try:
+            sentence = staleness(protocol)
+        except CannotTell as unknown:
+            sentence = str(unknown)
+        if sentence:
+            print(f"warning: {sentence}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
