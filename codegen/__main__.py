@@ -1,7 +1,13 @@
 """`python -m codegen`"""
 
+import signal
 import sys
 
-from codegen.cli import main
+if __name__ == "__main__":
+    try:
+        from codegen.cli import main  # takes long enough to be interrupted
 
-sys.exit(main(sys.argv[1:]))
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 128 + signal.SIGINT
+    sys.exit(code)

@@ -6,7 +6,7 @@
     python -m codegen schema
 
 Exit code 0: done. 1: a specification or a layout is wrong, or (fresh) what is committed is not what the
-generator makes. 2: the command line is wrong.
+generator makes. 2: the command line is wrong. 130: interrupted; a file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ import os
 import sys
 from pathlib import Path
 
-import yaml
-
 from codegen import front
 from codegen.emit import generate
-from codegen.errors import SpecErrors
+from codegen.errors import Errors, SpecErrors
 from codegen.layout import json_schema
+from codegen.yaml_source import Source, parse, text_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SPEC = REPOSITORY / "spec"
@@ -85,21 +84,25 @@ def _chosen(name: str | None) -> list[str]:
     return [name]
 
 
-def _files(spec: Path, override: dict | None = None) -> dict[str, str]:
+def _files_of(name: str) -> dict[str, str]:
+    """Of a folder of spec/, which the files of its protocol go by."""
+    return generate(front.load(SPEC / name, name=name))
+
+
+def _files(spec: Path, override: Source | None) -> dict[str, str]:
+    """Of any folder: a copy may be called as it likes."""
     if not (spec / "layout.yaml").is_file():
         raise UserError(f"{spec} is no protocol: it has no layout.yaml")
     return generate(front.load(spec, override))
 
 
-def _read_override(path: Path | None) -> dict | None:
+def _read_override(path: Path | None) -> Source | None:
     if path is None:
         return None
-    try:
-        found = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
-        raise UserError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
-    if found is not None and not isinstance(found, dict):
-        raise UserError(f"{path} holds no mapping: an override looks like a layout, of which it gives only what changes")
+    errors = Errors()
+    text = text_of(path, str(path), errors)
+    found = parse(text, str(path), errors, "the override", "constants:") if text is not None else None
+    errors.raise_if_any()
     return found
 
 
@@ -116,7 +119,7 @@ def _generate(options: argparse.Namespace) -> int:
     if options.spec is not None:
         _write_all(options.out, _files(options.spec, _read_override(options.override)))
         return 0
-    made = {name: _files(SPEC / name) for name in _chosen(options.protocol)}
+    made = {name: _files_of(name) for name in _chosen(options.protocol)}
     for name, files in made.items():
         _write_all(GENERATED / name, files)
     return 0
@@ -175,7 +178,7 @@ def _fresh(_: argparse.Namespace) -> int:
     """Compares without writing."""
     stale, repairs = False, []
     for name in protocols():
-        files = _files(SPEC / name)
+        files = _files_of(name)
         folder = GENERATED / name
         differing = [_difference(folder / each, text) for each, text in files.items()]
         differing += [f"{_shown(path)} is left over: nothing generates it" for path in _strays(folder, files)]

@@ -28,17 +28,18 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 LIBRARY = REPOSITORY / "spec" / "lib"
 
 
-def load(spec_dir: Path, override: dict | None = None) -> ir.Protocol:
+def load(spec_dir: Path, override: dict | layout.Source | None = None, name: str | None = None) -> ir.Protocol:
     """Compiles the protocol in `spec_dir`. Raises SpecErrors with everything that is wrong.
 
-    override: laid over the layout, for example {"constants": {"MaxHolders": 2}}.
+    override: laid over the layout, for example {"constants": {"MaxHolders": 2}}; as a Source its errors have a place.
+    name: what the protocol must be called, where that matters: generated/ and build/ go by the folders of spec/.
     """
     spec_dir = spec_dir.resolve()
     folders = list(dict.fromkeys([spec_dir.parent / "lib", LIBRARY]))
     display = display_names(spec_dir, folders)
     errors = Errors()
     try:
-        protocol = Loader(spec_dir, folders, display, errors, override).run()
+        protocol = Loader(spec_dir, folders, display, errors, override, name).run()
         errors.raise_if_any()
     except SpecErrors as found:
         raise SpecErrors([real_place(error, display) for error in found.errors]) from None
@@ -79,12 +80,16 @@ class Compiled:
 class Loader:
     """One run of the front end."""
 
-    def __init__(self, spec_dir: Path, folders: list[Path], display: sany.Display, errors: Errors, override: dict | None):
+    def __init__(
+        self, spec_dir: Path, folders: list[Path], display: sany.Display, errors: Errors,
+        override: dict | layout.Source | None, name: str | None,
+    ):  # fmt: skip
         self.spec_dir = spec_dir
         self.folders = folders
         self.display = display
         self.errors = errors
         self.override = override
+        self.name = name
 
     def run(self) -> ir.Protocol | None:
         path = self.spec_dir / "layout.yaml"
@@ -95,7 +100,11 @@ class Loader:
         read = layout.read(path, self.folders, self.override, self.display, self.errors)
         if read is None:
             return None
-        resolved = resolve.resolve(*read, self.errors)
+        written, source = read
+        if self.name not in (None, written.protocol):
+            self.errors.add(LayoutInconsistent(source.span("protocol"), f"the protocol is called {written.protocol}, its folder {self.name}",
+                                               f"write `protocol: {self.name}`, or rename the folder"))  # fmt: skip
+        resolved = resolve.resolve(written, source, self.errors)
         module = self.parse(resolved)
         if module is None:
             return None

@@ -1,23 +1,24 @@
 """The layout: what a protocol's layout.yaml may say, and how it is read.
 
 The models below are the schema (spec/layout.schema.json is made from them). Reading merges the
-files that a layout uses, remembers the line of every key, and reports what is wrong there. What
-names refer to is resolve.py's business.
+files that a layout uses, and reports what is wrong at its line (yaml_source.py). What names
+refer to is resolve.py's business.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, WithJsonSchema
 
-from codegen.errors import Errors, FileMissing, LayoutInvalid
+from codegen.errors import Errors, FileMissing
 from codegen.ir import Span
 from codegen.sany import Display
+from codegen.yaml_source import Place, Source, complaints, invalid, parse, text_of
+
+__all__ = ["Layout", "Source", "invalid", "json_schema", "parse", "read"]
 
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
@@ -77,13 +78,13 @@ class SequenceType(Strict):
     max: Bound
 
 
-def type_tag(value: Any) -> str:
+TYPE_FORMS = ("enum", "bytes", "set", "bits", "array", "record", "sequence")
+
+
+def type_tag(value: Any) -> str | None:
     """Which form of type a YAML value is meant to be."""
     if isinstance(value, dict):
-        for tag in ("enum", "bytes", "set", "bits", "array", "record", "sequence"):
-            if tag in value:
-                return tag
-        return "enum"
+        return next((tag for tag in TYPE_FORMS if tag in value), None)
     if isinstance(value, BaseModel):
         return next(iter(type(value).model_fields))
     return "name"
@@ -106,7 +107,11 @@ TypeText = Annotated[
         Annotated[RecordType, Tag("record")],
         Annotated[SequenceType, Tag("sequence")],
     ],
-    Discriminator(type_tag),
+    Discriminator(
+        type_tag,
+        custom_error_type="type_form",
+        custom_error_message=f"write a name such as u8, or a mapping with {', '.join(TYPE_FORMS[:-1])} or {TYPE_FORMS[-1]}",
+    ),
 ]
 
 for model in (SetType, ArrayType, RecordType, SequenceType):
@@ -240,55 +245,40 @@ def json_schema() -> str:
 # --- Reading --------------------------------------------------------------------------------------------
 
 
-Path_ = tuple[Union[str, int], ...]
+def read(
+    path: Path, folders: list[Path], override: dict | Source | None, display: Display, errors: Errors
+) -> tuple[Layout, Source] | None:
+    """Reads a layout with all that it uses. Returns None after reporting what is wrong.
 
-
-@dataclass
-class Source:
-    """A layout as read: its values, where each stands, and the files it came from."""
-
-    values: dict[str, Any]
-    spans: dict[Path_, Span]
-    files: list[Path] = field(default_factory=list)
-
-    def span(self, *path: Union[str, int]) -> Span:
-        """Where the key at `path` stands, or the nearest key above it."""
-        while path and path not in self.spans:
-            path = path[:-1]
-        return self.spans[path]
-
-
-def read(path: Path, folders: list[Path], override: dict | None, display: Display, errors: Errors) -> tuple[Layout, Source] | None:
-    """Reads a layout with all that it uses. Returns None after reporting what is wrong."""
+    override: a Source's errors are said to be at its places, those of a dict at `override:1:1`.
+    """
     source = load(path, folders, display, errors, ())
     if source is None or errors.found:
         return None
-    if override:
-        spans = positions(override, Span("override", 1, 1))
-        source = merged(source, Source(override, spans), join_enums=False)
+    if isinstance(override, dict):
+        override = Source.placed(override, Span("override", 1, 1))
+    if override is not None:
+        source = merged(source, override, is_override=True)
     try:
         return Layout.model_validate(source.values), source
     except ValidationError as error:
-        for detail in error.errors():
-            errors.add(invalid(detail, source))
+        for complaint in complaints(error, source):
+            errors.add(complaint)
     return None
 
 
 def load(path: Path, folders: list[Path], display: Display, errors: Errors, above: tuple[Path, ...]) -> Source | None:
     """One file over the files that it uses."""
-    here = Span(display.name(path), 1, 1)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        errors.add(FileMissing(here, f"the layout cannot be read: {error.strerror}"))
-        return None
-    own = parse(text, here.file, errors)
+    text = text_of(path, display.name(path), errors)
+    own = parse(text, display.name(path), errors) if text is not None else None
     if own is None:
         return None
     base: Source | None = None
     used = own.values.get("use", [])
     for at, name in enumerate(used if isinstance(used, list) else []):
-        candidates = [path.parent / str(name), *(folder / Path(str(name)).name for folder in folders)]
+        if not isinstance(name, str):
+            continue  # the schema will say so
+        candidates = [path.parent / name, *(folder / Path(name).name for folder in folders)]
         found = next((candidate.resolve() for candidate in candidates if candidate.is_file()), None)
         if found is None or found in above:
             reason = "is not there" if found is None else "uses this one"
@@ -302,77 +292,29 @@ def load(path: Path, folders: list[Path], display: Display, errors: Errors, abov
     return own if base is None else merged(base, own)
 
 
-def parse(text: str, file: str, errors: Errors) -> Source | None:
-    """YAML to plain values, with the place of every key."""
-    try:
-        loader = yaml.SafeLoader(text)
-        root = loader.get_single_node()
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        span = Span(file, mark.line + 1, mark.column + 1) if mark else Span(file, 1, 1)
-        errors.add(LayoutInvalid(span, f"no YAML: {getattr(error, 'problem', None) or error}"))
-        return None
-    spans: dict[Path_, Span] = {(): Span(file, 1, 1)}
+def merged(base: Source, over: Source, is_override: bool = False) -> Source:
+    """`over` laid over `base`: mappings key by key, the members of enums one after the other, all else replaced.
 
-    def plain(node: yaml.Node, path: Path_) -> Any:
-        if isinstance(node, yaml.SequenceNode):
-            for at, item in enumerate(node.value):
-                spans[(*path, at)] = place(item)
-            return [plain(item, (*path, at)) for at, item in enumerate(node.value)]
-        if not isinstance(node, yaml.MappingNode):
-            return loader.construct_object(node, deep=True)
-        values: dict[Any, Any] = {}
-        for key_node, value_node in node.value:
-            key = loader.construct_object(key_node, deep=True)
-            if key in values:
-                errors.add(LayoutInvalid(place(key_node), f"the key {key} is there twice", "keep one of them"))
-            spans[(*path, key)] = place(key_node)
-            values[key] = plain(value_node, (*path, key))
-        return values
-
-    def place(node: yaml.Node) -> Span:
-        return Span(file, node.start_mark.line + 1, node.start_mark.column + 1)
-
-    values = plain(root, ()) if root is not None else {}
-    if not isinstance(values, dict):
-        errors.add(LayoutInvalid(Span(file, 1, 1), "the layout is no mapping", "start it with `protocol: name`"))
-        return None
-    return Source(values, spans)
-
-
-def positions(value: Any, span: Span) -> dict[Path_, Span]:
-    """Places for values that come from no file."""
-    spans: dict[Path_, Span] = {}
-
-    def walk(item: Any, path: Path_) -> None:
-        spans[path] = span
-        pairs = item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ()
-        for key, below in pairs:
-            walk(below, (*path, key))
-
-    walk(value, ())
-    return spans
-
-
-def merged(base: Source, over: Source, join_enums: bool = True) -> Source:
-    """`over` laid over `base`: mappings key by key, the members of enums one after the other, all else replaced."""
+    An override replaces enums too. What a mapping that it adds to lacks is still the layout's fault.
+    """
     spans = dict(base.spans)
 
-    def merge(old: Any, new: Any, path: Path_) -> Any:
-        if path in over.spans:
+    def merge(old: Any, new: Any, path: Place) -> Any:
+        both_mappings = isinstance(old, dict) and isinstance(new, dict)
+        if not (is_override and both_mappings):
             spans[path] = over.spans[path]
-        if isinstance(old, dict) and isinstance(new, dict):
+        if both_mappings:
             result = dict(old)
             for key, value in new.items():
                 result[key] = merge(old[key], value, (*path, key)) if key in old else take(value, (*path, key), (*path, key))
             return result
-        if join_enums and path and path[-1] == "enum" and isinstance(old, list) and isinstance(new, list):
+        if not is_override and path and path[-1] == "enum" and isinstance(old, list) and isinstance(new, list):
             for at in range(len(new)):
                 spans[(*path, len(old) + at)] = over.spans[(*path, at)]
             return old + new
         return take(new, path, path)
 
-    def take(value: Any, path: Path_, there: Path_) -> Any:
+    def take(value: Any, path: Place, there: Place) -> Any:
         spans[path] = over.spans[there]
         pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for key, below in pairs:
@@ -381,28 +323,3 @@ def merged(base: Source, over: Source, join_enums: bool = True) -> Source:
 
     values = merge(base.values, over.values, ())
     return Source(values, spans, base.files + over.files)
-
-
-def invalid(detail: Any, source: Source) -> LayoutInvalid:
-    """A complaint of pydantic, at its line and in our words."""
-    path: list[Union[str, int]] = []
-    at: Any = source.values
-    for part in detail["loc"]:
-        # The location also names the alternatives that were tried; those are no keys.
-        if isinstance(at, dict) and part in at or isinstance(at, list) and isinstance(part, int) and part < len(at):
-            path.append(part)
-            at = at[part]
-    dotted = ".".join(str(part) for part in path) or "the layout"
-    span = source.span(*path)
-    value = detail.get("input")
-    shown = "" if isinstance(value, (dict, list)) else f" {json.dumps(value, default=str)}"
-    match detail["type"]:
-        case "missing":
-            return LayoutInvalid(span, f"{dotted} has no {detail['loc'][-1]}", "add it")
-        case "extra_forbidden":
-            return LayoutInvalid(span, f"{dotted} is no key of a layout", "see docs/layout.md")
-        case "string_type":
-            return LayoutInvalid(span, f"{dotted} is{shown or ' no name'}", "write a name; quote words that YAML takes for a truth value")
-        case "string_pattern_mismatch":
-            return LayoutInvalid(span, f"{dotted} is{shown}", f"it must match {detail['ctx']['pattern']}")
-    return LayoutInvalid(span, f"{dotted}{' is' + shown if shown else ''}", detail["msg"][0].lower() + detail["msg"][1:])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,7 +90,17 @@ def test_user_errors_are_sentences(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [", "is no YAML"), ("- 1", "holds no mapping"), (None, "No such file")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", ":1:5: error: no YAML: expected the node content"),
+        ("- 1", ":1:1: error: the override is no mapping; start it with `constants:`"),
+        (None, ":1:1: error: the file cannot be read: No such file"),
+        ("constants:\n  Burst: {a: 1}\n", ":2:3: error: constants.Burst is a mapping; it must be true or false, a whole number"),
+        ("tables: {bucket: {capacity: 0}}\n", ":1:19: error: "),
+        ("wired: 1\n", ":1:1: error: wired is no key of a layout"),
+    ],
+)
 def test_a_wrong_override_is_named(
     repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, message: str
 ) -> None:
@@ -97,7 +110,45 @@ def test_a_wrong_override_is_named(
     spec = str(repository / "spec/limiter")
     assert cli.main(["generate", "--spec", spec, "--out", str(tmp_path / "out"), "--override", str(override)]) == 1
     error = capsys.readouterr().err
-    assert message in error and str(override) in error
+    assert f"{override}{message}" in error
+
+
+def test_what_the_layout_lacks_is_no_fault_of_the_override(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = repository / "spec/limiter/layout.yaml"
+    layout.write_text(layout.read_text().replace("    atomic: word\n", "").replace("module: LimiterSteps\n", ""))
+    override = tmp_path / "override.yaml"
+    override.write_text("tables: {bucket: {capacity: 16}}\n")
+    arguments = ["generate", "--spec", str(layout.parent), "--out", str(tmp_path / "out"), "--override", str(override)]
+    assert cli.main(arguments) == 1
+    error = capsys.readouterr().err
+    assert "layout.yaml:1:1: error: the layout has no module" in error
+    assert "layout.yaml:20:3: error: tables.bucket has no atomic" in error and str(override) not in error
+
+
+def test_a_protocol_is_called_as_its_folder_is(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = repository / "spec/limiter/layout.yaml"
+    layout.write_text(layout.read_text().replace("protocol: limiter", "protocol: other"))
+    for arguments in (["generate"], ["generate", "limiter"], ["fresh"]):
+        assert cli.main(arguments) == 1
+        error = capsys.readouterr().err
+        assert "layout.yaml:1:1: error: the protocol is called other, its folder limiter; write `protocol: limiter`, or" in error
+    assert not (repository / "generated" / "other").exists()
+    assert not (repository / "generated" / "limiter" / "other.bpf.c").exists()
+    assert cli.main(["generate", "--spec", str(layout.parent), "--out", str(tmp_path / "out")]) == 0, "a copy is called as it likes"
+    assert (tmp_path / "out" / "other.bpf.c").is_file()
+
+
+def test_an_interrupt_ends_it_quietly(tmp_path: Path) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\nkill -INT $PPID\nsleep 60\n")
+    java.chmod(0o755)
+    command = [sys.executable, "-m", "codegen", "generate", "--spec", "spec/limiter", "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_wrong_specification_writes_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import yaml
 from codegen import ir, layout
 from codegen.errors import Errors, SpecErrors
 from codegen.front import load
+from codegen.ir import Span
 from codegen.sany import Display
 from tests.codegen.front import kit
 
@@ -59,6 +60,12 @@ def test_an_override_replaces(folder):
 def test_an_override_may_be_wrong(folder):
     with pytest.raises(SpecErrors, match="override:1:1: error: tables.cell.capacity is"):
         load(folder, {"tables": {"cell": {"capacity": []}}})
+
+
+def test_an_override_that_a_program_makes_has_the_place_that_it_is_given(folder):
+    override = layout.Source.placed({"tables": {"cell": {"capacity": []}}}, Span("conform.yaml", 7, 3))
+    with pytest.raises(SpecErrors, match="conform.yaml:7:3: error: tables.cell.capacity is a list"):
+        load(folder, override)
 
 
 def test_references_are_the_types_they_name(folder):
@@ -153,3 +160,66 @@ def test_widths():
     assert width_bits(ir.Enum("e", tuple("ABCDE"))) == 3
     assert width_bits(ir.Array(ir.Record("r", (("a", ir.Bool()), ("b", ir.Bytes(2)))), 3)) == 51
     assert width_bits(ir.Sequence(ir.Bits(5), 7)) == 3 + 35
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("\tx: 1", 1, 1, "no YAML: found character"),
+        ("x: [\n", 2, 1, "no YAML: expected the node content"),
+        ("# \N{BULLET}\nx: \a", 2, 4, "no YAML: the character U+0007; remove it"),
+        ("x: 1\n---\ny: 2", 2, 1, "no YAML: but found another document"),
+        ("x: *y", 1, 4, "no YAML: found undefined alias 'y'"),
+        ("x: &y [*y]", 1, 4, "this holds itself"),
+        ("x:\n  <<: {}", 2, 3, "the merge key <<; write the keys out"),
+        ("x:\n  [a]: 1", 2, 3, "a key that is a list or a mapping; write a name"),
+        ("x: !!python/tuple y", 1, 4, "the tag !!python/tuple; remove it"),
+        ("x: 2001-99-99", 1, 4, "2001-99-99 is no timestamp, which YAML takes it for; quote it"),
+        ("x: 0b_", 1, 4, "0b_ is no int, which YAML takes it for; quote it"),
+        ("[" * 5000, 1, 1, "no YAML that can be read: it is nested too deep"),
+        ("- x", 1, 1, "the layout is no mapping; start it with `protocol: name`"),
+    ],
+)
+def test_what_is_no_yaml_has_a_place_and_no_traceback(tmp_path, text, line, column, message):
+    path = tmp_path / "layout.yaml"
+    path.write_text(text)
+    with pytest.raises(SpecErrors) as raised:
+        load(tmp_path)
+    first = raised.value.errors[0]
+    assert (first.span.line, first.span.column) == (line, column)
+    assert message in str(first) and str(first).count("\n") == 0 and "<unicode string>" not in str(first)
+
+
+def test_what_is_no_utf_8_has_a_place(tmp_path):
+    (tmp_path / "layout.yaml").write_bytes("protocol: caf\N{LATIN SMALL LETTER E WITH ACUTE}\n# ".encode() + b"\xe9\n")
+    with pytest.raises(SpecErrors, match=":2:3: error: the byte 0xe9 is no UTF-8; save the file as UTF-8"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "messages"),
+    [
+        ({"message": {5: "u8"}}, ["the key 5; write a name"]),
+        ({"message": {None: "u8"}}, ["the key null; write a name"]),
+        ({"message": {"a-b": "u8"}}, ['the key "a-b"; it must match ^[A-Za-z]']),
+        ({"types": {"some": {"set": "u8"}}}, ["types.some has no max; add it"]),
+        ({"types": {"some": {"sets": "u8"}}}, ["types.some is no type; write a name such as u8, or a mapping with enum, bytes, set"]),
+        ({"types": {"some": {"enum": []}}}, ["types.some.enum has 0 entries; it needs at least 1"]),
+        ({"types": {"some": {"bytes": -1}}}, ["types.some.bytes is -1; it must be at least 0 or a name"]),
+        ({"constants": {"Some": 1.5}}, ["constants.Some is 1.5; it must be true or false, a whole number, a name or a list"]),
+        ({"hooks": {"xdp": [{"cell": "Step", "contended": "skip", "more": "More"}]}}, ["hooks.xdp.0 has too many entries; at most 2"]),
+        ({"use": [{"a": "b"}]}, ["use.0 is a mapping; write a name"]),
+        ({"wire": None}, ["wire is null; it must be a mapping"]),
+    ],
+)
+def test_the_schema_complains_once_a_place_in_our_words(folder, change, messages):
+    text = yaml.safe_load((folder / "layout.yaml").read_text())
+    for key, value in change.items():
+        text[key] = {**text[key], **value} if isinstance(text.get(key), dict) and isinstance(value, dict) else value
+    (folder / "layout.yaml").write_text(yaml.safe_dump(text, sort_keys=False))
+    with pytest.raises(SpecErrors) as raised:
+        load(folder)
+    found = [str(error) for error in raised.value.errors]
+    assert len(found) == len(messages), found
+    for one, message in zip(found, messages):
+        assert f": error: {message}" in one and "pydantic" not in one

@@ -1,0 +1,274 @@
+"""YAML with the place of every key, and what is wrong with it in our words, there.
+
+For layouts, and for whatever else a person writes that a pydantic model describes:
+
+    errors = Errors()
+    text = text_of(path, "spec/orders/layout.yaml", errors)
+    source = parse(text, "spec/orders/layout.yaml", errors)
+    try:
+        model.model_validate(source.values)
+    except ValidationError as error:
+        complaints(error, source)
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+import yaml
+from pydantic import ValidationError
+
+from codegen.errors import Errors, FileMissing, LayoutInvalid
+from codegen.ir import Span
+
+Place = tuple[Union[str, int], ...]
+MERGE_TAG = "tag:yaml.org,2002:merge"
+A_NAME = "write a name; quote words that YAML takes for a truth value"
+
+
+@dataclass
+class Source:
+    """A file as read: its values, where each stands, and the files it came from."""
+
+    values: dict[str, Any]
+    spans: dict[Place, Span]
+    files: list[Path] = field(default_factory=list)
+
+    @classmethod
+    def placed(cls, values: dict[str, Any], span: Span) -> Source:
+        """Values that a program put together: all of them at one place, that of what they were made from."""
+        spans: dict[Place, Span] = {}
+
+        def walk(item: Any, path: Place) -> None:
+            spans[path] = span
+            pairs = item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ()
+            for key, below in pairs:
+                walk(below, (*path, key))
+
+        walk(values, ())
+        return cls(values, spans)
+
+    def span(self, *path: Union[str, int]) -> Span:
+        """Where the key at `path` stands, or the nearest key above it."""
+        while path and path not in self.spans:
+            path = path[:-1]
+        return self.spans[path]
+
+
+# --- Reading --------------------------------------------------------------------------------------------
+
+
+def text_of(path: Path, file: str, errors: Errors) -> str | None:
+    """What a file holds; None after reporting why it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        errors.add(FileMissing(Span(file, 1, 1), f"the file cannot be read: {error.strerror}"))
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode("utf-8")
+        errors.add(LayoutInvalid(at(before, file), f"the byte {error.object[error.start]:#04x} is no UTF-8", "save the file as UTF-8"))
+    return None
+
+
+def at(before: str, file: str) -> Span:
+    """The place after some text."""
+    return Span(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def parse(text: str, file: str, errors: Errors, what: str = "the layout", start: str = "protocol: name") -> Source | None:
+    """YAML to plain values, with the place of every key; None after reporting why it is none.
+
+    what: the name of such a file in a sentence. start: how one begins.
+    """
+    try:
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        reader = _Reader(loader, file, errors)
+        values = reader.plain(root, ()) if root is not None else {}
+    except yaml.reader.ReaderError as error:
+        errors.add(LayoutInvalid(at(text[: error.position], file), f"no YAML: the character U+{error.character:04X}", "remove it"))
+        return None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        span = Span(file, mark.line + 1, mark.column + 1) if mark else Span(file, 1, 1)
+        errors.add(LayoutInvalid(span, f"no YAML: {error.problem or error.context}"))
+        return None
+    except RecursionError:
+        errors.add(LayoutInvalid(Span(file, 1, 1), "no YAML that can be read: it is nested too deep"))
+        return None
+    if not isinstance(values, dict):
+        errors.add(LayoutInvalid(Span(file, 1, 1), f"{what} is no mapping", f"start it with `{start}`"))
+        return None
+    return Source(values, reader.spans)
+
+
+class _Reader:
+    """Nodes of YAML to plain values; `spans` gets their places."""
+
+    def __init__(self, loader: yaml.SafeLoader, file: str, errors: Errors):
+        self.loader = loader
+        self.file = file
+        self.errors = errors
+        self.spans: dict[Place, Span] = {(): Span(file, 1, 1)}
+        self.open: list[yaml.Node] = []
+
+    def place(self, node: yaml.Node) -> Span:
+        return Span(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+    def complain(self, node: yaml.Node, found: str, instead: str = "") -> None:
+        self.errors.add(LayoutInvalid(self.place(node), found, instead))
+
+    def plain(self, node: yaml.Node, path: Place) -> Any:
+        if any(node is one for one in self.open):
+            self.complain(node, "this holds itself", "write it out")
+            return None
+        self.open.append(node)
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return self.sequence(node, path)
+            return self.mapping(node, path) if isinstance(node, yaml.MappingNode) else self.scalar(node)
+        finally:
+            self.open.pop()
+
+    def sequence(self, node: yaml.SequenceNode, path: Place) -> list[Any]:
+        for number, item in enumerate(node.value):
+            self.spans[(*path, number)] = self.place(item)
+        return [self.plain(item, (*path, number)) for number, item in enumerate(node.value)]
+
+    def mapping(self, node: yaml.MappingNode, path: Place) -> dict[Any, Any]:
+        values: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.complain(key_node, "a key that is a list or a mapping", "write a name")
+                continue
+            if key_node.tag == MERGE_TAG:
+                self.complain(key_node, "the merge key <<", "write the keys out")
+                continue
+            key = self.scalar(key_node)
+            if key in values:
+                self.complain(key_node, f"the key {key} is there twice", "keep one of them")
+            self.spans[(*path, key)] = self.place(key_node)
+            values[key] = self.plain(value_node, (*path, key))
+        return values
+
+    def scalar(self, node: yaml.ScalarNode) -> Any:
+        try:
+            return self.loader.construct_object(node, deep=True)
+        except yaml.constructor.ConstructorError:
+            self.complain(node, f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')}", "remove it")
+        except ValueError:
+            self.complain(node, f"{node.value} is no {node.tag.rpartition(':')[2]}, which YAML takes it for", "quote it if it is a name")
+        return None
+
+
+# --- What pydantic says ---------------------------------------------------------------------------------
+
+
+def complaints(error: ValidationError, source: Source) -> list[LayoutInvalid]:
+    """Complaints of pydantic, at their lines and in our words: one a place, whatever alternatives it tried there."""
+    alternatives: dict[Place, list[Any]] = {}
+    found = []
+    for detail in error.errors(include_url=False):
+        if detail["type"] in WORDS:
+            alternatives.setdefault(place_of(detail, source), []).append(detail)
+        else:
+            found.append(invalid(detail, source))
+    for path, details in alternatives.items():
+        if len(details) == 1:
+            found.append(invalid(details[0], source))
+            continue
+        choices = dict.fromkeys(WORDS[detail["type"]].format(**detail.get("ctx", {})) for detail in details)
+        *most, last = choices
+        wanted = f"{', '.join(most)} or {last}" if most else last
+        found.append(LayoutInvalid(source.span(*path), named(path, details[0]), f"it must be {wanted}"))
+    return found
+
+
+WORDS = {
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "string_type": "a name",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "literal_error": "{expected}",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+}
+"""What would be right, of kinds of complaints that alternatives of one place may bring together."""
+
+
+def place_of(detail: Any, source: Source) -> Place:
+    """Where a complaint of pydantic belongs."""
+    path: list[Union[str, int]] = []
+    values: list[Any] = [source.values]
+    for part in detail["loc"]:
+        # The location also names the alternatives that were tried; those are no keys.
+        if isinstance(values[-1], dict) and part in values[-1]:
+            known: Any = part
+        elif isinstance(values[-1], list) and isinstance(part, int) and part < len(values[-1]):
+            known = part
+        else:
+            continue
+        path.append(known)
+        values.append(values[-1][known])
+    if is_key(detail):
+        return (*path, detail["input"]) if isinstance(values[-1], dict) and detail["input"] in values[-1] else tuple(path)
+    # An alternative may be called as a key is: then the complaint is about something above.
+    for depth in range(len(path), -1, -1):
+        if values[depth] is detail.get("input"):
+            return tuple(path[:depth])
+    return tuple(path)
+
+
+def is_key(detail: Any) -> bool:
+    """Whether it is a key that is complained of, and not what stands there."""
+    return detail["type"] == "invalid_key" or detail["loc"][-1:] == ("[key]",)
+
+
+def named(path: Place, detail: Any) -> str:
+    """The value that is complained of, and where it is."""
+    dotted = ".".join(map(str, path)) or "the file"
+    value = detail.get("input")
+    kind = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else ""
+    return f"{dotted} is {kind or json.dumps(value, default=str)}"
+
+
+def invalid(detail: Any, source: Source) -> LayoutInvalid:
+    """One complaint of pydantic, at its line and in our words."""
+    path = place_of(detail, source)
+    dotted = ".".join(map(str, path)) or "the file"
+    span = source.span(*path)
+    kind, context, last = detail["type"], detail.get("ctx", {}), detail["loc"][-1] if detail["loc"] else ""
+    if is_key(detail):
+        instead = f"it must match {context['pattern']}" if "pattern" in context else A_NAME
+        return LayoutInvalid(span, f"the key {json.dumps(detail['input'], default=str)}", instead)
+    match kind:
+        case "missing":
+            return LayoutInvalid(span, f"{'the layout' if not path else dotted} has no {last}", "add it")
+        case "extra_forbidden":
+            return LayoutInvalid(span, f"{dotted} is no key of a layout", "see docs/layout.md")
+        case "string_type":
+            return LayoutInvalid(span, named(path, detail), A_NAME)
+        case "string_pattern_mismatch":
+            return LayoutInvalid(span, named(path, detail), f"it must match {context['pattern']}")
+        case "type_form":
+            return LayoutInvalid(span, f"{dotted} is no type", detail["msg"])
+        case "too_short":
+            return LayoutInvalid(span, f"{dotted} has {context['actual_length']} entries", f"it needs at least {context['min_length']}")
+        case "too_long":
+            length = context["actual_length"]
+            shown = "too many" if length is None else length
+            return LayoutInvalid(span, f"{dotted} has {shown} entries", f"at most {context['max_length']} are allowed")
+    if kind in WORDS:
+        return LayoutInvalid(span, named(path, detail), f"it must be {WORDS[kind].format(**context)}")
+    of_all = isinstance(detail.get("input"), (dict, list))
+    return LayoutInvalid(span, dotted if of_all else named(path, detail), detail["msg"][0].lower() + detail["msg"][1:])
