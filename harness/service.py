@@ -120,7 +120,8 @@ def loaded_already(protocol: str, interface: str) -> bool:
     if not any(each["here"] and each["name"] == interface for each in report["interfaces"]):
         return False
     if report["daemon"]["alive"]:
-        raise ServiceError(f"{protocol} is loaded on {interface} already, and its daemon runs; `just unload {interface}` first to load it anew")
+        already = f"{protocol} is loaded on {interface} already, and its daemon runs"
+        raise ServiceError(f"{already}; `just unload {interface}` first to load it anew")
     start(protocol, f"{protocol} is still loaded on {interface}, without its daemon")
     print(f"{protocol} is loaded on {interface} already; its daemon was not running and is started")
     return True
