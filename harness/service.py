@@ -51,10 +51,10 @@ def run(protocol: str, *arguments: str) -> None:
 def status(protocol: str) -> dict[str, Any]:
     """What the daemon's `status --json` says."""
     done = ask(protocol, "status", "--json")
-    try:
-        return json.loads(done.stdout)
-    except json.JSONDecodeError:
-        raise ServiceError(f"{protocol}d status failed: {done.stderr.strip()}") from None
+    if done.returncode != 0:
+        print(done.stderr, end="", file=sys.stderr)
+        raise ServiceError("")
+    return json.loads(done.stdout)
 
 
 def built() -> list[str]:
@@ -172,11 +172,16 @@ def show(options: list[str]) -> None:
     if not built():
         print("nothing is built: run `just build`")
     failed = False
+    said: set[str] = set()
     for protocol in built():
         done = ask(protocol, "status", *options)
-        print(done.stdout, end="")
-        print(done.stderr, end="", file=sys.stderr)
         failed |= done.returncode != 0
+        print(done.stdout, end="")
+        # What stands in the way of all is said once; before the colon is the daemon's name.
+        sentence = done.stderr.partition(": ")[2]
+        if sentence not in said:
+            print(done.stderr, end="", file=sys.stderr)
+        said.add(sentence)
     if failed:
         raise ServiceError("")
 

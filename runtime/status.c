@@ -133,7 +133,8 @@ static void print_text_daemon(const struct report *report)
 	char path[PATH_MAX];
 
 	if (!report->daemon) {
-		printf("  daemon    not running%s\n", report->interface_count ? ": what the kernel forwards is not answered" : "");
+		printf("  daemon    not running%s\n",
+		       report->interface_count && report->protocol->on_forwarded ? ": what the kernel forwards is not answered" : "");
 		return;
 	}
 	printf("  daemon    running, pid %d", (int)report->daemon);

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from pyroute2 import IPRoute
 
 from harness import freshness, protocols, service
 from harness.rig import Rig
@@ -193,9 +192,13 @@ def test_missing_privilege_is_one_sentence(echo: Echo, recipe: Recipe, monkeypat
 
 
 def test_status_that_fails_is_an_error(echo: Echo, recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in the way of every protocol is said once."""
     monkeypatch.setenv("STEPWISE_BPFFS", "relative")
-    code, _, errors = recipe("status")
-    assert code == 1 and "has to be an absolute path" in errors
+    monkeypatch.setattr(service, "built", lambda: ["echo", "echo"])
+    for arguments in (("status",), ("unload", "lo")):
+        code, output, errors = recipe(*arguments)
+        assert (code, output) == (1, "")
+        assert errors == "echod: error: STEPWISE_BPFFS is relative: it has to be an absolute path\n"
 
 
 # --- Freshness -----------------------------------------------------------------------------------------
