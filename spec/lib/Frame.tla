@@ -92,7 +92,7 @@ SectionResult(run) ==
         ELSE TcStep(run.at, cell, run.message, env)
 
 \* What the result of a section makes of its run: the runs that are left, and
-\* what was sent.  `others(next)` puts the run back where it was, if it goes on.
+\* what was sent.  `Others(next)` puts the run back where it was, if it goes on.
 Proceed(run, result, Others(_)) ==
   LET last == run.at = Len(SectionsOf(run.hook))
       ends == last \/ result.verdict # "Continue"
