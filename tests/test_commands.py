@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -99,3 +101,67 @@ def test_mistakes_get_a_sentence(arguments, message):
     done = subprocess.run(["just", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode != 0
     assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def unprivileged(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-B", "-m", *arguments]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("arguments", [
+    ["harness.conform", "limiter"], ["harness.conform", "garbage"], ["harness.veristat"], ["harness.mutants"], ["harness.bench"],
+    ["harness.fuzz", "limiter"], ["harness.fuzz", "kill", "lock"], ["harness.demo"], ["harness.rig", "clean"],
+], ids=" ".join)  # fmt: skip
+def test_without_privilege_it_is_a_sentence(arguments):
+    if unprivileged("harness.protocols").returncode != 0:
+        pytest.skip("nobody but root may read this repository")
+    done = unprivileged(*arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.fullmatch(r"\w+: error: cannot [^\n]*: this process lacks [A-Z_, ]*CAP_NET_ADMIN; run it as root\n", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("arguments, begun", [
+    (["harness.conform", "lock"], "the small build"),
+    (["harness.check", "lock", "small"], "lock: properties"),
+    (["harness.mutants", "limiter"], "the machinery's mutants"),
+    (["harness.fuzz", "lock"], "fuzzing from seed"),
+], ids=lambda value: "" if isinstance(value, str) else value[0])  # fmt: skip
+def test_an_interrupt_ends_a_command_and_its_children(arguments, begun):
+    """Only the command itself gets the signal, as by `kill`: a terminal would send it to the children as well."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen([sys.executable, "-m", *arguments], cwd=REPOSITORY, env=os.environ | {"PYTHONUNBUFFERED": "1"}, **pipes) as process:
+        before = ""
+        while begun not in before:
+            line = process.stdout.readline()
+            assert line, before
+            before += line
+        time.sleep(2)
+        children = children_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        try:
+            output, _ = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert process.returncode == 130, output
+    assert "interrupted" in output and "Traceback" not in output
+    end = time.monotonic() + 5
+    while (left := [child for child in children if is_alive(child)]) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left == []
+
+
+def stat_of(pid: int) -> list[str]:
+    """State, parent and so on of a process; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def is_alive(pid: int) -> bool:
+    return (stat_of(pid) or ["Z"])[0] != "Z"
+
+
+def children_of(pid: int) -> list[int]:
+    everyone = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [each for each in everyone if stat_of(each)[1:2] == [str(pid)]]

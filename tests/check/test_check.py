@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harness.check import __main__ as command
 from harness.check import models
 from harness.check.models import Model
 from harness.check.run import Report, run
@@ -90,9 +92,64 @@ def test_another_state_count_is_a_surprise(forged: Report) -> None:
 
 def test_a_configuration_that_nobody_recorded_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "small.cfg").write_text("SPECIFICATION Spec\n")
+    (tmp_path / "Lock.tla").touch()
+    (tmp_path / "LockSteps.tla").touch()
     monkeypatch.setattr(models, "folder_of", lambda protocol: tmp_path)
-    with pytest.raises(TlcError, match=r"small.cfg is not in .*models.json: add what is expected of it"):
+    with pytest.raises(TlcError, match=r"small.cfg is not in .*models.json: add what is expected of it") as refused:
         models.models_of("lock")
+    entry = next(line for line in str(refused.value).splitlines() if line.startswith("  {"))
+    (tmp_path / "models.json").write_text(entry)
+    (model,) = models.models_of("lock")
+    assert (model.name, model.module.name, model.verdict, model.distinct) == ("small", "Lock.tla", "holds", None)
+    (tmp_path / "more.cfg").write_text("SPECIFICATION Spec\n")
+    with pytest.raises(TlcError, match=r'\n  "more": {"module": "Lock", .*},\n'):
+        models.models_of("lock")
+
+
+@pytest.mark.parametrize("change, complaint", [
+    ({"verdict": "hold"}, "verdict is 'hold', which is none of holds, "),
+    ({"size": "tiny"}, "size is 'tiny', which is none of small, large"),
+    ({"module": "Absent"}, r"module is 'Absent', but there is no \S+/Absent.tla"),
+    ({"module": 3}, "module is 3, which is no text"),
+    ({"distinct": "many"}, "distinct is 'many', which is no number"),
+    ({"states": 5}, "has no use for states; known are distinct, module"),
+    ({"verdict": "invariant"}, "lacks violates: which invariant must be violated"),
+    ({"violates": "Safe"}, "has violates, for which its verdict must be invariant or property, not holds"),
+])  # fmt: skip
+def test_an_expectation_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: dict, complaint: str) -> None:
+    (tmp_path / "small.cfg").touch()
+    (tmp_path / "Lock.tla").touch()
+    entry = {"module": "Lock", "size": "small", "verdict": "holds"} | change
+    (tmp_path / "models.json").write_text(json.dumps({"small": entry}))
+    monkeypatch.setattr(models, "folder_of", lambda protocol: tmp_path)
+    with pytest.raises(TlcError, match=f"models.json: small {complaint}.*; see docs/models.md"):
+        models.models_of("lock")
+
+
+def test_a_file_of_expectations_that_is_no_mapping(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "models.json").write_text("[]")
+    monkeypatch.setattr(models, "folder_of", lambda protocol: tmp_path)
+    with pytest.raises(TlcError, match="must be a mapping"):
+        models.models_of("lock")
+
+
+def test_a_protocol_without_models_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(models, "all_protocols", lambda: ["counter", "limiter", "lock"])
+    assert models.without_models() == ["counter"]
+    monkeypatch.setattr(sys, "argv", ["check", "counter"])
+    assert command.main() == 1
+    assert "counter has no models: there is no .cfg in spec/counter" in capsys.readouterr().err
+    monkeypatch.setattr(command, "_check_all", lambda chosen, recording: [])
+    monkeypatch.setattr(sys, "argv", ["check"])
+    assert command.main() == 0
+    assert "counter has no models" in capsys.readouterr().out
+
+
+def test_a_model_without_a_word_on_it_is_explained(forged: Report, capsys: pytest.CaptureFixture[str]) -> None:
+    command._explain(replace(forged, model=replace(forged.model, shows="")), always=True)
+    assert capsys.readouterr().out.startswith("\nlock/fail_anyone: violates NobodyActsForAnother\n")
+    command._explain(Report(replace(forged.model, shows=""), forged.outcome), always=True)
+    assert capsys.readouterr().out == ""
 
 
 def test_an_expectation_without_its_configuration_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

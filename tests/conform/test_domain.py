@@ -8,7 +8,7 @@ import pytest
 
 from codegen import ir
 from harness.conform.domain import CASES_MAX, Domain, DomainError, DomainText, Place, load_text
-from harness.conform.values import Patterns, hash_index
+from harness.conform.values import Patterns, hash_index, layout_text
 from harness.protocols import SPEC, protocols
 
 SPAN = ir.Span("OrderSteps.tla", 1, 1)
@@ -77,9 +77,10 @@ def test_keys_reach_every_cell_and_share_one():
     ({"vary": {"nowhere.kind": "all"}}, "'nowhere' is not one of message, env, order"),
     ({"vary": {"message.price": "all"}}, "'price' is not one of kind, key"),
     ({"vary": {"kind": "all"}}, "'kind' is no place"),
-    ({"given": {"message.kind": "Steal"}}, "'Steal' is no value of"),
-    ({"given": {"message.amount": 65_536}}, "65536 is no value of"),
-    ({"given": {"message.seen": [1, 2, 3]}}, "is no value of"),
+    ({"given": {"message.kind": "Steal"}}, "'Steal' is no member of {enum: [Buy, Sold]}"),
+    ({"given": {"message.amount": 65_536}}, "65536 is no value of u16, which holds 0..65535"),
+    ({"given": {"message.slot": 4_000_000_000}}, "a value of u32, but not one that TLC can compute with: its integers end at 2147483647"),
+    ({"given": {"message.seen": [1, 2, 3]}}, "is no value of {set: u8, max: 2}"),
     ({"vary": {"message.slot": "all"}}, "message.slot is hashed from message.key; vary that"),
     ({"vary": {"message.kind": []}}, "has 0 cases"),
     ({"together": [[{"message.kind": "Buy"}, {"message.amount": 1}]]}, "must name the same places"),
@@ -95,11 +96,43 @@ def test_what_a_family_may_not_say(family, complaint):
     assert complaint in str(error.value) and "conform.yaml" in str(error.value)
 
 
-def test_a_file_with_a_word_too_many(tmp_path):
+@pytest.mark.parametrize("text, complaint", [
+    ("families: [{name: a, hook: xdp}]\nfamilys: []\n",
+     ":2:1: error: familys is no key; known here: small, values, families, samples, pairs_min; see docs/conform.md"),
+    ("families: [{name: a, hook: xdp, varies: {}}]\n", ":1:33: error: families.0.varies is no key; known here: name, hook, only, given"),
+    ("families:\n  - {name: a}\n", ":2:5: error: families.0 has no hook; add it: see docs/conform.md"),
+    ("families:\n  - {name: a, hook: xpd}\n", ':2:15: error: families.0.hook is "xpd"; it must be xdp, tc, user, or the number'),
+    ("families:\n  - {name: a, hook: xdp, vary: {message.kind: some}}\n", "it must be all, or a list of values"),
+    ("families: []\n", "families"),
+    ("families: [{name: a, hook: xdp}]\npairs_min: 0\n", ":2:1: error: pairs_min is 0"),
+    ("families: [\n", ":2:1: error: no YAML: "),
+    ("- families\n", ":1:1: error: it is no mapping; its keys are small, values, families"),
+    ("", "it is no mapping"),
+])  # fmt: skip
+def test_a_file_that_is_wrong(tmp_path, text, complaint):
+    """With its place, in the words of the layout's errors: none of pydantic's, none of YAML's own."""
     path = tmp_path / "conform.yaml"
-    path.write_text("small: {}\nfamilies: []\nfamilys: []\n")
-    with pytest.raises(DomainError, match="familys"):
+    path.write_text(text)
+    with pytest.raises(DomainError) as error:
         load_text(path)
+    assert f"{path}:" in str(error.value) and complaint in str(error.value)
+    assert "pydantic" not in str(error.value) and "unicode string" not in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(DomainError, match="cannot be read: No such file"):
+        load_text(tmp_path / "conform.yaml")
+
+
+@pytest.mark.parametrize("kind, text", [
+    (ir.Bytes(8), "{bytes: 8}"),
+    (ir.Bits(3), "{bits: 3}"),
+    (ir.Array(ir.Bool(), 2), "{array: bool, size: 2}"),
+    (ir.Sequence(ir.UInt(7), 2), "{sequence: u7, max: 2}"),
+    (ir.Record("r", (("a", ir.UInt(1)), ("b", ir.Bool()))), "{record: {a: u1, b: bool}}"),
+])  # fmt: skip
+def test_types_are_shown_as_a_layout_writes_them(kind, text):
+    assert layout_text(kind) == text
 
 
 def test_a_family_for_one_build():
@@ -138,8 +171,8 @@ def test_samples_of_a_sweep_meet_the_swept_cells():
 
 
 def test_noise_fills_every_cell():
-    noise = domain(values={"order.flags": [0, 1]}).noise()
-    assert noise == domain(values={"order.flags": [0, 1]}).noise()
+    noise, again = (domain({"name": "any", "hook": "xdp"}, values={"order.flags": [0, 1]}).noise() for _ in range(2))
+    assert noise == again
     assert [len(cells) for cells in noise.values()] == [4]
     assert any(cell != noise["order"][0] for cell in noise["order"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.mutants.catalogue import CatalogueError, CaughtBy, Edit, Mutant, catalogue, load
+from harness.mutants.catalogue import CatalogueError, CaughtBy, Edit, Mutant, catalogue, load, require_domains, witness
 from harness.mutants.hunt import hunt, passes
 from harness.mutants.scratch import Scratch
 from harness.protocols import BUILD, REPOSITORY, protocols
@@ -28,6 +28,21 @@ def test_every_mutant_applies(mutant):
         if not edit.is_generated:  # what conformance generates is another build
             assert (REPOSITORY / edit.file).read_text().count(edit.old) == 1, f"{edit.file} has not once: {edit.old}"
         assert edit.old != edit.new
+
+
+def test_the_machinery_s_mutants_are_run_where_they_show():
+    """Whichever protocol was chosen."""
+    assert witness() == "lock"
+    for chosen in (["limiter"], ["lock"], []):
+        generic = [mutant for mutant in catalogue(chosen) if mutant.caught_by.conform == "contended"]
+        assert len(generic) >= 3 and {mutant.protocol for mutant in generic} == {"lock"}
+    assert {mutant.protocol for mutant in catalogue(["limiter"])} == {"lock"}, "the limiter has none of its own"
+
+
+def test_a_protocol_without_a_domain_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.mutants.catalogue.SPEC", tmp_path)
+    with pytest.raises(CatalogueError, match="counter has no spec/counter/conform.yaml, so conformance could catch no mutant of it"):
+        require_domains(["counter"])
 
 
 def made(old: str, new: str, file: str = WIRE, **caught_by: str) -> Mutant:

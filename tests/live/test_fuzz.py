@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 
+from harness import documents
 from harness.fuzz import plugin
 from harness.fuzz.__main__ import main
 from harness.fuzz.run import play
@@ -72,6 +74,52 @@ def test_server_is_blank_again_for_every_example():
         stage.reset()
         assert server.tables() == blank and server.is_running
         stage.close()
+
+
+def test_a_daemon_that_stands_still_is_waited_for():
+    """What it was asked meanwhile is answered when it goes on; and it may be killed while it stands."""
+    counted = Counter()
+    for seed in range(40, 60):
+        counted += play("lock", VARIANTS[0], 4, seed=seed, examples=6)
+        if counted["late"]:
+            break
+    assert counted["late"] > 0
+    built = build("lock", VARIANTS[0])
+    with Rig("fuzz") as rig, Server(rig, built) as server:
+        server.start()
+        with server.standing_still():
+            assert server.is_running and not server.is_serving
+        assert server.is_serving
+        with server.standing_still():
+            server.kill()
+        assert not server.is_running
+        server.start()
+        assert server.is_serving
+
+
+def test_without_a_reference_it_is_a_sentence(capsys, monkeypatch):
+    monkeypatch.setattr(plugin, "has_reference", lambda protocol: protocol != "limiter")
+    assert main(["limiter", "--rounds", "1"]) == 2
+    said = capsys.readouterr()
+    assert "limiter cannot be fuzzed" in said.err and "spec/limiter/reference.py is not there" in said.err
+    assert "FAILED" not in said.out
+
+
+@pytest.mark.parametrize("text, complaint", [
+    ("fuzz: {actor: 2}\n", "spec/limiter/workload.yaml:1:8: error: fuzz.actor is no key; known here: actors, variants; see docs/live.md"),
+    ("fuzz:\n  actors: none\n", ":2:3: error: fuzz.actors is \"none\"; it must be a valid integer"),
+    ("demo: {phases: [{title: a}]}\n", "error: demo.phases.0 has no seconds; add it"),
+    ("fuzz: [\n", ":2:1: error: no YAML: "),
+    ("play: {}\n", "error: play is no key; known here: fuzz, kill, demo"),
+])  # fmt: skip
+def test_a_workload_that_is_wrong(tmp_path, monkeypatch, text, complaint):
+    (tmp_path / "spec/limiter").mkdir(parents=True)
+    (tmp_path / "spec/limiter/workload.yaml").write_text(text)
+    monkeypatch.setattr(plugin, "SPEC", tmp_path / "spec")
+    monkeypatch.setattr(documents, "REPOSITORY", tmp_path)
+    with pytest.raises(plugin.LiveError) as error:
+        plugin.workload("limiter")
+    assert complaint in str(error.value)
 
 
 def test_unknown_protocol_is_a_sentence(capsys):
