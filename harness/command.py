@@ -19,6 +19,7 @@ NAMESPACES = ("CAP_SYS_ADMIN", *PROGRAMS)
 
 _children: set[subprocess.Popen] = set()
 _children_guard = threading.Lock()
+_ending = threading.Event()
 
 
 class NotPrivileged(RuntimeError):
@@ -33,6 +34,8 @@ def child(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
     """For a block, the process is one that does not outlive this one: it is killed when the block is left before it has ended."""
     with _children_guard:
         _children.add(process)
+        if _ending.is_set():
+            _kill(process)
     try:
         yield process
     finally:
@@ -53,9 +56,10 @@ def _kill(process: subprocess.Popen) -> None:
             process.kill()
 
 
-def _kill_children() -> None:
-    """Those that threads wait for, which an interrupt does not reach."""
+def end_children() -> None:
+    """Those that threads wait for, which an interrupt does not reach. The process is about to end: what is still begun ends at once."""
     with _children_guard:
+        _ending.set()
         for process in _children:
             _kill(process)
 
@@ -72,7 +76,7 @@ def run(name: str, main: Callable[[], int]) -> int:
         print(f"{name}: error: {error}", file=sys.stderr)
         return 2
     finally:
-        _kill_children()
+        end_children()
 
 
 # --- What it may do -----------------------------------------------------------------------------

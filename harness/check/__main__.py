@@ -101,6 +101,7 @@ def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
                 print(_line(report), flush=True)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            command.end_children()
             raise
     return reports
 

@@ -85,7 +85,8 @@ class Server:
             yield
         finally:
             self._stands_still = False
-            os.kill(self._daemon.pid, signal.SIGCONT)
+            if self.is_running:  # and was not killed meanwhile
+                os.kill(self._daemon.pid, signal.SIGCONT)
 
     @property
     def pid(self) -> int:

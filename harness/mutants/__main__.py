@@ -46,6 +46,7 @@ def hunt_all(mutants: list[Mutant], without_faults: bool) -> list[Verdict]:
                 show(verdict, without_faults)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            command.end_children()
             raise
     return verdicts
 
