@@ -18,7 +18,7 @@ PROGRAMS = ("CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN")
 NAMESPACES = ("CAP_SYS_ADMIN", *PROGRAMS)
 
 _children: set[subprocess.Popen] = set()
-_children_guard = threading.Lock()
+_children_guard = threading.RLock()  # a signal's handler may come while its thread holds it
 _ending = threading.Event()
 
 
@@ -64,9 +64,17 @@ def end_children() -> None:
             _kill(process)
 
 
+def _interrupt(number: int, frame: object) -> None:
+    """At once, and not only when the exception has got through to the end: on its way it may wait for threads."""
+    end_children()
+    signal.default_int_handler(number, frame)
+
+
 def run(name: str, main: Callable[[], int]) -> int:
     """A command's main(), which neither SIGINT nor SIGTERM ends in a traceback or leaves a child behind."""
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has jobs in the background ignore it
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         return main()
     except KeyboardInterrupt:
