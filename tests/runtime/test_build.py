@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,14 @@ from tests.runtime.conftest import ADD, ADDED, ASK, COMPLETED, Build, Client, wa
 def test_clang_builds_it_without_a_warning(built: Callable[..., Path]) -> None:
     folder = built(make_variables=("CC=clang-19",))
     assert {"echo.bpf.o", "echo.skel.h", "echod", "echo-udp", "libecho_user.so"} <= {each.name for each in folder.iterdir()}
+
+
+def test_what_was_not_generated_is_named(tmp_path: Path) -> None:
+    runtime = Path(__file__).resolve().parents[2] / "runtime"
+    command = ["make", "-C", runtime, "PROTOCOL=unborn", f"GENERATED={tmp_path}", f"BUILD={tmp_path}/build"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"cannot build unborn: there is no {tmp_path}/unborn.bpf.c; run `just generate unborn` first" in done.stderr
 
 
 def test_sanitizers_find_nothing(build: Build, client: Client) -> None:
