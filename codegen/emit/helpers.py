@@ -185,8 +185,9 @@ class Helpers:
             )
         else:
             body = (
-                "\tconst __u32 last = stepwise_index(vector->count);\n\n"
-                f"\tif (last < {vector.size}) {{\n\t\tvector->items[last] = {value};\n\t\tvector->count = last + 1;\n\t}}\n"
+                "\t__u64 last = vector->count;\n\n"
+                f"\tif (stepwise_in_bounds(&last, {vector.size})) {{\n"
+                f"\t\tvector->items[last] = {value};\n\t\tvector->count = last + 1;\n\t}}\n"
             )
         parameters = f"{self._struct(type_, 'vector')}, {self._element_parameter(vector)}"
         return self._define(self._name(type_, "append"), "void", parameters, body)
@@ -205,14 +206,14 @@ class Helpers:
         else:
             # The last item takes the place of the removed one: items have no order.
             body = (
-                "\t__u64 found = 0, place = 0;\n\t__u32 last, hole;\n\n"
+                "\t__u64 found = 0, hole = 0, last;\n\n"
                 "\tif (!set->count)\n\t\treturn;\n"
                 f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++) {{\n"
                 f"\t\tconst __u64 here = {self._match(vector)};\n\n"
-                "\t\tfound |= here;\n\t\tplace |= stepwise_where(here, i);\n\t}\n"
+                "\t\tfound |= here;\n\t\thole |= stepwise_where(here, i);\n\t}\n"
                 "\tif (!found)\n\t\treturn;\n"
-                "\tlast = stepwise_index(set->count - 1);\n\thole = stepwise_index(place);\n"
-                f"\tif (last >= {vector.size} || hole >= {vector.size})\n\t\treturn;\n"
+                "\tlast = set->count - 1;\n"
+                f"\tif (!stepwise_in_bounds(&last, {vector.size}) || !stepwise_in_bounds(&hole, {vector.size}))\n\t\treturn;\n"
                 "\tset->items[hole] = set->items[last];\n"
                 f"\tset->items[last] = {self._blank(vector)};\n"
                 "\tset->count = last;\n"

@@ -52,8 +52,7 @@ static __always_inline void lock_u14_set_3_remove(struct lock_u14_set_3 *set, __
 
 static __always_inline void lock_u14_set_16_remove(struct lock_u14_set_16 *set, __u16 element)
 {
-	__u64 found = 0, place = 0;
-	__u32 last, hole;
+	__u64 found = 0, hole = 0, last;
 
 	if (!set->count)
 		return;
@@ -62,13 +61,12 @@ static __always_inline void lock_u14_set_16_remove(struct lock_u14_set_16 *set, 
 		const __u64 here = stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count);
 
 		found |= here;
-		place |= stepwise_where(here, i);
+		hole |= stepwise_where(here, i);
 	}
 	if (!found)
 		return;
-	last = stepwise_index(set->count - 1);
-	hole = stepwise_index(place);
-	if (last >= 16 || hole >= 16)
+	last = set->count - 1;
+	if (!stepwise_in_bounds(&last, 16) || !stepwise_in_bounds(&hole, 16))
 		return;
 	set->items[hole] = set->items[last];
 	set->items[last] = 0;
@@ -88,9 +86,9 @@ static __always_inline bool lock_u14_set_16_has(const struct lock_u14_set_16 *se
 
 static __always_inline void lock_u14_set_16_append(struct lock_u14_set_16 *vector, __u16 element)
 {
-	const __u32 last = stepwise_index(vector->count);
+	__u64 last = vector->count;
 
-	if (last < 16) {
+	if (stepwise_in_bounds(&last, 16)) {
 		vector->items[last] = element;
 		vector->count = last + 1;
 	}

@@ -83,4 +83,21 @@ static __always_inline __u32 stepwise_index(__u32 index)
 	return index;
 }
 
+/*
+ * Whether an index is in bounds, for the verifier to see. To clang the check and
+ * the index that is used after it are one piece: else it may use what it keeps on
+ * the stack and check a copy, which older kernels (6.1) do not know to be the same.
+ */
+static __always_inline bool stepwise_in_bounds(__u64 *index, __u32 size)
+{
+#ifdef __bpf__
+	asm goto("if %[index] >= %[size] goto %l[outside]" : [index] "+r"(*index) : [size] "i"(size) : : outside);
+	return true;
+outside:
+	return false;
+#else
+	return *index < size;
+#endif
+}
+
 #endif
