@@ -43,6 +43,19 @@ def test_one_over_is_over(limit):
     assert f"{limit} {ENOUGH[limit]} is over its budget of {ENOUGH[limit] - 1}" in fault
 
 
+@pytest.mark.parametrize(
+    ("release", "count"), [("6.1.0-56-cloud-amd64", False), ("6.6.9", False), ("6.12.117+deb12-amd64", True), ("7.0", True)]
+)
+def test_budgets_count_on_newer_kernels(release, count):
+    assert veristat.budgets_count(release) is count
+
+
+def test_what_is_over_a_budget_that_does_not_count_is_no_fault():
+    small = {"sweep": {limit: 0 for limit in veristat.LIMITS}}
+    assert veristat.judge("p", MEASURED, small, held=False).faults == ()
+    assert len(veristat.judge("p", MEASURED, small).faults) == len(veristat.LIMITS)
+
+
 def test_no_budget_is_a_fault():
     (fault,) = veristat.judge("p", MEASURED, {"xdp": ENOUGH}).faults
     assert "gives no budget for sweep_2" in fault
