@@ -107,7 +107,7 @@ def test_without_a_reference_it_is_a_sentence(capsys, monkeypatch):
 
 @pytest.mark.parametrize("text, complaint", [
     ("fuzz: {actor: 2}\n", "spec/limiter/workload.yaml:1:8: error: fuzz.actor is no key; known here: actors, variants; see docs/live.md"),
-    ("fuzz:\n  actors: none\n", ":2:3: error: fuzz.actors is \"none\"; it must be a valid integer"),
+    ("fuzz:\n  actors: none\n", ":2:3: error: fuzz.actors is \"none\"; it must be a whole number"),
     ("demo: {phases: [{title: a}]}\n", "error: demo.phases.0 has no seconds; add it"),
     ("fuzz: [\n", ":2:1: error: no YAML: "),
     ("play: {}\n", "error: play is no key; known here: fuzz, kill, demo"),
