@@ -11,9 +11,7 @@ from codegen import ir
 from codegen.c_names import Names, field
 from codegen.emit import generate
 from codegen.emit.types import Vector, is_vector
-
-RUNTIME = Path(__file__).resolve().parents[3] / "runtime"
-FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}"]
+from tests.codegen.compiling import UNDEFINED, compile_native
 
 
 def draw_value(kind: ir.Type, draw: random.Random) -> Any:
@@ -141,9 +139,7 @@ def run(folder: Path, protocol: ir.Protocol, steps: list[ir.Step], cases: list[t
             *(f'\t\tprintf(" %llu", (unsigned long long){place});' for place in sides), '\t\tprintf("\\n");', "\t}",
         ]  # fmt: skip
     (folder / "run.c").write_text("\n".join([*lines, "\treturn 0;", "}", ""]))
-    command = ["clang-19", *FLAGS, "-fsanitize=undefined", "-fsanitize-trap=all", "run.c", "-o", "run"]
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr[:4000]
+    compile_native(folder, *UNDEFINED)
     ran = subprocess.run(["./run"], cwd=folder, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[:4000]
     found = []

@@ -12,8 +12,8 @@ import yaml
 
 from codegen.emit import generate
 from codegen.front import load
+from tests.codegen.compiling import RUNTIME
 
-RUNTIME = Path(__file__).resolve().parents[3] / "runtime"
 LAYOUT = {
     "protocol": "ticket",
     "module": "TicketSteps",

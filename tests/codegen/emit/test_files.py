@@ -13,7 +13,7 @@ import pytest
 from codegen.cli import protocols
 from codegen.emit import generate
 from codegen.front import load
-from tests.codegen.emit.native import RUNTIME
+from tests.codegen.compiling import RUNTIME
 
 ROOT = RUNTIME.parent
 FORMS = ("word", "spin_lock", "res_spin_lock")

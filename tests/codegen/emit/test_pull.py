@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from harness.conform.frames import Frame
 from harness.rig import bpf
-from tests.codegen.emit.native import FLAGS
+from tests.codegen.compiling import compile_bpf
 
 VOTES = Path(__file__).resolve().parents[2] / "golden" / "votes" / "expected"
 PORT = 4711
@@ -37,13 +36,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bpf.Object]:
     folder = tmp_path_factory.mktemp("votes")
     shutil.copytree(VOTES, folder, dirs_exist_ok=True)
     (folder / "pull.h").write_text(PULL)
-    machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
-    command = ["clang-19", "-target", "bpf", "-g", "-mcpu=v3", *FLAGS, "-idirafter", f"/usr/include/{machine}"]
-    done = subprocess.run(
-        [*command, "-include", "pull.h", "-c", "votes.bpf.c", "-o", "votes.o"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    with bpf.Object.open(folder / "votes.o") as loaded:
+    with bpf.Object.open(compile_bpf(folder, "votes.bpf.c", "-include", "pull.h")) as loaded:
         yield loaded
 
 

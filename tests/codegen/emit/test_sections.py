@@ -13,7 +13,7 @@ from codegen.emit import generate
 from codegen.front import load
 from harness.conform.frames import Frame
 from harness.rig import bpf
-from tests.codegen.emit.native import FLAGS
+from tests.codegen.compiling import compile_bpf, compile_native
 
 LAYOUT = {
     "protocol": "turns",
@@ -93,9 +93,7 @@ def generated(folder: Path, sections: list[dict], steps: str = STEPS) -> None:
 def build(folder: Path, contended: str) -> Path:
     generated(folder, [{"turn": "Take", "contended": contended}, {"turn": "Tell", "contended": "never"}])
     (folder / "run.c").write_text(PROGRAM)
-    done = subprocess.run(["clang-19", *FLAGS, "run.c", "-o", "run"], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder / "run"
+    return compile_native(folder)
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +160,7 @@ def test_a_section_finds_its_cell_by_what_the_index_is_then(tmp_path: Path) -> N
     (tmp_path / "run.c").write_text(
         PROGRAM.replace('cells[3] >> 8, attempts);', 'cells[3] >> 8, attempts);\n\tprintf("%llx %llx\\n", cells[3], cells[5]);')
     )
-    subprocess.run(["clang-19", *FLAGS, "run.c", "-o", "run"], cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "run", "0", "0"], capture_output=True, text=True, check=True)
+    done = subprocess.run([compile_native(tmp_path), "0", "0"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] == "1 200", "the first section's cell, and the second's"
 
 
@@ -189,13 +186,7 @@ def loaded(dropping: Path) -> Iterator[bpf.Object]:
     """The program in the kernel, made to lose."""
     folder = dropping.parent
     (folder / "losing.h").write_text(LOSING)
-    machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
-    command = ["clang-19", "-target", "bpf", "-g", "-mcpu=v3", *FLAGS, "-idirafter", f"/usr/include/{machine}"]
-    done = subprocess.run(
-        [*command, "-include", "losing.h", "-c", "turns.bpf.c", "-o", "turns.o"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    with bpf.Object.open(folder / "turns.o") as loaded:
+    with bpf.Object.open(compile_bpf(folder, "turns.bpf.c", "-include", "losing.h")) as loaded:
         yield loaded
 
 

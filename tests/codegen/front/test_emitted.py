@@ -19,11 +19,11 @@ from codegen.c_names import Names
 from codegen.emit import generate
 from codegen.errors import SpecErrors
 from codegen.front import load
+from tests.codegen.compiling import UNDEFINED, compile_native
 from tests.codegen.front import interpreter, kit
 from tests.codegen.front.random_steps import random_step
 from tests.codegen.front.test_meaning import INPUTS, all_steps, inputs, text_of
 
-RUNTIME = Path(__file__).resolve().parents[3] / "runtime"
 VERDICTS = ("Continue", "Reply", "Forward", "Drop")
 CLIENT_BITS = 14
 """Width of an item of the sample's sets and sequences, which lie in one integer."""
@@ -122,9 +122,7 @@ def compare(folder: Path, protocol: ir.Protocol, draw: random.Random) -> int:
     for name, text in generate(protocol).items():
         (folder / name).write_text(text)
     (folder / "run.c").write_text(program(protocol, steps, cases))
-    command = ["clang-19", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}", "-fsanitize=undefined", "-fsanitize-trap=all"]
-    built = subprocess.run([*command, "run.c", "-o", "run"], cwd=folder, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr[:4000]
+    compile_native(folder, *UNDEFINED)
     output = subprocess.run(["./run"], cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()
     for line in output:
         number, case, verdict, *numbers = map(int, line.split())
