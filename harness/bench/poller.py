@@ -75,14 +75,12 @@ class Poller:
 def polling(*pollers: Poller) -> Iterator[None]:
     """They poll for a block, and this process goes before them: it has to stop them."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.sched_setscheduler, 0, os.SCHED_OTHER, os.sched_param(0))
         for poller in pollers:
             poller.resume()
+            stack.callback(poller.pause)  # of those that go: one that never went on would be waited for without end
         yield
-    finally:
-        for poller in pollers:
-            poller.pause()
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def marked_sockets(rig: Rig) -> dict[str, socket.socket]:
