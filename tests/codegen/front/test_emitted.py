@@ -10,16 +10,17 @@ from __future__ import annotations
 import random
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from codegen import ir
 from codegen.c_names import Names
 from codegen.emit import generate
+from codegen.emit.types import Vector
 from codegen.errors import SpecErrors
 from codegen.front import load
 from tests.codegen.compiling import UNDEFINED, compile_native
+from tests.codegen.emit.native import initial, places, read
 from tests.codegen.front import interpreter, kit
 from tests.codegen.front.random_steps import random_step
 from tests.codegen.front.test_meaning import INPUTS, all_steps, inputs, text_of
@@ -29,69 +30,13 @@ CLIENT_BITS = 14
 """Width of an item of the sample's sets and sequences, which lie in one integer."""
 
 
-def initial(value: Any, kind: ir.Type, names: Names) -> str:
-    """A value as a C initialiser."""
-    match kind:
-        case ir.Bool():
-            return str(int(value))
-        case ir.Enum():
-            return names.member(kind, value)
-        case ir.Bits():
-            return f"{sum(1 << item for item in value)}u"
-        case ir.Set() | ir.Sequence():
-            items = sorted(value) if isinstance(kind, ir.Set) else value
-            packed = sum(item << CLIENT_BITS * at for at, item in enumerate(items))
-            return f"{{ .items = {packed}ull, .count = {len(items)} }}"
-        case ir.Array(element, _):
-            return "{ .items = { " + ", ".join(initial(item, element, names) for item in value) + " } }"
-        case ir.Record(_, fields):
-            return "{ " + ", ".join(f".{name} = {initial(value[name], inner, names)}" for name, inner in fields) + " }"
-    return f"{value}ull"
-
-
-def places(kind: ir.Type, path: str) -> list[str]:
-    """The integers that a value is made of, as C expressions."""
-    match kind:
-        case ir.Set() | ir.Sequence():
-            return [f"{path}.items", f"{path}.count"]
-        case ir.Array(element, size):
-            return [place for at in range(size) for place in places(element, f"{path}.items[{at}]")]
-        case ir.Record(_, fields):
-            return [place for name, inner in fields for place in places(inner, f"{path}.{name}")]
-    return [path]
-
-
-def read(kind: ir.Type, numbers: list[int]) -> Any:
-    """The value that the next of the printed integers make."""
-    match kind:
-        case ir.Bool():
-            number = numbers.pop(0)
-            assert number in (0, 1)
-            return bool(number)
-        case ir.Enum(_, members):
-            return members[numbers.pop(0)]
-        case ir.Bits(size):
-            number = numbers.pop(0)
-            return frozenset(item for item in range(size) if number >> item & 1)
-        case ir.Set() | ir.Sequence():
-            packed, count = numbers.pop(0), numbers.pop(0)
-            assert packed >> CLIENT_BITS * count == 0, "unused items are not zero"
-            items = tuple(packed >> CLIENT_BITS * at & (1 << CLIENT_BITS) - 1 for at in range(count))
-            if isinstance(kind, ir.Sequence):
-                return items
-            assert len(set(items)) == count, "a set holds an element twice"
-            return frozenset(items)
-        case ir.Array(element, size):
-            return tuple(read(element, numbers) for _ in range(size))
-        case ir.Record(_, fields):
-            return {name: read(inner, numbers) for name, inner in fields}
-    return numbers.pop(0)
-
-
 def program(protocol: ir.Protocol, steps: list[ir.Step], cases: list[tuple[dict, dict, dict]]) -> str:
     """Runs every step on every case, and prints a line of integers for each."""
     names = Names(protocol.name)
     cell, message = protocol.tables[0].cell, protocol.message
+    for _, kind in (*cell.fields, *message.fields):
+        if isinstance(kind, (ir.Set, ir.Sequence)):
+            assert Vector.of(kind).packed and Vector.of(kind).item_bits == CLIENT_BITS, kind
     sides = places(cell, "c") + places(message, "m")
     arrays = [
         (f"struct sample_{kind.name} {name}", [initial(case[at], kind, names) for case in cases])
