@@ -258,15 +258,18 @@ class Helpers:
         return self._define(self._name(type_, op, other), "void", parameters, body)
 
     def _union(self, type_: Type, other: Type) -> str:
-        vector = Vector.of(other)
-        item = self.item(other, "other", "i")
-        argument = item if is_scalar(vector.element) else "&" + item
-        body = (
-            f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
-            f"\t\tif (i < other->count)\n\t\t\t{self.insert(type_)}(set, {argument});\n"
-        )
+        body = self._each_of_other(other, Vector.of(other).size, f"{self.insert(type_)}(set")
         parameters = f"{self._struct(type_, 'set')}, {self._struct(other, 'other', True)}"
         return self._define(self._name(type_, "union", other), "void", parameters, body)
+
+    def _each_of_other(self, other: Type, size: int, call: str) -> str:
+        """The body that makes a call, of which the last argument is missing, for each of the first `size` items of `other`."""
+        item = self.item(other, "other", "i")
+        argument = item if is_scalar(Vector.of(other).element) else "&" + item
+        return (
+            f"{unroll(size)}\tfor (__u32 i = 0; i < {size}; i++)\n"
+            f"\t\tif (i < other->count)\n\t\t\t{call}, {argument});\n"
+        )
 
     def convert(self, type_: Type, other: Type) -> str:
         """Name of a function (vector *, const other *): the same items, which fit, in a vector with more or less room."""
@@ -274,13 +277,8 @@ class Helpers:
         if vector.packed and source.packed and vector.item_bits == source.item_bits:
             body = "\tvector->items = other->items;\n\tvector->count = other->count;\n"
         else:
-            size = min(vector.size, source.size)
-            item = self.item(other, "other", "i")
-            argument = item if is_scalar(vector.element) else "&" + item
-            body = (
-                f"\t*vector = ({c_type(self.names, type_)}){{}};\n{unroll(size)}\tfor (__u32 i = 0; i < {size}; i++)\n"
-                f"\t\tif (i < other->count)\n\t\t\t{self.append(type_)}(vector, {argument});\n"
-            )
+            each = self._each_of_other(other, min(vector.size, source.size), f"{self.append(type_)}(vector")
+            body = f"\t*vector = ({c_type(self.names, type_)}){{}};\n{each}"
         parameters = f"{self._struct(type_, 'vector')}, {self._struct(other, 'other', True)}"
         return self._define(self._name(type_, "from", other), "void", parameters, body)
 
