@@ -84,7 +84,7 @@ def _chosen(name: str | None) -> list[str]:
     return [name]
 
 
-def _files_of(name: str) -> dict[str, str]:
+def files_of(name: str) -> dict[str, str]:
     """Of a folder of spec/, which the files of its protocol go by."""
     return generate(front.load(SPEC / name, name=name))
 
@@ -119,7 +119,7 @@ def _generate(options: argparse.Namespace) -> int:
     if options.spec is not None:
         _write_all(options.out, _files(options.spec, _read_override(options.override)))
         return 0
-    made = {name: _files_of(name) for name in _chosen(options.protocol)}
+    made = {name: files_of(name) for name in _chosen(options.protocol)}
     for name, files in made.items():
         _write_all(GENERATED / name, files)
     return 0
@@ -178,7 +178,7 @@ def _fresh(_: argparse.Namespace) -> int:
     """Compares without writing."""
     stale, repairs = False, []
     for name in protocols():
-        files = _files_of(name)
+        files = files_of(name)
         folder = GENERATED / name
         differing = [_difference(folder / each, text) for each, text in files.items()]
         differing += [f"{_shown(path)} is left over: nothing generates it" for path in _strays(folder, files)]

@@ -10,11 +10,10 @@ from __future__ import annotations
 import shutil
 import sys
 
-from codegen import front
-from codegen.emit import generate
+from codegen.cli import files_of
 from codegen.errors import SpecErrors
 from codegen.sany import tools_jar
-from harness.protocols import GENERATED, REPOSITORY, SPEC
+from harness.protocols import GENERATED, REPOSITORY
 
 
 class CannotTell(RuntimeError):
@@ -26,7 +25,7 @@ def staleness(protocol: str) -> str | None:
     if not tools_jar(REPOSITORY).is_file() or shutil.which("java") is None:
         raise CannotTell(f"whether generated/{protocol} is what spec/{protocol} gives is not known: the TLA+ tools or Java are missing")
     try:
-        files = generate(front.load(SPEC / protocol))
+        files = files_of(protocol)
     except SpecErrors as errors:
         first = str(errors.errors[0])
         return f"spec/{protocol} does not compile, so that generated/{protocol} is of an older one; the first error is {first}"

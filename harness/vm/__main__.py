@@ -22,7 +22,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -32,7 +31,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from harness.command import run as run_command
+from harness.protocols import REPOSITORY
+
 WORK = REPOSITORY / "build/vm"
 TOOLS = {
     "apt-get": "apt", "busybox": "busybox-static", "depmod": "kmod", "dpkg": "dpkg", "modprobe": "kmod",
@@ -292,7 +293,6 @@ def main() -> int:
     parser.add_argument("package", help="a kernel image that apt knows")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="and its arguments (uname -a)")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
         check_tools()
         kernel = fetch(arguments.package)
@@ -303,9 +303,7 @@ def main() -> int:
     except MachineError as error:
         print(f"harness.vm: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_command("harness.vm", main))
