@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen import cli
 from harness import freshness, protocols, service
 from harness.rig import Rig
 from harness.rig.netns import Endpoint
@@ -208,7 +209,7 @@ def test_status_that_fails_is_an_error(echo: Echo, recipe: Recipe, monkeypatch: 
 def copy_of_limiter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("spec/lib", "spec/limiter", "generated/limiter"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    monkeypatch.setattr(freshness, "SPEC", tmp_path / "spec")
+    monkeypatch.setattr(cli, "SPEC", tmp_path / "spec")
     monkeypatch.setattr(freshness, "GENERATED", tmp_path / "generated")
     monkeypatch.setattr(service, "chosen", lambda names: names)
     return tmp_path
