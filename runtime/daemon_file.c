@@ -38,7 +38,8 @@ pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *ne
 	pid_t pid = 0;
 	int fd;
 
-	*netns = 0;
+	if (netns)
+		*netns = 0;
 	if (run_path(path, "%s.pid", protocol->name))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -47,7 +48,7 @@ pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *ne
 	/* The kernel lets go of it with the process, however that ends. */
 	if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
 		pid = read_pid(fd, &found);
-	if (pid)
+	if (pid && netns)
 		*netns = found;
 	close(fd);
 	return pid;

@@ -32,7 +32,7 @@ extern const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT];
 
 /*
  * The daemon of this protocol that is alive, or 0. *netns is the inode of its network
- * namespace, or 0 where the daemon is of a build that did not say.
+ * namespace, or 0 where the daemon is of a build that did not say; it may be NULL.
  */
 pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *netns);
 

@@ -114,9 +114,8 @@ static int check_namespace(const struct stepwise_protocol *protocol, const struc
 /* Two builds must not work on one state: the model knows one set of steps at a time. */
 static int check_no_other_build(const struct stepwise_protocol *protocol)
 {
+	pid_t daemon = daemon_running(protocol, NULL);
 	struct interface attached;
-	unsigned long netns;
-	pid_t daemon = daemon_running(protocol, &netns);
 
 	if (any_attached(&attached)) {
 		log_error("another build of %s is loaded on %s (network namespace %lu); unload that first: two builds must not work on "
@@ -367,9 +366,8 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 
 static int purge_held(const struct stepwise_protocol *protocol)
 {
+	pid_t daemon = daemon_running(protocol, NULL);
 	struct interface attached;
-	unsigned long netns;
-	pid_t daemon = daemon_running(protocol, &netns);
 	int err;
 
 	if (any_attached(&attached)) {
@@ -418,8 +416,7 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 /* There are no tables; there may be files of a daemon that has ended. */
 static int purge_files(const struct stepwise_protocol *protocol)
 {
-	unsigned long netns;
-	int removed = daemon_running(protocol, &netns) ? 0 : daemon_files_remove(protocol);
+	int removed = daemon_running(protocol, NULL) ? 0 : daemon_files_remove(protocol);
 
 	if (removed > 0)
 		log_info("removed what the daemon of %s had left in %s; there were no tables", protocol->name, run_directory());
