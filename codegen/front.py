@@ -191,7 +191,7 @@ class Loader:
             self.errors.add(stop.error)
             return None
         table = resolved.tables[plan.table]
-        cell_type = ir.Table(table.name, table.cell, table.capacity) if user else table.cell
+        cell_type = ir.Table(table.name, table.cell, table.capacity) if plan.whole else table.cell
         hidden = {"index"} if user else {"random"}
         env_type = ir.Record("env", tuple(field for field in resolved.env.fields if field[0] not in hidden))
         kinds = (cell_type, resolved.message, env_type)
@@ -233,6 +233,7 @@ class Loader:
             constants=tuple(resolved.constants.items()),
             message=resolved.message,
             wire=tuple(written.wire.order),
+            handover=tuple(written.handover),
             port=written.wire.port,
             hashes=resolved.hashes,
             env=resolved.env,

@@ -477,7 +477,7 @@ Body = Union[Leaf, Decide, Bind]
 class Step:
     """One operator of the steps module, for one table.
 
-    cell: name of the first parameter; `cell_type` is a Record, or a Table for a user hook.
+    cell: name of the first parameter; `cell_type` is a Record, or a Table for a user hook that reads the whole of it.
     env: name of the third parameter, None where the step has two.
     """
 
@@ -532,11 +532,16 @@ class TableLayout:
 
 @dataclass(frozen=True)
 class HashIndex:
-    """A local field that is filled when a packet arrives: a hash of message field `source` into 0..capacity-1."""
+    """A local field that is filled when a packet arrives: a hash of message field `source` into 0..capacity-1.
+
+    source: a field of the wire or of the handover, or a local field that is hashed before this one.
+    lower: of the hash's other half, so that two indices of one source have nothing to do with one another.
+    """
 
     field: str
     source: str
     capacity: int
+    lower: bool = False
 
 
 @dataclass(frozen=True)
@@ -552,10 +557,13 @@ class Budget:
 class Protocol:
     """Everything the emitters need.
 
-    message: wire fields and local fields in one record; `wire` lists the former in their order on the wire.
+    message: wire fields, handover fields and local fields in one record; `wire` lists the first in their order on the wire.
+    handover: fields that follow on the wire, which xdp, the user hook and tc hand to one another: zero when a packet comes
+        from a client, whatever it has there.
     env: fields now (when the layout has a clock), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
-    user: the section of the user hook, whose cell type is a Table; None where nothing is forwarded.
+    user: the section of the user hook, whose cell type is a Table where it reads the whole of it; None where nothing is
+        forwarded.
     sources: the files it was compiled from, relative to the repository's root, in order.
     """
 
@@ -564,6 +572,7 @@ class Protocol:
     constants: tuple[tuple[str, Union[int, bool, str, tuple[str, ...]]], ...]
     message: Record
     wire: tuple[str, ...]
+    handover: tuple[str, ...]
     port: int
     hashes: tuple[HashIndex, ...]
     env: Record

@@ -136,7 +136,7 @@ class Local(Strict):
     """A field of the message that is not on the wire; computed on arrival where `from` says how."""
 
     type: TypeText
-    source: str | None = Field(default=None, alias="from", description="hash(msg.field, capacity)")
+    source: str | None = Field(default=None, alias="from", description="hash(msg.field, capacity) or hash(msg.field, capacity, lower)")
 
 
 def local_tag(value: Any) -> str:
@@ -170,11 +170,19 @@ def section_schema() -> dict[str, Any]:
 SectionText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(section_schema())]
 
 
+def user_schema() -> dict[str, Any]:
+    schema = section_schema()
+    return schema | {"description": "table: Step, and what the step reads.", "properties": {"reads": {"enum": ["table", "cell"]}}}
+
+
+UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(user_schema())]
+
+
 class Hooks(Strict):
-    """What runs where: rows of sections for xdp and tc, one section over a whole table for user."""
+    """What runs where: rows of sections for xdp and tc; for user one section, over a whole table or one cell of it."""
 
     xdp: list[SectionText] = Field(min_length=1)
-    user: SectionText | None = None
+    user: UserText | None = None
     tc: list[SectionText] = []
 
 
@@ -228,6 +236,7 @@ class Layout(Strict):
     constants: dict[Name, ConstantText] = {}
     env: Environment = Environment()
     message: dict[Name, TypeText] = Field(min_length=1)
+    handover: dict[Name, TypeText] = {}
     local: dict[Name, LocalText] = {}
     tables: dict[Name, TableModel] = Field(min_length=1)
     hooks: Hooks

@@ -23,13 +23,16 @@ C_KEYWORDS = frozenset(
     " restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true"
     " false asm typeof errno".split()
 )
-WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes)
+WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
 Place = tuple[Union[str, int], ...]
 
 
 @dataclass(frozen=True)
 class SectionPlan:
-    """A section before its step is compiled. position: where in the layout it stands."""
+    """A section before its step is compiled. position: where in the layout it stands.
+
+    whole: whether it reads the whole table, as a user section may.
+    """
 
     table: str
     step: str
@@ -37,6 +40,7 @@ class SectionPlan:
     explicit: bool
     swept: bool
     position: Place
+    whole: bool = False
 
 
 @dataclass
@@ -241,8 +245,13 @@ class Resolver:
         fields: list[tuple[str, ir.Type]] = []
         for name, text in self.layout.message.items():
             fields.append((name, self.at(("message", name), text, f"message.{name}", ("message", name))))
-        for name in self.layout.local:
+        for name, text in self.layout.handover.items():
             if name in self.layout.message:
+                self.complain(("handover", name), f"{name} is a field of `message` already", "rename one of them")
+                continue
+            fields.append((name, self.at(("handover", name), text, f"message.{name}", ("handover", name))))
+        for name in self.layout.local:
+            if name in self.layout.message or name in self.layout.handover:
                 self.complain(("local", name), f"{name} is a field on the wire already", "rename one of them")
                 continue
             place, text, enum_name = self.local_target(name)
@@ -271,13 +280,16 @@ class Resolver:
             if not isinstance(text, Local) or text.source is None:
                 continue
             place: Place = ("local", name, "from")
-            match = re.fullmatch(r"hash\(\s*msg\.(\w+)\s*,\s*(\w+(?:\.capacity)?)\s*\)", text.source)
+            match = re.fullmatch(r"hash\(\s*msg\.(\w+)\s*,\s*(\w+(?:\.capacity)?)\s*(,\s*lower\s*)?\)", text.source)
             if match is None:
-                self.complain(place, f"{name} comes from {text.source}", 'write "hash(msg.field, table.capacity)"')
+                self.complain(place, f"{name} comes from {text.source}",
+                              'write "hash(msg.field, table.capacity)", or "hash(msg.field, table.capacity, lower)"')  # fmt: skip
                 continue
-            source, size = match.groups()
-            if source not in self.layout.message or not isinstance(kinds.get(source), ir.UInt):
-                self.complain(place, f"msg.{source} is no uN field of the message on the wire", "hash one that is")
+            source, size, lower = match.groups()
+            known = source in self.layout.message or source in self.layout.handover or any(source == one.field for one in found)
+            if not known or not isinstance(kinds.get(source), ir.UInt):
+                self.complain(place, f"msg.{source} is no uN field of the message on the wire, and no hash before this one",
+                              "hash one that is")  # fmt: skip
                 continue
             capacity = self.hash_capacity(size, place)
             if capacity is None:
@@ -286,7 +298,7 @@ class Resolver:
             if not isinstance(kind, ir.UInt) or capacity - 1 >= 2**kind.width:
                 self.complain(place, f"an index 0..{capacity - 1} does not fit {name}", "make its type a wider uN")
                 continue
-            found.append(ir.HashIndex(name, source, capacity))
+            found.append(ir.HashIndex(name, source, capacity, lower is not None))
         return tuple(found)
 
     def hash_capacity(self, text: str, place: Place) -> int | None:
@@ -302,7 +314,7 @@ class Resolver:
 
     def check_names(self) -> None:
         layout = self.layout
-        places: list[Place] = [("message", name) for name in layout.message] + [("local", name) for name in layout.local]
+        places: list[Place] = [(part, name) for part in ("message", "handover", "local") for name in getattr(layout, part)]
         places += [("tables", name) for name in layout.tables]
         places += [("tables", name, "cell", inner) for name, table in layout.tables.items() for inner in table.cell]
         for place in places:
@@ -330,6 +342,7 @@ class Resolver:
         for at, name in enumerate(order):
             if name not in fields:
                 reason = "is local, and" if name in self.layout.local else "is no field of the message, and"
+                reason = "is handed over after these, and" if name in self.layout.handover else reason
                 self.complain(("wire", "order", at), f"{name} {reason} cannot be on the wire", f"there is {', '.join(fields)}")
             elif name in order[:at]:
                 self.complain(("wire", "order", at), f"{name} is on the wire twice", "keep one of them")
@@ -338,8 +351,11 @@ class Resolver:
             self.complain(("wire", "order"), f"the wire lacks {', '.join(missing)}",
                           "give every field of `message` its place, or move it to `local`")  # fmt: skip
         for name, kind in message.fields:
-            if name in fields and not isinstance(kind, WIRE_TYPES):
-                self.complain(("message", name), f"message.{name} is no uN, bool, enum or bytes", "only those are on the wire")
+            part = "message" if name in fields else "handover"
+            if (name in fields or name in self.layout.handover) and not isinstance(kind, WIRE_TYPES):
+                self.complain((part, name), f"{part}.{name} is no uN, bool, enum, bytes or bits", "only those are on the wire")
+        if self.layout.handover and self.layout.hooks.user is None:
+            self.complain(("handover",), "fields are handed over, but there is no user hook", "make them local, or add hooks.user")
 
     def check_budgets(self) -> None:
         layout = self.layout
@@ -353,9 +369,11 @@ class Resolver:
     # --- Hooks ------------------------------------------------------------------------------------------------
 
     def section(self, text: dict[str, str], place: Place, user: bool = False, each: str | None = None) -> SectionPlan | None:
-        pairs = [(table, step) for table, step in text.items() if table != "contended"]
+        option = "reads" if user else "contended"
+        pairs = [(table, step) for table, step in text.items() if table != option]
         if len(pairs) != 1:
-            self.complain(place, "a section that is not one table with one step", "write {table: Step, contended: skip}")
+            self.complain(place, "a section that is not one table with one step",
+                          "write {table: Step, reads: cell}" if user else "write {table: Step, contended: skip}")  # fmt: skip
             return None
         table, step = pairs[0]
         contended = text.get("contended", "drop")
@@ -364,12 +382,21 @@ class Resolver:
         if table not in self.layout.tables:
             self.complain((*place, table), f"there is no table {table}", f"there is {', '.join(self.layout.tables)}")
             return None
-        if user and "contended" in text:
-            self.complain((*place, "contended"), "a user section changes nothing, so it is never contended", "remove it")
-        if user and self.layout.tables[table].atomic != "word":
-            self.complain((*place, table), f"the user section reads {table}, whose cells are no words",
-                          "only a table with `atomic: word` can be read while it is written")  # fmt: skip
-        return SectionPlan(table, step, contended, "contended" in text, table == each, (*place, table))
+        reads = text.get("reads", "table")
+        if user:
+            self.check_user(table, reads, place)
+        return SectionPlan(table, step, contended, "contended" in text, table == each, (*place, table), user and reads == "table")
+
+    def check_user(self, table: str, reads: str, place: Place) -> None:
+        atomic = self.layout.tables[table].atomic
+        if reads not in ("table", "cell"):
+            self.complain((*place, "reads"), f"reads: {reads}", "it is table or cell")
+        elif atomic != "word" and reads == "table":
+            self.complain((*place, table), f"the user section reads the whole of {table}, whose cells are no words",
+                          "read one cell (`reads: cell`), or choose `atomic: word`")  # fmt: skip
+        elif atomic == "res_spin_lock":
+            self.complain((*place, table), f"the user section reads a cell of {table}, which is under res_spin_lock",
+                          "only a word, or a cell under spin_lock, can be read from userspace while it is written")  # fmt: skip
 
     def sweep(self) -> list[tuple[str, list[SectionPlan]]]:
         passes = []
