@@ -31,8 +31,12 @@
 EXTENDS Offload
 
 CONSTANTS
-  Requests,         \* the kinds that the protocol's own sections execute
+  Requests,         \* the kinds that the protocol's own sections execute, at most once
   Answers,          \* the kinds that they answer with
+  Reads,            \* the kinds that change nothing: executed any number of times, in no order
+  ReadAnswers,      \* the kinds that these are answered with
+  AnswersRecalled,  \* whether the next section knows more of an earlier answer than its kind
+  ExecutesAgain,    \* whether a request that was left to the daemon is executed from its beginning when it is sent again
   SequenceModulus,  \* sequence numbers count modulo this
   TimeModulus,      \* clock ticks count modulo this
   Lease,            \* ticks from a request to the end of its session
@@ -57,26 +61,34 @@ Authenticate(credential, msg) ==
     [] msg.secret = credential.secret -> Continue(credential, msg)
     [] OTHER -> WrongSecret :: Drop(credential, msg)
 
+\* What was left to the daemon has not been executed, and will not be: its
+\* completion finds another state or another sequence number.
+Abandons(session) == ExecutesAgain /\ session.state = "Forwarded"
+
 Begin(session, msg, env) ==
   CASE msg.kind = "Open" ->
          IF session.state = "Vacant"
            THEN Forward(session, msg)
            ELSE Reply(session, [msg EXCEPT !.kind = "Taken"])
-    [] msg.kind \notin Requests \cup {"Renew", "Close"} ->
+    [] msg.kind \notin Requests \cup Reads \cup {"Renew", "Close"} ->
          NotARequest :: Drop(session, msg)
     [] session.state \in {"Vacant", "Closing"} ->
          IF msg.kind = "Close"
            THEN ClosedAlready :: Reply(session, [msg EXCEPT !.kind = "Closed"])
            ELSE NoSession :: Drop(session, msg)
+    [] msg.kind \in Reads ->
+         Continue(session, msg)
     [] session.state = "Busy" ->
          InProgress :: Drop(session, msg)
-    [] msg.sequence = session.sequence ->
+    [] msg.sequence = session.sequence /\ ~ Abandons(session) ->
          IF session.state = "Forwarded"
            THEN ForwardAgain :: Forward(session, msg)
-           ELSE AnswerAgain :: Reply(session, [msg EXCEPT !.kind = session.outcome])
-    [] msg.sequence # NextSequence(session.sequence) ->
+           ELSE IF AnswersRecalled /\ session.outcome \in Answers
+                  THEN Recalled :: Continue(session, [msg EXCEPT !.kind = session.outcome])
+                  ELSE AnswerAgain :: Reply(session, [msg EXCEPT !.kind = session.outcome])
+    [] msg.sequence # NextSequence(session.sequence) /\ ~ (Abandons(session) /\ msg.sequence = session.sequence) ->
          OutOfSequence :: Drop(session, msg)
-    [] session.state = "Forwarded" ->
+    [] session.state = "Forwarded" /\ ~ Abandons(session) ->
          Unanswered :: Drop(session, msg)
     [] msg.kind = "Renew" ->
          Reply([session EXCEPT !.sequence = msg.sequence,
@@ -98,9 +110,14 @@ Begin(session, msg, env) ==
 \* rare path's: from XDP it goes there, from TC it was not completed and the
 \* client will ask again.
 End(session, msg) ==
-  IF msg.kind \in Answers \cup {"Opened"}
-    THEN Reply([session EXCEPT !.state = "Idle", !.outcome = msg.kind], msg)
-    ELSE Forward([session EXCEPT !.state = "Forwarded"], msg)
+  CASE msg.kind \in Answers \cup {"Opened"} ->
+         Reply([session EXCEPT !.state = "Idle", !.outcome = msg.kind], msg)
+    [] msg.kind \in ReadAnswers ->
+         Reply(session, msg)
+    [] msg.kind \in Reads ->
+         Forward(session, msg)
+    [] OTHER ->
+         Forward([session EXCEPT !.state = "Forwarded"], msg)
 
 (***************************************************************************)
 (* The daemon                                                              *)
@@ -126,6 +143,8 @@ Resume(session, msg, env) ==
                   msg)
     [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
          Continue([session EXCEPT !.state = "Busy"], msg)
+    [] msg.kind \in Reads /\ session.state \notin {"Vacant", "Closing"} ->
+         Continue(session, msg)
     [] OTHER -> ResumedLate :: Drop(session, msg)
 
 Issue(credential, msg) ==
