@@ -64,7 +64,7 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struc
 		log_error("cannot read %s: %s; run serve as root", directory, strerror(errno));
 		goto failed;
 	}
-	path->tables = tables_open(protocol);
+	path->tables = tables_open(protocol, NULL, NULL);
 	if (!path->tables)
 		goto failed;
 	read_indices(path);
@@ -85,6 +85,11 @@ void rare_path_close(struct rare_path *path)
 	if (path->interfaces_fd >= 0)
 		close(path->interfaces_fd);
 	free(path);
+}
+
+bool rare_path_may_run(const struct rare_path *path)
+{
+	return tables_may_read(path->tables);
 }
 
 /*
@@ -112,7 +117,7 @@ static bool decide(struct rare_path *path, struct endpoint_datagram *datagram, u
 		statistics->malformed++;
 		return false;
 	}
-	if (path->protocol->on_forwarded(tables_memory(path->tables), environment, datagram->payload) == STEPWISE_REPLY)
+	if (path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload) == STEPWISE_REPLY)
 		return true;
 	statistics->dropped++;
 	return false;

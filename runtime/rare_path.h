@@ -11,6 +11,9 @@ struct rare_path;
 struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics);
 void rare_path_close(struct rare_path *path);
 
+/* Whether the kernel lets this process read what the handler reads; errno says why not. */
+bool rare_path_may_run(const struct rare_path *path);
+
 /* Takes one batch from the socket and answers it. */
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint);
 

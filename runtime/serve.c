@@ -208,7 +208,7 @@ static bool server_works(void *context)
 {
 	const struct server *server = context;
 
-	return !server->sweep || sweep_may_run(server->sweep);
+	return (!server->rare_path || rare_path_may_run(server->rare_path)) && (!server->sweep || sweep_may_run(server->sweep));
 }
 
 static int open_server(struct server *server, const struct serve_options *options)

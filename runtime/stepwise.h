@@ -23,13 +23,37 @@ struct stepwise_environment {
 	__u64 random;  /* from getrandom() */
 };
 
+/* What the user hook reads of a table. */
+enum stepwise_user_reads {
+	STEPWISE_USER_READS_NOTHING,
+	STEPWISE_USER_READS_CELL,   /* one, by stepwise_read_cell() */
+	STEPWISE_USER_READS_TABLE,  /* the whole of it in memory; only of a mmapable one */
+};
+
 struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
-	bool mmapable;         /* word cells; the others hold a spin_lock */
-	bool read_by_user;     /* the user hook scans it; only a mmapable one */
+	bool mmapable;         /* word cells; the elements of others begin with a lock */
+	enum stepwise_user_reads user_reads;
 };
+
+/* The tables as userspace has them, by their number in stepwise_protocol.tables. */
+struct stepwise_tables {
+	void *const *memory;  /* `capacity` elements each; NULL where a table is not to be had as memory */
+	bool (*read_cell)(const struct stepwise_tables *tables, unsigned int table, __u32 index, void *element);
+};
+
+/*
+ * Copies one element, `element_size` bytes, as it was at one moment (its lock is zero in
+ * the copy). False where it could not be read, also for an index that is out of range.
+ * Whoever calls on_forwarded learns from it which cell a decision rests on: a user step
+ * on one cell reads it here and nowhere else.
+ */
+static inline bool stepwise_read_cell(const struct stepwise_tables *tables, unsigned int table, __u32 index, void *element)
+{
+	return tables->read_cell(tables, table, index, element);
+}
 
 /* One pass of the sweep: a program that is test-run over chunks of a table. */
 struct stepwise_pass {
@@ -58,27 +82,27 @@ struct stepwise_protocol {
 	const char *tc_program;  /* NULL where nothing is completed */
 
 	/*
-	 * The rare path: decide on one forwarded message. tables[i] is the whole of
-	 * table i, mapped read-only, or NULL where read_by_user is not set. Rewrites
-	 * the payload (wire_size bytes) and says STEPWISE_REPLY or STEPWISE_DROP, the
-	 * latter also for a payload that does not decode. NULL where nothing is
+	 * The rare path: decide on one forwarded message. Reads of the tables what
+	 * user_reads says, and changes none. Rewrites the payload (wire_size bytes) and
+	 * says STEPWISE_REPLY or STEPWISE_DROP, the latter also for a payload that does
+	 * not decode and for a cell that could not be read. NULL where nothing is
 	 * forwarded.
 	 */
-	enum stepwise_verdict (*on_forwarded)(const void *const tables[], const struct stepwise_environment *environment,
+	enum stepwise_verdict (*on_forwarded)(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 					      unsigned char *payload);
 
 	/*
 	 * The sections of the xdp and of the tc hook as plain functions, over ordinary
-	 * memory: capacity * element_size zeroed bytes a table, which several threads
-	 * share (cells are stepped by compare-and-swap here too). The kernel-UDP
-	 * server of the benchmark is made of them. They say STEPWISE_REPLY,
-	 * STEPWISE_FORWARD (with the payload as it came) or STEPWISE_DROP, the last
-	 * also for a payload that does not decode. Both NULL where a table's cells
-	 * are not words; run_tc NULL where nothing is completed.
+	 * memory: every table is capacity * element_size zeroed bytes, which several
+	 * threads share (cells are stepped by compare-and-swap or under their locks here
+	 * too). The kernel-UDP server of the benchmark is made of them. They say
+	 * STEPWISE_REPLY, STEPWISE_FORWARD (with the payload as it came, but for what is
+	 * handed over) or STEPWISE_DROP, the last also for a payload that does not
+	 * decode. run_tc is NULL where nothing is completed.
 	 */
-	enum stepwise_verdict (*run_xdp)(void *const tables[], const struct stepwise_environment *environment,
+	enum stepwise_verdict (*run_xdp)(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 					 unsigned char *payload);
-	enum stepwise_verdict (*run_tc)(void *const tables[], const struct stepwise_environment *environment,
+	enum stepwise_verdict (*run_tc)(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 					unsigned char *payload);
 
 	/* The compiled BPF object, from the libbpf skeleton. */

@@ -7,11 +7,17 @@
 
 struct tables;
 
-/* Maps, for reading only, the tables that the protocol reads. NULL after a message. */
-struct tables *tables_open(const struct stepwise_protocol *protocol);
+/* Called before one cell is read. */
+typedef void tables_observer(void *context, unsigned int table, __u32 index);
+
+/* Opens, for reading only, the tables that the protocol reads. NULL after a message. */
+struct tables *tables_open(const struct stepwise_protocol *protocol, tables_observer *observer, void *context);
 void tables_close(struct tables *tables);
 
 /* For stepwise_protocol.on_forwarded. */
-const void *const *tables_memory(const struct tables *tables);
+const struct stepwise_tables *tables_interface(const struct tables *tables);
+
+/* Whether the kernel lets this process read cells by the map; errno says why not. */
+bool tables_may_read(const struct tables *tables);
 
 #endif

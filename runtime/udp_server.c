@@ -23,6 +23,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
+#include "bpf/stepwise_spin.h"
 #include "log.h"
 #include "stepwise.h"
 
@@ -33,7 +34,9 @@
 #define THREADS_MAX 256
 
 static const struct stepwise_protocol *const protocol = &stepwise_protocol;
-static void *tables[TABLES_MAX];
+static void *memory[TABLES_MAX];
+static bool read_cell(const struct stepwise_tables *opened, unsigned int table, __u32 index, void *element);
+static const struct stepwise_tables tables = { .memory = memory, .read_cell = read_cell };
 
 struct worker {
 	pthread_t thread;
@@ -55,11 +58,29 @@ static int allocate_tables(void)
 	for (__u32 i = 0; i < protocol->table_count; i++) {
 		size_t size = (size_t)protocol->tables[i].capacity * protocol->tables[i].element_size;
 
-		tables[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (tables[i] == MAP_FAILED)
+		memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (memory[i] == MAP_FAILED)
 			return -errno;
 	}
 	return 0;
+}
+
+static bool read_cell(const struct stepwise_tables *opened, unsigned int table, __u32 index, void *element)
+{
+	const struct stepwise_table *read = &protocol->tables[table];
+	unsigned char *from = (unsigned char *)opened->memory[table] + (size_t)index * read->element_size;
+
+	if (index >= read->capacity)
+		return false;
+	if (read->mmapable) {
+		*(__u64 *)element = __atomic_load_n((const __u64 *)from, __ATOMIC_RELAXED);
+		return true;
+	}
+	stepwise_lock_word((__u32 *)from);
+	memcpy(element, from, read->element_size);
+	stepwise_unlock_word((__u32 *)from);
+	memset(element, 0, sizeof(__u32));
+	return true;
 }
 
 /* IPv6, which takes IPv4 as well. */
@@ -85,15 +106,15 @@ static int open_socket(__u16 port)
 
 static bool decide(unsigned char *payload, struct stepwise_environment *environment)
 {
-	enum stepwise_verdict verdict = protocol->run_xdp(tables, environment, payload);
+	enum stepwise_verdict verdict = protocol->run_xdp(&tables, environment, payload);
 
 	if (verdict != STEPWISE_FORWARD)
 		return verdict == STEPWISE_REPLY;
 	if (!protocol->on_forwarded || getrandom(&environment->random, sizeof(environment->random), 0) < 0)
 		return false;
-	verdict = protocol->on_forwarded((const void *const *)tables, environment, payload);
+	verdict = protocol->on_forwarded(&tables, environment, payload);
 	if (verdict == STEPWISE_REPLY && protocol->run_tc)
-		verdict = protocol->run_tc(tables, environment, payload);
+		verdict = protocol->run_tc(&tables, environment, payload);
 	return verdict == STEPWISE_REPLY;
 }
 

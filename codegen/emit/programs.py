@@ -11,7 +11,7 @@ from codegen.emit.hooks import Hooks, hook_fields
 from codegen.emit.leaves import Leaves
 from codegen.emit.steps import element_type
 from codegen.emit.types import GeneratorError, c_type, width_bits, wire_fields
-from codegen.ir import Bytes, Protocol, Section, TableLayout
+from codegen.ir import Bytes, Protocol, Section, Table, TableLayout
 
 
 CLOCK_BITS = 32
@@ -76,8 +76,13 @@ class Programs:
             "words_only": self.words_only,
         }
 
-    def _table(self, table: TableLayout) -> dict[str, Any]:
+    def _user_reads(self, table: TableLayout) -> str:
         user = self.protocol.user
+        if user is None or user.table != table.name:
+            return "NOTHING"
+        return "TABLE" if isinstance(user.step.cell_type, Table) else "CELL"
+
+    def _table(self, table: TableLayout) -> dict[str, Any]:
         return {
             "name": table.name,
             "map": table.map,
@@ -85,7 +90,7 @@ class Programs:
             "element_type": element_type(self.names, self.protocol, table.name),
             "function": self.names.function(table.name, "element"),
             "mmapable": table.atomic == "word",
-            "read_by_user": user is not None and user.table == table.name,
+            "user_reads": f"STEPWISE_USER_READS_{self._user_reads(table)}",
             "number_macro": self._table_macro(table.name),
         }
 

@@ -20,9 +20,9 @@ enum {
 
 static __always_inline __u64 *limiter_bucket_element(const void *tables, __u32 index)
 {
-	void *const *elements = tables;
+	const struct stepwise_tables *opened = tables;
 
-	return index < LIMITER_CAPACITY_BUCKET ? (__u64 *)elements[LIMITER_TABLE_BUCKET] + index : NULL;
+	return index < LIMITER_CAPACITY_BUCKET ? (__u64 *)opened->memory[LIMITER_TABLE_BUCKET] + index : NULL;
 }
 
 #include "limiter_hooks.h"
@@ -35,7 +35,7 @@ static void limiter_env_set(struct limiter_env *to, const struct stepwise_enviro
 	};
 }
 
-static enum stepwise_verdict limiter_xdp_message(void *const tables[], const struct stepwise_environment *environment,
+static enum stepwise_verdict limiter_xdp_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
 	struct limiter_env env;
@@ -66,7 +66,7 @@ static const struct stepwise_table limiter_tables[] = {
 		.capacity = LIMITER_CAPACITY_BUCKET,
 		.element_size = sizeof(__u64),
 		.mmapable = true,
-		.read_by_user = false,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
 };
 

@@ -23,30 +23,30 @@ enum {
 
 static __always_inline __u64 *lock_credential_element(const void *tables, __u32 index)
 {
-	void *const *elements = tables;
+	const struct stepwise_tables *opened = tables;
 
-	return index < LOCK_CAPACITY_CREDENTIAL ? (__u64 *)elements[LOCK_TABLE_CREDENTIAL] + index : NULL;
+	return index < LOCK_CAPACITY_CREDENTIAL ? (__u64 *)opened->memory[LOCK_TABLE_CREDENTIAL] + index : NULL;
 }
 
 static __always_inline __u64 *lock_session_element(const void *tables, __u32 index)
 {
-	void *const *elements = tables;
+	const struct stepwise_tables *opened = tables;
 
-	return index < LOCK_CAPACITY_SESSION ? (__u64 *)elements[LOCK_TABLE_SESSION] + index : NULL;
+	return index < LOCK_CAPACITY_SESSION ? (__u64 *)opened->memory[LOCK_TABLE_SESSION] + index : NULL;
 }
 
 static __always_inline __u64 *lock_lock_element(const void *tables, __u32 index)
 {
-	void *const *elements = tables;
+	const struct stepwise_tables *opened = tables;
 
-	return index < LOCK_CAPACITY_LOCK ? (__u64 *)elements[LOCK_TABLE_LOCK] + index : NULL;
+	return index < LOCK_CAPACITY_LOCK ? (__u64 *)opened->memory[LOCK_TABLE_LOCK] + index : NULL;
 }
 
 static __always_inline __u64 *lock_overflow_element(const void *tables, __u32 index)
 {
-	void *const *elements = tables;
+	const struct stepwise_tables *opened = tables;
 
-	return index < LOCK_CAPACITY_OVERFLOW ? (__u64 *)elements[LOCK_TABLE_OVERFLOW] + index : NULL;
+	return index < LOCK_CAPACITY_OVERFLOW ? (__u64 *)opened->memory[LOCK_TABLE_OVERFLOW] + index : NULL;
 }
 
 #include "lock_hooks.h"
@@ -59,7 +59,7 @@ static void lock_env_set(struct lock_env *to, const struct stepwise_environment 
 	};
 }
 
-static enum stepwise_verdict lock_on_forwarded_message(const void *const tables[], const struct stepwise_environment *environment,
+static enum stepwise_verdict lock_on_forwarded_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
 	struct lock_env env;
@@ -69,14 +69,14 @@ static enum stepwise_verdict lock_on_forwarded_message(const void *const tables[
 	if (!lock_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	lock_env_set(&env, environment);
-	outcome = lock_on_forwarded(tables[LOCK_TABLE_OVERFLOW], &message, &env);
+	outcome = lock_on_forwarded(tables->memory[LOCK_TABLE_OVERFLOW], &message, &env);
 	if (stepwise_verdict(outcome) != STEPWISE_REPLY)
 		return STEPWISE_DROP;
 	lock_message_encode(payload, &message);
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict lock_xdp_message(void *const tables[], const struct stepwise_environment *environment,
+static enum stepwise_verdict lock_xdp_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
 	struct lock_env env;
@@ -96,7 +96,7 @@ static enum stepwise_verdict lock_xdp_message(void *const tables[], const struct
 	}
 }
 
-static enum stepwise_verdict lock_tc_message(void *const tables[], const struct stepwise_environment *environment,
+static enum stepwise_verdict lock_tc_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
 	struct lock_env env;
@@ -127,28 +127,28 @@ static const struct stepwise_table lock_tables[] = {
 		.capacity = LOCK_CAPACITY_CREDENTIAL,
 		.element_size = sizeof(__u64),
 		.mmapable = true,
-		.read_by_user = false,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
 	[LOCK_TABLE_SESSION] = {
 		.name = "session",
 		.capacity = LOCK_CAPACITY_SESSION,
 		.element_size = sizeof(__u64),
 		.mmapable = true,
-		.read_by_user = false,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
 	[LOCK_TABLE_LOCK] = {
 		.name = "lock",
 		.capacity = LOCK_CAPACITY_LOCK,
 		.element_size = sizeof(__u64),
 		.mmapable = true,
-		.read_by_user = false,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
 	[LOCK_TABLE_OVERFLOW] = {
 		.name = "overflow",
 		.capacity = LOCK_CAPACITY_OVERFLOW,
 		.element_size = sizeof(__u64),
 		.mmapable = true,
-		.read_by_user = true,
+		.user_reads = STEPWISE_USER_READS_TABLE,
 	},
 };
 

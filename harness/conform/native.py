@@ -16,8 +16,17 @@ class _Environment(ctypes.Structure):
     _fields_ = [("now_ns", ctypes.c_uint64), ("random", ctypes.c_uint64)]
 
 
+_ReadCell = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint32, ctypes.c_void_p)
+
+
+class _Tables(ctypes.Structure):
+    """struct stepwise_tables"""
+
+    _fields_ = [("memory", ctypes.POINTER(ctypes.c_void_p)), ("read_cell", _ReadCell)]
+
+
 _Handler = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(_Environment), ctypes.POINTER(ctypes.c_ubyte)
+    ctypes.c_int, ctypes.POINTER(_Tables), ctypes.POINTER(_Environment), ctypes.POINTER(ctypes.c_ubyte)
 )
 
 
@@ -58,6 +67,7 @@ class Native:
         self._names = [table.name for table in protocol.tables]
         self._memory = {table.name: ctypes.create_string_buffer(8 * table.capacity) for table in protocol.tables}
         self._pointers = (ctypes.c_void_p * len(self._names))(*(ctypes.addressof(self._memory[name]) for name in self._names))
+        self._tables = _Tables(self._pointers, _ReadCell())
         self._words = words = {table.name for table in protocol.tables if table.atomic == "word"}
         self.hooks = [hook for hook, handler in (("xdp", "run_xdp"), ("tc", "run_tc"))
                       if words == set(self._names) and getattr(self._descriptor, handler)]  # fmt: skip
@@ -92,7 +102,7 @@ class Native:
                 memory[start : start + 8] = given.image[where : where + 8]
             environment = _Environment(ticks * self._tick_ns, random)
             payload = (ctypes.c_ubyte * payload_size).from_buffer_copy(given.packet, offset)
-            verdict = handler(self._pointers, ctypes.byref(environment), payload)
+            verdict = handler(ctypes.byref(self._tables), ctypes.byref(environment), payload)
             image = bytearray(given.image)
             for memory, start, where in places:
                 image[where : where + 8] = memory[start : start + 8]

@@ -8,15 +8,17 @@
 #ifdef ECHO_SPIN_LOCK
 #define ELEMENT_SIZE 16
 #define MMAPABLE false
+#define USER_READS STEPWISE_USER_READS_NOTHING
 #else
 #define ELEMENT_SIZE 8
 #define MMAPABLE true
+#define USER_READS STEPWISE_USER_READS_TABLE
 #endif
 
-static enum stepwise_verdict on_forwarded(const void *const tables[], const struct stepwise_environment *environment,
+static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 					  unsigned char *payload)
 {
-	const volatile __u64 *cells = tables[0];
+	const volatile __u64 *cells = tables->memory[0];
 	struct echo_message message;
 
 	memcpy(&message, payload, sizeof(message));
@@ -34,7 +36,7 @@ static enum stepwise_verdict on_forwarded(const void *const tables[], const stru
 }
 
 #ifndef ECHO_SPIN_LOCK
-static enum stepwise_verdict run_xdp(void *const tables[], const struct stepwise_environment *environment, unsigned char *payload)
+static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const struct stepwise_environment *environment, unsigned char *payload)
 {
 	struct echo_message message;
 
@@ -44,13 +46,13 @@ static enum stepwise_verdict run_xdp(void *const tables[], const struct stepwise
 		return STEPWISE_FORWARD;
 	if (message.index >= ECHO_CAPACITY)
 		return STEPWISE_DROP;
-	message.value = __atomic_add_fetch((__u64 *)tables[0] + message.index, message.value, __ATOMIC_SEQ_CST);
+	message.value = __atomic_add_fetch((__u64 *)tables->memory[0] + message.index, message.value, __ATOMIC_SEQ_CST);
 	message.kind = ECHO_ADDED;
 	memcpy(payload, &message, sizeof(message));
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict run_tc(void *const tables[], const struct stepwise_environment *environment, unsigned char *payload)
+static enum stepwise_verdict run_tc(const struct stepwise_tables *tables, const struct stepwise_environment *environment, unsigned char *payload)
 {
 	(void)tables;
 	(void)environment;
@@ -60,7 +62,7 @@ static enum stepwise_verdict run_tc(void *const tables[], const struct stepwise_
 #endif
 
 static const struct stepwise_table tables[] = {
-	{ "cell", ECHO_CAPACITY, ELEMENT_SIZE, MMAPABLE, MMAPABLE },
+	{ "cell", ECHO_CAPACITY, ELEMENT_SIZE, MMAPABLE, USER_READS },
 };
 
 static const char *const counters[] = { "foreign", "added", "forwarded", "completed" };

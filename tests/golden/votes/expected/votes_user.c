@@ -21,16 +21,16 @@ enum {
 
 static __always_inline __u64 *votes_box_element(const void *tables, __u32 index)
 {
-	void *const *elements = tables;
+	const struct stepwise_tables *opened = tables;
 
-	return index < VOTES_CAPACITY_BOX ? (__u64 *)elements[VOTES_TABLE_BOX] + index : NULL;
+	return index < VOTES_CAPACITY_BOX ? (__u64 *)opened->memory[VOTES_TABLE_BOX] + index : NULL;
 }
 
 static __always_inline __u64 *votes_spill_element(const void *tables, __u32 index)
 {
-	void *const *elements = tables;
+	const struct stepwise_tables *opened = tables;
 
-	return index < VOTES_CAPACITY_SPILL ? (__u64 *)elements[VOTES_TABLE_SPILL] + index : NULL;
+	return index < VOTES_CAPACITY_SPILL ? (__u64 *)opened->memory[VOTES_TABLE_SPILL] + index : NULL;
 }
 
 #include "votes_hooks.h"
@@ -43,7 +43,7 @@ static void votes_env_set(struct votes_env *to, const struct stepwise_environmen
 	};
 }
 
-static enum stepwise_verdict votes_on_forwarded_message(const void *const tables[], const struct stepwise_environment *environment,
+static enum stepwise_verdict votes_on_forwarded_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
 	struct votes_message message;
@@ -52,14 +52,14 @@ static enum stepwise_verdict votes_on_forwarded_message(const void *const tables
 	(void)environment;
 	if (!votes_message_decode(payload, &message))
 		return STEPWISE_DROP;
-	outcome = votes_find(tables[VOTES_TABLE_SPILL], &message);
+	outcome = votes_find(tables->memory[VOTES_TABLE_SPILL], &message);
 	if (stepwise_verdict(outcome) != STEPWISE_REPLY)
 		return STEPWISE_DROP;
 	votes_message_encode(payload, &message);
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict votes_xdp_message(void *const tables[], const struct stepwise_environment *environment,
+static enum stepwise_verdict votes_xdp_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
 	struct votes_env env;
@@ -79,7 +79,7 @@ static enum stepwise_verdict votes_xdp_message(void *const tables[], const struc
 	}
 }
 
-static enum stepwise_verdict votes_tc_message(void *const tables[], const struct stepwise_environment *environment,
+static enum stepwise_verdict votes_tc_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 		unsigned char *payload)
 {
 	struct votes_message message;
@@ -109,14 +109,14 @@ static const struct stepwise_table votes_tables[] = {
 		.capacity = VOTES_CAPACITY_BOX,
 		.element_size = sizeof(__u64),
 		.mmapable = true,
-		.read_by_user = false,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
 	[VOTES_TABLE_SPILL] = {
 		.name = "spill",
 		.capacity = VOTES_CAPACITY_SPILL,
 		.element_size = sizeof(__u64),
 		.mmapable = true,
-		.read_by_user = true,
+		.user_reads = STEPWISE_USER_READS_TABLE,
 	},
 };
 
