@@ -235,7 +235,7 @@ enum lock_leaf {
 	LOCK_LEAF_CONFIRM_1 = 32, /* Continue, SessionSteps.tla:134 */
 	LOCK_LEAF_CONFIRM_2 = 33, /* Continue, SessionSteps.tla:135 */
 	LOCK_LEAF_RESUME_1 = 34, /* Continue, SessionSteps.tla:140 */
-	LOCK_LEAF_RESUME_2 = 35, /* Continue, SessionSteps.tla:145 */
+	LOCK_LEAF_RESUME_2 = 35, /* Continue, SessionSteps.tla:147 */
 	LOCK_LEAF_ISSUE_1 = 36, /* Continue, SessionSteps.tla:152 */
 	LOCK_LEAF_ISSUE_2 = 37, /* Continue, SessionSteps.tla:153 */
 	LOCK_LEAF_CLAIM_1 = 38, /* Continue, LockSteps.tla:100 */
@@ -416,7 +416,7 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 	{ 32, "confirm.1", "spec/lib/SessionSteps.tla:134:31" }, \
 	{ 33, "confirm.2", "spec/lib/SessionSteps.tla:135:42" }, \
 	{ 34, "resume.1", "spec/lib/SessionSteps.tla:140:10" }, \
-	{ 35, "resume.2", "spec/lib/SessionSteps.tla:145:10" }, \
+	{ 35, "resume.2", "spec/lib/SessionSteps.tla:147:10" }, \
 	{ 36, "issue.1", "spec/lib/SessionSteps.tla:152:10" }, \
 	{ 37, "issue.2", "spec/lib/SessionSteps.tla:153:10" }, \
 	{ 38, "claim.1", "spec/lock/LockSteps.tla:100:10" }, \

@@ -141,10 +141,10 @@ Resume(session, msg, env) ==
                                   !.sequence = msg.sequence,
                                   !.deadline = Extended(env.now)],
                   msg)
-    [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
-         Continue([session EXCEPT !.state = "Busy"], msg)
     [] msg.kind \in Reads /\ session.state \notin {"Vacant", "Closing"} ->
          Continue(session, msg)
+    [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
+         Continue([session EXCEPT !.state = "Busy"], msg)
     [] OTHER -> ResumedLate :: Drop(session, msg)
 
 Issue(credential, msg) ==
