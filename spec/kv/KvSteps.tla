@@ -24,7 +24,7 @@
 (* Versions of a key only go up, also over its deletion: `floor` is the    *)
 (* greatest version of a key that was deleted from this bucket.            *)
 (*                                                                         *)
-(* Cells: bucket [filter, epoch, floor, marks, keys, entries], page        *)
+(* Cells: bucket [filter, epoch, floor, marks, used, keys, entries], page  *)
 (* [spilled], answer [sequence, version].                                  *)
 (***************************************************************************)
 EXTENDS SessionSteps
@@ -37,7 +37,8 @@ CONSTANTS
   EpochModulus,
   FilterBits,      \* bits of a bucket's filter
   Filtered,        \* whether the filter is asked
-  WriteBack        \* whether a write stays in the bucket until its way is needed
+  WriteBack,       \* whether a write stays in the bucket until its way is needed
+  SparesUsed       \* whether entries that were used again are spared when a way is needed
 
 NextVersion(version) == (version + 1) % VersionModulus
 NextEpoch(epoch) == (epoch + 1) % EpochModulus
@@ -47,8 +48,13 @@ Answered(cell, msg, kind) == Continue(cell, [msg EXCEPT !.kind = kind])
 WayOf(bucket, key) ==
   FirstIndex(1, Ways, 0, LAMBDA i : bucket.marks[i] # "Empty" /\ bucket.keys[i] = key)
 
+IsUsed(bucket, way) == SparesUsed /\ way - 1 \in bucket.used
+
 \* A way whose entry, if any, the page has as well.
-RoomIn(bucket) == FirstIndex(1, Ways, 0, LAMBDA i : bucket.marks[i] \in {"Empty", "Clean"})
+RoomIn(bucket) ==
+  LET idle == FirstIndex(1, Ways, 0, LAMBDA i : bucket.marks[i] = "Empty" \/ (bucket.marks[i] = "Clean" /\ ~ IsUsed(bucket, i)))
+      clean == FirstIndex(1, Ways, 0, LAMBDA i : bucket.marks[i] = "Clean")
+  IN  IF idle > 0 \/ ~ SparesUsed THEN idle ELSE clean
 
 MayBeSpilled(bucket, msg) == Filtered => msg.bit \in bucket.filter
 
@@ -58,6 +64,12 @@ Put(bucket, way, mark, version, msg) ==
                  !.entries[way].version = version,
                  !.entries[way].length = msg.length,
                  !.entries[way].value = msg.value]
+
+\* `used` begins anew when an entry that was used has to go.
+Placed(bucket, way, mark, version, msg) ==
+  [Put(bucket, way, mark, version, msg) EXCEPT !.used = IF IsUsed(bucket, way) THEN {} ELSE @]
+
+Used(bucket, way) == [bucket EXCEPT !.used = IF SparesUsed THEN @ \cup {way - 1} ELSE @]
 
 Deleted(bucket, version) == [bucket EXCEPT !.floor = IF version > @ THEN version ELSE @]
 
@@ -71,10 +83,10 @@ OnEntry(bucket, msg, way) ==
   IN
   CASE msg.kind = "Get" ->
          IF live
-           THEN Continue(bucket, [msg EXCEPT !.kind = "Value",
-                                             !.version = version,
-                                             !.length = bucket.entries[way].length,
-                                             !.value = bucket.entries[way].value])
+           THEN Continue(Used(bucket, way), [msg EXCEPT !.kind = "Value",
+                                                        !.version = version,
+                                                        !.length = bucket.entries[way].length,
+                                                        !.value = bucket.entries[way].value])
            ELSE Answered(bucket, msg, "Missing")
     [] msg.kind = "Insert" ->
          IF live
@@ -84,7 +96,7 @@ OnEntry(bucket, msg, way) ==
     [] ~ live ->
          Answered(bucket, msg, "Absent")
     [] msg.kind = "Update" ->
-         Continue(Put(bucket, way, "Dirty", NextVersion(version), msg),
+         Continue(Used(Put(bucket, way, "Dirty", NextVersion(version), msg), way),
                   [msg EXCEPT !.kind = "Updated", !.version = NextVersion(version)])
     [] OTHER ->
          Continue([Deleted(bucket, version) EXCEPT
@@ -96,14 +108,16 @@ OnEntry(bucket, msg, way) ==
 (***************************************************************************)
 
 \* The way to be emptied for another entry, when all are Dirty or Gone.
-Oldest(bucket) == (bucket.epoch % Ways) + 1
+Victim(bucket) ==
+  LET idle == FirstIndex(1, Ways, 0, LAMBDA i : ~ IsUsed(bucket, i))
+  IN  IF SparesUsed /\ idle > 0 THEN idle ELSE (bucket.epoch % Ways) + 1
 
 \* Not answered: to the daemon, with what was seen here.  A write that goes
 \* through replaces what the page has of its own key, and not of a victim.
 LookUp(bucket, msg) ==
   LET own == WayOf(bucket, msg.key)
       room == RoomIn(bucket)
-      way == IF own > 0 THEN own ELSE IF room > 0 THEN room ELSE Oldest(bucket)
+      way == IF own > 0 THEN own ELSE IF room > 0 THEN room ELSE Victim(bucket)
   IN  Continue(bucket, [msg EXCEPT !.epoch = bucket.epoch,
                                    !.way = way,
                                    !.victim = IF WriteBack THEN bucket.keys[way] ELSE msg.key,
@@ -126,7 +140,7 @@ OnRequest(bucket, msg) ==
     [] msg.kind # "Insert" ->
          NotSpilled :: Answered(bucket, msg, "Absent")
     [] room > 0 /\ WriteBack ->
-         Continue(Put(bucket, room, "Dirty", NextVersion(bucket.floor), msg),
+         Continue(Placed(bucket, room, "Dirty", NextVersion(bucket.floor), msg),
                   [msg EXCEPT !.kind = "Inserted", !.version = NextVersion(bucket.floor)])
     [] OTHER ->
          Full :: LookUp(bucket, msg)
@@ -156,7 +170,8 @@ Find(page, msg, env) ==
          Reply(page, [msg EXCEPT !.found = TRUE,
                                  !.version = page.spilled[own].entry.version,
                                  !.length = page.spilled[own].entry.length,
-                                 !.value = page.spilled[own].entry.value])
+                                 !.value = page.spilled[own].entry.value,
+                                 !.old = old, !.entry = vacant, !.filter = filter])
     [] OTHER ->
          Reply(page, [msg EXCEPT !.found = TRUE,
                                  !.version = page.spilled[own].entry.version,
@@ -167,14 +182,17 @@ Find(page, msg, env) ==
 (* change the bucket, settle the page.                                     *)
 (***************************************************************************)
 
-\* Whether the request needs a place in the bucket.
-Places(msg) == IF msg.found THEN msg.kind = "Update" ELSE msg.kind = "Insert"
+\* Whether the request is to have a place in the bucket.
+Places(msg) == IF msg.found THEN msg.kind \in {"Get", "Update"} ELSE msg.kind = "Insert"
 
-NewVersion(bucket, msg) == IF msg.found THEN NextVersion(msg.version) ELSE NextVersion(bucket.floor)
+NewVersion(bucket, msg) ==
+  CASE msg.kind = "Get" -> msg.version
+    [] msg.found -> NextVersion(msg.version)
+    [] OTHER -> NextVersion(bucket.floor)
 
 Lift(bucket, msg) ==
   CASE ~ Places(msg) \/ bucket.epoch # msg.epoch \/ msg.way \notin 1..Ways -> Continue(bucket, msg)
-    [] ~ WriteBack ->
+    [] ~ WriteBack /\ msg.kind # "Get" ->
          Continue(bucket, [msg EXCEPT !.lifted = "Dirty",
                                       !.carried.version = NewVersion(bucket, msg),
                                       !.carried.length = msg.length,
@@ -231,7 +249,8 @@ OnCompletion(bucket, msg) ==
   LET own == WayOf(bucket, msg.key)
       way == IF own > 0 THEN own ELSE msg.way
       version == NewVersion(bucket, msg)
-      placed == [msg EXCEPT !.kind = IF msg.found THEN "Updated" ELSE "Inserted",
+      mark == IF WriteBack /\ msg.kind # "Get" THEN "Dirty" ELSE "Clean"
+      placed == [msg EXCEPT !.kind = IF msg.kind = "Get" THEN "Value" ELSE IF msg.found THEN "Updated" ELSE "Inserted",
                             !.version = version,
                             !.moved = msg.lifted # "Empty"]
   IN
@@ -241,15 +260,11 @@ OnCompletion(bucket, msg) ==
          OnEntry(bucket, msg, own)
     [] bucket.epoch # msg.epoch ->
          Late :: Continue(bucket, msg)
-    [] msg.kind = "Get" ->
-         IF ~ msg.found
-           THEN Answered(bucket, msg, "Missing")
-           ELSE IF msg.way \in 1..Ways /\ bucket.marks[msg.way] \in {"Empty", "Clean"}
-                  THEN Answered(Put(bucket, msg.way, "Clean", msg.version, msg), msg, "Value")
-                  ELSE Uncached :: Answered(bucket, msg, "Value")
+    [] msg.kind = "Get" /\ ~ msg.found ->
+         Answered(bucket, msg, "Missing")
     [] msg.kind = "Insert" /\ msg.found ->
          Answered(bucket, msg, "Exists")
-    [] ~ msg.found /\ msg.kind # "Insert" ->
+    [] msg.kind # "Insert" /\ ~ msg.found ->
          Answered(bucket, msg, "Absent")
     [] msg.kind = "Delete" ->
          IF ~ msg.stowed
@@ -259,24 +274,27 @@ OnCompletion(bucket, msg) ==
                                 [msg EXCEPT !.kind = "Deleted", !.moved = TRUE])
                   ELSE Continue(Moved(Deleted(bucket, msg.version), msg),
                                 [msg EXCEPT !.kind = "Deleted", !.moved = TRUE])
+    [] msg.kind = "Get" /\ ~ Ready(bucket, msg) ->
+         Uncached :: Answered(bucket, msg, "Value")
     [] Stores(msg) /\ msg.entry = 0 ->
          Answered(bucket, msg, "NoRoom")
     [] ~ Ready(bucket, msg) ->
          NotReady :: Continue(bucket, msg)
     [] msg.lifted = "Empty" ->
-         Continue(Put(bucket, way, "Dirty", version, msg), placed)
+         Continue(Placed(bucket, way, mark, version, msg), placed)
     [] OTHER ->
-         Continue(Moved(Put(bucket, way, IF WriteBack THEN "Dirty" ELSE "Clean", version, msg), msg), placed)
+         Continue(Moved(Placed(bucket, way, mark, version, msg), msg), placed)
 
 Settle(page, msg) ==
   LET Gone(p) == [p EXCEPT !.spilled[msg.old].mark = IF msg.moved THEN "Vacant" ELSE "Held"]
       Come(p) == [p EXCEPT !.spilled[msg.entry].mark = IF msg.moved THEN "Held" ELSE "Vacant"]
+      goes == msg.old \in 1..PageSize
       comes == Stores(msg) /\ msg.entry \in 1..PageSize
   IN
   CASE ~ msg.stowed -> Continue(page, msg)
-    [] Dooms(msg) /\ comes -> Continue(Come(Gone(page)), msg)
+    [] goes /\ comes -> Continue(Come(Gone(page)), msg)
     [] comes -> Continue(Come(page), msg)
-    [] Dooms(msg) -> Continue(Gone(page), msg)
+    [] goes -> Continue(Gone(page), msg)
     [] OTHER -> Continue(page, msg)
 
 (***************************************************************************)
