@@ -308,13 +308,17 @@ class Filter:
 
 @dataclass(frozen=True)
 class Image:
-    """{value : variable \\in domain}, duplicates removed."""
+    """{value : variable \\in domain}, duplicates removed; only of those that satisfy the predicate, where there is one.
+
+    The domain is a Range only where the result has type Bits.
+    """
 
     variable: str
     domain: "Expr"
     value: "Expr"
     type: Type
     span: Span
+    predicate: Union["Expr", None] = None
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
-	bool mmapable;         /* word cells; the elements of others begin with a lock */
+	bool mmapable;         /* word cells; the elements of others hold a lock */
+	__u32 lock_offset;     /* bytes from the element's begin */
 	enum stepwise_user_reads user_reads;
 };
 

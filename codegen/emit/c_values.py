@@ -36,13 +36,22 @@ class Text:
 
 @dataclass(frozen=True)
 class Place:
-    """An object in memory; `pointer` says that the text is its address."""
+    """An object; `pointer` says that the text is its address.
+
+    shared: whether it is part of a cell that is stepped where it lies, so that an item is found by its address; what is
+    local shall stay in registers, which have none.
+    """
 
     text: str
     pointer: bool = False
+    shared: bool = False
 
     def member(self, name: str) -> "Place":
-        return Place(f"{self.text}{'->' if self.pointer else '.'}{name}")
+        return Place(f"{self.text}{'->' if self.pointer else '.'}{name}", shared=self.shared)
+
+    def item(self, position: str) -> "Place":
+        """Of the struct of an array."""
+        return Place(f"{self.member('items').text}[{position}]", shared=self.shared)
 
     @property
     def value(self) -> str:

@@ -5,27 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.c_names import Names, field, python_field, upper
-from codegen.emit.types import GeneratorError, WireField, c_type, declared_types, wire_fields
+from codegen.emit.types import GeneratorError, WireField, bytes_alignment, c_type, declared_types, is_scalar, packet_fields
 from codegen.ir import (
-    Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, Type, UInt,
+    Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, Table, Type, UInt,
 )  # fmt: skip
 
 
 def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
-    wire = wire_fields(protocol.message, protocol.wire)
+    fields = packet_fields(protocol)
+    wire, handover = fields[: len(protocol.wire)], fields[len(protocol.wire) :]
+    late = handed_over_hashes(protocol)
     return {
         "header": names.file(".h"),
         "message": names.tag(protocol.message),
-        "wire_size": wire[-1].offset + wire[-1].size,
+        "wire_size": fields[-1].offset + fields[-1].size,
         "fields": [_c_field(names, each) for each in wire],
+        "handover": [_c_field(names, each) for each in handover],
         "hashes": [_c_hash(protocol, names, each) for each in protocol.hashes],
+        "handed_over_hashes": [_c_hash(protocol, names, each) for each in protocol.hashes if each.field in late],
         "valid": _valid(names, wire),
+        "handover_valid": _valid(names, handover),
     }
+
+
+def handed_over_hashes(protocol: Protocol) -> set[str]:
+    """Local fields that are computed from what is handed over, or from one that is."""
+    found: set[str] = set()
+    for each in protocol.hashes:
+        if each.source in protocol.handover or each.source in found:
+            found.add(each.field)
+    return found
 
 
 def _c_field(names: Names, each: WireField) -> dict[str, Any]:
     offset, member = names.macro("wire", each.name), field(each.name)
-    copied = isinstance(each.type, Bytes) and each.size > 8
+    copied = not is_scalar(each.type)
     kind = "_bytes" if isinstance(each.type, Bytes) else ""
     read = f"stepwise_read{kind}(payload + {offset}, {each.size})"
     if isinstance(each.type, Enum):
@@ -34,7 +48,8 @@ def _c_field(names: Names, each: WireField) -> dict[str, Any]:
         read = f"payload[{offset}] == 1"
     write = f"stepwise_write{kind}(payload + {offset}, {each.size}, message->{member})"
     if copied:
-        write = f"__builtin_memcpy(payload + {offset}, message->{member}.bytes, {each.size})"
+        read = f"stepwise_copy(message->{member}.bytes, payload + {offset}, {each.size}, {bytes_alignment(each.size)})"
+        write = f"stepwise_copy(payload + {offset}, message->{member}.bytes, {each.size}, {bytes_alignment(each.size)})"
     return {"member": member, "offset": offset, "size": each.size, "copied": copied, "read": read, "write": write}
 
 
@@ -67,6 +82,7 @@ def _c_hash(protocol: Protocol, names: Names, each: Any) -> dict[str, Any]:
         "parameter": f"{c_type(names, type_)} {field(each.source)}",
         "argument": field(each.source),
         "capacity": each.capacity,
+        "hash": "stepwise_hash_lower" if each.lower else "stepwise_hash",
     }
 
 
@@ -74,7 +90,7 @@ def _c_hash(protocol: Protocol, names: Names, each: Any) -> dict[str, Any]:
 
 
 def python_context(protocol: Protocol, names: Names) -> dict[str, Any]:
-    wire = wire_fields(protocol.message, protocol.wire)
+    wire = packet_fields(protocol)
     enums = [each for each in declared_types((protocol.message,)) if isinstance(each, Enum)]
     used = [each for each in enums if any(field_.type == each for field_ in wire)]
     return {
@@ -132,13 +148,14 @@ def _python_field(protocol: Protocol, each: WireField) -> dict[str, Any]:
 def _python_hash(protocol: Protocol, each: Any) -> dict[str, Any]:
     source = python_field(each.source)
     opaque = isinstance(protocol.message.field(each.source), Bytes)
+    argument = f'int.from_bytes({source}, "little")' if opaque else source
     return {
         "function": f"hash_{python_field(each.field)}",
         "member": python_field(each.field),
         "source": source,
         "type": "bytes" if opaque else "int",
-        "argument": f'int.from_bytes({source}, "little")' if opaque else source,
         "capacity": each.capacity,
+        "half": f"_mix({argument}) & 0xFFFFFFFF" if each.lower else f"_mix({argument}) >> 32",
     }
 
 
@@ -155,7 +172,8 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "rule_bottom": "=" * 78,
         "module": protocol.module,
         "hooks": [{"name": name, "sections": [_tla_section(section) for section in sections]} for name, sections in hooks if sections],
-        "user": None if protocol.user is None else {"table": protocol.user.table, "call": _tla_call(protocol.user, "table")},
+        "user": None if protocol.user is None else {"table": protocol.user.table, "call": _tla_call(protocol.user, _tla_read(protocol.user))},
+        "handed_over": _tla_handed_over(protocol.handover),
         "passes": passes,
         "sweep_steps": [
             f"pass = {number} /\\ at = {at} -> {_tla_call(section, 'cell')}"
@@ -170,6 +188,26 @@ def _tla_section(section: Section) -> dict[str, str]:
     return {
         "table": section.table, "step": section.step.name, "contended": section.contended, "call": _tla_call(section, "cell"),
     }  # fmt: skip
+
+
+def _tla_read(user: Section) -> str:
+    """What the user step has for its first parameter: the table, or the one cell of it that is meant."""
+    return "table" if isinstance(user.step.cell_type, Table) else f'table[TableIndex("{user.table}", msg)]'
+
+
+def _tla_handed_over(handover: tuple[str, ...]) -> str:
+    """The body of HandedOver."""
+    if not handover:
+        return "message"
+    head = "[message EXCEPT "
+    lines, line = [], head
+    for number, name in enumerate(handover):
+        piece = f"!.{name} = from.{name}" + (", " if number < len(handover) - 1 else "]")
+        if len(line) + len(piece) > 110:
+            lines.append(line.rstrip())
+            line = " " * (2 + len(head))
+        line += piece
+    return "\n".join([*lines, line])
 
 
 def _tla_call(section: Section, cell: str) -> str:
@@ -212,17 +250,20 @@ def _tla_record(record: Record) -> str:
 
 
 def wire_context(protocol: Protocol) -> dict[str, Any]:
-    wire = wire_fields(protocol.message, protocol.wire)
+    wire = packet_fields(protocol)
+    handed_over = set(protocol.handover)
     enums = {each.type: None for each in wire if isinstance(each.type, Enum)}
     return {
         "port": protocol.port,
         "wire_size": wire[-1].offset + wire[-1].size,
-        "fields": [
-            {"offset": each.offset, "size": each.size, "name": each.name, "type": _wire_type(each.type), "range": _wire_values(each)}
-            for each in wire
-        ],
+        "fields": [_wire_row(each) for each in wire if each.name not in handed_over],
+        "handover": [_wire_row(each) for each in wire if each.name in handed_over],
         "enums": [{"name": each.name, "members": each.members} for each in enums],
     }
+
+
+def _wire_row(each: WireField) -> dict[str, Any]:
+    return {"offset": each.offset, "size": each.size, "name": each.name, "type": _wire_type(each.type), "range": _wire_values(each)}
 
 
 def _wire_type(type_: Type) -> str:

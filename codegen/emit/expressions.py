@@ -36,6 +36,7 @@ class Expressions(Values, Loops):
         self.lines = Lines()
         self.bound: dict[str, Place | Text] = {}
         self.taken = taken  # names of C in this function
+        self.counters: set[str] = set()  # variables of loops between constants
         self.hint = ""  # name of the next loop's result
 
     # --- Names and blocks -----------------------------------------------------------------------
@@ -107,14 +108,25 @@ class Expressions(Values, Loops):
                 table = self.place(base).text
                 return Place(f"{self.names.function(base.type.name, 'at')}({table}, {self.scalar(expr.index)})")
             case Index(base=base) if not is_scalar(expr.type):
+                found = self.place(base)
                 if isinstance(expr.index, Int):
-                    return Place(f"{self.place(base).member('items').text}[{expr.index.value - 1}]")
+                    return found.item(str(expr.index.value - 1))
+                if found.shared:
+                    return found.item(self.position(base.type, expr.index))
                 return Place(f"{self.helpers.at(base.type)}({self.place(base).address}, {self.scalar(expr.index)})", True)
         local = self.fresh(_label(expr))
         self.lines.add(f"{c_type(self.names, expr.type)} {local};")
         self.lines.add("")
         self.into(Place(local), expr.type, expr)
         return Place(local)
+
+    def position(self, type_: Type, index: Expr) -> str:
+        """Where the item of an array lies in C, so that the verifier sees that it lies there."""
+        if isinstance(index, Int):
+            return str(index.value - 1)
+        if isinstance(index, Var) and index.name in self.counters:
+            return f"{self.scalar(index)} - 1"
+        return f"stepwise_position({self.scalar(index)}, {Vector.of(type_).size})"
 
     def argument(self, expr: Expr) -> str:
         """A value as a function's argument: itself when scalar, else its address."""
@@ -175,8 +187,8 @@ class Expressions(Values, Loops):
 
     def _index(self, expr: Index) -> Text:
         base = self.place(expr.base)
-        if isinstance(expr.index, Int) and not Vector.of(expr.base.type).packed:
-            return Text(f"{base.member('items').text}[{expr.index.value - 1}]", ATOM, self.kind(expr.type))
+        if not Vector.of(expr.base.type).packed and (isinstance(expr.index, Int) or base.shared):
+            return Text(base.item(self.position(expr.base.type, expr.index)).text, ATOM, self.kind(expr.type))
         function = self.helpers.at(expr.base.type)
         return Text(f"{function}({base.address}, {self.scalar(expr.index)})", ATOM, self.kind(expr.type))
 
@@ -394,9 +406,8 @@ class Expressions(Values, Loops):
                 local = self.fresh("bits")
                 self.lines.add(f"{c_type(self.names, expr.type)} {local} = 0;")
                 self.lines.add("")
-                predicate = expr.predicate if isinstance(expr, Filter) else None
                 with self.loop(expr.variable, expr.domain) as element:
-                    with self.when(predicate):
+                    with self.when(expr.predicate):
                         value = element if isinstance(expr, Filter) else self.scalar(expr.value)
                         self.lines.add(f"{local} |= {one} << {value.at(SHIFT + 1)};")
                 return Text(local, ATOM, wide)

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.c_names import Names, field
+from codegen.emit.guarded import Guarded
 from codegen.emit.helpers import Helpers
 from codegen.emit.leaves import Leaves
 from codegen.emit.steps import StepWriter, element_type
 from codegen.emit.types import (
-    Vector, c_type, declaration, declared_types, is_vector, made_types, unsigned, wire_fields, word_fields,
+    Vector, bytes_alignment, c_type, declaration, declared_types, is_vector, made_types, packet_fields, unsigned, word_fields,
 )  # fmt: skip
-from codegen.ir import Bytes, Enum, Protocol, Record, Table, TableLayout, Type
+from codegen.ir import Bytes, Enum, Protocol, Record, Table, Type
 
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
     roots = (*(table.cell for table in protocol.tables), protocol.message, protocol.env, *made_types(protocol))
     types = list(declared_types(roots))
-    wire = wire_fields(protocol.message, protocol.wire)
+    wire = packet_fields(protocol)
+    guarded = {table.cell: Guarded.of(table) for table in protocol.tables if table.atomic != "word"}
     defines = [
         (names.macro("port"), protocol.port),
         (names.macro("wire_size"), wire[-1].offset + wire[-1].size),
@@ -27,13 +29,13 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
         *([(names.macro("tick_ns"), protocol.tick_ns)] if protocol.tick_ns else []),
     ]
     return {
-        "spins": [_spin(names, table) for table in protocol.tables if table.atomic != "word"],
+        "guarded": [guard.checked(names) for guard in guarded.values()],
         "defines": defines,
         "enums": [
             {"tag": names.tag(each), "members": [names.member(each, member) for member in each.members]}
             for each in types if isinstance(each, Enum)
         ],
-        "structs": [_struct(names, each) for each in types if not isinstance(each, Enum)],
+        "structs": [_struct(names, each, guarded.get(each)) for each in types if not isinstance(each, Enum)],
         "words": [_word(names, cell) for cell in _word_cells(protocol)],
         "leaves": [(macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}") for macro, _, leaf in numbers.ordered],
         "counters": numbers.counters,
@@ -62,16 +64,16 @@ def _word_cells(protocol: Protocol) -> list[Record]:
     return list(found.values())
 
 
-def _spin(names: Names, table: TableLayout) -> dict[str, str]:
-    return {"element": names.function(table.name, "element"), "atomic": table.atomic, "function": names.tag(table.cell)}
-
-
-def _struct(names: Names, type_: Type) -> dict[str, Any]:
+def _struct(names: Names, type_: Type, guarded: Guarded | None = None) -> dict[str, Any]:
     if is_vector(type_):
         return _vector_struct(names, type_)
     if isinstance(type_, Bytes):
-        return {"tag": names.tag(type_), "comment": "", "members": [f"__u8 bytes[{type_.size}]"]}
+        alignment = bytes_alignment(type_.size)
+        aligned = f" __attribute__((aligned({alignment})))" if alignment > 1 else ""
+        return {"tag": names.tag(type_), "comment": "", "members": [f"__u8 bytes[{type_.size}]{aligned}"]}
     members = [declaration(names, inner, field(name)) for name, inner in type_.fields]
+    if guarded is not None:
+        return {"tag": names.tag(type_), "comment": guarded.comment, "members": guarded.members(members)}
     return {"tag": names.tag(type_), "comment": "", "members": members}
 
 

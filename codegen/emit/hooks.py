@@ -275,7 +275,7 @@ def _uses_env(step: Step, name: str) -> bool:
     )
 
 
-def hook_fields(protocol: Protocol, sections: tuple[Section, ...]) -> tuple[str, ...]:
-    """Wire fields that the sections of a hook write, in the order of the wire."""
+def hook_fields(names: tuple[str, ...], sections: tuple[Section, ...]) -> tuple[str, ...]:
+    """Those of the fields that the sections of a hook write, in their order."""
     written = {name for section in sections for name in written_fields(section.step)}
-    return tuple(name for name in protocol.wire if name in written)
+    return tuple(name for name in names if name in written)

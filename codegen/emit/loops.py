@@ -21,6 +21,7 @@ class Loops:
     helpers: Helpers
     lines: Lines
     bound: dict[str, Place | Text]
+    counters: set[str]
     fresh: Callable[[str], str]
     result: Callable[[str], str]
     scalar: Callable[[Expr], Text]
@@ -68,6 +69,8 @@ class Loops:
         low, high = self.scalar(domain.low), self.scalar(domain.high)
         wide = "__u64" if interval_of(domain.high).high >= (1 << 32) - 1 else "__u32"
         self.bound[name] = Text(local, ATOM, "u64" if wide == "__u64" else "u32")
+        if isinstance(domain.low, Int) and isinstance(domain.high, Int):
+            self.counters.add(name)
         self._unroll(domain.bound)
         if isinstance(domain.low, Int) and isinstance(domain.high, Int):
             with self.lines.block(f"for ({wide} {local} = {low}; {local} <= {high}; {local}++)"):
@@ -101,7 +104,7 @@ class Loops:
                 item = ("&" if pointer else "") + f"{place.member('items').text}[{position}]"
             self.lines.add(f"const {c_type(self.names, vector.element)} {'*' if pointer else ''}{local} = {item};")
             self.lines.add("")
-            self.bound[name] = Place(local, True) if pointer else Text(local, ATOM, self.kind(vector.element))
+            self.bound[name] = Place(local, True, place.shared) if pointer else Text(local, ATOM, self.kind(vector.element))
             if vector.counted:
                 self.lines.add(f"if ({position} >= {place.member('count').text})")
                 self.lines.add("\tbreak;")

@@ -10,7 +10,7 @@ from codegen.c_names import Names, field
 from codegen.emit.hooks import Hooks, hook_fields
 from codegen.emit.leaves import Leaves
 from codegen.emit.steps import element_type
-from codegen.emit.types import GeneratorError, c_type, width_bits, wire_fields
+from codegen.emit.types import bytes_alignment, c_type, is_scalar, packet_fields, width_bits
 from codegen.ir import Bytes, Protocol, Section, Table, TableLayout
 
 
@@ -30,7 +30,6 @@ class Programs:
         self.tc = hooks.hook(protocol.tc) if protocol.tc else None
         self.sweeps = [self._sweep(number, hooks, one) for number, one in enumerate(protocol.sweep, 1)]
         self.hooks = hooks
-        self.words_only = all(table.atomic == "word" for table in protocol.tables)
 
     def _sweep(self, number: int, hooks: Hooks, one: Any) -> dict[str, Any]:
         return {"number": number, "each": one.each, "hook": hooks.sweep(one), "number_macro": self._table_macro(one.each)}
@@ -39,21 +38,24 @@ class Programs:
         return self.names.macro("table", table)
 
     def _named_hooks(self) -> list[dict[str, Any]]:
-        found = [{"name": "xdp", "base": "XDP", "counter": "", "hook": self.xdp, "stores": self._stores(self.protocol.xdp)}]
+        protocol = self.protocol
+        stores = self._stores(hook_fields(protocol.wire, protocol.xdp))
+        found = [{"name": "xdp", "base": "XDP", "counter": "", "hook": self.xdp, "stores": stores}]
         if self.tc is not None:
-            found.append({"name": "tc", "base": "TC", "counter": "TC_", "hook": self.tc, "stores": self._stores(self.protocol.tc)})
+            stores = self._stores(hook_fields((*protocol.wire, *protocol.handover), protocol.tc))
+            found.append({"name": "tc", "base": "TC", "counter": "TC_", "hook": self.tc, "stores": stores})
         return found
 
-    def _stores(self, sections: tuple[Section, ...]) -> list[str]:
-        """Calls that write what a hook can have changed."""
-        changed = hook_fields(self.protocol, sections)
+    def _stores(self, changed: tuple[str, ...]) -> list[str]:
+        """Calls that write these fields into the packet."""
         found = []
-        for each in wire_fields(self.protocol.message, self.protocol.wire):
+        for each in packet_fields(self.protocol):
             if each.name not in changed:
                 continue
             offset, member = self.names.macro("wire", each.name), f"message->{field(each.name)}"
-            if isinstance(each.type, Bytes) and each.size > 8:
-                raise GeneratorError(f"field {each.name}: more than 8 bytes that a hook writes are not supported")
+            if not is_scalar(each.type):
+                found.append(f"stepwise_replace_block(payload, {offset}, {each.size}, {member}.bytes, {bytes_alignment(each.size)})")
+                continue
             verb = "stepwise_replace_bytes" if isinstance(each.type, Bytes) else "stepwise_replace"
             found.append(f"{verb}(payload, {offset}, {each.size}, {member})")
         return found
@@ -73,7 +75,8 @@ class Programs:
             "steps_header": self.names.file("_steps.h"),
             "codec_header": self.names.file("_codec.h"),
             "sections": list(self.hooks.functions.values()),
-            "words_only": self.words_only,
+            "handover_stores": self._stores(self.protocol.handover),
+            "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
         }
 
     def _user_reads(self, table: TableLayout) -> str:
@@ -90,6 +93,7 @@ class Programs:
             "element_type": element_type(self.names, self.protocol, table.name),
             "function": self.names.function(table.name, "element"),
             "mmapable": table.atomic == "word",
+            "lock": table.atomic,
             "user_reads": f"STEPWISE_USER_READS_{self._user_reads(table)}",
             "number_macro": self._table_macro(table.name),
         }
@@ -116,21 +120,33 @@ class Programs:
         return {
             **self.common(),
             "skeleton": self.names.file(".skel.h"),
-            "user": None if user is None else {
-                "step": self.names.step(user.step),
-                "environment": user.step.env is not None,
-                "number_macro": self._table_macro(user.table),
-            },
+            "user": None if user is None else self._user(user),
             "environment_fields": self._environment_fields(),
             "environment_used": self._userspace_sets_environment(),
             "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
         }  # fmt: skip
 
+    def _user(self, user: Section) -> dict[str, Any]:
+        layout = next(table for table in self.protocol.tables if table.name == user.table)
+        number, whole = self._table_macro(user.table), isinstance(user.step.cell_type, Table)
+        unpacked = not whole and layout.atomic == "word"
+        return {
+            "step": self.names.step(user.step),
+            "environment": user.step.env is not None,
+            "number_macro": number,
+            "whole": whole,
+            "unpacked": unpacked,
+            "element_type": element_type(self.names, self.protocol, user.table),
+            "cell_struct": self.names.tag(layout.cell),
+            "index": f"message.{field(layout.index)}",
+            "argument": f"tables->memory[{number}]" if whole else "&cell" if unpacked else "&element",
+        }
+
     def _userspace_sets_environment(self) -> bool:
-        """Whether a step asks for env that userspace may run: the user hook's, and where all cells are words the others'."""
+        """Whether a step asks for env: all run in userspace too."""
         user = self.protocol.user
-        hooks = [one["hook"] for one in self._named_hooks()] if self.words_only else []
+        hooks = [one["hook"] for one in self._named_hooks()]
         return (user is not None and user.step.env is not None) or any(hook.environment for hook in hooks)
 
     def _environment_fields(self) -> list[tuple[str, str]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
 from codegen.emit.c_values import Place
 from codegen.emit.expressions import Expressions
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import wrapped
-from codegen.emit.terms import Location, leaves, reads_location, target_location, uses
+from codegen.emit.terms import Location, interval_of, is_path, leaves, overlap, reads_location, target_location, uses
 from codegen.emit.types import c_type
-from codegen.ir import Assign, Bind, Body, Decide, Leaf, Protocol, Span, Step, Table, Type
+from codegen.ir import Assign, Bind, Body, Decide, Expr, Field, Int, Leaf, Protocol, Span, Step, Table, Type, Var
 
 _VERDICTS = {
     "Continue": "stepwise_continue",
@@ -28,7 +30,7 @@ class StepWriter:
         self.step = step
         self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT})
         self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT})
-        self.out.bound[step.cell] = Place(self.cell, pointer=True)
+        self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=not self._is_word())
         self.out.bound[step.message] = Place(MESSAGE, pointer=True)
         if step.env is not None:
             self.out.bound[step.env] = Place(ENVIRONMENT, pointer=True)
@@ -37,6 +39,11 @@ class StepWriter:
     def scans(self) -> bool:
         """Whether it works on a whole table (a user step) instead of on one cell."""
         return isinstance(self.step.cell_type, Table)
+
+    def _is_word(self) -> bool:
+        """Whether the cell is a local that was unpacked from its word."""
+        cell = self.step.cell_type
+        return any(table.atomic == "word" for table in self.protocol.tables if cell == table.cell or cell.name == table.name)
 
     def parameters(self) -> list[str]:
         if self.scans:
@@ -105,36 +112,51 @@ class StepWriter:
     def _assign(self, leaf: Leaf) -> None:
         """All of a leaf's assignments, none reading what another has overwritten.
 
-        Those that are read by others wait for them. Where that goes round in a circle, one value is
-        computed into a local first.
+        Those that are read by others wait for them, and so do those that may overwrite another's place for that one.
+        Where that goes round in a circle, one value is computed into a local first.
         """
-        cell, message = self.step.cell, self.step.message
         pending = [
-            (target_location(root, assign.path), root, assign)
-            for root, group in ((cell, leaf.cell), (message, leaf.message))
+            _Pending(target_location(root, assign.path), root, assign)
+            for root, group in ((self.step.cell, leaf.cell), (self.step.message, leaf.message))
             for assign in group
         ]
-        late: list[tuple[Place, str, Assign]] = []
+        late: list[_Pending] = []
         while pending:
-            free = next((entry for entry in pending if not self._awaited(entry, pending)), None)
-            if free is None:
-                where, root, assign = pending.pop(0)
-                late.append((self.out.declare(self._target_type(root, assign), _last_name(assign), assign.value), root, assign))
-                continue
-            pending.remove(free)
-            where, root, assign = free
-            self.out.put(self.out.bound[root], self._root_type(root), assign.path, assign.value, where)
-        for place, root, assign in late:
-            self._store(root, assign, place)
+            free = next((entry for entry in pending if not _awaited(entry, pending)), None)
+            if free is not None:
+                pending.remove(free)
+                self._write(free)
+            elif not _follows(pending[0], pending[1:]):
+                late.append(self._computed(pending.pop(0)))
+            else:
+                at = next(at for at, entry in enumerate(pending) if entry.place is None)
+                pending[at] = self._computed(pending[at])
+        for entry in late:
+            self._write(entry)
 
-    def _awaited(self, entry: tuple[Location, str, Assign], pending: list) -> bool:
-        """Whether another assignment still reads what this one overwrites."""
-        where = entry[0]
+    def _computed(self, entry: "_Pending") -> "_Pending":
+        """With its value in a local, and the indices of its path."""
+        assign = entry.assign
+        place = self.out.declare(self._target_type(entry.root, assign), _last_name(assign), assign.value)
+        path = tuple(part if isinstance(part, (str, Int)) else self._held(part) for part in assign.path)
+        return replace(entry, assign=replace(assign, path=path), place=place)
 
-        def reads(assign: Assign) -> bool:
-            return any(reads_location(part, where) for part in (assign.value, *assign.path) if not isinstance(part, str))
+    def _held(self, index: Expr) -> Expr:
+        """An index, computed now."""
+        if is_path(index) and not isinstance(index, Field):
+            return index
+        name = f"index {len(self.out.bound)}"
+        self.out.bind(name, index)
+        return Var(name, index.type, index.span, interval_of(index))
 
-        return any(other is not entry and reads(other[2]) for other in pending)
+    def _write(self, entry: "_Pending") -> None:
+        target, type_ = self.out.bound[entry.root], self._root_type(entry.root)
+        value = entry.assign.value
+        if entry.place is not None:
+            name = f"value {len(self.out.bound)}"
+            self.out.bound[name] = entry.place
+            value = Var(name, self._target_type(entry.root, entry.assign), value.span)
+        self.out.put(target, type_, entry.assign.path, value, entry.where)
 
     def _root_type(self, root: str) -> Type:
         return self.step.cell_type if root == self.step.cell else self.protocol.message
@@ -145,18 +167,30 @@ class StepWriter:
             type_ = type_.field(part) if isinstance(part, str) else type_.element
         return type_
 
-    def _store(self, root: str, assign: Assign, place: Place) -> None:
-        target, type_ = self.out.bound[root], self._root_type(root)
-        *parents, last = assign.path
-        for part in parents:
-            if not isinstance(part, str):
-                raise NotImplementedError(f"{assign.span}: a circle of assignments through {part}")
-            target, type_ = target.member(field(part)), type_.field(part)
-        if isinstance(last, str):
-            self.out.lines.add(f"{target.member(field(last)).value} = {place.text};")
-        else:
-            function = self.out.helpers.put(type_)
-            self.out.lines.add(f"{function}({target.address}, {self.out.scalar(last)}, {place.text});")
+
+@dataclass(frozen=True)
+class _Pending:
+    """An assignment that is yet to be made. place: where its value was put already."""
+
+    where: Location
+    root: str
+    assign: Assign
+    place: Place | None = None
+
+    def reads(self, where: Location) -> bool:
+        value = () if self.place is not None else (self.assign.value,)
+        return any(reads_location(part, where) for part in (*value, *self.assign.path) if not isinstance(part, str))
+
+
+def _awaited(entry: _Pending, pending: list[_Pending]) -> bool:
+    """Whether another assignment still reads what this one overwrites, or one before it goes to the same place."""
+    before = pending[: pending.index(entry)]
+    return any(other is not entry and other.reads(entry.where) for other in pending) or _follows(entry, before)
+
+
+def _follows(entry: _Pending, others: list[_Pending]) -> bool:
+    """Whether the place may be one that the others go to as well."""
+    return any(overlap(other.where, entry.where) for other in others)
 
 
 def _last_name(assign: Assign) -> str:
@@ -183,9 +217,9 @@ def _signature(head: str, parameters: list[str]) -> str:
 
 
 def element_type(names: Names, protocol: Protocol, table: str) -> str:
-    """C type of a table's element: a word, or a struct with its spin_lock."""
+    """C type of a table's element: a word, or the cell's struct with its lock."""
     layout = next(entry for entry in protocol.tables if entry.name == table)
-    return "__u64" if layout.atomic == "word" else f"struct {names.function(table, 'element')}"
+    return "__u64" if layout.atomic == "word" else c_type(names, layout.cell)
 
 
 def writes_cell(body: Body) -> bool:

@@ -93,6 +93,47 @@ def unsigned(bits: int) -> str:
     raise GeneratorError(f"no C integer has {bits} bits")
 
 
+def bytes_alignment(size: int) -> int:
+    """Of opaque bytes that are no scalar: as many of them as divide the whole are copied at a time."""
+    return next(alignment for alignment in (8, 4, 2, 1) if size % alignment == 0)
+
+
+def memory_layout(type_: Type) -> tuple[int, int]:
+    """Size and alignment of a value in C, in bytes."""
+    match type_:
+        case Bool():
+            return 1, 1
+        case Enum():
+            return 4, 4
+        case Bytes(size) if not is_scalar(type_):
+            return size, bytes_alignment(size)
+        case Record(_, fields):
+            return struct_layout([memory_layout(inner) for _, inner in fields])
+    if is_vector(type_):
+        vector = Vector.of(type_)
+        if vector.packed:
+            members = [_integer_layout(vector.size * vector.item_bits)]
+        else:
+            size, alignment = memory_layout(vector.element)
+            members = [(size * vector.size, alignment)]
+        return struct_layout(members + ([_integer_layout(vector.count_bits)] if vector.counted else []))
+    return _integer_layout(width_bits(type_))
+
+
+def _integer_layout(bits: int) -> tuple[int, int]:
+    size = int(unsigned(bits).removeprefix("__u")) // 8
+    return size, size
+
+
+def struct_layout(members: list[tuple[int, int]], start: int = 0) -> tuple[int, int]:
+    """Size and alignment of a struct whose members have these, after `start` bytes that lie before them."""
+    end, alignment = start, 1
+    for size, own in members:
+        end = -(-end // own) * own + size
+        alignment = max(alignment, own)
+    return -(-end // alignment) * alignment, alignment
+
+
 def c_type(names: Names, type_: Type) -> str:
     match type_:
         case UInt(width):
@@ -229,6 +270,11 @@ class WireField:
             case _:
                 return None
         return None if largest == (1 << 8 * self.size) - 1 else largest
+
+
+def packet_fields(protocol: Protocol) -> tuple[WireField, ...]:
+    """All fields of the payload: those of the wire, then those that the hooks hand over."""
+    return wire_fields(protocol.message, (*protocol.wire, *protocol.handover))
 
 
 def wire_fields(message: Record, order: tuple[str, ...]) -> tuple[WireField, ...]:

@@ -31,6 +31,7 @@ class Values:
     scalar: Callable[[Expr], Text]
     place: Callable[[Expr], Place]
     argument: Callable[[Expr], str]
+    position: Callable[[Type, Expr], str]
     declare: Callable[[Type, str, Expr], Place]
     condition_of: Callable[[If], str]
     loop: Callable[[str, Expr], AbstractContextManager[Text]]
@@ -63,6 +64,8 @@ class Values:
                 self._set_op_into(target, type_, op, left, right, at)
             case Filter() | Image():
                 self._comprehension_into(target, type_, expr)
+            case Int():
+                self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
             case RecordOf(fields=fields):
                 for name, value in fields:
                     self.into(target.member(field(name)), type_.field(name), value)
@@ -164,6 +167,9 @@ class Values:
             self.put(target.member(field(head)), type_.field(head), rest, value, at)
             return
         vector = Vector.of(type_)
+        if target.shared and not vector.packed:
+            self.put(target.item(self.position(type_, head)), vector.element, rest, value, at)
+            return
         if not rest:
             self.lines.add(f"{self.helpers.put(type_)}({target.address}, {self.scalar(head)}, {self.argument(value)});")
             return

@@ -382,7 +382,8 @@ class Bounds:
             return replace(expression, value=self.stored(expression.value, expression.type.element, "the element", inner))
         domain, inner = self.domain(expression, facts)
         inside = expression.value if isinstance(expression, ir.Image) else expression.predicate
-        if not count(expression.variable, self.visit_quietly(inside, inner)):
+        filtered = isinstance(expression, ir.Image) and expression.predicate is not None
+        if not filtered and not count(expression.variable, self.visit_quietly(inside, inner)):
             simpler = without_variable(expression, inside)
             if simpler is not None:
                 return self.visit(simpler, facts)
@@ -391,6 +392,9 @@ class Bounds:
                 done = replace(expression, domain=domain, predicate=self.visit(expression.predicate, inner))
                 return self.holds(done, facts)
             case ir.Image():
+                if expression.predicate is not None:
+                    expression = replace(expression, predicate=self.visit(expression.predicate, inner))
+                    inner = assume(expression.predicate, True, inner)
                 done = replace(expression, domain=domain, value=self.visit(expression.value, inner))
                 return self.holds(done, facts)
             case ir.Quantifier():

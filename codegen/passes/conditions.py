@@ -86,8 +86,10 @@ def natural_size(value: ir.Expr, facts: Facts) -> Interval:
         case ir.Filter(_, domain):
             return Interval(0, domain.bound if isinstance(domain, ir.Range) else size_interval(domain, facts).high)
         case ir.Image(_, domain):
+            if isinstance(domain, ir.Range):
+                return Interval(0, domain.bound)
             over = size_interval(domain, facts)
-            return Interval(min(1, over.low), over.high)
+            return Interval(min(1, over.low) if value.predicate is None else 0, over.high)
         case ir.Append(sequence):
             return plus(size_interval(sequence, facts), Interval(1, 1))
         case ir.Tail(sequence):

@@ -196,25 +196,15 @@ def outward(update: ir.Update) -> ir.Expr:
 
 
 def simultaneous(update: ir.Update, target: ir.Var) -> tuple[ir.Assign, ...]:
-    """The updates of a leaf as assignments that may happen in any order, each reading the old values.
+    """The updates of a leaf as assignments, each reading the old values.
 
-    Two updates below the same field through indices may touch one element: they become one assignment
-    of that field. A field that is given its own value is left out.
+    They may happen in any order, but for two that may speak of one place (an element, by two indices): there the later
+    one wins. A field that is given its own value is left out, unless another assignment may have changed it before.
     """
     update = replace(update, updates=tuple(one for path, value in update.updates for one in in_place(target, path, value)))
-    heads = Counter(path[0] for path, _ in update.updates)
     assigns: list[ir.Assign] = []
     for path, value in update.updates:
-        if heads[path[0]] > 1 and overlapping(update, path[0]):
-            if any(assign.path == (path[0],) for assign in assigns):
-                continue
-            kind = target.type.field(path[0])
-            whole = ir.Field(target, path[0], kind, update.span)
-            for below, new in ((other[1:], new) for other, new in update.updates if other[0] == path[0]):
-                whole = new if not below else updated(whole, below, new, kind, update.span)
-            assigns.append(ir.Assign((path[0],), whole, update.span))
-            continue
-        if key(value) != key(at_path(target, path, value)):
+        if key(value) != key(at_path(target, path, value)) or any(not apart(before.path, path) for before in assigns):
             assigns.append(ir.Assign(path, value, value.span))
     return tuple(assigns)
 
@@ -229,16 +219,6 @@ def in_place(target: ir.Var, path: ir.Path, value: ir.Expr) -> list[tuple[ir.Pat
     return [(path, value)]
 
 
-def overlapping(update: ir.Update, head: str) -> bool:
-    """Whether two updates below a field may speak of the same place."""
-    paths = [path for path, _ in update.updates if path[0] == head]
-    for at, one in enumerate(paths):
-        for other in paths[at + 1 :]:
-            if not apart(one, other):
-                return True
-    return False
-
-
 def apart(one: ir.Path, other: ir.Path) -> bool:
     """Whether two paths surely lead to different places."""
     for left, right in zip(one, other):
@@ -246,8 +226,6 @@ def apart(one: ir.Path, other: ir.Path) -> bool:
             return True
         if isinstance(left, ir.Int) and isinstance(right, ir.Int) and left.value != right.value:
             return True
-        if key(left) != key(right):
-            return False
     return False
 
 

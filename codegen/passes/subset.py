@@ -64,6 +64,8 @@ COMPILABLE: tuple[Construct, ...] = (
     Construct(("$SubsetOf",), "{x \\in S : P(x)}", "{m \\in cell.members : m > msg.client}", "members",
               "over a range only for bits, or under Cardinality"),
     Construct(("$SetOfAll",), "{f(x) : x \\in S}", "{m \\div 2 : m \\in cell.members}", "members", "over a set"),
+    Construct(("$SetOfAll",), "{f(x) : x \\in {y \\in a..b : P(y)}}", "{i * 3 : i \\in {j \\in 1..4 : cell.slots[j].used}}", "marks",
+              "over a range, or a part of one, only for bits"),
     Construct(("Cardinality",), "Cardinality(S)", "Cardinality(cell.members)", "count", "of a filter it counts and builds no set"),
     Construct(("$BoundedExists",), "\\E x \\in S : P(x)", "\\E i \\in 1..4 : cell.slots[i].used", remark="S a set or a range"),
     Construct(("$BoundedForall",), "\\A x \\in S : P(x)", "\\A m \\in cell.members : m > 3"),

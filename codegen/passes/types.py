@@ -115,6 +115,8 @@ class Typer:
             case "union" | "intersect" | "minus":
                 left, right = (self.part(argument, kind, scope) for argument in term.arguments)
                 return self.set_operation(term, left, right, kind)
+        if term.operation == "image" and isinstance(kind, ir.Bits):
+            return self.bits_image(term, kind, scope)
         if term.operation == "image":
             domain, variable, inner = self.domain(term, scope, allow_range=False)
             return ir.Image(variable, domain, self.check(term.arguments[1], element, inner), kind, term.span)
@@ -123,6 +125,17 @@ class Typer:
         if not isinstance(kind, ir.Bits):
             self.expect(domain, kind)
         return ir.Filter(variable, domain, predicate, kind, term.span)
+
+    def bits_image(self, term: Term, kind: ir.Bits, scope: Scope) -> ir.Expr:
+        """{value : x \\in domain} as bits: one loop, which needs no set to go over, also where the domain is a filter."""
+        inside = bare(term.arguments[0], scope)
+        if inside.operation != "filter":
+            domain, variable, inner = self.domain(term, scope)
+            return ir.Image(variable, domain, self.check(term.arguments[1], INTEGER, inner), kind, term.span)
+        domain, variable, inner = self.domain(inside, scope)
+        predicate = self.check(inside.arguments[1], BOOL, inner)
+        value = self.check(term.arguments[1], INTEGER, {**scope, term.value: inner[variable]})
+        return ir.Image(variable, domain, value, kind, term.span, predicate)
 
     def part(self, term: Term, kind: Union[ir.Set, ir.Bits], scope: Scope) -> ir.Expr:
         """One side of a set operation whose result is a `kind`."""
@@ -202,6 +215,9 @@ class Typer:
         try:
             return self.infer(term, scope)
         except Ambiguous:
+            if bare(term, scope).operation == "image":
+                raise stop(NotCompilable, term.span, "a set made of a range",
+                           "give the field that it goes to the type bits, or count or quantify over the range") from None  # fmt: skip
             if bare(term, scope).operation == "range":
                 raise stop(NotCompilable, term.span, "a range as a set of its own",
                            "quantify over it, or compare with its ends") from None  # fmt: skip
@@ -285,6 +301,8 @@ class Typer:
                 domain, variable, inner = self.domain(term, scope, allow_range=False)
                 return ir.Filter(variable, domain, self.check(arguments[1], BOOL, inner), domain.type, span)
             case "image":
+                if self.goes_over_range(term, scope):
+                    raise Ambiguous
                 domain, variable, inner = self.domain(term, scope, allow_range=False)
                 value = self.infer_or_report(arguments[1], inner)
                 return ir.Image(variable, domain, value, ir.Set(value.type, set_max(domain.type)), span)
@@ -301,6 +319,11 @@ class Typer:
                 kind = replace(sequence.type, max=sequence.type.max + 1)
                 return ir.Append(sequence, self.check(arguments[1], kind.element, scope), kind, span)
         raise stop(NotCompilable, span, f"{term.operation} cannot be compiled", "see docs/language.md")
+
+    def goes_over_range(self, term: Term, scope: Scope) -> bool:
+        """Whether an image goes over a range or a part of one: then only its place says that it is bits."""
+        domain = bare(term.arguments[0], scope)
+        return domain.operation == "range" or (domain.operation == "filter" and bare(domain.arguments[0], scope).operation == "range")
 
     def variable(self, term: Term, scope: Scope) -> ir.Expr:
         value = scope[term.value]

@@ -20,6 +20,10 @@ XdpStep(at, cell, msg, env) ==
 TableIndex(table, msg) ==
   CASE table = "bucket" -> msg.slot
 
+\* `message` with what the hooks and the user step hand to one another, as `from` has it.
+HandedOver(message, from) ==
+  message
+
 InitialCell(table) ==
   CASE table = "bucket" -> [tokens |-> 0, filled |-> 0]
 

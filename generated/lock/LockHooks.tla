@@ -41,10 +41,6 @@ TcStep(at, cell, msg, env) ==
     [] at = 6 -> Settle(cell, msg)
     [] at = 7 -> End(cell, msg)
 
-UserTable == "overflow"
-
-UserStep(table, msg, env) == OnForwarded(table, msg, env)
-
 SweepPasses == <<
   [each |-> "session", sections |-> <<
     Section("session", "Expire", "drop")
@@ -76,6 +72,14 @@ TableIndex(table, msg) ==
     [] table = "session" -> msg.client
     [] table = "lock" -> msg.slot
     [] table = "overflow" -> msg.entry
+
+\* `message` with what the hooks and the user step hand to one another, as `from` has it.
+HandedOver(message, from) ==
+  message
+
+UserTable == "overflow"
+
+UserStep(table, msg, env) == OnForwarded(table, msg, env)
 
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]

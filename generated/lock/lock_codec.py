@@ -118,16 +118,15 @@ class Message:
         return message
 
 
-def _hash(value: int, capacity: int) -> int:
+def _mix(value: int) -> int:
     mask = (1 << 64) - 1
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & mask
     value ^= value >> 33
     value = value * 0xC4CEB9FE1A85EC53 & mask
-    value ^= value >> 33
-    return (value >> 32) * capacity >> 32
+    return value ^ value >> 33
 
 
 def hash_slot(lock: int) -> int:
     """The message's `slot`, an index below 1048576."""
-    return _hash(lock, 1048576)
+    return (_mix(lock) >> 32) * 1048576 >> 32

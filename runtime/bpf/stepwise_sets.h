@@ -100,4 +100,17 @@ outside:
 #endif
 }
 
+/*
+ * Where the item of an index from 1 lies in an array of `size`, a constant. The index is in range; this shows the
+ * verifier that it is, without a branch where it can.
+ */
+static __always_inline __u32 stepwise_position(__u32 index, __u32 size)
+{
+	__u64 position = stepwise_index(index - 1);
+
+	if (!(size & (size - 1)))
+		return position & (size - 1);
+	return stepwise_in_bounds(&position, size) ? position : 0;
+}
+
 #endif

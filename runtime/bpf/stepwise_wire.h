@@ -104,6 +104,30 @@ static __always_inline void stepwise_write_bytes(unsigned char *to, __u32 size, 
 }
 
 /*
+ * Copies `size` bytes to or from what clang must know to be aligned to `alignment`, which divides the size; both are
+ * constants. (A memcpy() would go byte by byte: the packet's side has no alignment.)
+ */
+static __always_inline void stepwise_copy(unsigned char *to, const unsigned char *from, __u32 size, __u32 alignment)
+{
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < size; at += alignment) {
+		switch (alignment) {
+		case 8:
+			STEPWISE_WRITE(__u64, to + at, STEPWISE_READ(__u64, from + at));
+			break;
+		case 4:
+			STEPWISE_WRITE(__u32, to + at, STEPWISE_READ(__u32, from + at));
+			break;
+		case 2:
+			STEPWISE_WRITE(__u16, to + at, STEPWISE_READ(__u16, from + at));
+			break;
+		default:
+			to[at] = from[at];
+		}
+	}
+}
+
+/*
  * One's complement sum of `size` bytes (a constant) that start `offset` bytes into
  * a checksummed area, in the order of memory. Not folded: 64 bits do not overflow.
  */
@@ -112,7 +136,7 @@ static __always_inline __u64 stepwise_sum(const unsigned char *from, __u32 size,
 	__u64 sum = 0;
 	__u32 at = 0;
 
-	if (size >= 4 && !(offset & 1)) {
+	if (size >= 4) {
 		STEPWISE_UNROLL
 		for (; at + 4 <= size; at += 4)
 			sum += STEPWISE_READ(__u32, from + at);
@@ -120,6 +144,9 @@ static __always_inline __u64 stepwise_sum(const unsigned char *from, __u32 size,
 			sum += STEPWISE_READ(__u16, from + at);
 			at += 2;
 		}
+		/* The bytes of each 16 bits change places: modulo 2^16 - 1, that is a shift. */
+		if (offset & 1)
+			sum <<= 8;
 	}
 	STEPWISE_UNROLL
 	for (; at < size; at++) {
@@ -169,15 +196,35 @@ static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u3
 	return STEPWISE_SUM_ZERO + before - stepwise_sum(payload + offset, size, offset);
 }
 
-/* Index below `capacity`: multiply and shift of a 64-bit mix (the finalizer of MurmurHash3). */
-static __always_inline __u32 stepwise_hash(__u64 value, __u32 capacity)
+/* Overwrites more than 8 bytes; see stepwise_copy() for `alignment`, which is that of `value`. */
+static __always_inline __u64 stepwise_replace_block(unsigned char *payload, __u32 offset, __u32 size, const unsigned char *value,
+						    __u32 alignment)
+{
+	const __u64 before = stepwise_sum(payload + offset, size, offset);
+
+	stepwise_copy(payload + offset, value, size, alignment);
+	return STEPWISE_SUM_ZERO + before - stepwise_sum(payload + offset, size, offset);
+}
+
+/* A mix of all bits (the finalizer of MurmurHash3). */
+static __always_inline __u64 stepwise_mix(__u64 value)
 {
 	value ^= value >> 33;
 	value *= 0xff51afd7ed558ccdULL;
 	value ^= value >> 33;
 	value *= 0xc4ceb9fe1a85ec53ULL;
-	value ^= value >> 33;
-	return (__u32)((value >> 32) * capacity >> 32);
+	return value ^ value >> 33;
+}
+
+/* Index below `capacity`: multiply and shift of one half of the mix. The other half gives an index that knows nothing of it. */
+static __always_inline __u32 stepwise_hash(__u64 value, __u32 capacity)
+{
+	return (__u32)((stepwise_mix(value) >> 32) * capacity >> 32);
+}
+
+static __always_inline __u32 stepwise_hash_lower(__u64 value, __u32 capacity)
+{
+	return (__u32)((stepwise_mix(value) & 0xffffffff) * capacity >> 32);
 }
 
 #endif

@@ -44,7 +44,7 @@ def test_the_c_differs_only_where_the_rule_shows(changed: Path) -> None:
 
 
 def test_it_conforms_to_the_changed_model(changed: Path, tmp_path: Path) -> None:
-    result = Campaign(changed, tmp_path).small("word")
+    result = Campaign(changed, tmp_path).small("layout")
     assert result.mismatches == []
     assert result.uncovered() == []
     assert sum(result.inputs.values()) >= 10_000
@@ -53,4 +53,4 @@ def test_it_conforms_to_the_changed_model(changed: Path, tmp_path: Path) -> None
 def test_it_does_not_conform_to_the_rule_as_it_was(changed: Path, tmp_path: Path) -> None:
     answer = "\t\tmessage->kind = LOCK_MESSAGE_KIND_{};\n\t\treturn stepwise_continue(LOCK_LEAF_ON_REQUEST_NOT_HELD);"
     edits = (("lock_steps.h", answer.format("RELEASED"), answer.format("REJECTED")),)
-    assert Campaign(changed, tmp_path, stop_early=True, edits=edits).small("word").mismatches
+    assert Campaign(changed, tmp_path, stop_early=True, edits=edits).small("layout").mismatches

@@ -100,7 +100,7 @@ def loop(node: ir.Expr, names: dict[str, Any]) -> Any:
         case ir.Filter():
             return frozenset(item for item in domain if body(node.predicate, item))
         case ir.Image():
-            return frozenset(body(node.value, item) for item in domain)
+            return frozenset(body(node.value, item) for item in domain if node.predicate is None or body(node.predicate, item))
         case ir.Quantifier("exists"):
             return any([body(node.predicate, item) for item in domain])
         case ir.Quantifier("forall"):

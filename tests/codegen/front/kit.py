@@ -121,8 +121,9 @@ def text(node: ir.Expr) -> str:
             return f"(first {variable} in {text(domain)}: {text(predicate)}" + (f" or {text(none)})" if none else ")")
         case ir.Count(variable, domain, predicate) | ir.Filter(variable, domain, predicate):
             return f"({type(node).__name__.lower()} {variable} in {text(domain)}: {text(predicate)})"
-        case ir.Image(variable, domain, value):
-            return f"(image {variable} in {text(domain)}: {text(value)})"
+        case ir.Image(variable, domain, value, predicate=predicate):
+            where = f" where {text(predicate)}" if predicate else ""
+            return f"(image {variable} in {text(domain)}{where}: {text(value)})"
         case ir.ArrayOf(variable, value):
             return f"(array {variable}: {text(value)})"
         case ir.RecordOf(fields):

@@ -23,10 +23,6 @@ TcSections == <<
 TcStep(at, cell, msg, env) ==
   CASE at = 1 -> Keep(cell, msg)
 
-UserTable == "spill"
-
-UserStep(table, msg, env) == Find(table, msg)
-
 SweepPasses == <<
   [each |-> "box", sections |-> <<
     Section("box", "Close", "drop")
@@ -46,6 +42,14 @@ SweepStep(pass, at, cell, msg, env) ==
 TableIndex(table, msg) ==
   CASE table = "box" -> msg.box
     [] table = "spill" -> msg.weight
+
+\* `message` with what the hooks and the user step hand to one another, as `from` has it.
+HandedOver(message, from) ==
+  message
+
+UserTable == "spill"
+
+UserStep(table, msg, env) == Find(table, msg)
 
 InitialCell(table) ==
   CASE table = "box" -> [voters |-> {}, total |-> 0, closing |-> 0]

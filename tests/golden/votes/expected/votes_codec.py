@@ -70,16 +70,15 @@ class Message:
         return message
 
 
-def _hash(value: int, capacity: int) -> int:
+def _mix(value: int) -> int:
     mask = (1 << 64) - 1
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & mask
     value ^= value >> 33
     value = value * 0xC4CEB9FE1A85EC53 & mask
-    value ^= value >> 33
-    return (value >> 32) * capacity >> 32
+    return value ^ value >> 33
 
 
 def hash_box(ballot: int) -> int:
     """The message's `box`, an index below 4096."""
-    return _hash(ballot, 4096)
+    return (_mix(ballot) >> 32) * 4096 >> 32
