@@ -115,7 +115,7 @@ def _left_over(server: Server, protocol: str) -> list[str]:
         return []
     fresh = plugin.reference(protocol).Reference(server.build.codec, server.build.capacities)
     try:
-        wait_until(lambda: not fresh.complaints(server.tables()), DRAIN_SECONDS_MAX, "all cells to become free")
+        wait_until(lambda: not fresh.left_over(server.tables()), DRAIN_SECONDS_MAX, "nothing to be left over")
     except LiveError:
-        return [f"left over: {complaint}" for complaint in fresh.complaints(server.tables())[:5]]
+        return [f"left over: {complaint}" for complaint in fresh.left_over(server.tables())[:5]]
     return []

@@ -125,9 +125,13 @@ static enum fault choose_fault(struct load_thread *thread)
 }
 
 /* A datagram that is not sent counts as lost on the way: the client will ask again. */
-static void send_datagram(int socket, const unsigned char *payload)
+static void send_datagram(struct load_thread *thread, int socket, const unsigned char *payload)
 {
-	if (send(socket, payload, WORKLOAD_SIZE, 0) < 0 && errno != ECONNREFUSED && errno != EAGAIN && errno != ENOBUFS)
+	if (send(socket, payload, WORKLOAD_SIZE, 0) >= 0)
+		return;
+	if (errno == ECONNREFUSED) /* an earlier one was */
+		thread->counts.unserved++;
+	else if (errno != EAGAIN && errno != ENOBUFS)
 		fail("sending a request");
 }
 
@@ -135,6 +139,7 @@ static void send_request(struct load_thread *thread, int socket, const unsigned 
 {
 	enum fault fault = choose_fault(thread);
 
+	thread->counts.faults += fault != FAULT_NONE;
 	if (fault == FAULT_DELAY && thread->late_count < LATE_MAX) {
 		struct late_packet *late = &thread->late[thread->late_count++];
 
@@ -144,9 +149,9 @@ static void send_request(struct load_thread *thread, int socket, const unsigned 
 		return;
 	}
 	if (fault != FAULT_LOSE)
-		send_datagram(socket, payload);
+		send_datagram(thread, socket, payload);
 	if (fault == FAULT_REPEAT)
-		send_datagram(socket, payload);
+		send_datagram(thread, socket, payload);
 }
 
 static void send_late(struct load_thread *thread, __u64 now_ns)
@@ -156,7 +161,7 @@ static void send_late(struct load_thread *thread, __u64 now_ns)
 			i++;
 			continue;
 		}
-		send_datagram(thread->late[i].socket, thread->late[i].payload);
+		send_datagram(thread, thread->late[i].socket, thread->late[i].payload);
 		thread->late[i] = thread->late[--thread->late_count];
 	}
 }
@@ -186,10 +191,16 @@ static void receive(struct load_thread *thread, struct load_client *client)
 	unsigned char payload[2048];
 	ssize_t size = recv(client->socket, payload, sizeof(payload), 0);
 
-	if (size < 0 && errno != EAGAIN && errno != ECONNREFUSED)
+	if (size < 0 && errno == ECONNREFUSED)
+		thread->counts.unserved++;
+	else if (size < 0 && errno != EAGAIN)
 		fail("receiving an answer");
-	if (client->finished || size != WORKLOAD_SIZE || choose_fault(thread) == FAULT_LOSE)
+	if (client->finished || size != WORKLOAD_SIZE)
 		return;
+	if (choose_fault(thread) == FAULT_LOSE) {
+		thread->counts.faults++;
+		return;
+	}
 	if (workload_answer(&workload, thread, &client->workload, clock_ns(), payload))
 		advance(thread, client, clock_ns());
 }
@@ -273,7 +284,10 @@ static void write_history(const char *path, const struct load_thread *threads, u
 				fputs(record->argument, file);
 			else
 				fprintf(file, "%llu", record->amount);
-			fprintf(file, " %s %llu ", record->outcome, record->call_ns);
+			fprintf(file, " %s", record->outcome);
+			if (record->detail)
+				fprintf(file, ":%llu", record->detail);
+			fprintf(file, " %llu ", record->call_ns);
 			if (record->return_ns == LOAD_NEVER)
 				fputs("-\n", file);
 			else
@@ -284,10 +298,15 @@ static void write_history(const char *path, const struct load_thread *threads, u
 		fail(path);
 }
 
-static void print_summary(const struct load_thread *threads, unsigned int thread_count, double seconds)
+static bool was_answered(const struct load_record *record)
 {
-	struct load_counts sum = {0};
-	size_t count = 0, capacity = 0;
+	return record->return_ns != LOAD_NEVER && strcmp(record->outcome, "-") != 0;
+}
+
+/* The latencies of all that was answered, in order. */
+static __u64 *sorted_latencies(const struct load_thread *threads, unsigned int thread_count, size_t *count)
+{
+	size_t capacity = 0;
 	__u64 *latencies;
 
 	for (unsigned int t = 0; t < thread_count; t++)
@@ -295,24 +314,46 @@ static void print_summary(const struct load_thread *threads, unsigned int thread
 	latencies = calloc(capacity + 1, sizeof(*latencies));
 	if (!latencies)
 		fail("making room for the latencies");
-	for (unsigned int t = 0; t < thread_count; t++) {
-		const struct load_counts *counts = &threads[t].counts;
-
-		sum.operations += counts->operations;
-		sum.refused += counts->refused;
-		sum.retries += counts->retries;
-		sum.started += counts->started;
-		sum.timed_out += counts->timed_out;
-		sum.died += counts->died;
+	*count = 0;
+	for (unsigned int t = 0; t < thread_count; t++)
 		for (size_t i = 0; i < threads[t].record_count; i++)
-			if (threads[t].records[i].return_ns != LOAD_NEVER)
-				latencies[count++] = threads[t].records[i].return_ns - threads[t].records[i].call_ns;
+			if (was_answered(&threads[t].records[i]))
+				latencies[(*count)++] = threads[t].records[i].return_ns - threads[t].records[i].call_ns;
+	qsort(latencies, *count, sizeof(*latencies), compare_latency);
+	return latencies;
+}
+
+static void print_summary(const struct load_thread *threads, unsigned int thread_count, double seconds)
+{
+	static const struct {
+		const char *name;
+		size_t offset; /* of a __u64 in struct load_counts */
+	} counts[] = {
+		{"operations", offsetof(struct load_counts, operations)},
+		{"refused", offsetof(struct load_counts, refused)},
+		{"retries", offsetof(struct load_counts, retries)},
+		{"started", offsetof(struct load_counts, started)},
+		{"timed_out", offsetof(struct load_counts, timed_out)},
+		{"died", offsetof(struct load_counts, died)},
+		{"given_up", offsetof(struct load_counts, given_up)},
+		{"read_back", offsetof(struct load_counts, read_back)},
+		{"read_back_due", offsetof(struct load_counts, read_back_due)},
+		{"unserved", offsetof(struct load_counts, unserved)},
+		{"faults", offsetof(struct load_counts, faults)},
+	};
+	size_t latency_count;
+	__u64 *latencies = sorted_latencies(threads, thread_count, &latency_count);
+
+	printf("{\"seconds\": %.3f", seconds);
+	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+		__u64 sum = 0;
+
+		for (unsigned int t = 0; t < thread_count; t++)
+			sum += *(const __u64 *)((const char *)&threads[t].counts + counts[c].offset);
+		printf(", \"%s\": %llu", counts[c].name, sum);
 	}
-	qsort(latencies, count, sizeof(*latencies), compare_latency);
-	printf("{\"seconds\": %.3f, \"operations\": %llu, \"refused\": %llu, \"retries\": %llu, \"started\": %llu, "
-	       "\"timed_out\": %llu, \"died\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu}\n",
-	       seconds, sum.operations, sum.refused, sum.retries, sum.started, sum.timed_out, sum.died,
-	       count ? latencies[count / 2] : 0, count ? latencies[count * 99 / 100] : 0);
+	printf(", \"p50_ns\": %llu, \"p99_ns\": %llu}\n", latency_count ? latencies[latency_count / 2] : 0,
+	       latency_count ? latencies[latency_count * 99 / 100] : 0);
 	free(latencies);
 }
 

@@ -36,7 +36,7 @@ struct load_option {
 /* What a client does next. */
 enum load_action {
 	LOAD_SEND,   /* a new request is in the payload */
-	LOAD_AGAIN,  /* the outstanding one, which is in the payload, is to be sent again */
+	LOAD_AGAIN,  /* what was sent before is in the payload, to be sent again */
 	LOAD_WAIT,   /* nothing before the next answer, or before load_client.wake_ns */
 	LOAD_FINISH, /* nothing any more */
 };
@@ -47,10 +47,11 @@ struct load_record {
 	__u64 key;
 	const char *operation;
 	const char *argument; /* NULL: the amount */
-	const char *outcome;
+	const char *outcome;  /* "-": none */
 	__u64 call_ns;
 	__u64 return_ns; /* or LOAD_NEVER */
 	__u64 amount;
+	__u64 detail;    /* a number beside the outcome; 0: none */
 };
 
 /* Counts of one thread, added up at the end. */
@@ -61,11 +62,16 @@ struct load_counts {
 	__u64 started;    /* clients that got to work, those after one that is over among them */
 	__u64 timed_out;  /* clients that were over because no answer came in time */
 	__u64 died;       /* clients that were over on purpose */
+	__u64 given_up;   /* requests that a client did not wait for any more, and went on */
+	__u64 read_back;     /* of what is there when all is over, read and answered */
+	__u64 read_back_due; /* that is, to be read */
+	__u64 unserved;   /* packets refused, since nobody served what they needed; counted by load.c */
+	__u64 faults;     /* packets lost, repeated or late; counted by load.c */
 };
 
 struct load_thread;
 
-/* Add to the history. Latency is taken of records that returned. */
+/* Add to the history. Latency is taken of records that returned with an outcome. */
 void load_record(struct load_thread *thread, struct load_record record);
 
 struct load_counts *load_counts(struct load_thread *thread);

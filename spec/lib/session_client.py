@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import socket
 import time
+from collections.abc import Callable
 from typing import Any
 
 LEASE_MARGIN = 0.05  # of the lease: this clock may run slower than the server's
@@ -22,6 +23,13 @@ class SessionError(Exception):
 
 class LeaseEnded(SessionError):
     """The server did not answer within the lease: what the session held may be anybody's now."""
+
+
+class NotServed(SessionError):
+    """The kernel refused the request: it takes the daemon, and that is not there just now.
+
+    It is outstanding all the same: an earlier sending may have been executed, a later one may be.
+    """
 
 
 def lease_ns(codec: Any) -> int:
@@ -40,6 +48,9 @@ class Session:
     answers: dict[str, tuple[str, ...]] = {}
     """The protocol's own requests, and the kinds that answer each."""
 
+    read_answers: dict[str, tuple[str, ...]] = {}
+    """Its reads, and the kinds that answer each. They are numbered apart, and any number may be outstanding."""
+
     def __init__(self, codec: Any) -> None:
         self.codec = codec
         self.number = 0
@@ -49,7 +60,11 @@ class Session:
         self.lease_end_ns = 0
         self._lease_ns = lease_ns(codec)
         self._outstanding: Any = None
+        self._asked_fields: tuple[str, ...] = ()
         self._first_sent_ns = 0
+        self._given_up: list[Any] = []
+        self._read_number = 0
+        self._reads: dict[int, tuple[Any, tuple[str, ...]]] = {}
 
     @property
     def is_waiting(self) -> bool:
@@ -74,6 +89,9 @@ class Session:
         if self.is_open:
             raise SessionError(f"session {self.number} is open already")
         self.number, self.secret, self.sequence = number, bytes(8), sequence
+        self._given_up.clear()
+        self._reads.clear()
+        self._read_number = sequence  # any will do
         return self._send("OPEN", now_ns, {})
 
     def renew(self, now_ns: int) -> bytes:
@@ -99,15 +117,54 @@ class Session:
         """The outstanding request once more: the same bytes, so the server executes it at most once."""
         return self._outstanding.encode()
 
+    def give_up(self) -> None:
+        """Wait no longer for the outstanding request. Whether it is executed is open until a later one was answered."""
+        if not self.codec.EXECUTES_AGAIN:
+            raise SessionError(f"session {self.number} cannot give up {self.outstanding_kind}: the server takes no other before it")
+        if not self.is_open:
+            raise SessionError(f"session {self.number} is not open: nothing comes after {self.outstanding_kind}")
+        self._given_up.append(self._outstanding)
+        self._outstanding = None
+
+    @property
+    def given_up(self) -> list[bytes]:
+        """What was given up and may never have got to the server, which takes requests in the order of their numbers.
+
+        So these are to be sent before each sending of the outstanding request.
+        """
+        return [message.encode() for message in self._given_up]
+
+    def read(self, kind: str, now_ns: int, **fields: Any) -> tuple[int, bytes]:
+        """A new read: its number, and the datagram, to be sent until there is an answer. It does not extend the lease."""
+        if not self.is_alive(now_ns):
+            raise LeaseEnded(f"session {self.number} is not open, or its lease has ended")
+        self._read_number = (self._read_number + 1) % self.codec.SEQUENCE_MODULUS
+        message = self._message(kind, self._read_number, fields)
+        self._reads[self._read_number] = message, tuple(fields)
+        return self._read_number, message.encode()
+
+    def forget(self, number: int) -> None:
+        """Wait no longer for a read."""
+        self._reads.pop(number, None)
+
+    @property
+    def outstanding_reads(self) -> dict[int, bytes]:
+        """The reads that no answer came to, by their numbers."""
+        return {number: message.encode() for number, (message, _) in self._reads.items()}
+
     def receive(self, datagram: bytes, now_ns: int) -> Any:
-        """The message, if it answers the outstanding request; otherwise None, and nothing changes."""
+        """The message, if it answers a request or a read that is outstanding; otherwise None, and nothing changes."""
         try:
             message = self.codec.Message.decode(datagram)
         except self.codec.Malformed:
             return None
+        if self._answers_read(message):
+            self.forget(message.sequence)
+            return message
         if not self._is_answer(message):
             return None
         asked, self._outstanding = self._outstanding, None
+        self._given_up.clear()
         if asked.kind.name == "OPEN":
             self.is_open, self.secret = message.kind.name == "OPENED", message.secret
             if not self.is_open:
@@ -120,12 +177,20 @@ class Session:
         return message
 
     def _send(self, kind: str, now_ns: int, fields: dict[str, Any]) -> bytes:
-        self._outstanding = self.codec.Message(
-            kind=self.codec.Kind[kind], client=self.number, sequence=self.sequence, secret=self.secret, **fields
-        )
+        self._outstanding = self._message(kind, self.sequence, fields)
         self._asked_fields = tuple(fields)
         self._first_sent_ns = now_ns
         return self.again()
+
+    def _message(self, kind: str, sequence: int, fields: dict[str, Any]) -> Any:
+        identity = {"client": self.number, "sequence": sequence, "secret": self.secret}
+        return self.codec.Message(kind=self.codec.Kind[kind], **identity, **fields)
+
+    def _answers_read(self, message: Any) -> bool:
+        asked, fields = self._reads.get(message.sequence, (None, ()))
+        if asked is None or message.kind.name not in self.read_answers[asked.kind.name]:
+            return False
+        return all(getattr(message, name) == getattr(asked, name) for name in ("client", "secret", *fields))
 
     def _is_answer(self, message: Any) -> bool:
         asked = self._outstanding
@@ -138,10 +203,14 @@ class Session:
 
 
 class Caller:
-    """A Session over a UDP socket: sends, waits, and sends again until there is an answer or the lease ended."""
+    """A Session over a UDP socket: sends, waits, and sends again until there is an answer or the lease ended.
+
+    settled: the answer to a request that nobody waited for any more, if one came.
+    """
 
     def __init__(self, session: Session, connection: socket.socket, retry_seconds: float = 0.02) -> None:
         self.session = session
+        self.settled: Any = None
         self.retry_count = 0
         self._connection = connection
         self._retry_seconds = retry_seconds
@@ -152,35 +221,57 @@ class Caller:
         while not self.session.is_open:
             sequence = choose.randrange(self.session.codec.SEQUENCE_MODULUS)
             datagram = self.session.open(choose.randrange(capacity), sequence, time.monotonic_ns())
-            self._exchange(datagram, give_up_ns)
+            self._exchange([datagram], lambda _: True, give_up_ns)
 
     @staticmethod
     def now_ns() -> int:
         """The clock of leases."""
         return time.monotonic_ns()
 
-    def call(self, datagram: bytes) -> Any:
-        """Send a request of the session and return its answer; LeaseEnded when none came in time."""
-        return self._exchange(datagram, self.session.lease_end_ns)
+    def call(self, datagram: bytes, patiently: bool = True) -> Any:
+        """Send the outstanding request of the session and return its answer; LeaseEnded when none came in time.
 
-    def _exchange(self, datagram: bytes, give_up_ns: int) -> Any:
+        patiently: also while the daemon is down; otherwise NotServed says so.
+        """
+        sequence, end_ns = self.session.sequence, self.session.lease_end_ns
+        datagrams = [*self.session.given_up, datagram]
+        return self._exchange(datagrams, lambda answer: not self._is_read(answer) and answer.sequence == sequence, end_ns, patiently)
+
+    def read(self, kind: str, patiently: bool = True, **fields: Any) -> Any:
+        """Ask, and return the answer; as `call`."""
+        number, datagram = self.session.read(kind, self.now_ns(), **fields)
+        end_ns = self.session.lease_end_ns
+        try:
+            return self._exchange([datagram], lambda answer: self._is_read(answer) and answer.sequence == number, end_ns, patiently)
+        finally:
+            self.session.forget(number)
+
+    def _is_read(self, message: Any) -> bool:
+        return any(message.kind.name in kinds for kinds in self.session.read_answers.values())
+
+    def _exchange(
+        self, datagrams: list[bytes], wanted: Callable[[Any], bool], give_up_ns: int, patiently: bool = True
+    ) -> Any:
         wait_seconds = self._retry_seconds
+        self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # what was refused before is not this one
         while True:
             try:
-                self._connection.send(datagram)
-                answer = self._await_answer(min(time.monotonic_ns() + int(wait_seconds * 1e9), give_up_ns))
-            except ConnectionRefusedError:  # an earlier one was refused: nobody serves the rare path just now
+                for datagram in datagrams:
+                    self._connection.send(datagram)
+                answer = self._await_answer(wanted, min(time.monotonic_ns() + int(wait_seconds * 1e9), give_up_ns))
+            except ConnectionRefusedError:
+                if not patiently:
+                    raise NotServed(f"session {self.session.number}: the daemon is not there, and the kernel alone has no answer") from None
                 answer = None
                 time.sleep(self._retry_seconds)
             if answer is not None:
                 return answer
             if time.monotonic_ns() >= give_up_ns:
-                kind = self.session.outstanding_kind
-                raise LeaseEnded(f"session {self.session.number}: no answer to {kind} within the lease")
+                raise LeaseEnded(f"session {self.session.number}: no answer within the lease")
             self.retry_count += 1
             wait_seconds = min(wait_seconds * 2, 0.5)
 
-    def _await_answer(self, until_ns: int) -> Any:
+    def _await_answer(self, wanted: Callable[[Any], bool], until_ns: int) -> Any:
         while (left_ns := until_ns - time.monotonic_ns()) > 0:
             self._connection.settimeout(left_ns / 1e9)
             try:
@@ -188,6 +279,8 @@ class Caller:
             except TimeoutError:
                 return None
             answer = self.session.receive(datagram, time.monotonic_ns())
-            if answer is not None:
+            if answer is not None and wanted(answer):
                 return answer
+            if answer is not None:
+                self.settled = answer
         return None

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
+from codegen.c_names import upper
+
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 """The cells of each table, as the kernel has them."""
 
@@ -18,13 +20,14 @@ Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 class Account:
     """A session as it should be.
 
-    answer: to the last request; None while that waits for the daemon.
+    answer: to the last request; None while that waits for the daemon. `said` is the whole of it.
     is_closing: it was closed, and what it held is being taken back.
     is_overdue: its lease has ended.
     """
 
     sequence: int
     answer: str | None = "OPENED"
+    said: Any = None
     is_closing: bool = False
     is_overdue: bool = False
 
@@ -40,9 +43,13 @@ class SessionReference:
     requests: frozenset[str] = frozenset()
     """The protocol's own kinds of request."""
 
+    reads: frozenset[str] = frozenset()
+    """Those that change nothing, and have no place in the sequence."""
+
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         self.codec = codec
         self.capacities = capacities
+        self.executes_again: bool = codec.EXECUTES_AGAIN
         self.accounts: dict[int, Account] = {}
         self.secrets: dict[int, bytes] = {}
 
@@ -55,6 +62,18 @@ class SessionReference:
     def apply(self, message: Any, outcome: str) -> None:
         """A request was executed and had this outcome."""
         raise NotImplementedError
+
+    def wrong_answer(self, _message: Any, _answer: Any) -> list[str]:
+        """What is wrong, beside its kind, with the answer to a request or a read that is executed now."""
+        return []
+
+    def wrong_memory(self, _said: Any, _answer: Any) -> list[str]:
+        """What is wrong with the answer to a request that was sent again after it had been answered."""
+        return []
+
+    def needs_daemon(self, _message: Any) -> bool:
+        """Whether a request or read may wait for the daemon."""
+        return True
 
     def revoke(self, client: int) -> None:
         """A session ended: take back what it held."""
@@ -71,17 +90,24 @@ class SessionReference:
             return {"OPENED"} if account is None else {"TAKEN"}
         if message.secret != self.secrets.get(message.client, bytes(8)):
             return set()
-        if kind not in self.requests | {"RENEW", "CLOSE"}:
+        if kind not in self.requests | self.reads | {"RENEW", "CLOSE"}:
             return set()
         if account is None or account.is_closing:
             return {"CLOSED"} if kind == "CLOSE" else set()
-        if message.sequence == account.sequence:
-            if account.answer is not None:
-                return {account.answer}
-            return self.outcomes(message) if kind in self.requests else set()
-        if account.answer is None or message.sequence != self._next(account.sequence):
+        if kind in self.reads:
+            return self.outcomes(message)
+        if message.sequence == account.sequence and account.answer is not None:
+            return {account.answer}
+        if not self._is_next(account, message):
             return set()
         return {"RENEW": {"RENEWED"}, "CLOSE": {"CLOSED"}}.get(kind) or self.outcomes(message)
+
+    def _is_next(self, account: Account, message: Any) -> bool:
+        """Whether a message that was not answered yet is executed now: it is the next, or it waited for the daemon."""
+        if account.answer is None and message.sequence == account.sequence:
+            return self.executes_again or message.kind.name in self.requests
+        in_order = message.sequence == (account.sequence + 1) % self.codec.SEQUENCE_MODULUS
+        return in_order and (self.executes_again or account.answer is not None)
 
     def answered(self, message: Any, answer: Any) -> list[str]:
         """A message got one of the answers that `expect` gave. Returns what is wrong with the rest of the answer."""
@@ -92,15 +118,19 @@ class SessionReference:
             self.secrets[message.client] = answer.secret
             return wrong
         account = self.accounts.get(message.client)
-        if account is None or account.is_closing:
+        if kind in self.reads:
+            return wrong + self.wrong_answer(message, answer)
+        if account is None or account.is_closing or kind == "OPEN":
             return wrong
         is_new = message.sequence != account.sequence
-        if kind == "OPEN" or not is_new and account.answer is not None:
-            return wrong
-        account.sequence, account.answer = message.sequence, outcome
+        if not is_new and account.answer is not None:
+            return wrong + (self.wrong_memory(account.said, answer) if account.said is not None else [])
+        if kind in self.requests:
+            wrong += self.wrong_answer(message, answer)
+        account.sequence, account.answer, account.said = message.sequence, outcome, answer
         if kind == "CLOSE":
             account.is_closing = True
-        elif is_new:
+        elif is_new or self.executes_again:
             account.is_overdue = False
         if kind in self.requests:
             self.apply(message, outcome)
@@ -111,15 +141,16 @@ class SessionReference:
         kind, account = message.kind.name, self.accounts.get(message.client)
         if kind == "OPEN":
             return account is None
+        if kind in self.reads:
+            return self.needs_daemon(message)
         if kind not in self.requests:
             return False
-        if message.sequence == account.sequence:
+        if message.sequence == account.sequence and not self.executes_again:
             return account.answer is None
+        if message.sequence == account.sequence and account.answer is not None:
+            return False
         account.sequence, account.answer, account.is_overdue = message.sequence, None, False
-        return True
-
-    def _next(self, sequence: int) -> int:
-        return (sequence + 1) % self.codec.SEQUENCE_MODULUS
+        return self.needs_daemon(message)
 
     def _wrong_fields(self, message: Any, answer: Any) -> list[str]:
         names = ["client", "sequence"] if message.kind.name == "OPEN" else ["client", "sequence", "secret"]
@@ -188,6 +219,10 @@ class SessionReference:
                 found.append(f"session {client} is {cell['state']} and should be {' or '.join(sorted(states))}")
             if cell["sequence"] != account.sequence:
                 found.append(f"session {client} is at request {cell['sequence']} and should be at {account.sequence}")
-            if account.answer is not None and cell["outcome"].upper() != account.answer:
+            if account.answer is not None and upper(cell["outcome"]) != account.answer:
                 found.append(f"session {client} remembers {cell['outcome']} and should remember {account.answer}")
         return found
+
+    def left_over(self, tables: Tables) -> list[str]:
+        """What must not be there when a load is over, told by a reference that saw nothing of it."""
+        return self.complaints(tables)

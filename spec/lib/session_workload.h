@@ -27,6 +27,21 @@ struct session {
 	__u64 retry_ns;          /* when it is to be sent again */
 	__u64 retry_wait_ns;
 	__u64 lease_end_ns;      /* the client's own: it begins at the first sending */
+
+	/* The one before, where the client did not wait for its answer: executed or not, until this one is answered. */
+	SESSION_MESSAGE given_up;
+	bool has_given_up;
+	bool given_up_is_next; /* to be sent: the server takes the requests in their order, and may not have it */
+	__u64 given_up_sent_ns;
+};
+
+/* A read is numbered apart; it may wait beside a request. */
+struct session_read {
+	SESSION_MESSAGE request;
+	bool waiting;
+	__u64 first_sent_ns;
+	__u64 retry_ns;
+	__u64 retry_wait_ns;
 };
 
 static inline void session_send(struct session *session, __u64 now_ns)
@@ -62,19 +77,70 @@ static inline bool session_is_over(const struct session *session, __u64 now_ns)
 	return session->open && now_ns >= session->lease_end_ns;
 }
 
+static inline bool session_due(__u64 *retry_ns, __u64 *retry_wait_ns, __u64 now_ns)
+{
+	if (now_ns < *retry_ns)
+		return false;
+	*retry_wait_ns *= 2;
+	if (*retry_wait_ns > SESSION_RETRY_MAX_NS)
+		*retry_wait_ns = SESSION_RETRY_MAX_NS;
+	*retry_ns = now_ns + *retry_wait_ns;
+	return true;
+}
+
 /* Whether the outstanding request is to be sent again now; otherwise *wake_ns is when. */
 static inline bool session_retry(struct session *session, __u64 now_ns, __u64 *wake_ns)
 {
-	bool due = now_ns >= session->retry_ns;
+	bool due = session_due(&session->retry_ns, &session->retry_wait_ns, now_ns);
 
-	if (due) {
-		session->retry_wait_ns *= 2;
-		if (session->retry_wait_ns > SESSION_RETRY_MAX_NS)
-			session->retry_wait_ns = SESSION_RETRY_MAX_NS;
-		session->retry_ns = now_ns + session->retry_wait_ns;
-	}
 	*wake_ns = session->retry_ns;
 	return due;
+}
+
+/* Wait no longer for the outstanding request; the next one follows. For protocols with ExecutesAgain. */
+static inline void session_give_up(struct session *session)
+{
+	session->given_up = session->request;
+	session->given_up_sent_ns = session->first_sent_ns;
+	session->has_given_up = true;
+	session->given_up_is_next = true; /* the other one goes first */
+	session->waiting = false;
+}
+
+/* What is to be sent again: in turn with the outstanding request, the one that was given up before it. */
+static inline const SESSION_MESSAGE *session_again(struct session *session)
+{
+	session->given_up_is_next = session->has_given_up && !session->given_up_is_next;
+	return session->given_up_is_next ? &session->given_up : &session->request;
+}
+
+/* A new read of an open session; its other fields are in read->request already. */
+static inline void session_read(const struct session *session, struct session_read *read, int kind, __u64 now_ns)
+{
+	read->request.kind = kind;
+	read->request.client = session->request.client;
+	read->request.secret = session->request.secret;
+	read->request.sequence = (read->request.sequence + 1) % SESSION_SEQUENCE_MODULUS;
+	read->waiting = true;
+	read->first_sent_ns = now_ns;
+	read->retry_wait_ns = SESSION_RETRY_MIN_NS;
+	read->retry_ns = now_ns + read->retry_wait_ns;
+}
+
+/* As session_retry(). */
+static inline bool session_read_retry(struct session_read *read, __u64 now_ns, __u64 *wake_ns)
+{
+	bool due = session_due(&read->retry_ns, &read->retry_wait_ns, now_ns);
+
+	*wake_ns = read->retry_ns;
+	return due;
+}
+
+/* Whether the message may be the answer to the read: the kind is the caller's to look at. */
+static inline bool session_is_read_answer(const struct session_read *read, const SESSION_MESSAGE *message)
+{
+	return read->waiting && message->client == read->request.client && message->sequence == read->request.sequence &&
+	       memcmp(&message->secret, &read->request.secret, sizeof(message->secret)) == 0;
 }
 
 /* Whether the message may be the answer to the outstanding request: the kind is the caller's to look at. */

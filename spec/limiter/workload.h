@@ -82,7 +82,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	load_counts(thread)->operations++;
 	load_counts(thread)->refused += !allowed;
 	load_record(thread, (struct load_record){client->identity, message.key, "take", NULL, allowed ? "Allowed" : "Denied",
-						 client->first_sent_ns, now_ns, message.amount});
+						 client->first_sent_ns, now_ns, message.amount, 0});
 	return true;
 }
 

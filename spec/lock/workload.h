@@ -54,10 +54,10 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 
 	if (session->waiting && session->request.kind == LOCK_MESSAGE_KIND_RELEASE)
 		load_record(thread, (struct load_record){session->identity, session->request.lock, "release", "-", "-",
-							 session->first_sent_ns, LOAD_NEVER, 0});
+							 session->first_sent_ns, LOAD_NEVER, 0, 0});
 	for (unsigned int i = 0; i < client->held_count; i++)
 		load_record(thread, (struct load_record){session->identity, client->held[i], "expire", "-", "-",
-							 session->lease_end_ns, LOAD_NEVER, 0});
+							 session->lease_end_ns, LOAD_NEVER, 0, 0});
 	client->held_count = 0;
 	session->open = session->waiting = false;
 }
@@ -167,7 +167,7 @@ static inline void workload_note(const struct workload *options, struct load_thr
 	load_counts(thread)->refused += rejected;
 	load_record(thread, (struct load_record){session->identity, session->request.lock, acquire ? "acquire" : "release",
 						 acquire ? workload_mode(session->request.mode) : "-", outcome,
-						 session->first_sent_ns, now_ns, 0});
+						 session->first_sent_ns, now_ns, 0, 0});
 	if (acquire && !rejected)
 		workload_granted(options, thread, client);
 	else if (!acquire && rejected) /* it met too much contention, and is to be asked for again */

@@ -78,6 +78,39 @@ def test_limiter(right, wrong, tmp_path):
     assert not check("limiter", [bad]).linearizable
 
 
+KV_BAD = {
+    "acknowledged write lost": ("4 7 get 1000 Value:13 285 290", "4 7 get 900 Value:12 285 290"),
+    "existing key reported absent": ("4 7 get 1000 Value:13 285 290", "4 7 get 0 Missing 285 290"),
+    "value of nobody": ("4 7 get 1000 Value:13 285 290", "4 7 get 1001 Value:13 285 290"),
+    "version moved without a write": ("4 7 get 1000 Value:13 285 290", "4 7 get 1000 Value:14 285 290"),
+    "update executed twice": ("2 7 update 1000 Updated:13 255 260", "2 7 update 1000 Updated:14 255 260"),
+    "update skipped a version": ("2 7 update 200 Updated:2 35 50", "2 7 update 200 Updated:3 35 50"),
+    "two updates to one version": ("2 7 update 400 Updated:3 70 90", "2 7 update 400 Updated:4 70 90"),
+    "given up, and executed later": ("2 7 get 500 Value:5 165 170", "2 7 get 0 Missing 165 170"),
+    "given up, executed, and forgotten": ("2 7 get 500 Value:5 115 120", "2 7 get 500 Value:5 115 120\n2 7 get 300 Value:4 125 128"),
+    "inserted over an entry": ("2 7 insert 600 Exists:5 175 180", "2 7 insert 600 Inserted:6 175 180"),
+    "deleted twice": ("3 7 delete 0 Absent 205 210", "3 7 delete 0 Deleted:5 205 210"),
+    "version went down over a deletion": ("3 7 insert 800 Inserted:9 215 220", "3 7 insert 800 Inserted:5 215 220"),
+    "key of nobody": ("4 8 get 0 Missing 285 290", "4 8 get 100 Value:1 285 290"),
+    "unknown outcome": ("3 7 update 700 Absent 195 200", "3 7 update 700 Missing 195 200"),
+}
+
+
+@pytest.mark.parametrize("name", KV_BAD)
+def test_kv(name, tmp_path):
+    right, wrong = KV_BAD[name]
+    text = (GOOD.parents[1] / "kv" / "good.txt").read_text()
+    assert text.count(right) == 1
+    history = tmp_path / "bad.txt"
+    history.write_text(text.replace(right, wrong))
+    verdict = check("kv", [history])
+    assert verdict.decided and not verdict.linearizable, verdict.text
+
+
+def test_kv_good_history_is_accepted():
+    assert check("kv", [GOOD.parents[1] / "kv" / "good.txt"]).linearizable
+
+
 def long_history(count: int) -> list[str]:
     """One client after another, for more operations than are checked at a time."""
     lines = []

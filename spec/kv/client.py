@@ -1,0 +1,130 @@
+"""A client of the store: get, insert, update, delete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from spec.lib.session_client import Caller, Session
+
+
+VERSIONED = frozenset({"INSERTED", "UPDATED", "DELETED", "EXISTS"})
+"""The answers to writes that say a version."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the store has under a key."""
+
+    version: int
+    value: bytes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a write.
+
+    kind: Inserted, Updated, Deleted; Exists, Absent, NoRoom, TooLong where it changed nothing (in the codec's capitals).
+    version: that the key came to, had when it was deleted, or has where it exists; otherwise None.
+    """
+
+    kind: str
+    version: int | None
+
+    @classmethod
+    def of(cls, answer: Any) -> Outcome:
+        kind = answer.kind.name
+        return cls(kind, answer.version if kind in VERSIONED else None)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the write changed the store."""
+        return self.kind in ("INSERTED", "UPDATED", "DELETED")
+
+
+class KvSession(Session):
+    """A session of the store: one write is outstanding at a time, and any number of gets."""
+
+    answers = {
+        "INSERT": ("INSERTED", "EXISTS", "NO_ROOM", "TOO_LONG"),
+        "UPDATE": ("UPDATED", "ABSENT", "NO_ROOM", "TOO_LONG"),
+        "DELETE": ("DELETED", "ABSENT"),
+    }
+    read_answers = {"GET": ("VALUE", "MISSING")}
+
+    def get(self, key: int, now_ns: int) -> tuple[int, bytes]:
+        """The number of the get, and its datagram."""
+        return self.read("GET", now_ns, key=key)
+
+    def insert(self, key: int, value: bytes, now_ns: int) -> bytes:
+        return self.request("INSERT", now_ns, key=key, **self._stored(value))
+
+    def update(self, key: int, value: bytes, now_ns: int) -> bytes:
+        return self.request("UPDATE", now_ns, key=key, **self._stored(value))
+
+    def delete(self, key: int, now_ns: int) -> bytes:
+        return self.request("DELETE", now_ns, key=key)
+
+    def _stored(self, value: bytes) -> dict[str, Any]:
+        """The fields of a value. One that is too long goes out cut off: the store looks at its length."""
+        size = self.codec.SLOT_SIZE
+        return {"length": len(value), "value": value[:size].ljust(size, b"\0")}
+
+
+def entry_of(answer: Any) -> Entry | None:
+    """What a get was answered with; None where the key is not there."""
+    return Entry(answer.version, answer.value[: answer.length]) if answer.kind.name == "VALUE" else None
+
+
+class KvCaller(Caller):
+    """A KvSession over a socket.
+
+    Where the daemon is down and the kernel alone has no answer, each call raises NotServed at once, or waits for the
+    daemon if it is `patient`. A write that was not answered may have been executed, or may be later: `again` waits for
+    its answer, the next write gives it up.
+    """
+
+    session: KvSession
+
+    def __init__(self, *arguments: Any, patient: bool = False, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._patient = patient
+
+    def get(self, key: int) -> Entry | None:
+        """The entry of a key, if there is one."""
+        return entry_of(self.read("GET", self._patient, key=key))
+
+    def insert(self, key: int, value: bytes) -> Outcome:
+        """Only where the key is not there."""
+        return self._write(self._next().insert(key, value, self.now_ns()))
+
+    def update(self, key: int, value: bytes) -> Outcome:
+        """Only where the key is there."""
+        return self._write(self._next().update(key, value, self.now_ns()))
+
+    def delete(self, key: int) -> Outcome:
+        return self._write(self._next().delete(key, self.now_ns()))
+
+    def again(self) -> Outcome:
+        """Wait for the answer to the write that was not answered; it may have come meanwhile."""
+        if not self.session.is_waiting and self.settled is not None:
+            answer, self.settled = self.settled, None
+            return Outcome.of(answer)
+        return self._write(self.session.again())
+
+    def renew(self) -> None:
+        """Extend the lease; a write does so as well, a get does not."""
+        self._next()
+        self.call(self.session.renew(self.now_ns()))
+
+    def close(self) -> None:
+        self._next()
+        self.call(self.session.close(self.now_ns()))
+
+    def _next(self) -> KvSession:
+        if self.session.is_waiting:
+            self.session.give_up()
+        return self.session
+
+    def _write(self, datagram: bytes) -> Outcome:
+        return Outcome.of(self.call(datagram, self._patient))

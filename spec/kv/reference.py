@@ -1,0 +1,323 @@
+"""What a store should do, in plain Python, and the clients that fuzzing drives it with.
+
+The reference is a dict. Where an entry is kept, in a bucket or in its page, matters for three things only: what the
+kernel can answer without the daemon, whether there is no room, and whether the cells say together what the dict says.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from spec.kv.client import KvSession
+from spec.lib.session_reference import SessionReference, Tables
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An entry, or what is in a cell of one: the value with what fills its slot."""
+
+    version: int
+    length: int
+    value: bytes
+
+    def __str__(self) -> str:
+        return f"version {self.version} of {self.length} bytes, {self.value.rstrip(bytes(1)).hex() or 'empty'}"
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a bucket has of a key."""
+
+    mark: str
+    key: int
+    entry: Stored
+
+    @property
+    def is_live(self) -> bool:
+        return self.mark in ("Clean", "Dirty")
+
+
+class Reference(SessionReference):
+    """All entries, and the greatest version that was deleted from each bucket: versions go on from there."""
+
+    requests = frozenset({"INSERT", "UPDATE", "DELETE"})
+    reads = frozenset({"GET"})
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
+        super().__init__(codec, capacities)
+        self.entries: dict[int, Stored] = {}
+        self.floors: defaultdict[int, int] = defaultdict(int)
+        self._tables: Tables = self._blank()
+
+    def _blank(self) -> Tables:
+        """What the cells say before anything has happened."""
+        ways, size = self.codec.WAYS, self.codec.PAGE_SIZE
+        entry = {"version": 0, "length": 0, "value": 0}
+        bucket = {"filter": frozenset(), "floor": 0, "marks": ("Empty",) * ways, "keys": (0,) * ways, "entries": (entry,) * ways}
+        page = {"spilled": ({"mark": "Vacant", "bit": 0, "slot": 0, "key": 0, "entry": entry},) * size}
+        return {"bucket": [bucket] * self.capacities["bucket"], "page": [page] * self.capacities["page"]}
+
+    # --- Requests -----------------------------------------------------------------------------
+
+    def outcomes(self, message: Any) -> set[str]:
+        kind, is_there = message.kind.name, message.key in self.entries
+        if kind == "GET":
+            return {"VALUE"} if is_there else {"MISSING"}
+        if message.length > self.codec.SLOT_SIZE:
+            return {"TOO_LONG"}
+        if kind == "DELETE":
+            return {"DELETED"} if is_there else {"ABSENT"}
+        if is_there != (kind == "UPDATE"):
+            return {"EXISTS"} if is_there else {"ABSENT"}
+        done = {"UPDATED" if is_there else "INSERTED"}
+        return done | {"NO_ROOM"} if self.needs_daemon(message) and self._page_is_full(message.key) else done
+
+    def wrong_answer(self, message: Any, answer: Any) -> list[str]:
+        kind, found = answer.kind.name, []
+        stored = self.entries.get(message.key)
+        version = self._version_of(kind, message.key)
+        if version is not None and answer.version != version:
+            found.append(f"{kind} says version {answer.version} of key {message.key} and should say {version}")
+        if kind == "VALUE" and (answer.length, answer.value) != (stored.length, stored.value):
+            found.append(f"key {message.key} was read as {_stored(answer)} and is {stored}")
+        if answer.key != message.key:
+            found.append(f"the answer's key is {answer.key}, the request's {message.key}")
+        return found
+
+    def _version_of(self, kind: str, key: int) -> int | None:
+        """The version that an answer has to say, if any."""
+        match kind:
+            case "INSERTED":
+                return self._next_version(self.floors[self.codec.hash_slot(key)])
+            case "UPDATED":
+                return self._next_version(self.entries[key].version)
+            case "VALUE" | "EXISTS" | "DELETED":
+                return self.entries[key].version
+        return None
+
+    def _next_version(self, version: int) -> int:
+        return (version + 1) % self.codec.VERSION_MODULUS
+
+    def wrong_memory(self, said: Any, answer: Any) -> list[str]:
+        if said.kind.name not in self._answers() or answer.version == said.version:
+            return []
+        return [f"{said.kind.name} came with version {said.version}, and when it was asked for again, with {answer.version}"]
+
+    def _answers(self) -> set[str]:
+        return {kind for kinds in KvSession.answers.values() for kind in kinds}
+
+    def apply(self, message: Any, outcome: str) -> None:
+        key = message.key
+        match outcome:
+            case "INSERTED" | "UPDATED":
+                self.entries[key] = Stored(self._version_of(outcome, key), message.length, message.value)
+            case "DELETED":
+                slot = self.codec.hash_slot(key)
+                self.floors[slot] = max(self.floors[slot], self.entries.pop(key).version)
+
+    def revoke(self, client: int) -> None:
+        """A session has nothing that ends with it."""
+
+    # --- What is where ------------------------------------------------------------------------
+
+    def observe(self, tables: Tables) -> bool:
+        self._tables = tables
+        return super().observe(tables)
+
+    def needs_daemon(self, message: Any) -> bool:
+        """Whether the bucket cannot answer alone: it has not got the key, which may be in the page, or it has no room."""
+        codec = self.codec
+        if message.kind.name != "GET" and message.length > codec.SLOT_SIZE:
+            return False
+        bucket = self._tables["bucket"][codec.hash_slot(message.key)]
+        if any(way.key == message.key for way in self._ways(bucket)):
+            return not codec.WRITE_BACK and message.kind.name != "GET"
+        if not codec.FILTERED or codec.hash_bit(message.key) in bucket["filter"]:
+            return True
+        has_room = codec.WRITE_BACK and any(mark in ("Empty", "Clean") for mark in bucket["marks"])
+        return message.kind.name == "INSERT" and not has_room
+
+    def _page_is_full(self, key: int) -> bool:
+        page = self._tables["page"][self.codec.hash_home(self.codec.hash_slot(key))]
+        return all(each["mark"] != "Vacant" for each in page["spilled"])
+
+    def _ways(self, bucket: Mapping[str, Any]) -> list[Way]:
+        """The ways of a bucket that are not empty."""
+        found = [Way(mark, key, self._entry(entry)) for mark, key, entry in zip(bucket["marks"], bucket["keys"], bucket["entries"])]
+        return [way for way in found if way.mark != "Empty"]
+
+    def _entry(self, entry: Mapping[str, Any]) -> Stored:
+        return Stored(entry["version"], entry["length"], entry["value"].to_bytes(self.codec.SLOT_SIZE, "little"))
+
+    def _held(self, slot: int, tables: Tables) -> list[Mapping[str, Any]]:
+        """The page's entries of a bucket."""
+        page = tables["page"][self.codec.hash_home(slot)]
+        return [each for each in page["spilled"] if each["mark"] != "Vacant" and each["slot"] == slot]
+
+    # --- What the cells should say ------------------------------------------------------------
+
+    def complaints(self, tables: Tables) -> list[str]:
+        """Where the cells are not as they should be, now that nothing is under way."""
+        found = self.left_over(tables)
+        kept: dict[int, Stored] = {}
+        for slot, bucket in enumerate(tables["bucket"]):
+            kept |= self._kept(slot, bucket, tables)
+            if bucket["floor"] != self.floors[slot]:
+                found.append(f"bucket {slot} has floor {bucket['floor']} and should have {self.floors[slot]}")
+        for key in sorted(kept.keys() | self.entries.keys()):
+            if kept.get(key) != self.entries.get(key):
+                there, wanted = kept.get(key, "not there"), self.entries.get(key, "not there")
+                found.append(f"key {key} of bucket {self.codec.hash_slot(key)} is {there} and should be {wanted}")
+        return found
+
+    def _kept(self, slot: int, bucket: Mapping[str, Any], tables: Tables) -> dict[int, Stored]:
+        """The entries that a bucket and its page amount to."""
+        kept = {each["key"]: self._entry(each["entry"]) for each in self._held(slot, tables)}
+        for way in self._ways(bucket):
+            if way.is_live:
+                kept[way.key] = way.entry
+            else:
+                kept.pop(way.key, None)
+        return kept
+
+    def left_over(self, tables: Tables) -> list[str]:
+        """What the sessions left, and where cells contradict one another, whatever was stored."""
+        found = self.session_complaints(tables)
+        for index, page in enumerate(tables["page"]):
+            for each in page["spilled"]:
+                found += self._misplaced(index, each)
+        for slot, bucket in enumerate(tables["bucket"]):
+            found += self._contradictions(slot, bucket, self._held(slot, tables))
+        return found
+
+    def _misplaced(self, index: int, spilled: Mapping[str, Any]) -> list[str]:
+        codec, mark, key = self.codec, spilled["mark"], spilled["key"]
+        if mark == "Vacant":
+            return []
+        if mark != "Held":
+            return [f"key {key} was left {mark} in page {index}"]
+        if codec.hash_slot(key) != spilled["slot"] or codec.hash_home(spilled["slot"]) != index:
+            return [f"key {key} is in page {index} for bucket {spilled['slot']}, where it does not belong"]
+        if codec.hash_bit(key) != spilled["bit"]:
+            return [f"key {key} has bit {spilled['bit']} in page {index} and should have {codec.hash_bit(key)}"]
+        return []
+
+    def _contradictions(self, slot: int, bucket: Mapping[str, Any], held: list[Mapping[str, Any]]) -> list[str]:
+        found, ways = [], self._ways(bucket)
+        for what, keys in (("bucket", [way.key for way in ways]), ("page of bucket", [each["key"] for each in held])):
+            found += [f"the {what} {slot} has key {key} twice" for key in set(keys) if keys.count(key) > 1]
+        spilled = {each["key"]: self._entry(each["entry"]) for each in held}
+        bits = {self.codec.hash_bit(key) for key in spilled}
+        if bucket["filter"] != bits:
+            found.append(f"the filter of bucket {slot} is {set(bucket['filter'])}, what was spilled has {bits}")
+        for way in ways:
+            older = spilled.get(way.key)
+            if self.codec.hash_slot(way.key) != slot:
+                found.append(f"key {way.key} is in bucket {slot}, where it does not belong")
+            if way.mark == "Clean" and older != way.entry:
+                found.append(f"key {way.key} is Clean in bucket {slot} as {way.entry}, the page has {older}")
+            if way.mark in ("Dirty", "Gone") and older is not None and older.version > way.entry.version:
+                found.append(f"key {way.key} is {way.mark} in bucket {slot} as {way.entry}, the page has a newer one: {older}")
+        return found
+
+    def broken_beliefs(self, _actors: list[Actor], _now_ns: int) -> list[str]:
+        """A client believes in nothing: what it read may be another's a moment later."""
+        return []
+
+    # --- Messages that must change nothing -----------------------------------------------------
+
+    def forge(self, message: Any, choice: int) -> Any:
+        """A message that somebody made up from one that was on the wire."""
+        modulus = self.codec.SEQUENCE_MODULUS
+        match choice % 6:
+            case 0:
+                message.secret = (choice + 1).to_bytes(8, "little")
+            case 1:
+                asked = self.requests | self.reads | {"OPEN", "RENEW", "CLOSE"}
+                answers = [kind for kind in self.codec.Kind if kind.name not in asked]
+                message.kind = answers[choice // 6 % len(answers)]
+            case 2 if message.kind.name not in self.reads:
+                message.sequence = (message.sequence + modulus // 2) % modulus
+            case 3:
+                message.client = (message.client + 1 + choice // 6) % (self.capacities["session"] + 2)
+            case _:
+                self._seem_handed_over(message, choice // 6)
+        if message.kind.name == "OPEN":
+            message.kind = self.codec.Kind.RENEW
+        return message
+
+    def _seem_handed_over(self, message: Any, choice: int) -> None:
+        """What only XDP and the daemon say, said by a client: it counts for nothing."""
+        message.epoch = choice % 5
+        message.way = choice % (self.codec.WAYS + 1)
+        message.victim = Actor.KEYS[choice % len(Actor.KEYS)]
+        message.evicts = message.found = bool(choice & 1)
+        message.old = message.entry = choice % (self.codec.PAGE_SIZE + 1)
+        message.version = choice
+
+
+def _stored(answer: Any) -> Stored:
+    return Stored(answer.version, answer.length, answer.value)
+
+
+class Actor:
+    """A client whose next move is chosen by a number."""
+
+    KEYS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 2**64 - 1)
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
+        self.session = KvSession(codec)
+        self._session_capacity = capacities["session"]
+        self._lengths = (0, 1, codec.SLOT_SIZE - 1, codec.SLOT_SIZE, codec.SLOT_SIZE + 1, 2**16 - 1)
+
+    def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
+        """The next datagram to send, with a word on what it is."""
+        session, (which, what) = self.session, divmod(choice, 20)
+        if session.outstanding_kind == "OPEN" or (session.outstanding_kind == "CLOSE" and choice % 2):
+            return f"{session.outstanding_kind} again", session.again()
+        if not session.is_alive(now_ns):
+            self.session = session = KvSession(session.codec)
+            return "Open", session.open(choice % self._session_capacity, choice * 7919 + now_ns, now_ns)
+        if what < 6:
+            return self._get(which, what == 0, now_ns)
+        if session.is_waiting and what < 14:
+            return f"{session.outstanding_kind} (write {session.sequence}) again", session.again()
+        if session.given_up and what < 17:
+            return "what was given up, again", session.given_up[which % len(session.given_up)]
+        given_up = f", giving up {session.outstanding_kind}" if session.is_waiting else ""
+        if session.is_waiting:
+            session.give_up()
+        label, datagram = self._write(which, (3 * what + which) % 16, now_ns)
+        return f"{label} (write {session.sequence}){given_up}", datagram
+
+    def _get(self, which: int, again: bool, now_ns: int) -> tuple[str, bytes]:
+        session, key = self.session, self.KEYS[which % len(self.KEYS)]
+        waiting = session.outstanding_reads
+        if again and waiting:
+            return f"Get (read {max(waiting)}) again", waiting[max(waiting)]
+        number, datagram = session.get(key, now_ns)
+        return f"Get {key} (read {number})", datagram
+
+    def _write(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
+        session, key = self.session, self.KEYS[which % len(self.KEYS)]
+        value = bytes([which + 1]) * self._lengths[which % len(self._lengths)]
+        match what:
+            case 0:
+                return "Close", session.close(now_ns)
+            case 1:
+                return "Renew", session.renew(now_ns)
+            case 2 | 3 | 4:
+                return f"Delete {key}", session.delete(key, now_ns)
+            case 5 | 6 | 7 | 8 | 9:
+                return f"Update {key} to {len(value)} bytes", session.update(key, value, now_ns)
+        return f"Insert {key} of {len(value)} bytes", session.insert(key, value, now_ns)
+
+    def receive(self, datagram: bytes, now_ns: int) -> None:
+        self.session.receive(datagram, now_ns)
+
+    def lapse(self, client: int) -> None:
+        """If this is its session, its lease ends."""
+        if self.session.number == client:
+            self.session.lease_end_ns = 0

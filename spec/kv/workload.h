@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the clients of a load ask a store for: each gets and writes random keys,
+ * in a closed loop. When time is over they read every key once more, so that
+ * the history ends with what is there. See harness/load/load.h.
+ */
+#ifndef KV_WORKLOAD_H
+#define KV_WORKLOAD_H
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kv_codec.h"
+
+#define SESSION_MESSAGE struct kv_message
+#define SESSION_KIND(name) KV_MESSAGE_KIND_##name
+#define SESSION_CAPACITY KV_CAPACITY_SESSION
+#define SESSION_SEQUENCE_MODULUS KV_SEQUENCE_MODULUS
+#define SESSION_LEASE_NS ((__u64)KV_LEASE * KV_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
+#include "session_workload.h"
+
+#define WORKLOAD_PORT KV_PORT
+#define WORKLOAD_SIZE KV_WIRE_SIZE
+#define WORKLOAD_NO_KEY (~0ull)
+
+struct workload {
+	__u64 keys, crowd, gets, churn, long_values, impatient;
+};
+
+static const struct load_option workload_options[] = {
+	{"keys", "keys to choose from", offsetof(struct workload, keys), 1024},
+	{"crowd", "keys that share a bucket, on average; 0: as many as it happens", offsetof(struct workload, crowd), 0},
+	{"gets", "percentage of operations that are gets", offsetof(struct workload, gets), 80},
+	{"churn", "percentage of writes that insert or delete; the others update", offsetof(struct workload, churn), 0},
+	{"long", "percentage of writes with a value that is too long", offsetof(struct workload, long_values), 0},
+	{"impatient", "percentage of writes that are given up at their first retry", offsetof(struct workload, impatient), 0},
+	{NULL},
+};
+
+struct workload_client {
+	struct session session;
+	struct session_read read;
+	__u64 missing;    /* a key that is to be inserted next, or WORKLOAD_NO_KEY */
+	bool impatient;   /* with the outstanding write */
+	bool settled;     /* time is over and it has no write left */
+	__u64 reads_back; /* the key that it is to read when time is over, or WORKLOAD_NO_KEY */
+};
+
+static __u64 *workload_keys;              /* all of them, the same for every client */
+static atomic_uint workload_writers;      /* clients that may still write */
+static atomic_ullong workload_read_back;  /* how many keys somebody has read again, or will */
+
+/* The keys of the first buckets only, until there are enough. */
+static inline void workload_choose_keys(const struct workload *options)
+{
+	__u64 buckets = options->crowd ? (options->keys + options->crowd - 1) / options->crowd : KV_CAPACITY_BUCKET;
+
+	workload_keys = calloc(options->keys, sizeof(*workload_keys));
+	if (!workload_keys) {
+		fprintf(stderr, "load: no memory for %llu keys\n", options->keys);
+		exit(1);
+	}
+	for (__u64 key = 1, found = 0; found < options->keys; key++)
+		if (kv_hash_slot(key) < buckets)
+			workload_keys[found++] = key;
+}
+
+/* Clients start one after the other. */
+static inline void workload_start(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+{
+	(void)thread;
+	if (!workload_keys)
+		workload_choose_keys(options);
+	client->missing = client->reads_back = WORKLOAD_NO_KEY;
+	workload_writers++;
+}
+
+static inline const char *workload_operation(enum kv_message_kind kind)
+{
+	switch (kind) {
+	case KV_MESSAGE_KIND_GET: return "get";
+	case KV_MESSAGE_KIND_INSERT: return "insert";
+	case KV_MESSAGE_KIND_UPDATE: return "update";
+	default: return "delete";
+	}
+}
+
+static inline const char *workload_outcome(enum kv_message_kind kind)
+{
+	switch (kind) {
+	case KV_MESSAGE_KIND_VALUE: return "Value";
+	case KV_MESSAGE_KIND_MISSING: return "Missing";
+	case KV_MESSAGE_KIND_INSERTED: return "Inserted";
+	case KV_MESSAGE_KIND_EXISTS: return "Exists";
+	case KV_MESSAGE_KIND_UPDATED: return "Updated";
+	case KV_MESSAGE_KIND_DELETED: return "Deleted";
+	case KV_MESSAGE_KIND_NO_ROOM: return "NoRoom";
+	case KV_MESSAGE_KIND_TOO_LONG: return "TooLong";
+	default: return "Absent";
+	}
+}
+
+static inline bool workload_has_version(enum kv_message_kind kind)
+{
+	return kind == KV_MESSAGE_KIND_VALUE || kind == KV_MESSAGE_KIND_INSERTED || kind == KV_MESSAGE_KIND_EXISTS ||
+	       kind == KV_MESSAGE_KIND_UPDATED || kind == KV_MESSAGE_KIND_DELETED;
+}
+
+static inline bool workload_is_write(const struct kv_message *request)
+{
+	return request->kind == KV_MESSAGE_KIND_INSERT || request->kind == KV_MESSAGE_KIND_UPDATE ||
+	       request->kind == KV_MESSAGE_KIND_DELETE;
+}
+
+/* Stands for a value in the history: of its length and all that its slot holds, so that a torn one is nobody's. FNV-1a. */
+static inline __u64 workload_digest(const struct kv_message *message)
+{
+	__u64 digest = 0xcbf29ce484222325ull ^ message->length;
+
+	for (unsigned int i = 0; i < sizeof(message->value.bytes); i++)
+		digest = (digest ^ message->value.bytes[i]) * 0x100000001b3ull;
+	return digest;
+}
+
+/* A new value, of a length at, or one below, either end of what fits. No two of eight bytes or more are the same. */
+static inline void workload_fill(const struct workload *options, struct load_thread *thread, struct kv_message *request)
+{
+	static const unsigned int lengths[] = {0, 1, KV_SLOT_SIZE - 1, KV_SLOT_SIZE};
+	__u64 identity = load_identity();
+	unsigned int size;
+
+	request->length = lengths[load_random(thread, sizeof(lengths) / sizeof(*lengths))];
+	if (load_random(thread, 100) < options->long_values)
+		request->length = KV_SLOT_SIZE + 1 + load_random(thread, 100);
+	size = request->length < KV_SLOT_SIZE ? request->length : KV_SLOT_SIZE;
+	memset(&request->value, 0, sizeof(request->value));
+	for (unsigned int i = 0; i < size; i++)
+		request->value.bytes[i] = identity >> i % 8 * 8;
+}
+
+/* A write that was not answered: executed between its call and `return_ns`, or not at all. */
+static inline void workload_note_open(struct load_thread *thread, const struct session *session,
+				      const struct kv_message *request, __u64 call_ns, __u64 return_ns)
+{
+	if (!workload_is_write(request) || request->length > KV_SLOT_SIZE)
+		return;
+	load_record(thread, (struct load_record){session->identity, request->key, workload_operation(request->kind), NULL, "-",
+						 call_ns, return_ns, workload_digest(request), 0});
+}
+
+/* The session is over. What was sent may still arrive. */
+static inline void workload_lose(struct load_thread *thread, struct workload_client *client)
+{
+	struct session *session = &client->session;
+
+	if (session->waiting)
+		workload_note_open(thread, session, &session->request, session->first_sent_ns, LOAD_NEVER);
+	if (session->has_given_up)
+		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns, LOAD_NEVER);
+	session->open = session->waiting = session->has_given_up = false;
+	client->read.waiting = false;
+}
+
+static inline void workload_write(const struct workload *options, struct load_thread *thread, struct workload_client *client,
+				  __u64 now_ns)
+{
+	struct session *session = &client->session;
+	int kind = KV_MESSAGE_KIND_UPDATE;
+
+	session->request.key = workload_keys[load_random(thread, options->keys)];
+	if (client->missing != WORKLOAD_NO_KEY) {
+		session->request.key = client->missing;
+		kind = KV_MESSAGE_KIND_INSERT;
+		client->missing = WORKLOAD_NO_KEY;
+	} else if (load_random(thread, 100) < options->churn) {
+		kind = load_random(thread, 2) ? KV_MESSAGE_KIND_INSERT : KV_MESSAGE_KIND_DELETE;
+	}
+	workload_fill(options, thread, &session->request);
+	if (kind == KV_MESSAGE_KIND_DELETE) {
+		session->request.length = 0;
+		memset(&session->request.value, 0, sizeof(session->request.value));
+	}
+	client->impatient = !session->has_given_up && load_random(thread, 100) < options->impatient;
+	session_request(session, kind, now_ns);
+}
+
+static inline void workload_get(struct workload_client *client, __u64 key, __u64 now_ns)
+{
+	client->read.request.key = key;
+	session_read(&client->session, &client->read, KV_MESSAGE_KIND_GET, now_ns);
+}
+
+/* The next key that nobody has read again yet; WORKLOAD_NO_KEY when all were. */
+static inline __u64 workload_next_read_back(const struct workload *options, struct load_thread *thread)
+{
+	__u64 index = atomic_load(&workload_read_back);
+
+	if (index < options->keys)
+		index = atomic_fetch_add(&workload_read_back, 1);
+	if (index >= options->keys)
+		return WORKLOAD_NO_KEY;
+	load_counts(thread)->read_back_due++;
+	return workload_keys[index];
+}
+
+/* Time is over. Whether nobody writes any more. */
+static inline bool workload_all_settled(struct workload_client *client)
+{
+	if (!client->settled)
+		workload_writers--;
+	client->settled = true;
+	return workload_writers == 0;
+}
+
+/* Time is over: when nobody writes any more, all keys are read, and the sessions closed. */
+static inline enum load_action workload_wind_up(const struct workload *options, struct load_thread *thread,
+						struct workload_client *client, __u64 now_ns, __u64 *wake_ns)
+{
+	if (client->session.has_given_up) { /* the answer to another request says that it is over */
+		session_request(&client->session, KV_MESSAGE_KIND_RENEW, now_ns);
+		return LOAD_SEND;
+	}
+	if (!workload_all_settled(client)) {
+		*wake_ns = now_ns + 1000000;
+		return LOAD_WAIT;
+	}
+	if (client->reads_back == WORKLOAD_NO_KEY)
+		client->reads_back = workload_next_read_back(options, thread);
+	if (client->reads_back == WORKLOAD_NO_KEY)
+		session_request(&client->session, KV_MESSAGE_KIND_CLOSE, now_ns);
+	else
+		workload_get(client, client->reads_back, now_ns);
+	return LOAD_SEND;
+}
+
+/* What is outstanding: the message to send again, or NULL when it is not time yet. */
+static inline const struct kv_message *workload_again(const struct workload *options, struct load_thread *thread,
+						      struct workload_client *client, __u64 now_ns, bool stopping,
+						      __u64 *wake_ns)
+{
+	struct session *session = &client->session;
+
+	if (client->read.waiting)
+		return session_read_retry(&client->read, now_ns, wake_ns) ? &client->read.request : NULL;
+	if (!session_retry(session, now_ns, wake_ns))
+		return NULL;
+	if (client->impatient && !stopping) {
+		client->impatient = false;
+		load_counts(thread)->given_up++;
+		session_give_up(session);
+		workload_write(options, thread, client, now_ns);
+	}
+	return session_again(session);
+}
+
+/* What an open session asks next. */
+static inline enum load_action workload_ask(const struct workload *options, struct load_thread *thread,
+					    struct workload_client *client, __u64 now_ns, bool stopping, __u64 *wake_ns)
+{
+	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) /* gets do not extend it */
+		session_request(&client->session, KV_MESSAGE_KIND_RENEW, now_ns);
+	else if (stopping)
+		return workload_wind_up(options, thread, client, now_ns, wake_ns);
+	else if (client->missing != WORKLOAD_NO_KEY || load_random(thread, 100) >= options->gets)
+		workload_write(options, thread, client, now_ns);
+	else
+		workload_get(client, workload_keys[load_random(thread, options->keys)], now_ns);
+	return LOAD_SEND;
+}
+
+static inline enum load_action workload_next(const struct workload *options, struct load_thread *thread,
+					     struct workload_client *client, __u64 now_ns, bool stopping,
+					     unsigned char *payload, __u64 *wake_ns)
+{
+	struct session *session = &client->session;
+	const struct kv_message *message = NULL;
+	enum load_action action = LOAD_SEND;
+
+	if (session_is_over(session, now_ns)) {
+		load_counts(thread)->timed_out++;
+		workload_lose(thread, client);
+	}
+	if (session->waiting && session->request.kind == KV_MESSAGE_KIND_OPEN &&
+	    now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
+		session->waiting = false;
+	if (session->waiting || client->read.waiting) {
+		message = workload_again(options, thread, client, now_ns, stopping, wake_ns);
+		action = message ? LOAD_AGAIN : LOAD_WAIT;
+	} else if (session->open) {
+		action = workload_ask(options, thread, client, now_ns, stopping, wake_ns);
+	} else if (stopping && workload_all_settled(client) && client->reads_back == WORKLOAD_NO_KEY &&
+		   workload_read_back >= options->keys) {
+		return LOAD_FINISH;
+	} else {
+		session_open(thread, session, now_ns);
+		client->read.request.sequence = session->request.sequence; /* nothing compares the two */
+	}
+	if (!message)
+		message = client->read.waiting ? &client->read.request : &session->request;
+	if (action != LOAD_WAIT)
+		kv_message_encode(payload, message);
+	return action;
+}
+
+static inline void workload_count(struct load_thread *thread, struct workload_client *client, enum kv_message_kind outcome)
+{
+	struct load_counts *counts = load_counts(thread);
+
+	if (client->reads_back != WORKLOAD_NO_KEY) {
+		client->reads_back = WORKLOAD_NO_KEY;
+		counts->read_back++;
+		return;
+	}
+	counts->operations++;
+	counts->refused += outcome == KV_MESSAGE_KIND_EXISTS || outcome == KV_MESSAGE_KIND_ABSENT ||
+			   outcome == KV_MESSAGE_KIND_NO_ROOM || outcome == KV_MESSAGE_KIND_TOO_LONG;
+}
+
+/* The answer to a get or a write goes into the history. */
+static inline void workload_note(struct load_thread *thread, struct workload_client *client, const struct kv_message *request,
+				 const struct kv_message *message, __u64 call_ns, __u64 now_ns)
+{
+	__u64 version = workload_has_version(message->kind) ? message->version : 0;
+	bool found = message->kind == KV_MESSAGE_KIND_VALUE;
+
+	workload_count(thread, client, message->kind);
+	load_record(thread, (struct load_record){client->session.identity, request->key, workload_operation(request->kind), NULL,
+						 workload_outcome(message->kind), call_ns, now_ns,
+						 workload_digest(found ? message : request), version});
+	if (message->kind == KV_MESSAGE_KIND_MISSING || message->kind == KV_MESSAGE_KIND_ABSENT)
+		client->missing = request->kind == KV_MESSAGE_KIND_DELETE ? WORKLOAD_NO_KEY : request->key;
+}
+
+static inline bool workload_fits(const struct kv_message *request, const struct kv_message *message)
+{
+	switch (request->kind) {
+	case KV_MESSAGE_KIND_OPEN:
+		return true;
+	case KV_MESSAGE_KIND_RENEW:
+		return message->kind == KV_MESSAGE_KIND_RENEWED;
+	case KV_MESSAGE_KIND_CLOSE:
+		return message->kind == KV_MESSAGE_KIND_CLOSED;
+	default:
+		return message->key == request->key && message->kind >= KV_MESSAGE_KIND_INSERTED;
+	}
+}
+
+static inline void workload_answered(struct load_thread *thread, struct workload_client *client, const struct kv_message *message,
+				     __u64 now_ns)
+{
+	struct session *session = &client->session;
+	struct kv_message request = session->request;
+
+	if (session->has_given_up) /* its time ended when this one's began */
+		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns, now_ns);
+	session->has_given_up = false;
+	if (request.kind == KV_MESSAGE_KIND_CLOSE) {
+		session->open = session->waiting = false;
+		return;
+	}
+	session_answered(session, message, now_ns);
+	if (request.kind == KV_MESSAGE_KIND_OPEN)
+		load_counts(thread)->started += session->open;
+	else if (workload_is_write(&request))
+		workload_note(thread, client, &request, message, session->first_sent_ns, now_ns);
+}
+
+/* Whether the datagram was the answer that the client waited for. */
+static inline bool workload_answer(const struct workload *options, struct load_thread *thread, struct workload_client *client,
+				   __u64 now_ns, const unsigned char *payload)
+{
+	struct session *session = &client->session;
+	struct kv_message message;
+
+	(void)options;
+	if (!kv_message_decode(payload, &message))
+		return false;
+	if (message.kind == KV_MESSAGE_KIND_VALUE || message.kind == KV_MESSAGE_KIND_MISSING) {
+		if (!session_is_read_answer(&client->read, &message) || message.key != client->read.request.key)
+			return false;
+		client->read.waiting = false;
+		workload_note(thread, client, &client->read.request, &message, client->read.first_sent_ns, now_ns);
+		return true;
+	}
+	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
+		return false;
+	if (session->open && session_is_over(session, now_ns))
+		return true; /* too late: workload_next() ends the session, with this request outstanding */
+	workload_answered(thread, client, &message, now_ns);
+	return true;
+}
+
+/* The load is over, whatever the client still waits for. */
+static inline void workload_stop(const struct workload *options, struct load_thread *thread, struct workload_client *client,
+				 __u64 now_ns)
+{
+	(void)now_ns;
+	while (workload_next_read_back(options, thread) != WORKLOAD_NO_KEY)
+		;
+	workload_lose(thread, client);
+}
+
+#endif
