@@ -149,21 +149,29 @@ size_t endpoint_receive(struct endpoint *endpoint, struct daemon_statistics *sta
 	return count;
 }
 
-void endpoint_reply(struct endpoint *endpoint, size_t index, size_t size, struct daemon_statistics *statistics)
+void endpoint_reply(struct endpoint *endpoint, size_t index, size_t size)
 {
-	struct msghdr *header = &endpoint->headers[index].msg_hdr;
-	ssize_t sent;
+	struct mmsghdr *reply = &endpoint->replies[endpoint->reply_count++];
 
 	endpoint->datagrams[index].vector.iov_len = size;
-	header->msg_flags = 0;
-	do
-		sent = sendmsg(endpoint->fd, header, MSG_DONTWAIT);
-	while (sent < 0 && errno == EINTR);
-	if (sent >= 0) {
-		statistics->replied++;
-		return;
+	*reply = endpoint->headers[index];
+	reply->msg_hdr.msg_flags = 0;
+}
+
+void endpoint_flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
+{
+	for (size_t next = 0; next < endpoint->reply_count;) {
+		int sent = sendmmsg(endpoint->fd, endpoint->replies + next, endpoint->reply_count - next, MSG_DONTWAIT);
+
+		if (sent > 0) {
+			statistics->replied += sent;
+			next += sent;
+		} else if (errno != EINTR) {
+			/* No room, no route, dropped on the way out: its client will ask again. */
+			statistics->send_failed++;
+			log_debug("send: %s", strerror(errno));
+			next++;
+		}
 	}
-	/* No room, no route, dropped on the way out: its client will ask again. */
-	statistics->send_failed++;
-	log_debug("send: %s", strerror(errno));
+	endpoint->reply_count = 0;
 }

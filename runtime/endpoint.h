@@ -26,6 +26,8 @@ struct endpoint {
 	int family;
 	struct mmsghdr headers[ENDPOINT_BATCH_MAX];
 	struct endpoint_datagram datagrams[ENDPOINT_BATCH_MAX];
+	struct mmsghdr replies[ENDPOINT_BATCH_MAX];
+	size_t reply_count;
 };
 
 /* Binds to the port on every address of the family. NULL after a message, or with *unsupported where there is no such family. */
@@ -35,7 +37,13 @@ void endpoint_close(struct endpoint *endpoint);
 /* Datagrams that were waiting, at most ENDPOINT_BATCH_MAX; their sizes are headers[i].msg_len. Never waits. */
 size_t endpoint_receive(struct endpoint *endpoint, struct daemon_statistics *statistics);
 
-/* Sends one of the batch back, with `size` bytes. Never waits: what cannot go now is dropped. */
-void endpoint_reply(struct endpoint *endpoint, size_t index, size_t size, struct daemon_statistics *statistics);
+/* Puts a reply to one of the batch, of `size` bytes, behind those that wait to be sent. */
+void endpoint_reply(struct endpoint *endpoint, size_t index, size_t size);
+
+/*
+ * Sends what waits; when it returns, all of it has been through TC. Never waits: what
+ * cannot go now is dropped. To be called before the next batch is received.
+ */
+void endpoint_flush(struct endpoint *endpoint, struct daemon_statistics *statistics);
 
 #endif

@@ -16,11 +16,30 @@
 #include "tables.h"
 
 #define INTERFACES_MAX 256
+#define CELLS_MAX (4 * ENDPOINT_BATCH_MAX)
+
+struct cell {
+	unsigned int table;
+	__u32 index;
+};
+
+/*
+ * The cells that the replies that are yet to be sent were decided on, and behind them
+ * those of the decision under way.
+ */
+struct read_cells {
+	struct cell cells[CELLS_MAX];
+	size_t count;
+	size_t decided;
+};
 
 struct rare_path {
 	const struct stepwise_protocol *protocol;
 	struct daemon_statistics *statistics;
 	struct tables *tables;
+	struct endpoint *endpoint;  /* of the batch under way */
+	struct read_cells read;
+	bool reads_whole_tables;
 	unsigned long netns;
 	int interfaces_fd;
 	unsigned int indices[INTERFACES_MAX];  /* of the interfaces here that the protocol is loaded on */
@@ -40,6 +59,44 @@ static void read_indices(struct rare_path *path)
 	path->index_count = interfaces_read_indices(path->interfaces_fd, path->netns, path->indices, INTERFACES_MAX);
 }
 
+/* All that was decided so far is completed when this returns. */
+static void flush(struct rare_path *path)
+{
+	struct read_cells *read = &path->read;
+
+	endpoint_flush(path->endpoint, path->statistics);
+	memmove(read->cells, read->cells + read->decided, (read->count - read->decided) * sizeof(read->cells[0]));
+	read->count -= read->decided;
+	read->decided = 0;
+}
+
+/*
+ * A reply changes what it was decided on when it is completed, on its way out. Another
+ * decision on the same cell comes after that: made before, it would choose the same
+ * again, and would be refused by its own completion.
+ */
+static void before_read(void *context, unsigned int table, __u32 index)
+{
+	struct rare_path *path = context;
+	struct read_cells *read = &path->read;
+	bool awaited = read->count == CELLS_MAX;
+
+	for (size_t i = 0; i < read->decided && !awaited; i++)
+		awaited = read->cells[i].index == index && read->cells[i].table == table;
+	if (awaited)
+		flush(path);
+	if (read->count < CELLS_MAX)
+		read->cells[read->count++] = (struct cell){ table, index };
+}
+
+static bool reads_whole_tables(const struct stepwise_protocol *protocol)
+{
+	for (__u32 i = 0; i < protocol->table_count; i++)
+		if (protocol->tables[i].user_reads == STEPWISE_USER_READS_TABLE)
+			return true;
+	return false;
+}
+
 struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
 {
 	struct rare_path *path;
@@ -57,6 +114,7 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struc
 	path->statistics = statistics;
 	path->netns = netns_here();
 	path->interfaces_fd = -1;
+	path->reads_whole_tables = reads_whole_tables(protocol);
 	if (!path->netns || pins_path(directory, "interfaces") || pins_make_directory(directory))
 		goto failed;
 	path->interfaces_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -64,7 +122,7 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struc
 		log_error("cannot read %s: %s; run serve as root", directory, strerror(errno));
 		goto failed;
 	}
-	path->tables = tables_open(protocol, NULL, NULL);
+	path->tables = tables_open(protocol, before_read, path);
 	if (!path->tables)
 		goto failed;
 	read_indices(path);
@@ -104,16 +162,16 @@ static bool arrived_through_xdp(const struct rare_path *path, unsigned int ifind
 	return false;
 }
 
-static bool decide(struct rare_path *path, struct endpoint_datagram *datagram, unsigned int size,
-		   const struct stepwise_environment *environment)
+static bool decide(struct rare_path *path, size_t index, const struct stepwise_environment *environment)
 {
+	struct endpoint_datagram *datagram = &path->endpoint->datagrams[index];
 	struct daemon_statistics *statistics = path->statistics;
 
 	if (!arrived_through_xdp(path, datagram->ifindex)) {
 		statistics->unexpected_interface++;
 		return false;
 	}
-	if (size != path->protocol->wire_size) {
+	if (path->endpoint->headers[index].msg_len != path->protocol->wire_size) {
 		statistics->malformed++;
 		return false;
 	}
@@ -149,14 +207,17 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 		path->statistics->dropped += count;
 		return;
 	}
-	/*
-	 * A reply is completed on its way out, before endpoint_reply() returns, so the
-	 * next decision sees what it changed. Decisions made at once for a whole batch
-	 * would choose the same cell, and only the first of them would be completed.
-	 */
+	path->endpoint = endpoint;
 	for (size_t i = 0; i < count; i++) {
 		environment.random = random[i];
-		if (decide(path, &endpoint->datagrams[i], endpoint->headers[i].msg_len, &environment))
-			endpoint_reply(endpoint, i, path->protocol->wire_size, path->statistics);
+		if (decide(path, i, &environment)) {
+			endpoint_reply(endpoint, i, path->protocol->wire_size);
+			path->read.decided = path->read.count;
+		} else {
+			path->read.count = path->read.decided;
+		}
+		if (path->reads_whole_tables)
+			flush(path);
 	}
+	flush(path);
 }

@@ -236,8 +236,9 @@ int main(int count, char **values)
 	if (!parse_arguments(count, values, &threads, &port))
 		return EXIT_USAGE;
 	if (!protocol->run_xdp || protocol->wire_size >= PAYLOAD_BYTES_MAX) {
-		log_error("cannot serve %s from userspace: not every table's cell is a word (`atomic: word` in its layout)",
-			  protocol->name);
+		log_error("cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have %u bytes "
+			  "and a datagram takes less than %d",
+			  protocol->name, protocol->wire_size, PAYLOAD_BYTES_MAX);
 		return 1;
 	}
 	err = allocate_tables();

@@ -84,15 +84,36 @@ def test_completes_by_a_clsact_filter_too(echo: Echo, client: Client) -> None:
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
 
 
-def test_maps_no_table_that_the_handler_does_not_read(build: Build, client: Client) -> None:
+def test_reads_cells_under_locks_one_by_one(build: Build, client: Client) -> None:
     echo = build("ECHO_SPIN_LOCK")
     echo.load()
     daemon = echo.serve()
     assert "bpf-map" not in Path(f"/proc/{daemon.pid}/maps").read_text()
     assert client.ask(ADD, 9999, 3, echo.rig.server.ipv4) == (ADDED, 9999, 3)
-    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    assert client.ask(ASK, 9999, 0, echo.rig.server.ipv4) == (COMPLETED, 9999, 3)
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 0, 0)
+    client.send(MESSAGE.pack(ASK, 10_000, 0), echo.rig.server.ipv4)
+    wait_for_count(echo, "dropped", 1)
     assert client.ask(ADD, 1, SWEPT, echo.rig.server.ipv4)[0] == ADDED
     wait_for(lambda: counted(echo, "sweep_cells_continued") == 2, "the cell is swept")
+
+
+@pytest.mark.parametrize("variant", ["ECHO_SPIN_LOCK", ""])
+def test_no_two_decisions_of_a_batch_rest_on_the_same_cell_as_it_was(build: Build, client: Client, variant: str) -> None:
+    """TC takes one from the cell, and refuses a reply that did not find what is there."""
+    echo = build("ECHO_TAKE", *[variant] if variant else [])
+    echo.load()
+    daemon = echo.serve()
+    for index in range(8):
+        client.ask(ADD, index, 50, echo.rig.server.ipv4)
+    daemon.send_signal(signal.SIGSTOP)
+    for number in range(60):
+        client.send(MESSAGE.pack(ASK, 0 if number % 2 else number % 8, 0), echo.rig.server.ipv4)
+    daemon.send_signal(signal.SIGCONT)
+    answers = [MESSAGE.unpack(received[0]) for _ in range(60) if (received := client.receive(1))]
+    assert len(answers) == 60
+    assert len({(index, value) for _, index, value in answers}) == 60, "each has found another value"
+    assert counted(echo, "replied") == 60
 
 
 def test_garbage_does_not_end_it(echo: Echo, client: Client) -> None:

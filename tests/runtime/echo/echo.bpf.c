@@ -18,14 +18,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
-#ifdef ECHO_SPIN_LOCK
-	__type(value, struct {
-		struct bpf_spin_lock guard;
-		__u32 unused;
-		__u64 value;
-	});
-#else
-	__type(value, __u64);
+	__type(value, struct echo_element);
+#ifndef ECHO_SPIN_LOCK
 	__uint(map_flags, BPF_F_MMAPABLE);
 #endif
 	__uint(max_entries, 1);
@@ -46,13 +40,9 @@ extern int bpf_function_of_the_future(__u64 value) __ksym ECHO_MISSING_FUNCTION;
 
 static __u64 *find_cell(__u32 index)
 {
-	void *found = bpf_map_lookup_elem(&cell, &index);
+	struct echo_element *found = bpf_map_lookup_elem(&cell, &index);
 
-#ifdef ECHO_SPIN_LOCK
-	return found ? found + 8 : NULL;
-#else
-	return found;
-#endif
+	return found ? &found->value : NULL;
 }
 
 static void count(__u32 counter)
@@ -167,6 +157,9 @@ int echo_tc(struct __sk_buff *skb)
 	const __u16 before = bpf_htons(ECHO_TOLD << 8), after = bpf_htons(ECHO_COMPLETED << 8);
 	const __u8 kind = ECHO_COMPLETED;
 	struct echo_message *message;
+#ifdef ECHO_TAKE
+	__u64 *value;
+#endif
 	__u32 offset;
 
 	if (skb->ingress_ifindex || bpf_skb_pull_data(skb, skb->len))
@@ -174,6 +167,12 @@ int echo_tc(struct __sk_buff *skb)
 	message = find_message((void *)(long)skb->data, (void *)(long)skb->data_end, 1);
 	if (!message || message->kind != ECHO_TOLD)
 		return TC_ACT_OK;
+#ifdef ECHO_TAKE
+	value = find_cell(message->index);
+	if (!value || *value != message->value)
+		return TC_ACT_SHOT;
+	--*value;
+#endif
 	offset = (void *)message - (void *)(long)skb->data;
 	/* Right for a checksum that is there and for one that is yet to be finished. */
 	bpf_l4_csum_replace(skb, offset - sizeof(struct udphdr) + offsetof(struct udphdr, check), before, after,

@@ -5,13 +5,15 @@
  * variants (ECHO_*, given in DEFINES) are what a build can have wrong.
  *
  * A request names a cell. ADD adds its value to the cell in XDP. ASK goes to the
- * daemon, which looks for the first cell that is not zero; TC marks the reply,
- * so that one that did not pass TC can be told. The sweep sets back to zero the
+ * daemon, which looks for the first cell that is not zero (with ECHO_SPIN_LOCK, at
+ * the cell that the request names); TC marks the reply, so that one that did not
+ * pass TC can be told, and with ECHO_TAKE counts the cell that was found down. The sweep sets back to zero the
  * cells that hold ECHO_SWEPT or more.
  */
 #ifndef ECHO_H
 #define ECHO_H
 
+#include <linux/bpf.h>
 #include <linux/types.h>
 
 #ifndef ECHO_CAPACITY
@@ -40,6 +42,14 @@ struct echo_message {
 	__u8 kind;
 	__u8 unused[3];
 	__u32 index;
+	__u64 value;
+};
+
+struct echo_element {
+#ifdef ECHO_SPIN_LOCK
+	struct bpf_spin_lock guard;
+	__u32 unused;
+#endif
 	__u64 value;
 };
 

@@ -6,36 +6,51 @@
 #include "stepwise.h"
 
 #ifdef ECHO_SPIN_LOCK
-#define ELEMENT_SIZE 16
 #define MMAPABLE false
-#define USER_READS STEPWISE_USER_READS_NOTHING
+#define USER_READS STEPWISE_USER_READS_CELL
 #else
-#define ELEMENT_SIZE 8
 #define MMAPABLE true
 #define USER_READS STEPWISE_USER_READS_TABLE
+#endif
+
+#ifdef ECHO_SPIN_LOCK
+/* The cell that was asked for. */
+static bool find(const struct stepwise_tables *tables, struct echo_message *message)
+{
+	struct echo_element element;
+
+	if (!stepwise_read_cell(tables, 0, message->index, &element))
+		return false;
+	message->value = element.value;
+	return true;
+}
+#else
+/* The first cell that is not zero. */
+static bool find(const struct stepwise_tables *tables, struct echo_message *message)
+{
+	const volatile struct echo_element *cells = tables->memory[0];
+
+	message->index = 0;
+	while (message->index < ECHO_CAPACITY && !cells[message->index].value)
+		message->index++;
+	message->value = message->index < ECHO_CAPACITY ? cells[message->index].value : 0;
+	return true;
+}
 #endif
 
 static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 					  unsigned char *payload)
 {
-	const volatile __u64 *cells = tables->memory[0];
 	struct echo_message message;
 
 	memcpy(&message, payload, sizeof(message));
-	if (message.kind != ECHO_ASK || !environment->now_ns)
+	if (message.kind != ECHO_ASK || !environment->now_ns || !find(tables, &message))
 		return STEPWISE_DROP;
 	message.kind = ECHO_TOLD;
-	message.index = 0;
-	message.value = 0;
-	while (cells && message.index < ECHO_CAPACITY && !cells[message.index])
-		message.index++;
-	if (cells && message.index < ECHO_CAPACITY)
-		message.value = cells[message.index];
 	memcpy(payload, &message, sizeof(message));
 	return STEPWISE_REPLY;
 }
 
-#ifndef ECHO_SPIN_LOCK
 static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const struct stepwise_environment *environment, unsigned char *payload)
 {
 	struct echo_message message;
@@ -46,7 +61,8 @@ static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const
 		return STEPWISE_FORWARD;
 	if (message.index >= ECHO_CAPACITY)
 		return STEPWISE_DROP;
-	message.value = __atomic_add_fetch((__u64 *)tables->memory[0] + message.index, message.value, __ATOMIC_SEQ_CST);
+	message.value = __atomic_add_fetch(&((struct echo_element *)tables->memory[0])[message.index].value, message.value,
+					   __ATOMIC_SEQ_CST);
 	message.kind = ECHO_ADDED;
 	memcpy(payload, &message, sizeof(message));
 	return STEPWISE_REPLY;
@@ -59,10 +75,15 @@ static enum stepwise_verdict run_tc(const struct stepwise_tables *tables, const 
 	payload[0] = ECHO_COMPLETED;
 	return STEPWISE_REPLY;
 }
-#endif
 
 static const struct stepwise_table tables[] = {
-	{ "cell", ECHO_CAPACITY, ELEMENT_SIZE, MMAPABLE, USER_READS },
+	{
+		.name = "cell",
+		.capacity = ECHO_CAPACITY,
+		.element_size = sizeof(struct echo_element),
+		.mmapable = MMAPABLE,
+		.user_reads = USER_READS,
+	},
 };
 
 static const char *const counters[] = { "foreign", "added", "forwarded", "completed" };
@@ -88,9 +109,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.xdp_program = "echo_xdp",
 	.tc_program = "echo_tc",
 	.on_forwarded = on_forwarded,
-#ifndef ECHO_SPIN_LOCK
 	.run_xdp = run_xdp,
 	.run_tc = run_tc,
-#endif
 	.object = echo_bpf__elf_bytes,
 };
