@@ -67,10 +67,13 @@ RunHook(sections, Step(_, _, _, _), checked, trouble, cells, msg, env) ==
     THEN Outcome("Malformed", 0, FALSE, cells, msg, <<>>)
     ELSE RunSections(sections, Step, "", 0, trouble, cells, msg, env)
 
-\* The daemon's handler, which sees the whole table and writes nothing.
-RunUser(Step(_, _, _), table, cells, msg, env) ==
-  LET result == Step(cells[table], msg, env)
-  IN  Outcome(result.verdict, 1, FALSE, cells, result.msg, <<>>)
+\* The daemon's handler, which sees the whole table, or only the one cell that
+\* the message addresses, and writes nothing.
+RunUser(Step(_, _, _), table, one, cells, msg, env) ==
+  IF one /\ ~ Found(table, TableIndex(table, msg))
+    THEN Outcome("Drop", 0, FALSE, cells, msg, <<>>)
+    ELSE LET result == Step(cells[table], msg, env)
+         IN  Outcome(result.verdict, 1, FALSE, cells, result.msg, <<>>)
 
 \* One chunk of a pass of the sweep: cells and record are handed from index to
 \* index.  The verdict is how many indexes ended with Continue.

@@ -85,7 +85,9 @@ def conform(protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, 
         return not any([show(protocol, campaign.small(form)) for form in forms])
     results = campaign.results(forms, seed)
     problems = [problem for result in results for problem in show(protocol, result)]
-    problems += show_pairs(protocol, results[:-1], campaign.text.pairs_min)
+    for variants, pairs_min in ((False, campaign.text.pairs_min), (True, 1)):
+        small = [result for result in results[:-1] if (result.name in campaign.text.variants) == variants]
+        problems += show_pairs(protocol, small, pairs_min) if small else []
     for problem in problems:
         print(f"FAILED {protocol}: {problem}")
     if not problems:

@@ -15,7 +15,8 @@ from codegen.emit import generate
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-FORMS = ("word", "spin_lock", "res_spin_lock")
+LAYOUT = "layout"
+FORMS = (LAYOUT, "spin_lock", "res_spin_lock")
 # The shipped layout is compiled as it is shipped, but for the clock.
 DEFINES_SHIPPED = "-DSTEPWISE_CONFORM"
 DEFINES_SMALL = f"{DEFINES_SHIPPED} -DSTEPWISE_COVERAGE -include {HERE / 'interfere.h'}"
@@ -73,13 +74,21 @@ def merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 
 
 def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[str, Any]:
-    """What is laid over the layout: small constants, and every table in one form.
+    """What is laid over the layout: small constants, and every table in one form, or as it is laid out.
 
-    The table that the user hook reads stays as it is in the layout: userspace reads words.
+    The table that the user hook reads stays as it is in the layout where userspace could not read that form.
     """
-    read_by_user = protocol.user.table if protocol.user else None
-    forms = {table.name: {"atomic": form} for table in protocol.tables if table.name != read_by_user}
-    return merged(small, {"tables": forms}) if form != "word" else small
+    if form == LAYOUT:
+        return small
+    forms = {table.name: {"atomic": form} for table in protocol.tables if _readable(protocol, table.name, form)}
+    return merged(small, {"tables": forms})
+
+
+def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
+    """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no res_spin_lock's."""
+    if protocol.user is None or protocol.user.table != table:
+        return True
+    return form == "spin_lock" and not isinstance(protocol.user.step.cell_type, ir.Table)
 
 
 def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Build:

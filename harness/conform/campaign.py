@@ -12,7 +12,7 @@ from typing import Any
 
 from codegen import c_names, front, ir
 from codegen.emit.leaves import Branch, Leaves
-from harness.conform.build import FORMS, ROOT, Build, Sources, override, prepare
+from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, merged, override, prepare
 from harness.conform.cells import cell_codecs
 from harness.conform.compare import Comparison, Mismatch
 from harness.conform.domain import Domain, DomainText, load_text
@@ -85,11 +85,12 @@ class Campaign:
 
     # --- Builds ----------------------------------------------------------------------------
 
-    def stage(self, form: str) -> Stage:
-        """The small build of one form, and every case of the domain."""
-        build = prepare(self.sources, form, override(self.text.small, self.shipped, form), f"small-{form}")
+    def stage(self, form: str, variant: str = "") -> Stage:
+        """The small build of one form, or a variant of it, and every case of the domain."""
+        small = merged(self.text.small, self.text.variants[variant]) if variant else self.text.small
+        build = prepare(self.sources, form, override(small, self.shipped, form), "small-" + (variant or form).replace(" ", "-"))
         patterns = Patterns(build.protocol)
-        domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"))
+        domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"), variant or "small")
         noise = domain.noise()
         cases: list[Case] = []
         for losing in (False, True):  # apart, because forms differ in the latter only: the former are evaluated once
@@ -99,18 +100,18 @@ class Campaign:
                 cases += oracle.cases(self.sources.work / "oracle")
         return Stage(build, patterns, noise, cases)
 
-    def small(self, form: str) -> Result:
-        """The small build of one form on every case of the domain."""
+    def small(self, form: str, variant: str = "") -> Result:
+        """The small build of one form, or a variant of it, on every case of the domain."""
         started = time.monotonic()
-        stage = self.stage(form)
-        result = Trial(stage, form, self._stop_early).run(stage.cases)
+        stage = self.stage(form, variant)
+        result = Trial(stage, variant or form, self._stop_early).run(stage.cases)
         result.seconds = time.monotonic() - started
         return result
 
     def sampled(self, seed: int) -> Result:
         """The layout as it is shipped, on random cases."""
         started = time.monotonic()
-        build = prepare(self.sources, "as shipped", {}, "shipped")
+        build = prepare(self.sources, "as shipped", self.text.shipped, "shipped")
         patterns = Patterns(build.protocol)
         domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"), "shipped")
         generator = random.Random(seed)
@@ -123,13 +124,14 @@ class Campaign:
         return result
 
     def results(self, forms: tuple[str, ...] = FORMS, seed: int = 1) -> list[Result]:
-        """All of it, in order; with stop_early up to the first build that has a mismatch."""
+        """All of it, in order: the forms, the variants, the layout as shipped."""
         found: list[Result] = []
         for form in forms:
             self._report(f"{self.shipped.name}: the small build, {form}")
             found.append(self.small(form))
-            if self._stop_early and found[-1].mismatches:
-                return found
+        for variant in self.text.variants:
+            self._report(f"{self.shipped.name}: the small build, {variant}")
+            found.append(self.small(LAYOUT, variant))
         self._report(f"{self.shipped.name}: the layout as shipped, sampled")
         return [*found, self.sampled(seed)]
 
@@ -148,7 +150,7 @@ class Trial:
         self._codecs = cell_codecs(self.protocol, shapes, patterns)
         names = c_names.Names(self.protocol.name)
         record = shapes.struct(names.tag(self.protocol.message)) if self.protocol.sweep else None
-        self._native = Native(build.library, self.protocol)
+        self._native = Native(build.library, self.protocol, {name: codec.size for name, codec in self._codecs.items()})
         with bpf.Object.open(build.object) as programs:
             data = self._data(programs)
             first = bytes(data.mmap()[: data.value_size]) if data else b""
@@ -214,8 +216,7 @@ class Trial:
             calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
             cases, inputs = [cases[at] for at in calm], [inputs[at] for at in calm]
             clocks = [self.comparison.clock(case) for case in cases]
-            sizes = [(table, self._codecs[table].size) for table in columns]
-            outputs = self._native.run(hook, sizes, inputs, clocks, message_size(self.protocol))
+            outputs = self._native.run(hook, columns, inputs, clocks, message_size(self.protocol))
             self._compare(cases, columns, inputs, outputs, native=True)
 
     def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, native: bool) -> None:

@@ -19,6 +19,7 @@ class CellCodec:
     """Bytes of one table's elements.
 
     shape and at: the C struct of a cell and where it is in an element; None where a cell is a word.
+    nested: whether there are records within a cell, which cannot be looked up.
     """
 
     table: ir.TableLayout
@@ -26,11 +27,12 @@ class CellCodec:
     patterns: Patterns
     shape: Struct | None = None
     at: int = 0
+    nested: bool = False
     _packed: dict[Any, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     def pack(self, cell: dict[str, Any], flip: bool = False) -> bytes:
         """An element of the map, the guard of a cell that is no word being open."""
-        key = (flip, repr(cell)) if any(isinstance(value, dict) for value in cell.values()) else (flip, *cell.values())
+        key = (flip, repr(cell)) if self.nested else (flip, *cell.values())
         if key not in self._packed:
             self._packed[key] = self._pack(cell, flip)
         return self._packed[key]
@@ -60,12 +62,18 @@ def cell_codecs(protocol: ir.Protocol, shapes: Shapes, patterns: Patterns) -> di
     names = c_names.Names(protocol.name)
     codecs = {}
     for table in protocol.tables:
+        nested = any(has_records(field) for _, field in table.cell.fields)
         if table.atomic == "word":
-            codecs[table.name] = CellCodec(table, 8, patterns)
+            codecs[table.name] = CellCodec(table, 8, patterns, nested=nested)
             continue
-        element, cell = shapes.struct_around(names.tag(table.cell), GUARDS[table.atomic])
-        codecs[table.name] = CellCodec(table, element.size, patterns, cell.struct, cell.offset)
+        shape = shapes.struct(names.tag(table.cell))  # with the guard in it
+        codecs[table.name] = CellCodec(table, shape.size, patterns, shape, 0, nested)
     return codecs
+
+
+def has_records(kind: ir.Type) -> bool:
+    """Whether a value of the type has records in it."""
+    return isinstance(kind, ir.Record) or isinstance(kind, (ir.Array, ir.Sequence, ir.Set)) and has_records(kind.element)
 
 
 def show_record(value: dict[str, Any]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from codegen import c_names, ir
@@ -12,7 +13,7 @@ from harness.conform import frames
 from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output
 from harness.conform.oracle import Case
-from harness.conform.packing import NotCanonical, Struct, StructCodec, WireCodec, WordCodec, wire_message
+from harness.conform.packing import NotCanonical, Struct, StructCodec, WireCodec, WordCodec, fields_size, wire_message
 from harness.conform.values import Patterns, steps_of, zero
 from harness.rig import bpf
 
@@ -66,7 +67,8 @@ class Comparison:
         self.tables = tables
         self.record = record
         self.counters = counters
-        self._wire = WireCodec(protocol, patterns)
+        self._wire = WireCodec(protocol, patterns, protocol.wire)
+        self._handover = WireCodec(protocol, patterns, protocol.handover)
         self._frames: dict[int, frames.Frame] = {}
         self._labels = {step.name: c_names.snake(step.name) for step in steps_of(protocol)}
         self._data = data
@@ -167,12 +169,19 @@ class Comparison:
         return self._frames[number]
 
     def _frame(self, case: Case, number: int) -> frames.Frame:
-        payload = self._wire.encode(case.message)
+        payload = self._wire.encode(case.message) + self._handed(case, number)
         version = 4 if number % 2 else 6
         unchecked = 0 if version == 4 and number % 14 == 1 else None
         frame = frames.Frame(payload, self.protocol.port, version=version, udp_checksum=unchecked,
                              source_port=1024 + number * 7919 % 64_000)  # fmt: skip
         return frame.turned(payload) if case.family.hook == "tc" else frame
+
+    def _handed(self, case: Case, number: int) -> bytes:
+        """What is in the fields that hooks hand over: when xdp gets a packet, anything that its sender liked."""
+        size = fields_size(self.protocol, self.protocol.handover)
+        if case.family.hook != "xdp" or number % 5 == 0:
+            return self._handover.encode(case.message)
+        return bytes([0xFF]) * size if number % 5 == 1 else random.Random(number).randbytes(size)
 
     def sweep_packet(self, case: Case, flip: bool) -> bytes:
         """What a sweep program is run on."""
@@ -223,19 +232,34 @@ class Comparison:
             names = NAMES[side]
             wanted, got = names[allowed[0]], names.get(found.verdict, found.verdict)
             problems.append(f"verdict: expected {wanted}, found {got}")
-        elif verdict == "Reply" or verdict == "Forward" and side != "tc":
-            expected = given.packet if verdict == "Forward" else self._answer(case, number, given, native)
+        elif verdict == "Reply" or verdict == "Forward" and case.family.hook != "tc":
+            expected = self._answer(case, number, given, verdict, native)
             problems += self._check_bytes(expected, found.packet, self.frame(case, number))
         return problems if native else problems + self._check_counter(case, found)
 
-    def _answer(self, case: Case, number: int, given: Input, native: bool) -> bytes:
-        """The packet that the model's answer makes."""
-        frame = self.frame(case, number)
-        payload = self._wire.encode(case.answer)
+    def _answer(self, case: Case, number: int, given: Input, verdict: str, native: bool) -> bytes:
+        """The packet that comes out.
+
+        What xdp forwards has other fields handed over, and is as it came for the rest. What it answers goes to a
+        client, to whom those fields mean nothing: there they stay as they came.
+        """
+        frame, hook = self.frame(case, number), case.family.hook
+        handed_at = fields_size(self.protocol, self.protocol.wire)
+        came, handed = (frame.payload[:handed_at], frame.payload[handed_at:]), self._handover.encode(case.answer)
+        if verdict == "Forward":
+            return self._with_payload(frame, given, came[0] + handed, native)
+        payload = self._wire.encode(case.answer) + (came[1] if hook == "xdp" else handed)
         if native:
-            return given.packet[: -len(payload)] + payload
+            return self._with_payload(frame, given, payload, native)
         answer = frame.turned(payload)  # turned twice, it is the same frame with the new payload
-        return (answer.turned(payload) if case.family.hook == "tc" else answer).to_bytes()
+        return (answer.turned(payload) if hook == "tc" else answer).to_bytes()
+
+    @staticmethod
+    def _with_payload(frame: frames.Frame, given: Input, payload: bytes, native: bool) -> bytes:
+        """The same frame with another payload; userspace has no headers to correct."""
+        if native or payload == frame.payload:
+            return given.packet[: -len(payload)] + payload
+        return replace(frame, payload=payload).to_bytes()
 
     def _check_bytes(self, expected: bytes, found: bytes, frame: frames.Frame) -> list[str]:
         if found == expected:

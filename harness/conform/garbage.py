@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from codegen import ir
 from harness.conform import frames
-from harness.conform.build import ROOT
+from harness.conform.build import LAYOUT, ROOT
 from harness.conform.campaign import Campaign, Stage, Trial
 from harness.conform.kernel import Input, Output, Runner
 from harness.conform.packing import decodes, message_size
@@ -139,7 +139,7 @@ class GarbageRun:
     """One build under garbage made of requests, each with the cells that it would change."""
 
     def __init__(self, stage: Stage, seed: int) -> None:
-        self._trial = Trial(stage, "word")
+        self._trial = Trial(stage, LAYOUT)
         requests = [case for case in stage.cases
                     if case.family.hook == "xdp" and case.writes and not case.family.trouble.section]  # fmt: skip
         self._columns = self._trial.comparison.columns(requests)
@@ -198,7 +198,7 @@ def main(protocol: str, packets: int, seed: int) -> bool:
             print(f"... {done:,} of {packets:,} packets", file=sys.stderr, flush=True)
 
     campaign = Campaign(ROOT / "spec" / protocol, ROOT / "build" / "conform" / protocol)
-    tally = GarbageRun(campaign.stage("word"), seed).run(packets, report)
+    tally = GarbageRun(campaign.stage(LAYOUT), seed).run(packets, report)
     kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.by_kind.items()))
     print(f"{protocol}, seed {seed}: {tally.packets:,} packets ({kinds})")
     print(f"{protocol}: {tally.foreign:,} counted as foreign and passed on, {tally.malformed:,} as malformed and dropped, "

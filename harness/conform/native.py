@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import mmap
 from pathlib import Path
+from typing import Any
 
 from codegen import ir
 from harness.conform.kernel import Input, Output, RunnerError
@@ -55,9 +57,9 @@ class _Protocol(ctypes.Structure):
 
 
 class Native:
-    """lib<protocol>_user.so of one build, with tables of its own in ordinary memory."""
+    """lib<protocol>_user.so of one build, with tables of its own in ordinary memory. sizes: bytes of each table's elements."""
 
-    def __init__(self, path: Path, protocol: ir.Protocol) -> None:
+    def __init__(self, path: Path, protocol: ir.Protocol, sizes: dict[str, int]) -> None:
         try:
             self._library = ctypes.CDLL(str(path))
             self._descriptor = _Protocol.in_dll(self._library, "stepwise_protocol")
@@ -65,14 +67,23 @@ class Native:
             raise RunnerError(f"loading the userspace handler {path}: {error}") from None
         self._tick_ns = protocol.tick_ns or 1
         self._names = [table.name for table in protocol.tables]
-        self._memory = {table.name: ctypes.create_string_buffer(8 * table.capacity) for table in protocol.tables}
-        self._pointers = (ctypes.c_void_p * len(self._names))(*(ctypes.addressof(self._memory[name]) for name in self._names))
-        self._tables = _Tables(self._pointers, _ReadCell())
-        self._words = words = {table.name for table in protocol.tables if table.atomic == "word"}
-        self.hooks = [hook for hook, handler in (("xdp", "run_xdp"), ("tc", "run_tc"))
-                      if words == set(self._names) and getattr(self._descriptor, handler)]  # fmt: skip
-        if protocol.user is not None and protocol.user.table in words:
-            self.hooks.append("user")
+        self._sizes = sizes
+        self._capacities = [table.capacity for table in protocol.tables]
+        # Anonymous memory is zero and costs nothing where it is not touched: tables may have millions of elements.
+        self._memory = {table.name: mmap.mmap(-1, sizes[table.name] * table.capacity) for table in protocol.tables}
+        views = (ctypes.c_char.from_buffer(self._memory[name]) for name in self._names)
+        self._pointers = (ctypes.c_void_p * len(self._names))(*map(ctypes.addressof, views))
+        self._tables = _Tables(self._pointers, _ReadCell(self._read_cell))
+        self._handlers = {"xdp": self._descriptor.run_xdp, "tc": self._descriptor.run_tc, "user": self._descriptor.on_forwarded}
+        self.hooks = [hook for hook, handler in self._handlers.items() if handler]
+
+    def _read_cell(self, _tables: Any, table: int, index: int, element: int) -> bool:
+        """stepwise_read_cell(): what the daemon asks the kernel for."""
+        if index >= self._capacities[table]:
+            return False
+        size = self._sizes[self._names[table]]
+        ctypes.memmove(element, self._pointers[table] + index * size, size)
+        return True
 
     def counters(self) -> list[str]:
         """The names of the counters, by number."""
@@ -83,30 +94,26 @@ class Native:
         return list((ctypes.c_uint64 * branch_count).in_dll(self._library, "stepwise_coverage"))
 
     def run(
-        self, hook: str, columns: list[tuple[str, int]], inputs: list[Input], clocks: list[tuple[int, int]], payload_size: int
+        self, hook: str, columns: list[str], inputs: list[Input], clocks: list[tuple[int, int]], payload_size: int
     ) -> list[Output]:
         """Each input once, at its clock (ticks and random bytes).
 
-        columns: table and element size of each watched cell. Only words are set; other cells come out as they
-        went in, and so do packets but for the payload. Counters are the kernel's alone.
+        columns: the table of each watched cell. Packets come out as they went in but for the payload. Counters are
+        the kernel's alone.
         """
-        handler = {"xdp": self._descriptor.run_xdp, "tc": self._descriptor.run_tc, "user": self._descriptor.on_forwarded}[hook]
-        offsets = list(itertools.accumulate((size for _, size in columns), initial=0))
-        words = [(at, offset, self._memory[name]) for at, (offset, (name, _)) in enumerate(zip(offsets, columns))
-                 if name in self._words]  # fmt: skip
+        handler, sizes = self._handlers[hook], [self._sizes[name] for name in columns]
+        watched = list(zip((self._memory[name] for name in columns), sizes, itertools.accumulate(sizes, initial=0)))
         outputs = []
         for given, (ticks, random) in zip(inputs, clocks, strict=True):
             offset = len(given.packet) - payload_size
-            places = [(memory, 8 * given.indexes[at], where) for at, where, memory in words]
-            for memory, start, where in places:
-                memory[start : start + 8] = given.image[where : where + 8]
+            places = [(memory, index * size, size, where) for index, (memory, size, where) in zip(given.indexes, watched)]
+            for memory, start, size, where in places:
+                memory[start : start + size] = given.image[where : where + size]
             environment = _Environment(ticks * self._tick_ns, random)
             payload = (ctypes.c_ubyte * payload_size).from_buffer_copy(given.packet, offset)
             verdict = handler(ctypes.byref(self._tables), ctypes.byref(environment), payload)
-            image = bytearray(given.image)
-            for memory, start, where in places:
-                image[where : where + 8] = memory[start : start + 8]
-            for memory, start, _ in places:
-                memory[start : start + 8] = bytes(8)
-            outputs.append(Output(verdict, given.packet[:offset] + bytes(payload), bytes(image), None, 1))
+            image = b"".join(memory[start : start + size] for memory, start, size, _ in places)
+            for memory, start, size, _ in places:
+                memory[start : start + size] = bytes(size)
+            outputs.append(Output(verdict, given.packet[:offset] + bytes(payload), image, None, 1))
         return outputs

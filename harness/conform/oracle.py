@@ -16,12 +16,13 @@ from typing import Any, Iterator
 
 from codegen import ir
 from harness import tla_values, tlc
-from harness.conform.domain import Assignment, Family, Place, Trouble
-from harness.conform.values import to_tla, zero
+from harness.conform.families import Assignment, Family, Trouble
+from harness.conform.places import Place, nest
+from harness.conform.values import refers, resolved, to_tla, zero
 
 HERE = Path(__file__).parent
 MODULE = "ConformRun"
-KEPT_MAX = 8
+KEPT_MAX = 24
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,7 @@ class Oracle:
         self.noise = noise
         self.search_path = search_path
         self._tables = {table.name: table for table in protocol.tables}
-        self._blank_message, self._blank_env = zero(protocol.message), zero(protocol.env)
-        self._blank_cells = {table.name: zero(table.cell) for table in protocol.tables}
+        self._zeros: dict[int, Any] = {}
         self._message_reader = _record_reader(protocol.message)
         self._cell_readers = {table.name: _record_reader(table.cell) for table in protocol.tables}
 
@@ -98,7 +98,7 @@ class Oracle:
             f"EXTENDS {hooks}, TLC",
             f"Capacities == [{capacities}]",
             "O == INSTANCE Oracle WITH Capacity <- Capacities",
-            "FlatMessage(m) == <<" + ", ".join(f"m.{name}" for name, _ in self.protocol.message.fields) + ">>",
+            f"FlatMessage(m) == {flat(self.protocol.message, 'm')}",
             "FlatCell(t, c) ==",
             *self._flat_cells(),
             "Writes(writes) == [w \\in DOMAIN writes |-> <<writes[w][1], writes[w][2], FlatCell(writes[w][1], writes[w][3]), writes[w][4]>>]",
@@ -112,8 +112,7 @@ class Oracle:
     def _flat_cells(self) -> list[str]:
         lines = []
         for at, table in enumerate(self.protocol.tables):
-            fields = ", ".join(f"c.{name}" for name, _ in table.cell.fields)
-            lines.append(f'  {"[]" if at else "CASE"} t = "{table.name}" -> <<{fields}>>')
+            lines.append(f'  {"[]" if at else "CASE"} t = "{table.name}" -> {flat(table.cell, "c")}')
         return lines
 
     def _family(self, number: int, family: Family) -> list[str]:
@@ -123,43 +122,39 @@ class Oracle:
                 places |= {place: to_tla(value) for place, value in dimension[0]}
                 continue
             name, choice = f"V{number}_{at}", f"d{at}"
-            texts = (to_tla(tuple(value for _, value in assignment)) for assignment in dimension)
-            lines += [f"{name} == <<", ",\n".join(texts), ">>"]
-            bound.append(f"{choice} \\in DOMAIN {name}")
+            columns = list(zip(*([value for _, value in assignment] for assignment in dimension)))
+            related = [any(map(refers, column)) for column in columns]
+            lines += [f"{name} == <<", ",\n".join(_row(row, related, False) for row in zip(*columns)), ">>"]
+            if any(related):  # to the message of a case, which therefore must not need them itself
+                lines += [f"{name}_of(msg) == <<", ",\n".join(_row(row, related, True) for row in zip(*columns)), ">>"]
+            bound.append(f"{choice} \\in 1..{len(dimension)}")
             printed.append(choice)
-            places |= {place: f"{name}[{choice}][{p}]" for p, (place, _) in enumerate(dimension[0], 1)}
+            for column, (place, _) in enumerate(dimension[0]):
+                places[place] = f"{name}{'_of(msg)' * related[column]}[{choice}][{column + 1}]"
         lines.append(f"\\* {family.name}")
         lines.append(f"ASSUME {chr(92)}A {', '.join(bound)} :" if bound else "ASSUME")
-        fields = ((name, places.get(Place("message", None, name), to_tla(zero(kind)))) for name, kind in self._message())
-        lines.append(f"  LET msg == {_record(fields)}")
-        fields = ((name, places.get(Place("env", None, name), to_tla(zero(kind)))) for name, kind in self.protocol.env.fields)
-        lines.append(f"      env == {_record(fields)}")
+        lines.append(f"  LET msg == {_text(self.protocol.message, _parts(places, 'message'))}")
+        lines.append(f"      env == {_text(self.protocol.env, _parts(places, 'env'))}")
         lines.append(f"      cells == [{', '.join(self._table(table, family, places) for table in self.protocol.tables)}]")
         lines.append(f"      r == {self._run(family)}")
         lines.append(f"  IN  PrintT(ToString(<<{', '.join(printed)}, r.verdict, r.ended, FlatMessage(r.msg), Writes(r.writes)>>))")
         return lines
 
-    def _message(self) -> tuple[tuple[str, ir.Type], ...]:
-        return self.protocol.message.fields
-
     def _table(self, table: ir.TableLayout, family: Family, places: dict[Place, str]) -> str:
         each = self.protocol.sweep[family.sweep_pass - 1].each if family.hook == "sweep" else None
-        named: dict[int | None, dict[str, str]] = {}
-        for place, text in places.items():
-            if place.home == table.name:
-                named.setdefault(place.index, {})[place.field] = text
+        indexes = {place.index for place in places if place.home == table.name}
         cell = f"Noise_{table.name}[i + 1]" if self.noise else f'InitialCell("{table.name}")'
-        for index, given in sorted(named.items(), key=lambda item: (item[0] is not None, item[0])):
-            fields = ((name, given.get(name, to_tla(zero(kind)))) for name, kind in table.cell.fields)
+        for index in sorted(indexes, key=lambda index: (index is not None, index)):
             base = family.first if table.name == each else 0
             where = f"msg.{table.index}" if index is None else str(index + base)
-            cell = f"IF i = {where} THEN {_record(fields)} ELSE {cell}"
+            cell = f"IF i = {where} THEN {_text(table.cell, _parts(places, table.name, index))} ELSE {cell}"
         return f"{table.name} |-> [i \\in 0..{table.capacity - 1} |-> {cell}]"
 
     def _run(self, family: Family) -> str:
         match family.hook:
             case "user":
-                return "O!RunUser(UserStep, UserTable, cells, msg, env)"
+                one = not isinstance(self.protocol.user.step.cell_type, ir.Table)
+                return f"O!RunUser(UserStep, UserTable, {to_tla(one)}, cells, msg, env)"
             case "sweep":
                 step = f"LAMBDA at, c, m, e : SweepStep({family.sweep_pass}, at, c, m, e)"
                 sweep_pass = f"SweepPasses[{family.sweep_pass}]"
@@ -224,31 +219,61 @@ class Oracle:
         return self._fixed_places
 
     def _case(self, family: Family, given: dict[Place, Any], verdict: Any, ended: int, answer: Any, writes: Any) -> Case:
-        message, env = dict(self._blank_message), dict(self._blank_env)
-        named: list[tuple[Place, Any]] = []
-        for place, value in given.items():
-            if place.home == "message":
-                message[place.field] = value
-            elif place.home == "env":
-                env[place.field] = value
-            else:
-                named.append((place, value))
+        message = self._built(self.protocol.message, _parts(given, "message"))
+        env = self._built(self.protocol.env, _parts(given, "env"))
         each = self.protocol.sweep[family.sweep_pass - 1].each if family.hook == "sweep" else None
+        named: dict[tuple[str, int | None], dict[Path, Any]] = {}
+        for place, value in given.items():
+            if place.home in self._tables:
+                named.setdefault((place.home, place.index), {})[place.field, *place.rest] = resolved(value, message)
         cells: dict[tuple[str, int], dict[str, Any]] = {}
         for focused in (True, False):  # an index that is named outweighs the cell that the message addresses
-            touched: dict[tuple[str, int], dict[str, Any]] = {}
-            for place, value in named:
-                if (place.index is None) == focused:
-                    base = family.first if place.home == each else 0
-                    index = message[self._tables[place.home].index] if focused else place.index + base
-                    if index < self._tables[place.home].capacity:
-                        where = (place.home, index)
-                        if where not in touched:
-                            touched[where] = dict(self._blank_cells[place.home])
-                        touched[where][place.field] = value
-            cells |= touched
+            for (home, number), parts in named.items():
+                table = self._tables[home]
+                index = message[table.index] if number is None else number + (family.first if home == each else 0)
+                if (number is None) == focused and index < table.capacity:
+                    cells[home, index] = self._built(table.cell, parts)
         written = tuple((table, index, self._cell_readers[table](cell), at) for table, index, cell, at in writes)
         return Case(family, message, cells, env, verdict, ended, self._message_reader(answer), written)
+
+
+    def _built(self, kind: ir.Type, parts: dict[Path, Any]) -> Any:
+        return nest(kind, parts, self._zero, dict, tuple)
+
+    def _zero(self, kind: ir.Type) -> Any:
+        """Zero of a type of the protocol, made once: it is asked for in every case."""
+        if id(kind) not in self._zeros:
+            self._zeros[id(kind)] = zero(kind)
+        return self._zeros[id(kind)]
+
+
+Path = tuple[str | int, ...]
+
+
+def _parts(places: dict[Place, Any], home: str, index: int | None = None) -> dict[Path, Any]:
+    """What is given of the message, of the environment or of a cell, by the way to it."""
+    return {(place.field, *place.rest): given for place, given in places.items() if place.home == home and place.index == index}
+
+
+def _row(row: tuple[Any, ...], related: list[bool], wanted: bool) -> str:
+    """The values of a choice that are related to a message, or those that are not; the others are left out as 0."""
+    return to_tla(tuple(value if of == wanted else 0 for value, of in zip(row, related)))
+
+
+def _text(kind: ir.Type, parts: dict[Path, str]) -> str:
+    """TLA+ of a value whose parts are given as TLA+."""
+    return nest(kind, parts, lambda each: to_tla(zero(each)), lambda fields: _record(fields.items()),
+                lambda items: f"<<{', '.join(items)}>>")  # fmt: skip
+
+
+def flat(kind: ir.Type, text: str) -> str:
+    """A value without the names of records' fields: what is printed is read much faster."""
+    match kind:
+        case ir.Record():
+            return "<<" + ", ".join(flat(field, f"{text}.{name}") for name, field in kind.fields) + ">>"
+        case ir.Array() if isinstance(kind.element, (ir.Array, ir.Record)):
+            return "<<" + ", ".join(flat(kind.element, f"{text}[{at}]") for at in range(1, kind.size + 1)) + ">>"
+    return text
 
 
 def _trouble(trouble: Trouble) -> str:

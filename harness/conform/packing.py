@@ -7,8 +7,8 @@ packs otherwise does not match.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from codegen import c_names, ir
 from harness.conform.values import Patterns
@@ -154,43 +154,57 @@ def wire_size(kind: ir.Type) -> int:
     raise TypeError(f"{kind} has no form on the wire")
 
 
+def packet_fields(protocol: ir.Protocol) -> tuple[str, ...]:
+    """The fields of a message in a packet, in their order."""
+    return (*protocol.wire, *protocol.handover)
+
+
+def fields_size(protocol: ir.Protocol, names: tuple[str, ...]) -> int:
+    """Bytes of some fields in a packet."""
+    return sum(wire_size(protocol.message.field(name)) for name in names)
+
+
 def message_size(protocol: ir.Protocol) -> int:
     """Bytes of every message of the protocol on the wire."""
-    return sum(wire_size(protocol.message.field(name)) for name in protocol.wire)
+    return fields_size(protocol, packet_fields(protocol))
+
+
+def byte_order(kind: ir.Type) -> Literal["little", "big"]:
+    """Of a field on the wire; opaque bytes are as they are, the first lowest."""
+    return "little" if isinstance(kind, ir.Bytes) else "big"
 
 
 class WireCodec:
-    """The wire fields of messages, big endian and packed; opaque bytes as they are."""
+    """Some fields of messages as they are in packets."""
 
-    def __init__(self, protocol: ir.Protocol, patterns: Patterns) -> None:
+    def __init__(self, protocol: ir.Protocol, patterns: Patterns, names: tuple[str, ...]) -> None:
         self._codec = WordCodec(patterns)
-        kinds = [(name, protocol.message.field(name)) for name in protocol.wire]
+        kinds = [(name, protocol.message.field(name)) for name in names]
         # Every value of a field is encoded once: a domain has few.
         self._plan: list[tuple[str, ir.Type, dict[Any, bytes]]] = [(name, kind, {}) for name, kind in kinds]
 
     def encode(self, message: dict[str, Any]) -> bytes:
-        """The payload of a message."""
+        """The fields of a message."""
         parts = []
         for name, kind, known in self._plan:
             value = message[name]
             encoded = known.get(value)
             if encoded is None:
-                order = "little" if isinstance(kind, ir.Bytes) else "big"
-                encoded = known[value] = self._codec.pack(kind, value).to_bytes(wire_size(kind), order)
+                encoded = known[value] = self._codec.pack(kind, value).to_bytes(wire_size(kind), byte_order(kind))
             parts.append(encoded)
         return b"".join(parts)
 
 
 def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> dict[str, Any]:
-    """The wire fields of a payload, for people to read."""
+    """The fields of a payload, for people to read."""
     codec = WordCodec(patterns)
     message, offset = {}, 0
-    for name in protocol.wire:
+    for name in packet_fields(protocol):
         kind = protocol.message.field(name)
         raw = payload[offset : offset + wire_size(kind)]
         offset += len(raw)
         try:
-            message[name] = codec.unpack(kind, int.from_bytes(raw, "little" if isinstance(kind, ir.Bytes) else "big"))
+            message[name] = codec.unpack(kind, int.from_bytes(raw, byte_order(kind)))
         except NotCanonical:
             message[name] = f"0x{raw.hex()}, which is no value of it"
     return message
@@ -219,8 +233,9 @@ class Struct:
 class StructCodec:
     """Values in C structs.
 
-    Members are named as the layout's fields. Sets, sequences and arrays are structs of `items` and (but for
-    arrays) `count`; the items are a C array, or one integer that holds all of them, the first lowest.
+    Members are named as the layout's fields. Sets and sequences are structs of `items` and `count`, arrays such
+    structs without a count, or nothing but items; the items are a C array, or one integer that holds all of them,
+    the first lowest.
     """
 
     patterns: Patterns
@@ -239,10 +254,9 @@ class StructCodec:
                     self._store(field, value[name], member.struct.members[c_names.field(name)], memory, base, flip)
             case ir.Set() | ir.Sequence() | ir.Array():
                 items = ordered(value, flip) if isinstance(kind, ir.Set) else list(value)
-                members = member.struct.members
-                if "count" in members:
-                    put_integer(memory, base, members["count"], len(items))
-                self._store_items(kind.element, items, members["items"], memory, base, flip)
+                if "count" in parts_of(member):
+                    put_integer(memory, base, parts_of(member)["count"], len(items))
+                self._store_items(kind.element, items, parts_of(member)["items"], memory, base, flip)
             case _:
                 put_integer(memory, base - member.offset, member, WordCodec(self.patterns).pack(kind, value))
 
@@ -268,12 +282,12 @@ class StructCodec:
                 members = member.struct.members
                 return {name: self._load(field, members[c_names.field(name)], memory, start) for name, field in kind.fields}
             case ir.Array():
-                return tuple(self._items(kind.element, kind.size, kind.size, member.struct.members["items"], memory, start))
+                return tuple(self._items(kind.element, kind.size, kind.size, parts_of(member)["items"], memory, start))
             case ir.Set() | ir.Sequence():
-                count = get_integer(memory, start, member.struct.members["count"])
+                count = get_integer(memory, start, parts_of(member)["count"])
                 if count > kind.max:
                     raise NotCanonical(f"{count} items in a set of at most {kind.max}")
-                return collect(kind, self._items(kind.element, count, kind.max, member.struct.members["items"], memory, start))
+                return collect(kind, self._items(kind.element, count, kind.max, parts_of(member)["items"], memory, start))
         return WordCodec(self.patterns).unpack(kind, get_integer(memory, base, member))
 
     def _items(self, kind: ir.Type, count: int, most: int, slots: Member, memory: bytes, base: int) -> list[Any]:
@@ -288,6 +302,11 @@ class StructCodec:
         if any(unused):
             raise NotCanonical(f"unused items after the {count} in use are not zero: {unused.hex()}")
         return [self._load(kind, element, memory, start + position * element.size) for position in range(count)]
+
+
+def parts_of(member: Member) -> dict[str, Member]:
+    """The members of the struct that a set, sequence or array is; an array may also be one of C."""
+    return member.struct.members if member.struct else {"items": replace(member, offset=0)}
 
 
 def put_integer(memory: bytearray, base: int, member: Member, value: int) -> None:
@@ -308,7 +327,7 @@ def word_bytes(word: int) -> bytes:
 
 
 def decodes(protocol: ir.Protocol, payload: bytes) -> bool:
-    """Whether every field of a payload is a value of its type."""
+    """Whether every field of a client's payload is a value of its type; what is handed over is not looked at."""
     offset = 0
     for name in protocol.wire:
         kind = protocol.message.field(name)

@@ -35,11 +35,11 @@ class Shapes:
     def struct_around(self, inner: str, guard: str) -> tuple[Struct, Member]:
         """The struct that holds a struct `inner` beside a struct `guard`, and the member that is the former."""
         for each in self._types.values():
-            if each["kind"] == "STRUCT" and len(each["members"]) == 2:
-                members = self._struct(each).members.values()
-                tags = [member.struct.name if member.struct else "" for member in members]
-                if sorted(tags) == sorted([inner, guard]):
-                    return self._struct(each), next(member for member in members if member.struct.name == inner)
+            if each["kind"] == "STRUCT":
+                found = self._struct(each)
+                tagged = {member.struct.name: member for member in found.members.values() if member.struct}
+                if {inner, guard} <= tagged.keys():
+                    return found, tagged[inner]
         raise ShapeError(f"{self._path} has no struct of a {guard} and a {inner}")
 
     def _struct(self, described: dict[str, Any]) -> Struct:

@@ -9,12 +9,42 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from dataclasses import dataclass
 from typing import Any, Iterator
 
 from codegen import ir
 
 TLC_INT_MAX = 2**31 - 1
 MASK_64 = 2**64 - 1
+HASHED_MAX = 4096  # a table larger than that has no cells that numbers are chosen for
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Stands for what a field of the message has, in a cell that is to fit the message."""
+
+    field: str
+
+
+def resolved(value: Any, message: dict[str, Any]) -> Any:
+    """The value with what its references stand for."""
+    match value:
+        case Reference():
+            return message[value.field]
+        case tuple():
+            return tuple(resolved(item, message) for item in value)
+        case frozenset():
+            return frozenset(resolved(item, message) for item in value)
+        case dict():
+            return {name: resolved(item, message) for name, item in value.items()}
+    return value
+
+
+def refers(value: Any) -> bool:
+    """Whether there is a reference in the value."""
+    if isinstance(value, (tuple, frozenset)):
+        return any(map(refers, value))
+    return isinstance(value, Reference) or isinstance(value, dict) and any(map(refers, value.values()))
 
 
 def mix64(value: int) -> int:
@@ -26,13 +56,16 @@ def mix64(value: int) -> int:
     return value ^ value >> 33
 
 
-def hash_index(value: int, capacity: int) -> int:
-    """The index that a layout's `hash(field, capacity)` gives."""
-    return (mix64(value) >> 32) * capacity >> 32
+def hash_index(value: int, capacity: int, lower: bool = False) -> int:
+    """The index that a layout's `hash(field, capacity)` gives; with lower, of the mix's other half."""
+    mixed = mix64(value)
+    return (mixed & 0xFFFF_FFFF if lower else mixed >> 32) * capacity >> 32
 
 
 def to_tla(value: Any) -> str:
-    """A model value as TLA+ text."""
+    """A model value as TLA+ text; a reference is to the record `msg`."""
+    if isinstance(value, Reference):
+        return f"msg.{value.field}"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
@@ -120,11 +153,16 @@ def computes_with_wide_integers(protocol: ir.Protocol) -> bool:
     for step in steps_of(protocol):
         for node in _nodes(step.body):
             if isinstance(node, ir.Arith) or isinstance(node, ir.Compare) and node.op != "=":
-                if any(isinstance(operand.type, ir.UInt) and operand.type.width > 32
-                       and isinstance(operand, (ir.Field, ir.Index, ir.Var))
-                       for operand in (node.left, node.right)):  # fmt: skip
+                if is_wide(node.left) or is_wide(node.right):
                     return True
     return False
+
+
+def is_wide(operand: ir.Expr) -> bool:
+    """Whether it is a value of more than 32 bits: a position in an array, say, has a type that is wider than it."""
+    if not isinstance(operand, (ir.Field, ir.Index, ir.Var)) or not isinstance(operand.type, ir.UInt):
+        return False
+    return operand.type.width > 32 and (operand.interval is None or operand.interval.high >= 2**32)
 
 
 class Patterns:
@@ -132,14 +170,20 @@ class Patterns:
 
     0 is zero, since blank cells and messages are. 1 and 2 of a wide integer are 1 and its greatest value,
     except where an index is hashed from such integers: then number n has a value whose hash is
-    n modulo the capacity, so that a domain reaches every cell. The rest are random, from a fixed seed.
+    n modulo the capacity, so that a domain reaches every cell; and where another is, of the same integers, that
+    is n divided by that capacity, modulo the other's, so that it reaches every pair. The rest are random, from a
+    fixed seed.
     """
 
     SEED = 20230
 
     def __init__(self, protocol: ir.Protocol) -> None:
         self._identity = computes_with_wide_integers(protocol)
-        self._hashes = {dict(protocol.message.fields)[hashed.source]: hashed.capacity for hashed in protocol.hashes}
+        self._hashes: dict[ir.Type, list[ir.HashIndex]] = {}
+        for hashed in protocol.hashes:
+            known = self._hashes.setdefault(protocol.message.field(hashed.source), [])
+            if hashed.capacity <= HASHED_MAX and (hashed.capacity, hashed.lower) not in [(each.capacity, each.lower) for each in known]:
+                known.append(hashed)
         self._forward: dict[tuple[ir.Type, int], int] = {}
         self._backward: dict[tuple[ir.Type, int], int] = {}
 
@@ -164,12 +208,17 @@ class Patterns:
         width = kind.width if isinstance(kind, ir.UInt) else 8 * kind.size
         generator = random.Random(f"{self.SEED} {kind} {number}")
         taken = {value for other, value in self._backward if other == kind}
-        capacity = self._hashes.get(kind)
-        if capacity is None and isinstance(kind, ir.UInt) and number <= 2:
+        if kind not in self._hashes and isinstance(kind, ir.UInt) and number <= 2:
             return (1, 2**width - 1)[number - 1]
         while True:
             value = generator.getrandbits(width)
             reserved = value == 0 or value in taken or value in (1, 2**width - 1)
-            reached = capacity is None or capacity > 4096 or hash_index(value, capacity) == number % capacity
-            if reached and not reserved:
+            if not reserved and self._reached(kind, value, number):
                 return value
+
+    def _reached(self, kind: ir.Type, value: int, number: int) -> bool:
+        for hashed in self._hashes.get(kind, ()):
+            if hash_index(value, hashed.capacity, hashed.lower) != number % hashed.capacity:
+                return False
+            number //= hashed.capacity
+        return True

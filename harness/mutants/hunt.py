@@ -57,7 +57,7 @@ def _ask(mutant: Mutant, scratch: Scratch, model_seconds: float = TIMEOUT_SECOND
     if check.test:
         return _ask_test(check.test, scratch)
     run = scratch.run(
-        "-m", "harness.conform", mutant.protocol, "--form", "word", "--stop-early", "--edits", "edits.json",
+        "-m", "harness.conform", mutant.protocol, "--form", "layout", "--stop-early", "--edits", "edits.json",
     )  # fmt: skip
     if run.returncode == 0:
         return False, "SURVIVES: conformance finds nothing"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.conform.build import ROOT
+from harness.conform.build import LAYOUT, ROOT
 from harness.conform.campaign import Campaign, Stage, Trial
 from harness.conform.frames import Frame
 from harness.conform.kernel import Input, Output
@@ -24,7 +24,7 @@ class Bench:
 
     def __init__(self, stage: Stage, programs: bpf.Object) -> None:
         self.stage = stage
-        self.trial = Trial(stage, "word")
+        self.trial = Trial(stage, LAYOUT)
         self.protocol = stage.build.protocol
         self._programs = programs
         self.request = self._first("xdp")
@@ -70,7 +70,7 @@ class Bench:
         return self.trial.comparison.counters[found.counter]
 
 
-def staged(protocol: str, form: str = "word") -> Stage:
+def staged(protocol: str, form: str = LAYOUT) -> Stage:
     """The small build of a protocol."""
     return Campaign(ROOT / "spec" / protocol, ROOT / "build" / "conform" / protocol).stage(form)
 

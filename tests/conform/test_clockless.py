@@ -13,7 +13,7 @@ from codegen.emit import generate
 from codegen.front import load
 from harness import protocols
 from harness.conform import __main__ as command
-from harness.conform.build import ROOT
+from harness.conform.build import LAYOUT, ROOT
 from harness.conform.campaign import Campaign
 
 STEPS = """---- MODULE CounterSteps ----
@@ -65,7 +65,7 @@ def test_it_has_no_clock(counter):
 
 def test_it_conforms(counter, tmp_path, capsys):
     campaign = Campaign(counter, tmp_path / "work")
-    results = campaign.results(("word",))
+    results = campaign.results((LAYOUT,))
     assert [command.show("counter", result) for result in results] == [[], []]
     word = results[0]
     assert sum(word.inputs.values()) == PAIRS and sum(word.evaluations().values()) == 2 * PAIRS, "in the kernel and in userspace"
@@ -81,7 +81,7 @@ def test_pairs_min_is_the_file_s(counter, tmp_path, number, said):
     path = counter / "conform.yaml"
     path.write_text(path.read_text() + f"pairs_min: {number}\n")
     campaign = Campaign(counter, tmp_path / "work")
-    problems = command.show_pairs("counter", [campaign.small("word")], campaign.text.pairs_min)
+    problems = command.show_pairs("counter", [campaign.small(LAYOUT)], campaign.text.pairs_min)
     assert len(problems) == len(said) and all(text in problem for text, problem in zip(said, problems))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.conform.__main__ import show, show_pairs
-from harness.conform.build import FORMS, ROOT, BuildError
+from harness.conform.build import FORMS, LAYOUT, ROOT, BuildError
 from harness.conform.campaign import Campaign, Trial
 from harness.conform.oracle import Case
 from harness.protocols import protocols
@@ -40,7 +40,7 @@ def answered(bench) -> Case:
 
 
 def mismatches(bench, case: Case) -> list[str]:
-    return [str(each) for each in Trial(bench.stage, "word").run([case]).mismatches]
+    return [str(each) for each in Trial(bench.stage, LAYOUT).run([case]).mismatches]
 
 
 def test_an_expectation_that_is_met_is_no_mismatch(bench):
@@ -97,7 +97,7 @@ def test_a_wrong_sweep_is_reported(bench):
 
 
 def test_a_branch_that_nothing_takes_is_named(bench, capsys):
-    result = Trial(bench.stage, "word").run([bench.request])
+    result = Trial(bench.stage, LAYOUT).run([bench.request])
     problems = show_pairs(bench.protocol.name, [result])
     assert any("branches were not taken" in problem for problem in problems)
     assert any("are too few" in problem for problem in problems)
@@ -108,7 +108,7 @@ def test_a_branch_that_nothing_takes_is_named(bench, capsys):
 def test_a_changed_program_is_found_out():
     """From the command's own path: a program whose table is indexed by something else."""
     edits = (("limiter_codec.h", "return stepwise_hash(", "return 2 - stepwise_hash("),)
-    result = Campaign(ROOT / "spec" / "limiter", ROOT / "build" / "conform" / "limiter-changed", stop_early=True, edits=edits).small("word")
+    result = Campaign(ROOT / "spec" / "limiter", ROOT / "build" / "conform" / "limiter-changed", stop_early=True, edits=edits).small(LAYOUT)
     assert len(result.mismatches) == 1
     assert "bucket[" in str(result.mismatches[0])
 
@@ -116,4 +116,4 @@ def test_a_changed_program_is_found_out():
 def test_an_edit_that_does_not_apply_is_an_error():
     changed = Campaign(ROOT / "spec" / "limiter", ROOT / "build" / "conform" / "limiter-changed", edits=(("limiter.h", "no such text", ""),))
     with pytest.raises(BuildError, match="'no such text' 0 times, not once"):
-        changed.small("word")
+        changed.small(LAYOUT)

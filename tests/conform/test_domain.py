@@ -7,15 +7,20 @@ import random
 import pytest
 
 from codegen import ir
-from harness.conform.domain import CASES_MAX, Domain, DomainError, DomainText, Place, load_text
+from harness.conform.domain import CASES_MAX, Domain, DomainError, DomainText, load_text
+from harness.conform.families import Family
+from harness.conform.places import Place
 from harness.conform.values import Patterns, hash_index, layout_text
 from harness.protocols import SPEC, protocols
 
 SPAN = ir.Span("OrderSteps.tla", 1, 1)
 KIND = ir.Enum("message.kind", ("Buy", "Sold"))
 MESSAGE = ir.Record("message", (("kind", KIND), ("key", ir.UInt(64)), ("amount", ir.UInt(16)), ("slot", ir.UInt(32)),
-                                ("seen", ir.Set(ir.UInt(8), 2)), ("urgent", ir.Bool())))  # fmt: skip
-CELL = ir.Record("order_cell", (("state", ir.Enum("order.state", ("Open", "Shut"))), ("left", ir.UInt(10)), ("flags", ir.Bits(3))))
+                                ("seen", ir.Set(ir.UInt(8), 2)), ("urgent", ir.Bool()), ("ticket", ir.UInt(8)), ("bit", ir.UInt(3)), ("deep", ir.UInt(1))))  # fmt: skip
+STATE = ir.Enum("order.state", ("Open", "Shut"))
+PART = ir.Record("part", (("state", STATE), ("key", ir.UInt(64)), ("size", ir.UInt(10))))
+CELL = ir.Record("order_cell", (("state", STATE), ("left", ir.UInt(10)), ("flags", ir.Bits(3)), ("parts", ir.Array(PART, 2)),
+                                ("limits", ir.Array(ir.UInt(4), 2))))  # fmt: skip
 ENV = ir.Record("env", (("now", ir.UInt(20)), ("random", ir.Bytes(8)), ("index", ir.UInt(32))))
 ORDER = ir.TableLayout("order", CELL, "array", 4, "slot", "word")
 
@@ -27,17 +32,23 @@ def step(name: str, writes: bool) -> ir.Step:
 
 
 PROTOCOL = ir.Protocol(
-    name="order", module="OrderSteps", constants=(), message=MESSAGE, wire=("kind", "key", "amount", "urgent"), port=1,
-    hashes=(ir.HashIndex("slot", "key", 4),), env=ENV, tick_ns=1, tables=(ORDER,),
+    name="order", module="OrderSteps", constants=(), message=MESSAGE, wire=("kind", "key", "amount", "urgent"),
+    handover=("ticket",), port=1,
+    hashes=(ir.HashIndex("slot", "key", 4), ir.HashIndex("bit", "key", 8, lower=True), ir.HashIndex("deep", "slot", 2)), env=ENV, tick_ns=1, tables=(ORDER,),
     xdp=(ir.Section("order", step("Look", False), "slot", "drop", False), ir.Section("order", step("Take", True), "slot", "drop", True)),
     tc=(), user=None, sweep_period_ms=10, sweep=(ir.Pass("order", (ir.Section("order", step("Tidy", True), None, "drop", True),)),),
     budgets=(), sources=(),
 )  # fmt: skip
 
 
-def domain(*families: dict, values: dict | None = None) -> Domain:
-    text = DomainText.model_validate({"small": {}, "values": values or {}, "families": list(families)})
-    return Domain(text, PROTOCOL, Patterns(PROTOCOL), "conform.yaml")
+def domain(*families: dict, values: dict | None = None, build: str = "small", **options) -> Domain:
+    text = DomainText.model_validate({"small": {}, "values": values or {}, "families": list(families), **options})
+    return Domain(text, PROTOCOL, Patterns(PROTOCOL), "conform.yaml", build)
+
+
+def cases_of(family: Family) -> list[dict[str, object]]:
+    """What each case of a sampled family gives the places."""
+    return [{str(place): value for place, value in sample} for sample in family.dimensions[0]]
 
 
 def values_of(place: str, **options) -> list:
@@ -83,6 +94,17 @@ def test_keys_reach_every_cell_and_share_one():
     ({"given": {"message.seen": [1, 2, 3]}}, "is no value of {set: u8, max: 2}"),
     ({"vary": {"message.slot": "all"}}, "message.slot is hashed from message.key; vary that"),
     ({"vary": {"message.kind": []}}, "has 0 cases"),
+    ({"given": {"message.ticket": 1}}, "message.ticket is handed over: xdp takes it as zero"),
+    ({"given": {"order.parts.1.state": "Open", "order.parts": []}}, "[] is no value of {array: {record: {state"),
+    ({"given": {"order.limits.2": 1, "order.limits": [1, 2]}}, "order.limits and order.limits.2: give one of them"),
+    ({"given": {"order.limits.3": 1}}, "there is no element 3 of 2, which count from 1"),
+    ({"given": {"order.parts.1.price": 1}}, "'price' is not one of state, key, size"),
+    ({"given": {"order.left.1": 1}}, "1 leads nowhere in u10"),
+    ({"given": {"order.parts.1.state.x-y": 1}}, "is no place: write message.FIELD"),
+    ({"given": {"order.left": "=message.amount"}}, "'=message.amount' is u16, not u10"),
+    ({"given": {"message.amount": "=message.amount"}}, "'=message.amount' stands for nothing"),
+    ({"given": {"order.left": "=order.left"}}, "'=order.left' stands for nothing"),
+    ({"only": ["tiny"]}, "only 'tiny': there is small, shipped"),
     ({"together": [[{"message.kind": "Buy"}, {"message.amount": 1}]]}, "must name the same places"),
     ({"hook": "tc"}, "the layout has no hook tc"),
     ({"hook": 2}, "the layout has no hook 2"),
@@ -98,15 +120,15 @@ def test_what_a_family_may_not_say(family, complaint):
 
 @pytest.mark.parametrize("text, complaint", [
     ("families: [{name: a, hook: xdp}]\nfamilys: []\n",
-     ":2:1: error: familys is no key; known here: small, values, families, samples, pairs_min; see docs/conform.md"),
-    ("families: [{name: a, hook: xdp, varies: {}}]\n", ":1:33: error: families.0.varies is no key; known here: name, hook, only, given"),
+     ":2:1: error: familys is no key; known here: small, shipped, variants, values, families, samples, variant_samples, pairs_min; see docs/conform.md"),
+    ("families: [{name: a, hook: xdp, varies: {}}]\n", ":1:33: error: families.0.varies is no key; known here: name, hook, only, sample, given"),
     ("families:\n  - {name: a}\n", ":2:5: error: families.0 has no hook; add it: see docs/conform.md"),
     ("families:\n  - {name: a, hook: xpd}\n", ':2:15: error: families.0.hook is "xpd"; it must be xdp, tc, user, or the number'),
     ("families:\n  - {name: a, hook: xdp, vary: {message.kind: some}}\n", "it must be all, or a list of values"),
     ("families: []\n", "families"),
     ("families: [{name: a, hook: xdp}]\npairs_min: 0\n", ":2:1: error: pairs_min is 0"),
     ("families: [\n", ":2:1: error: no YAML: "),
-    ("- families\n", ":1:1: error: it is no mapping; its keys are small, values, families"),
+    ("- families\n", ":1:1: error: it is no mapping; its keys are small, shipped, variants, values, families"),
     ("", "it is no mapping"),
 ])  # fmt: skip
 def test_a_file_that_is_wrong(tmp_path, text, complaint):
@@ -144,7 +166,9 @@ def test_a_family_for_one_build():
 def test_a_section_that_loses():
     family = domain({"name": "lost", "hook": "xdp", "contended": 2, "rival": {"left": 3}}).families[0]
     assert family.trouble.section == 2 and not family.trouble.always
-    assert dict(family.trouble.rival) == {"state": "Open", "left": 3, "flags": frozenset()}
+    nothing = {"state": "Open", "key": 0, "size": 0}
+    assert dict(family.trouble.rival) == {
+        "state": "Open", "left": 3, "flags": frozenset(), "parts": (nothing, nothing), "limits": (0, 0)}  # fmt: skip
 
 
 def test_samples_are_seeded_and_within_their_types():
@@ -175,6 +199,69 @@ def test_noise_fills_every_cell():
     assert noise == again
     assert [len(cells) for cells in noise.values()] == [4]
     assert any(cell != noise["order"][0] for cell in noise["order"])
+
+
+# --- Parts of cells, samples, variants -----------------------------------------------------------
+
+
+def test_parts_of_a_cell_are_places():
+    made = domain({"name": "parts", "hook": "xdp", "vary": {"order.parts.2.size": [1, 2], "order.2.limits.1": "all", "order.limits.2": [3]}},
+                  values={"order.limits": [7, 8]})  # fmt: skip
+    (family,) = made.families
+    places = {str(place): len(dimension) for dimension in family.dimensions for place, _ in dimension[0]}
+    assert places["order.parts.2.size"] == 2 and places["order.limits.2"] == 1
+    assert [value for ((_, value),) in family.dimensions[1]] == [7, 8], "of an array, the values are its elements"
+
+
+def test_values_of_elements_go_by_their_kind():
+    made = domain({"name": "parts", "hook": "xdp", "vary": {"order.parts.1.size": "all", "order.2.parts.2.size": "all", "order.parts.2": "all"}},
+                  values={"order.parts.size": [3, 4, 5], "order.parts.key": [9]})  # fmt: skip
+    one, other, whole = ([value for ((_, value),) in dimension] for dimension in made.families[0].dimensions[:3])
+    assert one == other == [3, 4, 5]
+    assert whole == [{"state": "Open", "key": 9, "size": 3}, {"state": "Shut", "key": 9, "size": 4}, {"state": "Open", "key": 9, "size": 5}]
+
+
+def test_several_hashes_of_one_field_reach_every_pair():
+    made = domain({"name": "keys", "hook": "xdp", "vary": {"message.key": list(range(40))}}).families[0]
+    pairs = [(case["message.slot"], case["message.bit"], case["message.deep"])
+             for case in ({str(place): value for place, value in assignment} for assignment in made.dimensions[0])]  # fmt: skip
+    assert [(slot, bit) for slot, bit, _ in pairs[1:]] == [(key % 4, key // 4 % 8) for key in range(1, 40)]
+    assert all(deep == hash_index(slot, 2) for slot, _, deep in pairs)
+
+
+def test_a_sampled_family_has_as_many_cases_as_it_says():
+    """Parts are drawn by themselves, from what `all` means for each; the draw is the same every time."""
+    text = {"name": "any", "hook": "xdp", "sample": 300, "given": {"message.kind": "Buy"},
+            "vary": {"message.key": [1, 2], "order.parts": "all", "order.left": [1, 9]}}  # fmt: skip
+    values = {"order.parts.size": [3, 4], "order.parts.key": ["=message.key", 7]}
+    family, again = (domain(text, values=values).families[0] for _ in range(2))
+    assert family == again and family.sampled and family.size() == 300
+    cases = cases_of(family)
+    parts = [part for case in cases for part in case["order.parts"]]
+    assert {part["size"] for part in parts} == {3, 4} and {part["state"] for part in parts} == {"Open", "Shut"}
+    assert len({repr(case["order.parts"]) for case in cases}) > 30
+    for case in cases:
+        assert {part["key"] for part in case["order.parts"]} <= {case["message.key"], 7}, "a reference is to the case's own message"
+        assert case["message.slot"] == case["message.key"] % 4 and case["order.left"] in (1, 9)
+
+
+def test_samples_of_parts_are_within_their_types():
+    made = domain({"name": "any", "hook": "xdp", "vary": {"order.parts": "all"}})
+    found = made.sample(made.families[0], 300, random.Random(1))
+    parts = [part for case in cases_of(found) for part in case["order.parts"]]
+    assert len({part["size"] for part in parts}) > 100 and all(0 <= part["size"] < 1024 for part in parts)
+
+
+def test_a_variant_has_fewer_cases_and_shorter_arrays():
+    families = [{"name": "all", "hook": "xdp", "vary": {"message.amount": list(range(100)), "order.left": list(range(100)), "order.limits.3": [1, 2]}},
+                {"name": "few", "hook": "xdp", "vary": {"message.amount": [1, 2]}},
+                {"name": "drawn", "hook": "xdp", "sample": 900, "vary": {"order.left": "all"}},
+                {"name": "elsewhere", "hook": "xdp", "only": "small"}]  # fmt: skip
+    made = domain(*families, build="odd", variants={"odd": {}}, variant_samples=50).families
+    assert [(family.name, family.size(), family.sampled) for family in made] == [("all", 50, True), ("few", 2, False), ("drawn", 50, True)]
+    assert all("order.limits.3" not in case for case in cases_of(made[0]))
+    with pytest.raises(DomainError, match="no element 3"):
+        domain(*families, variants={"odd": {}})
 
 
 @pytest.mark.parametrize("protocol", protocols())

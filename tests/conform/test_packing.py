@@ -115,8 +115,9 @@ def test_patterns_are_one_to_one():
     wide, opaque = ir.UInt(64), ir.Bytes(8)
     message = ir.Record("message", (("key", wide), ("slot", ir.UInt(32))))
     protocol = ir.Protocol(
-        "p", "PSteps", (), message, ("key",), 1, (ir.HashIndex("slot", "key", 4),), ir.Record("env", ()), None,
-        (), (), (), None, 0, (), (), (),
+        name="p", module="PSteps", constants=(), message=message, wire=("key",), handover=(), port=1,
+        hashes=(ir.HashIndex("slot", "key", 4),), env=ir.Record("env", ()), tick_ns=None, tables=(), xdp=(), tc=(), user=None,
+        sweep_period_ms=0, sweep=(), budgets=(), sources=(),
     )  # fmt: skip
     patterns = Patterns(protocol)
     for kind in (wide, opaque):

@@ -1,0 +1,44 @@
+"""A family of cases, as it is evaluated: see docs/conform.md for how one is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from harness.conform.places import Place
+
+Assignment = tuple[tuple[Place, Any], ...]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A section that loses its races: see Undisturbed in Oracle.tla. section 0: none does."""
+
+    section: int = 0
+    always: bool = False
+    rival: tuple[tuple[str, Any], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Family:
+    """A product of dimensions, each a list of assignments to the same places; or a list of samples.
+
+    free: places whose values were generated, so that a sample may take others.
+    """
+
+    name: str
+    hook: str
+    sweep_pass: int
+    first: int
+    count: int
+    dimensions: tuple[tuple[Assignment, ...], ...]
+    free: frozenset[Place]
+    trouble: Trouble = Trouble()
+    sampled: bool = False
+
+    def size(self) -> int:
+        """Cases in the family."""
+        total = 1
+        for dimension in self.dimensions:
+            total *= len(dimension)
+        return total
