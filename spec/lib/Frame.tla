@@ -10,6 +10,8 @@
 (* defines                                                                 *)
 (*                                                                         *)
 (*   Capacity          cells of each table: a function from their names    *)
+(*   Locked            tables whose cells are under a lock that whoever    *)
+(*                     waits for it gets: no section of theirs loses       *)
 (*   Arrived(message)  a message as a program finds it in a packet, with   *)
 (*                     the local fields filled in                          *)
 (*   Answer(message)   what a client sees of a message sent to it          *)
@@ -17,6 +19,10 @@
 (* The model extends Frame and adds its clients: see Lock.tla.  (Frame     *)
 (* extends what it finds as Program, and so needs no list of substitutions *)
 (* as an INSTANCE would.)                                                  *)
+(*                                                                         *)
+(* Some fields the hooks hand over to one another in the packet (HandedOver,*)
+(* generated).  XDP takes them as blank, whatever a client put there, and  *)
+(* writes them into what it passes to the daemon.                          *)
 (*                                                                         *)
 (* The network.  What was sent stays in `requests` or `answers` for ever   *)
 (* and may be taken from there any number of times, at any later time, in  *)
@@ -74,10 +80,13 @@ FrameInit(initialCells) ==
 
 SectionsOf(hook) == IF hook = "XDP" THEN XdpSections ELSE TcSections
 
+\* What XDP reads of a client's packet.
+FromClient(message) == HandedOver(message, BlankMessage)
+
 \* A packet arrives at a hook.  `old` is set when a grace period begins.
 NewRun(hook, packet, now) ==
   [hook |-> hook, at |-> 1, peer |-> packet.peer, packet |-> packet.message,
-   message |-> Arrived(packet.message), now |-> now, old |-> FALSE]
+   message |-> Arrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message), now |-> now, old |-> FALSE]
 
 SectionOf(run) == SectionsOf(run.hook)[run.at]
 
@@ -102,7 +111,7 @@ Proceed(run, result, Others(_)) ==
                       THEN answers \cup {Packet(run.peer, Answer(result.msg))}
                       ELSE answers
       /\ forwarded' = IF result.verdict = "Forward" /\ run.hook = "XDP"
-                        THEN forwarded \cup {Packet(run.peer, run.packet)}
+                        THEN forwarded \cup {Packet(run.peer, HandedOver(run.packet, result.msg))}
                         ELSE forwarded
       /\ event' = Event(<<run.hook, run.peer>>, <<SectionOf(run).table, IndexOf(run)>>, SectionOf(run).step,
                         IF last /\ result.verdict = "Continue" THEN "Drop" ELSE result.verdict, run.message, result.msg)
@@ -147,6 +156,7 @@ SkipSection(r) ==
   /\ Contention
   /\ r <= Len(runs)
   /\ SectionOf(runs[r]).contended = "skip"
+  /\ SectionOf(runs[r]).table \notin Locked
   /\ Len(runs) > 1 \/ sweep.pass > 0
   /\ LET run == runs[r]
      IN  Proceed(run, [verdict |-> "Continue", msg |-> run.message], LAMBDA next : InPlace(r, next))
@@ -231,6 +241,7 @@ SkipSweepSection ==
   /\ Len(runs) > 0
   /\ LET section == Pass(sweep).sections[sweep.at]
      IN  /\ section.contended = "skip"
+         /\ section.table \notin Locked
          /\ SweepProceeds(sweep, "Continue", sweep.record, section, SweptIndex(sweep))
   /\ UNCHANGED cells
 
@@ -271,13 +282,15 @@ NeverContended == cells' # cells =>
        LET section == SectionOf(runs[r])
            cell == cells[section.table][IndexOf(runs[r])]
        IN  /\ section.contended = "never"
+           /\ section.table \notin Locked
            /\ cells'[section.table][IndexOf(runs[r])] # cell
            /\ \E i \in 1..Len(runs') : runs'[i] = runs[r]
            => SectionResult(runs[r]).cell = cell
   /\ sweep.pass > 0 /\ sweep' = sweep =>
        LET section == Pass(sweep).sections[sweep.at]
            index == SweptIndex(sweep)
-       IN  section.contended = "never" => cells'[section.table][index] = cells[section.table][index]
+       IN  section.contended = "never" /\ section.table \notin Locked
+             => cells'[section.table][index] = cells[section.table][index]
 
 NobodyInFlight == runs = << >> /\ sweep = NoSweep
 ================================================================================

@@ -11,6 +11,9 @@ CONSTANTS
 Capacity == [credential |-> Cardinality(Clients), session |-> Cardinality(Clients),
              lock |-> LockCells, overflow |-> OverflowCapacity]
 
+\* All cells are words.
+Locked == {}
+
 Arrived(message) ==
   [message EXCEPT !.slot = IF message.lock \in LockIds THEN SlotOf(message.lock) ELSE 0,
                   !.claimed = FALSE, !.kept = FALSE, !.gone = {}]

@@ -5,6 +5,8 @@ EXTENDS SessionHooks
 \* One session number, that all hosts are after.
 Capacity == [credential |-> 1, session |-> 1, tally |-> 1]
 
+Locked == {}
+
 Arrived(message) == [message EXCEPT !.gone = {}]
 
 Answer(message) == Arrived(message)

@@ -72,6 +72,8 @@ SweepStep(pass, at, cell, msg, env) ==
 
 TableIndex(table, msg) == msg.client
 
+HandedOver(message, from) == message
+
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]

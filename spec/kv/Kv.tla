@@ -1,0 +1,382 @@
+----------------------------------- MODULE Kv -----------------------------------
+(***************************************************************************)
+(* The store in its world: clients, a network that loses, repeats, delays  *)
+(* and reorders, also between the kernel and the daemon, runs of the       *)
+(* programs section by section, a daemon that may die, and its sweep.      *)
+(* What every protocol has in common is in Frame; here are the clients,    *)
+(* and what they may rely on: that the store is the map of KvMap.          *)
+(*                                                                         *)
+(* A client has at most one write and one read outstanding; it may give up *)
+(* a write and go on to the next.  Versions and epochs do not wrap: there  *)
+(* are fewer commits in a model than numbers.  In the program an epoch     *)
+(* comes round after 2^32 commits of one bucket.  That a packet of the     *)
+(* rare path lives through all of them is assumed away: a smaller modulus  *)
+(* here would let it, and find what the program does not do.  The same is  *)
+(* assumed of 2^32 versions of a key.  Time is left out as in Lock.        *)
+(***************************************************************************)
+EXTENDS Frame
+
+CONSTANTS
+  OpenClients,  \* those that begin with an open session
+  Wishes,       \* what clients ask for: <<client, kind, key>>
+  Renewing,     \* clients that renew their sessions
+  Quitters,     \* clients that give up writes
+  Lapses,       \* clients whose leases may end
+  MaxWrites,    \* writes, and renewals, of each client in one session
+  MaxReads,     \* reads of each client
+  MaxOpens,     \* sessions that a client opens
+  MaxSecrets,   \* secrets that the daemon gives away
+  Beginnings,   \* what the tables hold at the beginning
+  Forged,       \* packets of others that are about from the start
+  Replays       \* whether packets stay in the network when their client has moved on
+
+VARIABLES
+  clients,      \* what each client knows
+  issued,       \* how many secrets the daemon has given away
+  writes,       \* the last write of each client that was decided, with its answer
+  reads,        \* the last read
+  versions      \* the last version of each key, also of one that was deleted
+
+network == <<requests, forwarded, completions, answers>>
+model == <<clients, issued, writes, reads, versions>>
+vars == <<cells, runs, sweep, network, model, event>>
+
+\* The state without the reader's comment on it.
+View == <<cells, runs, sweep, network, model>>
+
+(***************************************************************************)
+(* The beginning                                                           *)
+(***************************************************************************)
+
+\* The layout's tables, cut to the model's size.
+BlankBucket(bucket) ==
+  [bucket EXCEPT !.marks = [i \in 1..Ways |-> @[i]], !.keys = [i \in 1..Ways |-> @[i]], !.entries = [i \in 1..Ways |-> @[i]]]
+
+InitialCells ==
+  LET session == [state |-> "Idle", sequence |-> 0, outcome |-> "Opened", deadline |-> Extended(0)]
+  IN  [BlankCells EXCEPT
+        !.bucket = [slot \in DOMAIN @ |-> BlankBucket(@[slot])],
+        !.page = [home \in DOMAIN @ |-> [spilled |-> [j \in 1..PageSize |-> @[home].spilled[j]]]],
+        !.session = [client \in DOMAIN @ |-> IF client \in OpenClients THEN session ELSE @[client]],
+        !.credential = [client \in DOMAIN @ |-> IF client \in OpenClients THEN [secret |-> client + 1] ELSE @[client]]]
+
+\* Lengths and values tell versions and writes apart.
+Length(number) == 1 + (number % SlotSize)
+
+EntryOf(version) == [version |-> version, length |-> Length(version), value |-> version]
+
+\* Ways <<mark, key, version>> of bucket 0, and entries <<key, version>> of its page.
+Begun(ways, spilled) ==
+  LET Way(i, blank, F(_)) == IF i \in DOMAIN ways THEN F(ways[i]) ELSE blank
+      gone == {ways[i][3] : i \in {j \in DOMAIN ways : ways[j][1] = "Gone"}}
+      bucket == [InitialCells.bucket[0] EXCEPT
+                  !.marks = [i \in 1..Ways |-> Way(i, "Empty", LAMBDA way : way[1])],
+                  !.keys = [i \in 1..Ways |-> Way(i, 0, LAMBDA way : way[2])],
+                  !.entries = [i \in 1..Ways |-> Way(i, @[i], LAMBDA way : EntryOf(way[3]))],
+                  !.floor = IF gone = {} THEN 0 ELSE CHOOSE version \in gone : \A other \in gone : other <= version,
+                  !.filter = {BitOf(spilled[j][1]) : j \in DOMAIN spilled}]
+      Held(j) == [mark |-> "Held", slot |-> 0, key |-> spilled[j][1], bit |-> BitOf(spilled[j][1]), entry |-> EntryOf(spilled[j][2])]
+  IN  [InitialCells EXCEPT
+        !.bucket[0] = bucket,
+        !.page[HomeOf(0)].spilled = [j \in 1..PageSize |-> IF j \in DOMAIN spilled THEN Held(j) ELSE @[j]]]
+
+NoRequest == [BlankMessage EXCEPT !.kind = "None"]
+
+Nothing == [sequence |-> 0, request |-> "None", key |-> 0, answer |-> "None", version |-> 0, length |-> 0, value |-> 0]
+
+\* phase: Out, Opening or In a session.  sequence, number: of the last write and
+\* of the last read.  writing, reading: what is outstanding.
+InitialClient(client) ==
+  [phase |-> IF client \in OpenClients THEN "In" ELSE "Out", secret |-> client + 1, opens |-> 0,
+   sequence |-> 0, writing |-> NoRequest, number |-> 0, reading |-> NoRequest]
+
+LastVersion(key) ==
+  LET bucket == cells.bucket[SlotOf(key)]
+      page == cells.page[HomeOf(SlotOf(key))]
+      found == {bucket.entries[i].version : i \in {j \in 1..Ways : bucket.marks[j] # "Empty" /\ bucket.keys[j] = key}}
+               \cup {page.spilled[i].entry.version : i \in {j \in 1..PageSize : page.spilled[j].mark = "Held" /\ page.spilled[j].key = key}}
+  IN  IF found = {} THEN 0 ELSE CHOOSE version \in found : \A other \in found : other <= version
+
+Init ==
+  /\ \E beginning \in Beginnings : FrameInit(beginning)
+  /\ requests = Forged
+  /\ clients = [client \in Clients |-> InitialClient(client)]
+  /\ issued = Cardinality(Clients)
+  /\ writes = [client \in Clients |-> Nothing]
+  /\ reads = [client \in Clients |-> Nothing]
+  /\ versions = [key \in Keys |-> LastVersion(key)]
+
+(***************************************************************************)
+(* Clients.  Sequence numbers of a client's sessions do not overlap here:  *)
+(* they are random, so that they do in one of some 10^8 cases.             *)
+(***************************************************************************)
+
+FirstSequence(client, opens) == opens * (MaxWrites[client] + 1)
+
+\* An answer, or a packet, belongs to the outstanding request if it says so.
+BelongsTo(message, request) ==
+  /\ request # NoRequest
+  /\ message.client = request.client
+  /\ message.sequence = request.sequence
+  /\ request.kind = "Open" \/ message.secret = request.secret
+  /\ (message.kind \in Reads \cup ReadAnswers) = (request.kind \in Reads)
+
+Outstanding(client, message) ==
+  BelongsTo(message, clients[client].writing) \/ BelongsTo(message, clients[client].reading)
+
+\* What the network may still deliver when a client sends.
+Keeps(client, packet) == Replays \/ packet.peer # client \/ Outstanding(client, packet.message)
+
+SendFrom(client, message) == Send(Packet(client, message), LAMBDA packet : Keeps(client, packet))
+
+\* A request in the client's session.
+Request(client, kind, number, key, length, value) ==
+  Arrived([BlankMessage EXCEPT !.kind = kind, !.client = client, !.sequence = number, !.secret = clients[client].secret,
+                               !.key = key, !.length = length, !.value = value])
+
+MayWrite(client) ==
+  LET k == clients[client]
+  IN  /\ k.phase = "In"
+      /\ k.writing = NoRequest \/ client \in Quitters
+      /\ k.sequence < FirstSequence(client, k.opens) + MaxWrites[client]
+
+Writes(client, kind, key) ==
+  LET sequence == NextSequence(clients[client].sequence)
+      value == IF kind \in {"Insert", "Update"} THEN 100 * (client + 1) + sequence ELSE 0
+      message == Request(client, kind, sequence, key, IF value > 0 THEN Length(value) ELSE 0, value)
+  IN  /\ MayWrite(client)
+      /\ clients' = [clients EXCEPT ![client].sequence = sequence, ![client].writing = message]
+      /\ SendFrom(client, message)
+
+AskWrite(client, kind, key) == <<client, kind, key>> \in Wishes /\ kind \in Requests /\ Writes(client, kind, key)
+
+AskRenew(client) == client \in Renewing /\ Writes(client, "Renew", 0)
+
+AskRead(client, kind, key) ==
+  LET k == clients[client]
+      message == Request(client, kind, k.number + 1, key, 0, 0)
+  IN  /\ <<client, kind, key>> \in Wishes
+      /\ kind \in Reads
+      /\ k.phase = "In"
+      /\ k.reading = NoRequest
+      /\ k.number < MaxReads[client]
+      /\ clients' = [clients EXCEPT ![client].number = @ + 1, ![client].reading = message]
+      /\ SendFrom(client, message)
+
+AskOpen(client) ==
+  LET k == clients[client]
+      sequence == FirstSequence(client, k.opens + 1)
+      message == Arrived([BlankMessage EXCEPT !.kind = "Open", !.client = client, !.sequence = sequence])
+  IN  /\ k.phase = "Out"
+      /\ k.opens < MaxOpens
+      /\ clients' = [clients EXCEPT ![client] =
+                       [k EXCEPT !.phase = "Opening", !.opens = @ + 1, !.sequence = sequence, !.writing = message]]
+      /\ SendFrom(client, message)
+
+Receive(client, packet) ==
+  LET k == clients[client]
+      answer == packet.message
+  IN  /\ packet.peer = client
+      /\ Outstanding(client, answer)
+      /\ clients' = [clients EXCEPT ![client] =
+           CASE answer.kind \in ReadAnswers -> [k EXCEPT !.reading = NoRequest]
+             [] answer.kind = "Opened" -> [k EXCEPT !.phase = "In", !.secret = answer.secret, !.writing = NoRequest]
+             [] answer.kind = "Taken" -> [k EXCEPT !.phase = "Out", !.writing = NoRequest]
+             [] OTHER -> [k EXCEPT !.writing = NoRequest]]
+      /\ event' = Event("network", <<"client", client>>, "Receive", "", answer, answer)
+      /\ FrameUnchanged
+
+\* The client's lease ends by its own clock, or it gives up, or it dies.
+LeaseEnds(client) ==
+  /\ client \in Lapses
+  /\ clients[client].phase # "Out"
+  /\ clients' = [clients EXCEPT ![client].phase = "Out", ![client].writing = NoRequest, ![client].reading = NoRequest]
+  /\ event' = Event(<<"client", client>>, <<"client", client>>, "LeaseEnds", "", BlankMessage, BlankMessage)
+  /\ FrameUnchanged
+
+(***************************************************************************)
+(* The server                                                              *)
+(***************************************************************************)
+
+\* A client whose own lease runs holds the session that it opened last, if the
+\* server has that.  This session is not overdue; all others are.
+ReliesOn(client) ==
+  /\ clients[client].phase # "Out"
+  /\ cells.session[client].sequence >= FirstSequence(client, clients[client].opens)
+
+Now(client) == IF client \in Clients /\ ReliesOn(client) THEN 0 ELSE TimeModulus \div 2
+
+\* Every invitation has a secret of its own.
+Serve(packet) ==
+  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, index |-> 0])
+  /\ IF packet.message.kind = "Open"
+       THEN issued < Cardinality(Clients) + MaxSecrets /\ issued' = issued + 1
+       ELSE UNCHANGED issued
+
+AllAnswers == Answers \cup ReadAnswers
+
+\* The sections that decide what a request comes to.
+Decision(request, decided) ==
+  [sequence |-> decided.sequence, request |-> request.kind, key |-> decided.key, answer |-> decided.kind,
+   version |-> decided.version, length |-> decided.length, value |-> decided.value]
+
+Decides ==
+  LET request == event'.given
+      decided == event'.message
+      client == decided.client
+      here == /\ event'.step \in {"OnRequest", "OnCompletion"}
+              /\ request.kind \notin AllAnswers
+              /\ decided.kind \in AllAnswers
+  IN  /\ writes' = IF here /\ decided.kind \in Answers
+                     THEN [writes EXCEPT ![client] = Decision(request, decided)] ELSE writes
+      /\ reads' = IF here /\ decided.kind \in ReadAnswers
+                    THEN [reads EXCEPT ![client] = Decision(request, decided)] ELSE reads
+      /\ versions' = IF here /\ decided.kind \in {"Inserted", "Updated"}
+                       THEN [versions EXCEPT ![decided.key] = decided.version] ELSE versions
+
+AtXdp(packet) == ArriveAtXdp(packet, 0)
+AtTc(packet) == ArriveAtTc(packet, 0)
+
+RunActs ==
+  /\ \/ \E packet \in requests : AtXdp(packet)
+     \/ \E packet \in completions : AtTc(packet)
+     \/ \E r \in 1..MaxRuns : RunSection(r) \/ SkipSection(r)
+  /\ Decides
+  /\ UNCHANGED <<clients, issued>>
+
+DaemonActs ==
+  /\ \/ \E packet \in forwarded : Serve(packet)
+     \/ /\ SweepSection(Now) \/ (\E index \in Clients : SweepBegins(index, Now)) \/ SkipSweepSection \/ Crash
+        /\ UNCHANGED issued
+  /\ UNCHANGED <<clients, writes, reads, versions>>
+
+ClientActs(client) ==
+  /\ \/ \E key \in Keys, kind \in Requests : AskWrite(client, kind, key)
+     \/ \E key \in Keys, kind \in Reads : AskRead(client, kind, key)
+     \/ AskRenew(client)
+     \/ AskOpen(client)
+     \/ \E packet \in answers : Receive(client, packet)
+     \/ LeaseEnds(client)
+  /\ UNCHANGED <<issued, writes, reads, versions>>
+
+Next == RunActs \/ DaemonActs \/ \E client \in Clients : ClientActs(client)
+
+Spec == Init /\ [][Next]_vars
+
+(***************************************************************************)
+(* What the tables hold                                                    *)
+(***************************************************************************)
+
+\* Runs that have committed at the bucket and not yet settled the page.
+Committed(home) ==
+  {r \in 1..Len(runs) :
+     LET message == runs[r].message
+     IN  /\ runs[r].hook = "TC"
+         /\ SectionOf(runs[r]).step = "Settle"
+         /\ message.stowed
+         /\ message.moved
+         /\ message.home = home}
+
+\* Whether entry j of the page is one of the bucket's, as far as the bucket knows.
+Counts(home, j) ==
+  LET mark == cells.page[home].spilled[j].mark
+  IN  CASE mark = "Held" -> TRUE
+        [] mark = "Joining" -> \E r \in Committed(home) : Stores(runs[r].message) /\ runs[r].message.entry = j
+        [] mark = "Leaving" -> ~ \E r \in Committed(home) : runs[r].message.old = j
+        [] OTHER -> FALSE
+
+\* The entries that a key has in its page.
+Spilled(key) ==
+  LET home == HomeOf(SlotOf(key))
+  IN  {j \in 1..PageSize : cells.page[home].spilled[j].key = key /\ Counts(home, j)}
+
+SpilledEntry(key, j) == cells.page[HomeOf(SlotOf(key))].spilled[j].entry
+
+BucketOf(key) == cells.bucket[SlotOf(key)]
+
+\* What a client would read of the key at this moment.
+Current(key) ==
+  LET bucket == BucketOf(key)
+      way == WayOf(bucket, key)
+      absent == [there |-> FALSE, version |-> versions[key], length |-> 0, value |-> 0]
+      Present(entry) == [there |-> TRUE, version |-> entry.version, length |-> entry.length, value |-> entry.value]
+  IN  CASE way > 0 /\ bucket.marks[way] = "Gone" -> absent
+        [] way > 0 -> Present(bucket.entries[way])
+        [] Spilled(key) = {} -> absent
+        [] OTHER -> Present(SpilledEntry(key, CHOOSE j \in Spilled(key) : TRUE))
+
+Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- SlotSize
+
+(***************************************************************************)
+(* What clients may rely on                                                *)
+(***************************************************************************)
+
+\* The store is a map: every request is executed at one moment between its sending and its answer, every write at most
+\* once, no write is lost, no existing key is reported absent, and versions go up by one with every update.
+Refines == Map!Spec
+
+\* All answers to one write agree, and with what it did: a retry is told what the first execution was.
+AnswersAgree ==
+  \A a \in answers :
+    a.message.kind \in Answers =>
+      /\ LET decided == writes[a.message.client]
+         IN  a.message.sequence = decided.sequence
+               => a.message.kind = decided.answer /\ a.message.version = decided.version
+      /\ \A b \in answers :
+           /\ b.message.kind \in Answers
+           /\ a.message.client = b.message.client
+           /\ a.message.sequence = b.message.sequence
+           => a.message.kind = b.message.kind /\ a.message.version = b.message.version
+
+\* No key has two entries in its bucket, or two in its page.
+NoEntryTwice ==
+  /\ \A key \in Keys : Cardinality(Spilled(key)) <= 1
+  /\ \A slot \in 0..(Buckets - 1) :
+       LET bucket == cells.bucket[slot]
+       IN  \A i, j \in 1..Ways :
+             i # j /\ bucket.marks[i] # "Empty" /\ bucket.marks[j] # "Empty" => bucket.keys[i] # bucket.keys[j]
+
+\* What is Dirty or Gone in the kernel is not older than what the page has of that key.
+KernelIsNewer ==
+  \A key \in Keys :
+    LET way == WayOf(BucketOf(key), key)
+        version == BucketOf(key).entries[way].version
+    IN  way > 0 =>
+          \A j \in Spilled(key) :
+            CASE BucketOf(key).marks[way] = "Dirty" -> SpilledEntry(key, j).version < version
+              [] OTHER -> SpilledEntry(key, j).version <= version
+
+\* The filter of a bucket has the bits of all keys that its page has for it: there is no false negative.
+FilterCovers == \A key \in Keys : Spilled(key) # {} => BitOf(key) \in BucketOf(key).filter
+
+\* An entry that may be overwritten is in the page as well, the same.
+CleanIsSpilled ==
+  \A key \in Keys :
+    LET way == WayOf(BucketOf(key), key)
+    IN  way > 0 /\ BucketOf(key).marks[way] = "Clean"
+          => \E j \in Spilled(key) : SpilledEntry(key, j) = BucketOf(key).entries[way]
+
+\* When nothing is in flight, nothing waits for a run, a packet or a daemon that was lost: no session is busy, and no
+\* entry of a page is on its way.
+NothingStuck ==
+  NobodyInFlight =>
+    /\ \A client \in Clients : cells.session[client].state # "Busy"
+    /\ \A home \in 0..(Pages - 1), j \in 1..PageSize : cells.page[home].spilled[j].mark \in {"Vacant", "Held"}
+
+\* A write that is refused for lack of room changes nothing.
+NoRoomChangesNothing ==
+  [][event'.message.kind = "NoRoom" /\ event'.step \in {"OnCompletion", "Settle"}
+       => UNCHANGED <<cells.bucket, cells.page>>]_vars
+
+\* Where the layout says that a section is never contended, nobody else writes its cell.
+NeverMeansNever == [][NeverContended]_vars
+
+\* Cells stay within their layout: fewer versions and epochs than numbers for them, and positions of the page.
+CellsFit ==
+  \A slot \in 0..(Buckets - 1) :
+    LET bucket == cells.bucket[slot]
+    IN  /\ bucket.epoch < EpochModulus - 1
+        /\ bucket.floor < VersionModulus - 1
+        /\ \A i \in 1..Ways : bucket.entries[i].version < VersionModulus - 1
+        /\ bucket.filter \subseteq 0..(FilterBits - 1)
+=================================================================================

@@ -1,0 +1,115 @@
+------------------------------- MODULE MCKvFaults -------------------------------
+(***************************************************************************)
+(* Rules that are wrong, each put in place of the right one by the .cfg    *)
+(* that must fail because of it.  Most are what published designs do; some *)
+(* are what a draft of this one did.                                       *)
+(***************************************************************************)
+EXTENDS MCKv
+
+(***************************************************************************)
+(* The bucket                                                              *)
+(***************************************************************************)
+
+\* A full bucket makes room at once: the victim leaves on the packet, and its way is overwritten before the page has it.
+RequestOverwritesVictim(bucket, msg) ==
+  LET way == WayOf(bucket, msg.key)
+      room == RoomIn(bucket)
+      place == IF room > 0 THEN room ELSE Victim(bucket)
+  IN  CASE way > 0 -> OnEntry(bucket, msg, way)
+        [] msg.kind = "Insert" /\ ~ MayBeSpilled(bucket, msg) ->
+             Continue(Put(bucket, place, "Dirty", NextVersion(bucket.floor), msg),
+                      [LookUp(bucket, msg).msg EXCEPT !.kind = IF room > 0 THEN "Inserted" ELSE @])
+        [] OTHER -> LookUp(bucket, msg)
+
+\* An insert that finds room does not ask whether the key was spilled.
+RequestWithoutLooking(bucket, msg) ==
+  LET way == WayOf(bucket, msg.key)
+      room == RoomIn(bucket)
+  IN  CASE way > 0 -> OnEntry(bucket, msg, way)
+        [] msg.kind = "Insert" /\ room > 0 ->
+             Continue(Put(bucket, room, "Dirty", NextVersion(bucket.floor), msg),
+                      [msg EXCEPT !.kind = "Inserted", !.version = NextVersion(bucket.floor)])
+        [] OTHER -> LookUp(bucket, msg)
+
+\* A tombstone counts as room for another key: what the page has of the deleted one comes back.
+RoomOverTombstones(bucket) == FirstIndex(1, Ways, 0, LAMBDA i : bucket.marks[i] \in {"Empty", "Clean", "Gone"})
+
+\* A deletion leaves no tombstone (gets and deletions alone).
+OnEntryWithoutTombstone(bucket, msg, way) ==
+  IF msg.kind = "Get"
+    THEN Continue(bucket, [msg EXCEPT !.kind = "Value", !.version = bucket.entries[way].version,
+                                      !.length = bucket.entries[way].length, !.value = bucket.entries[way].value])
+    ELSE Continue([Deleted(bucket, bucket.entries[way].version) EXCEPT !.marks[way] = "Empty"],
+                  [msg EXCEPT !.kind = "Deleted", !.version = bucket.entries[way].version])
+
+\* Nobody keeps the versions of deleted keys, so that they begin again.
+VersionsForgotten(bucket, version) == bucket
+
+(***************************************************************************)
+(* The rare path                                                           *)
+(***************************************************************************)
+
+\* The epoch never changes, as if nobody compared it.
+SameEpoch(epoch) == epoch
+
+\* Find, with what the filter is made of and what hinders it as parameters.
+FindBy(page, msg, env, InFilter(_), Hinders(_)) ==
+  LET Here(j) == page.spilled[j].mark # "Vacant" /\ page.spilled[j].slot = msg.slot
+      Has(j, key) == Here(j) /\ page.spilled[j].key = key
+      own == FirstIndex(1, PageSize, 0, LAMBDA j : Has(j, msg.key))
+      older == FirstIndex(1, PageSize, 0, LAMBDA j : Has(j, msg.victim))
+      vacant == FirstIndex(1, PageSize, 0, LAMBDA j : page.spilled[j].mark = "Vacant")
+      old == IF msg.kind = "Delete" THEN own ELSE IF msg.evicts THEN older ELSE 0
+      filter == {page.spilled[j].bit : j \in {i \in 1..PageSize : Here(i) /\ InFilter(page.spilled[i].mark) /\ i # old}}
+      found == [msg EXCEPT !.found = own > 0, !.old = old, !.entry = vacant, !.filter = filter]
+  IN  CASE msg.way = 0 -> Drop(page, msg)
+        [] \E j \in 1..PageSize :
+             (Has(j, msg.key) \/ (msg.evicts /\ Has(j, msg.victim))) /\ Hinders(page.spilled[j].mark) -> Drop(page, msg)
+        [] own = 0 -> Reply(page, found)
+        [] msg.kind = "Get" ->
+             Reply(page, [found EXCEPT !.version = page.spilled[own].entry.version,
+                                       !.length = page.spilled[own].entry.length,
+                                       !.value = page.spilled[own].entry.value])
+        [] OTHER -> Reply(page, [found EXCEPT !.version = page.spilled[own].entry.version])
+
+\* The filter is rebuilt of what is held, without what is on its way into the page.
+FindHeldOnly(page, msg, env) == FindBy(page, msg, env, LAMBDA mark : mark = "Held", LAMBDA mark : mark # "Held")
+
+\* What was found is taken, also when it is just on its way out, or in.
+FindInPassing(page, msg, env) == FindBy(page, msg, env, LAMBDA mark : TRUE, LAMBDA mark : FALSE)
+
+\* What a client writes into the fields that the hooks hand over is believed.
+ClientBelieved(message) == message
+
+\* A draft: what was stowed is told by the kind of the message, which is an answer by then.
+SettleByKind(page, msg) ==
+  LET Gone(p) == [p EXCEPT !.spilled[msg.old].mark = IF msg.moved THEN "Vacant" ELSE "Held"]
+      Come(p) == [p EXCEPT !.spilled[msg.entry].mark = IF msg.moved THEN "Held" ELSE "Vacant"]
+  IN  CASE ~ msg.stowed -> Continue(page, msg)
+        [] Dooms(msg) /\ Stores(msg) -> Continue(Come(Gone(page)), msg)
+        [] Stores(msg) -> Continue(Come(page), msg)
+        [] Dooms(msg) -> Continue(Gone(page), msg)
+        [] OTHER -> Continue(page, msg)
+
+(***************************************************************************)
+(* Once                                                                    *)
+(***************************************************************************)
+
+\* The version of the last write is told, whichever it was.
+RecallUncompared(answer, msg) ==
+  IF msg.kind \in Requests \cup Reads
+    THEN Continue(answer, msg)
+    ELSE Reply(answer, [msg EXCEPT !.version = answer.version])
+
+\* A completion of the session is taken, also of a write that its client has given up.
+ResumeAbandoned(session, msg, env) ==
+  CASE msg.kind \in Reads /\ session.state \notin {"Vacant", "Closing"} -> Continue(session, msg)
+    [] session.state \in {"Idle", "Forwarded"} -> Continue([session EXCEPT !.state = "Busy"], msg)
+    [] OTHER -> Drop(session, msg)
+
+\* A draft: a read that has the number of a write that waits is taken for its completion, and nobody ends it.
+ResumeByNumber(session, msg, env) ==
+  CASE session.state = "Forwarded" /\ session.sequence = msg.sequence -> Continue([session EXCEPT !.state = "Busy"], msg)
+    [] msg.kind \in Reads /\ session.state \notin {"Vacant", "Closing"} -> Continue(session, msg)
+    [] OTHER -> Drop(session, msg)
+=================================================================================

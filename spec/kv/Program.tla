@@ -1,0 +1,27 @@
+-------------------------------- MODULE Program --------------------------------
+(* What Frame has to know of the store's program. *)
+EXTENDS KvHooks
+
+CONSTANTS
+  Clients,    \* session numbers, 0..n; each client keeps to its own
+  Keys,       \* small numbers
+  Buckets,    \* how many
+  Pages,      \* how many
+  SlotOf(_),  \* the bucket of a key
+  BitOf(_),   \* the bit of a key in its bucket's filter
+  HomeOf(_)   \* the page of a bucket
+
+Capacity == [credential |-> Cardinality(Clients), session |-> Cardinality(Clients), answer |-> Cardinality(Clients),
+             bucket |-> Buckets, page |-> Pages]
+
+\* The page is under a bpf_spin_lock.
+Locked == {"page"}
+
+Arrived(message) ==
+  [message EXCEPT !.slot = SlotOf(message.key), !.bit = BitOf(message.key), !.victim_bit = BitOf(message.victim),
+                  !.home = HomeOf(SlotOf(message.key)), !.lifted = "Empty", !.carried = BlankMessage.carried,
+                  !.stowed = FALSE, !.moved = FALSE, !.gone = {}]
+
+\* What the hooks hand over to one another is none of the client's business.
+Answer(message) == Arrived(HandedOver(message, BlankMessage))
+=================================================================================
