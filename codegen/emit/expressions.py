@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from codegen.c_names import Names, field, variable
+from codegen.emit.branchless import Branchless
 from codegen.emit.c_values import (
     AND, ATOM, BIT_AND, BIT_OR, CONDITIONAL, EQUALITY, OR, PRODUCT, RELATION, SHIFT, SUM, UNARY,
     Place, Text, cast, common_kind, fits, integer, kind_of_width, smallest_kind,
@@ -27,10 +28,11 @@ from codegen.ir import (
 )  # fmt: skip
 
 
-class Expressions(Values, Loops):
-    """Renders the expressions of one step into `lines`."""
+class Expressions(Values, Loops, Branchless):
+    """Renders the expressions of one step into `lines`. branchless: whether conditions shall become bits where they can."""
 
-    def __init__(self, names: Names, helpers: Helpers, taken: set[str]):
+    def __init__(self, names: Names, helpers: Helpers, taken: set[str], branchless: bool = False):
+        self.branchless = branchless
         self.names = names
         self.helpers = helpers
         self.lines = Lines()
@@ -289,6 +291,8 @@ class Expressions(Values, Loops):
         return Text(f" {symbol} ".join(parts), precedence)
 
     def _if(self, expr: If) -> Text:
+        if self.branchless and self.computable(expr):
+            return self.chosen(expr)
         condition = self.condition_of(expr)
         then, then_lines = self.captured(lambda: self.scalar(expr.then))
         otherwise, otherwise_lines = self.captured(lambda: self.scalar(expr.otherwise))
@@ -356,7 +360,7 @@ class Expressions(Values, Loops):
                 return self._if(chosen)
         if isinstance(set_.type, Bits):
             bits = self.scalar(set_)
-            inside = Text(f"({bits.at(SHIFT)} >> {self.scalar(element).at(SHIFT + 1)} & 1)", ATOM)
+            inside = Text(f"({bits.at(SHIFT)} >> {self.scalar(element).at(PRODUCT)} & 1)", ATOM)
             if interval_of(element).high < set_.type.size:
                 return inside
             bound = Compare("<", element, Int(set_.type.size, UInt(8), set_.span), Bool(), set_.span)
@@ -395,7 +399,7 @@ class Expressions(Values, Loops):
             case SetOf(elements=elements):
                 if not elements:
                     return integer(0)
-                parts = [f"{one} << {self.scalar(element).at(SHIFT + 1)}" for element in elements]
+                parts = [f"{one} << {self.scalar(element).at(PRODUCT)}" for element in elements]
                 return Text(parts[0], SHIFT, wide) if len(parts) == 1 else Text(" | ".join(f"({part})" for part in parts), BIT_OR, wide)
             case SetOp(op="minus", left=left, right=right):
                 return Text(f"{self.scalar(left).at(BIT_AND + 1)} & ~{self.scalar(right).at(UNARY)}", BIT_AND, wide)
@@ -409,7 +413,7 @@ class Expressions(Values, Loops):
                 with self.loop(expr.variable, expr.domain) as element:
                     with self.when(expr.predicate):
                         value = element if isinstance(expr, Filter) else self.scalar(expr.value)
-                        self.lines.add(f"{local} |= {one} << {value.at(SHIFT + 1)};")
+                        self.lines.add(f"{local} |= {one} << {value.at(PRODUCT)};")
                 return Text(local, ATOM, wide)
         raise GeneratorError(f"{expr.span}: {type(expr).__name__} is no bit set")
 

@@ -22,6 +22,9 @@ class Loops:
     lines: Lines
     bound: dict[str, Place | Text]
     counters: set[str]
+    branchless: bool
+    searchable: Callable[[First], bool]
+    searched: Callable[[First], Text]
     fresh: Callable[[str], str]
     result: Callable[[str], str]
     scalar: Callable[[Expr], Text]
@@ -136,6 +139,8 @@ class Loops:
         return self.joined("or" if expr.op == "exists" else "and", [lambda test=test: self.scalar(test) for test in tests])
 
     def first(self, expr: First) -> Text:
+        if self.branchless and self.searchable(expr):
+            return self.searched(expr)
         local = self.result("first")
         none = self.scalar(expr.none) if expr.none is not None else self.scalar(expr.domain.low)
         interval = interval_of(expr)

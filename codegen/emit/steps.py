@@ -29,8 +29,10 @@ class StepWriter:
         self.names = names
         self.step = step
         self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT})
-        self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT})
-        self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=not self._is_word())
+        shared = not self._is_word()
+        in_kernel = protocol.user is None or protocol.user.step.name != step.name
+        self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT}, branchless=shared and in_kernel)
+        self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=shared)
         self.out.bound[step.message] = Place(MESSAGE, pointer=True)
         if step.env is not None:
             self.out.bound[step.env] = Place(ENVIRONMENT, pointer=True)

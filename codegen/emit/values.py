@@ -34,6 +34,8 @@ class Values:
     position: Callable[[Type, Expr], str]
     declare: Callable[[Type, str, Expr], Place]
     condition_of: Callable[[If], str]
+    branchless: bool
+    computable: Callable[[Expr], bool]
     loop: Callable[[str, Expr], AbstractContextManager[Text]]
     when: Callable[[Expr | None], AbstractContextManager[None]]
     let: Callable[[str, Expr, Expr], Expr]
@@ -44,7 +46,7 @@ class Values:
         The value may be of a type with more or less room; the front end has shown that it fits. `at`: the IR's name
         for the target, where it has one.
         """
-        if at is not None and location(expr) == at:
+        if _is_at(expr, at):
             return
         if (at is not None and not _in_place(expr, at)) or _outgrows(expr, type_):
             self._copy(target, type_, self.declare(expr.type if _outgrows(expr, type_) else type_, "value", expr), expr.type)
@@ -92,7 +94,10 @@ class Values:
             self.lines.add(f"{self.helpers.convert(type_, source_type)}({target.address}, {source.address});")
 
     def _choose_into(self, target: Place, type_: Type, expr: If, at: tuple[str, ...] | None) -> None:
-        kept = [at is not None and location(arm) == at for arm in (expr.then, expr.otherwise)]
+        if self.branchless and self.computable(expr):
+            self.lines.add(f"{target.value} = {self.scalar(expr)};")
+            return
+        kept = [_is_at(arm, at) for arm in (expr.then, expr.otherwise)]
         condition = self.condition_of(expr)
         if all(kept):
             self.lines.add(f"(void)({condition});")
@@ -127,7 +132,7 @@ class Values:
     def _set_op_into(self, target: Place, type_: Type, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None) -> None:
         if op == "union" and at is not None and not _in_place(left, at):
             left, right = right, left
-        if op == "union" and isinstance(left, SetOf) and not isinstance(right, SetOf) and location(left) != at:
+        if op == "union" and isinstance(left, SetOf) and not isinstance(right, SetOf):
             left, right = right, left
         self.into(target, type_, left, at)
         if isinstance(right, SetOf) and op != "intersect":
@@ -179,6 +184,11 @@ class Values:
         self.lines.add("")
         self.put(item, vector.element, rest, value)
         self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")
+
+
+def _is_at(expr: Expr, at: tuple[str, ...] | None) -> bool:
+    """Whether the value is what stands at the target already; of two items of an array nobody knows."""
+    return at is not None and "*" not in at and location(expr) == at
 
 
 def _in_place(expr: Expr, at: tuple[str, ...]) -> bool:

@@ -82,7 +82,7 @@ UserStep(table, msg, env) == Find(table[TableIndex("page", msg)], msg, env)
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
-    [] table = "bucket" -> [epoch |-> 0, filter |-> {}, keys |-> [i \in 1..4 |-> 0], floor |-> 0, marks |-> [i \in 1..4 |-> "Empty"], entries |-> [i \in 1..4 |-> [version |-> 0, length |-> 0, value |-> 0]]]
+    [] table = "bucket" -> [epoch |-> 0, filter |-> {}, keys |-> [i \in 1..4 |-> 0], floor |-> 0, marks |-> [i \in 1..4 |-> "Empty"], used |-> {}, entries |-> [i \in 1..4 |-> [version |-> 0, length |-> 0, value |-> 0]]]
     [] table = "page" -> [spilled |-> [i \in 1..16 |-> [mark |-> "Vacant", bit |-> 0, slot |-> 0, key |-> 0, entry |-> [version |-> 0, length |-> 0, value |-> 0]]]]
     [] table = "answer" -> [sequence |-> 0, version |-> 0]
 

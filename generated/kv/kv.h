@@ -139,6 +139,7 @@ struct kv_bucket_cell {
 	struct kv_u64_array_4 keys;
 	__u32 floor;
 	struct kv_mark_array_4 marks;
+	__u8 used;
 	struct kv_entry_array_4 entries;
 };
 
@@ -276,8 +277,8 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
 	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
 	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:99 */
-	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:290 */
-	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:291 */
+	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:306 */
+	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:307 */
 	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:114 */
 	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:116 */
 	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:118 */
@@ -289,22 +290,22 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
 	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
 	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:104 */
-	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:289 */
-	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:117 */
-	KV_LEAF_ON_REQUEST_2 = 26, /* Continue, KvSteps.tla:74 */
-	KV_LEAF_ON_REQUEST_3 = 27, /* Continue, KvSteps.tla:78 */
-	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:81 */
-	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:82 */
-	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:85 */
-	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:87 */
-	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:90 */
-	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:123 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 34, /* Continue, KvSteps.tla:125 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED = 35, /* Continue, KvSteps.tla:127 */
-	KV_LEAF_ON_REQUEST_12 = 36, /* Continue, KvSteps.tla:129 */
-	KV_LEAF_ON_REQUEST_FULL = 37, /* Continue, KvSteps.tla:132 */
-	KV_LEAF_REMEMBER_1 = 38, /* Continue, KvSteps.tla:295 */
-	KV_LEAF_REMEMBER_2 = 39, /* Continue, KvSteps.tla:296 */
+	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:305 */
+	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_REQUEST_2 = 26, /* Continue, KvSteps.tla:86 */
+	KV_LEAF_ON_REQUEST_3 = 27, /* Continue, KvSteps.tla:90 */
+	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:93 */
+	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:94 */
+	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:97 */
+	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:99 */
+	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:102 */
+	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:137 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 34, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED = 35, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_REQUEST_12 = 36, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_REQUEST_FULL = 37, /* Continue, KvSteps.tla:146 */
+	KV_LEAF_REMEMBER_1 = 38, /* Continue, KvSteps.tla:311 */
+	KV_LEAF_REMEMBER_2 = 39, /* Continue, KvSteps.tla:312 */
 	KV_LEAF_CONFIRM_1 = 40, /* Continue, SessionSteps.tla:134 */
 	KV_LEAF_CONFIRM_2 = 41, /* Continue, SessionSteps.tla:135 */
 	KV_LEAF_RESUME_1 = 42, /* Continue, SessionSteps.tla:140 */
@@ -312,55 +313,54 @@ enum kv_leaf {
 	KV_LEAF_RESUME_3 = 44, /* Continue, SessionSteps.tla:147 */
 	KV_LEAF_ISSUE_1 = 45, /* Continue, SessionSteps.tla:152 */
 	KV_LEAF_ISSUE_2 = 46, /* Continue, SessionSteps.tla:153 */
-	KV_LEAF_LIFT_1 = 47, /* Continue, KvSteps.tla:176 */
-	KV_LEAF_LIFT_2 = 48, /* Continue, KvSteps.tla:182 */
-	KV_LEAF_LIFT_REPLACED = 49, /* Continue, KvSteps.tla:183 */
-	KV_LEAF_LIFT_4 = 50, /* Continue, KvSteps.tla:185 */
-	KV_LEAF_STOW_PAGE_FULL = 51, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 52, /* Continue, KvSteps.tla:208 */
-	KV_LEAF_STOW_3 = 53, /* Continue, KvSteps.tla:209 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 54, /* Continue, KvSteps.tla:210 */
-	KV_LEAF_STOW_5 = 55, /* Continue, KvSteps.tla:211 */
-	KV_LEAF_STOW_6 = 56, /* Continue, KvSteps.tla:212 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 57, /* Continue, KvSteps.tla:213 */
-	KV_LEAF_STOW_8 = 58, /* Continue, KvSteps.tla:214 */
-	KV_LEAF_ON_COMPLETION_1 = 59, /* Continue, KvSteps.tla:239 */
-	KV_LEAF_ON_COMPLETION_2 = 60, /* Continue, KvSteps.tla:74 */
-	KV_LEAF_ON_COMPLETION_3 = 61, /* Continue, KvSteps.tla:78 */
-	KV_LEAF_ON_COMPLETION_4 = 62, /* Continue, KvSteps.tla:81 */
-	KV_LEAF_ON_COMPLETION_5 = 63, /* Continue, KvSteps.tla:82 */
-	KV_LEAF_ON_COMPLETION_6 = 64, /* Continue, KvSteps.tla:85 */
-	KV_LEAF_ON_COMPLETION_7 = 65, /* Continue, KvSteps.tla:87 */
-	KV_LEAF_ON_COMPLETION_8 = 66, /* Continue, KvSteps.tla:90 */
-	KV_LEAF_ON_COMPLETION_LATE = 67, /* Continue, KvSteps.tla:243 */
-	KV_LEAF_ON_COMPLETION_10 = 68, /* Continue, KvSteps.tla:246 */
-	KV_LEAF_ON_COMPLETION_11 = 69, /* Continue, KvSteps.tla:248 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 70, /* Continue, KvSteps.tla:249 */
-	KV_LEAF_ON_COMPLETION_13 = 71, /* Continue, KvSteps.tla:251 */
-	KV_LEAF_ON_COMPLETION_14 = 72, /* Continue, KvSteps.tla:253 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 73, /* Continue, KvSteps.tla:256 */
-	KV_LEAF_ON_COMPLETION_17 = 74, /* Continue, KvSteps.tla:260 */
-	KV_LEAF_ON_COMPLETION_18 = 75, /* Continue, KvSteps.tla:263 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 76, /* Continue, KvSteps.tla:265 */
-	KV_LEAF_ON_COMPLETION_20 = 77, /* Continue, KvSteps.tla:267 */
-	KV_LEAF_ON_COMPLETION_21 = 78, /* Continue, KvSteps.tla:269 */
-	KV_LEAF_SETTLE_1 = 79, /* Continue, KvSteps.tla:278 */
-	KV_LEAF_SETTLE_2 = 80, /* Continue, KvSteps.tla:279 */
-	KV_LEAF_SETTLE_3 = 81, /* Continue, KvSteps.tla:280 */
-	KV_LEAF_SETTLE_4 = 82, /* Continue, KvSteps.tla:281 */
-	KV_LEAF_SETTLE_5 = 83, /* Continue, KvSteps.tla:282 */
-	KV_LEAF_FIND_1 = 84, /* Reply, KvSteps.tla:149 */
-	KV_LEAF_FIND_NOT_SEEN = 85, /* Drop, KvSteps.tla:150 */
-	KV_LEAF_FIND_ON_ITS_WAY = 86, /* Drop, KvSteps.tla:152 */
-	KV_LEAF_FIND_4 = 87, /* Reply, KvSteps.tla:154 */
-	KV_LEAF_FIND_5 = 88, /* Reply, KvSteps.tla:156 */
-	KV_LEAF_FIND_6 = 89, /* Reply, KvSteps.tla:161 */
-	KV_LEAF_EXPIRE_1 = 90, /* Drop, SessionSteps.tla:161 */
-	KV_LEAF_EXPIRE_2 = 91, /* Continue, SessionSteps.tla:163 */
-	KV_LEAF_EXPIRE_3 = 92, /* Continue, SessionSteps.tla:165 */
-	KV_LEAF_EXPIRE_4 = 93, /* Drop, SessionSteps.tla:166 */
-	KV_LEAF_RETIRE_1 = 94, /* Continue, SessionSteps.tla:170 */
-	KV_LEAF_RETIRE_2 = 95, /* Drop, SessionSteps.tla:171 */
+	KV_LEAF_LIFT_1 = 47, /* Continue, KvSteps.tla:194 */
+	KV_LEAF_LIFT_2 = 48, /* Continue, KvSteps.tla:200 */
+	KV_LEAF_LIFT_REPLACED = 49, /* Continue, KvSteps.tla:201 */
+	KV_LEAF_LIFT_4 = 50, /* Continue, KvSteps.tla:203 */
+	KV_LEAF_STOW_PAGE_FULL = 51, /* Continue, KvSteps.tla:225 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 52, /* Continue, KvSteps.tla:226 */
+	KV_LEAF_STOW_3 = 53, /* Continue, KvSteps.tla:227 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 54, /* Continue, KvSteps.tla:228 */
+	KV_LEAF_STOW_5 = 55, /* Continue, KvSteps.tla:229 */
+	KV_LEAF_STOW_6 = 56, /* Continue, KvSteps.tla:230 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 57, /* Continue, KvSteps.tla:231 */
+	KV_LEAF_STOW_8 = 58, /* Continue, KvSteps.tla:232 */
+	KV_LEAF_ON_COMPLETION_1 = 59, /* Continue, KvSteps.tla:258 */
+	KV_LEAF_ON_COMPLETION_2 = 60, /* Continue, KvSteps.tla:86 */
+	KV_LEAF_ON_COMPLETION_3 = 61, /* Continue, KvSteps.tla:90 */
+	KV_LEAF_ON_COMPLETION_4 = 62, /* Continue, KvSteps.tla:93 */
+	KV_LEAF_ON_COMPLETION_5 = 63, /* Continue, KvSteps.tla:94 */
+	KV_LEAF_ON_COMPLETION_6 = 64, /* Continue, KvSteps.tla:97 */
+	KV_LEAF_ON_COMPLETION_7 = 65, /* Continue, KvSteps.tla:99 */
+	KV_LEAF_ON_COMPLETION_8 = 66, /* Continue, KvSteps.tla:102 */
+	KV_LEAF_ON_COMPLETION_LATE = 67, /* Continue, KvSteps.tla:262 */
+	KV_LEAF_ON_COMPLETION_10 = 68, /* Continue, KvSteps.tla:264 */
+	KV_LEAF_ON_COMPLETION_11 = 69, /* Continue, KvSteps.tla:266 */
+	KV_LEAF_ON_COMPLETION_12 = 70, /* Continue, KvSteps.tla:268 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 71, /* Continue, KvSteps.tla:271 */
+	KV_LEAF_ON_COMPLETION_15 = 72, /* Continue, KvSteps.tla:275 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 73, /* Continue, KvSteps.tla:278 */
+	KV_LEAF_ON_COMPLETION_17 = 74, /* Continue, KvSteps.tla:280 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 75, /* Continue, KvSteps.tla:282 */
+	KV_LEAF_ON_COMPLETION_19 = 76, /* Continue, KvSteps.tla:284 */
+	KV_LEAF_ON_COMPLETION_20 = 77, /* Continue, KvSteps.tla:286 */
+	KV_LEAF_SETTLE_1 = 78, /* Continue, KvSteps.tla:294 */
+	KV_LEAF_SETTLE_2 = 79, /* Continue, KvSteps.tla:295 */
+	KV_LEAF_SETTLE_3 = 80, /* Continue, KvSteps.tla:296 */
+	KV_LEAF_SETTLE_4 = 81, /* Continue, KvSteps.tla:297 */
+	KV_LEAF_SETTLE_5 = 82, /* Continue, KvSteps.tla:298 */
+	KV_LEAF_FIND_1 = 83, /* Reply, KvSteps.tla:163 */
+	KV_LEAF_FIND_NOT_SEEN = 84, /* Drop, KvSteps.tla:164 */
+	KV_LEAF_FIND_ON_ITS_WAY = 85, /* Drop, KvSteps.tla:166 */
+	KV_LEAF_FIND_4 = 86, /* Reply, KvSteps.tla:168 */
+	KV_LEAF_FIND_5 = 87, /* Reply, KvSteps.tla:170 */
+	KV_LEAF_FIND_6 = 88, /* Reply, KvSteps.tla:176 */
+	KV_LEAF_EXPIRE_1 = 89, /* Drop, SessionSteps.tla:161 */
+	KV_LEAF_EXPIRE_2 = 90, /* Continue, SessionSteps.tla:163 */
+	KV_LEAF_EXPIRE_3 = 91, /* Continue, SessionSteps.tla:165 */
+	KV_LEAF_EXPIRE_4 = 92, /* Drop, SessionSteps.tla:166 */
+	KV_LEAF_RETIRE_1 = 93, /* Continue, SessionSteps.tla:170 */
+	KV_LEAF_RETIRE_2 = 94, /* Drop, SessionSteps.tla:171 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -479,7 +479,7 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define KV_BRANCHES 138
+#define KV_BRANCHES 165
 
 #define KV_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
@@ -493,8 +493,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
 	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
 	{ 10, "begin.14", "spec/lib/SessionSteps.tla:99:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:290:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:291:17" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:306:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:307:17" }, \
 	{ 13, "end.1", "spec/lib/SessionSteps.tla:114:10" }, \
 	{ 14, "end.2", "spec/lib/SessionSteps.tla:116:10" }, \
 	{ 15, "end.3", "spec/lib/SessionSteps.tla:118:10" }, \
@@ -506,22 +506,22 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
 	{ 23, "begin.15", "spec/lib/SessionSteps.tla:104:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:289:44" }, \
-	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:117:21" }, \
-	{ 26, "on_request.2", "spec/kv/KvSteps.tla:74:17" }, \
-	{ 27, "on_request.3", "spec/kv/KvSteps.tla:78:17" }, \
-	{ 28, "on_request.4", "spec/kv/KvSteps.tla:81:17" }, \
-	{ 29, "on_request.5", "spec/kv/KvSteps.tla:82:17" }, \
-	{ 30, "on_request.6", "spec/kv/KvSteps.tla:85:10" }, \
-	{ 31, "on_request.7", "spec/kv/KvSteps.tla:87:10" }, \
-	{ 32, "on_request.8", "spec/kv/KvSteps.tla:90:10" }, \
-	{ 33, "on_request.9", "spec/kv/KvSteps.tla:123:10" }, \
-	{ 34, "on_request.never_spilled", "spec/kv/KvSteps.tla:125:26" }, \
-	{ 35, "on_request.not_spilled", "spec/kv/KvSteps.tla:127:24" }, \
-	{ 36, "on_request.12", "spec/kv/KvSteps.tla:129:10" }, \
-	{ 37, "on_request.full", "spec/kv/KvSteps.tla:132:18" }, \
-	{ 38, "remember.1", "spec/kv/KvSteps.tla:295:10" }, \
-	{ 39, "remember.2", "spec/kv/KvSteps.tla:296:10" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:305:44" }, \
+	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:131:21" }, \
+	{ 26, "on_request.2", "spec/kv/KvSteps.tla:86:17" }, \
+	{ 27, "on_request.3", "spec/kv/KvSteps.tla:90:17" }, \
+	{ 28, "on_request.4", "spec/kv/KvSteps.tla:93:17" }, \
+	{ 29, "on_request.5", "spec/kv/KvSteps.tla:94:17" }, \
+	{ 30, "on_request.6", "spec/kv/KvSteps.tla:97:10" }, \
+	{ 31, "on_request.7", "spec/kv/KvSteps.tla:99:10" }, \
+	{ 32, "on_request.8", "spec/kv/KvSteps.tla:102:10" }, \
+	{ 33, "on_request.9", "spec/kv/KvSteps.tla:137:10" }, \
+	{ 34, "on_request.never_spilled", "spec/kv/KvSteps.tla:139:26" }, \
+	{ 35, "on_request.not_spilled", "spec/kv/KvSteps.tla:141:24" }, \
+	{ 36, "on_request.12", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 37, "on_request.full", "spec/kv/KvSteps.tla:146:18" }, \
+	{ 38, "remember.1", "spec/kv/KvSteps.tla:311:10" }, \
+	{ 39, "remember.2", "spec/kv/KvSteps.tla:312:10" }, \
 	{ 40, "confirm.1", "spec/lib/SessionSteps.tla:134:31" }, \
 	{ 41, "confirm.2", "spec/lib/SessionSteps.tla:135:42" }, \
 	{ 42, "resume.1", "spec/lib/SessionSteps.tla:140:10" }, \
@@ -529,97 +529,124 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 44, "resume.3", "spec/lib/SessionSteps.tla:147:10" }, \
 	{ 45, "issue.1", "spec/lib/SessionSteps.tla:152:10" }, \
 	{ 46, "issue.2", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 47, "lift.1", "spec/kv/KvSteps.tla:176:79" }, \
-	{ 48, "lift.2", "spec/kv/KvSteps.tla:182:86" }, \
-	{ 49, "lift.replaced", "spec/kv/KvSteps.tla:183:73" }, \
-	{ 50, "lift.4", "spec/kv/KvSteps.tla:185:10" }, \
-	{ 51, "stow.page_full", "spec/kv/KvSteps.tla:207:59" }, \
-	{ 52, "stow.entry_taken", "spec/kv/KvSteps.tla:208:72" }, \
-	{ 53, "stow.3", "spec/kv/KvSteps.tla:209:31" }, \
-	{ 54, "stow.old_one_gone", "spec/kv/KvSteps.tla:210:52" }, \
-	{ 55, "stow.5", "spec/kv/KvSteps.tla:211:24" }, \
-	{ 56, "stow.6", "spec/kv/KvSteps.tla:212:31" }, \
-	{ 57, "stow.old_one_moved", "spec/kv/KvSteps.tla:213:53" }, \
-	{ 58, "stow.8", "spec/kv/KvSteps.tla:214:24" }, \
-	{ 59, "on_completion.1", "spec/kv/KvSteps.tla:239:10" }, \
-	{ 60, "on_completion.2", "spec/kv/KvSteps.tla:74:17" }, \
-	{ 61, "on_completion.3", "spec/kv/KvSteps.tla:78:17" }, \
-	{ 62, "on_completion.4", "spec/kv/KvSteps.tla:81:17" }, \
-	{ 63, "on_completion.5", "spec/kv/KvSteps.tla:82:17" }, \
-	{ 64, "on_completion.6", "spec/kv/KvSteps.tla:85:10" }, \
-	{ 65, "on_completion.7", "spec/kv/KvSteps.tla:87:10" }, \
-	{ 66, "on_completion.8", "spec/kv/KvSteps.tla:90:10" }, \
-	{ 67, "on_completion.late", "spec/kv/KvSteps.tla:243:18" }, \
-	{ 68, "on_completion.10", "spec/kv/KvSteps.tla:246:17" }, \
-	{ 69, "on_completion.11", "spec/kv/KvSteps.tla:248:24" }, \
-	{ 70, "on_completion.uncached", "spec/kv/KvSteps.tla:249:36" }, \
-	{ 71, "on_completion.13", "spec/kv/KvSteps.tla:251:10" }, \
-	{ 72, "on_completion.14", "spec/kv/KvSteps.tla:253:10" }, \
-	{ 73, "on_completion.not_stowed", "spec/kv/KvSteps.tla:256:30" }, \
-	{ 74, "on_completion.17", "spec/kv/KvSteps.tla:260:24" }, \
-	{ 75, "on_completion.18", "spec/kv/KvSteps.tla:263:10" }, \
-	{ 76, "on_completion.not_ready", "spec/kv/KvSteps.tla:265:22" }, \
-	{ 77, "on_completion.20", "spec/kv/KvSteps.tla:267:10" }, \
-	{ 78, "on_completion.21", "spec/kv/KvSteps.tla:269:10" }, \
-	{ 79, "settle.1", "spec/kv/KvSteps.tla:278:24" }, \
-	{ 80, "settle.2", "spec/kv/KvSteps.tla:279:25" }, \
-	{ 81, "settle.3", "spec/kv/KvSteps.tla:280:17" }, \
-	{ 82, "settle.4", "spec/kv/KvSteps.tla:281:16" }, \
-	{ 83, "settle.5", "spec/kv/KvSteps.tla:282:17" }, \
-	{ 84, "find.1", "spec/kv/KvSteps.tla:149:29" }, \
-	{ 85, "find.not_seen", "spec/kv/KvSteps.tla:150:34" }, \
-	{ 86, "find.on_its_way", "spec/kv/KvSteps.tla:152:22" }, \
-	{ 87, "find.4", "spec/kv/KvSteps.tla:154:10" }, \
-	{ 88, "find.5", "spec/kv/KvSteps.tla:156:10" }, \
-	{ 89, "find.6", "spec/kv/KvSteps.tla:161:10" }, \
-	{ 90, "expire.1", "spec/lib/SessionSteps.tla:161:44" }, \
-	{ 91, "expire.2", "spec/lib/SessionSteps.tla:163:10" }, \
-	{ 92, "expire.3", "spec/lib/SessionSteps.tla:165:10" }, \
-	{ 93, "expire.4", "spec/lib/SessionSteps.tla:166:17" }, \
-	{ 94, "retire.1", "spec/lib/SessionSteps.tla:170:10" }, \
-	{ 95, "retire.2", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 96, "on_request.choice.then", "spec/kv/KvSteps.tla:90:36" }, \
-	{ 97, "on_request.choice.else", "spec/kv/KvSteps.tla:62:44" }, \
-	{ 98, "on_request.choice.then", "spec/kv/KvSteps.tla:91:71" }, \
-	{ 99, "on_request.choice.else", "spec/kv/KvSteps.tla:91:83" }, \
-	{ 100, "on_request.choice.then", "spec/kv/KvSteps.tla:106:56" }, \
-	{ 101, "on_request.choice.else", "spec/kv/KvSteps.tla:99:19" }, \
-	{ 102, "lift.choice.then", "spec/kv/KvSteps.tla:171:34" }, \
-	{ 103, "lift.choice.else", "spec/kv/KvSteps.tla:171:59" }, \
-	{ 104, "stow.choice.then", "spec/kv/KvSteps.tla:193:42" }, \
-	{ 105, "stow.choice.else", "spec/kv/KvSteps.tla:193:55" }, \
-	{ 106, "stow.choice.then", "spec/kv/KvSteps.tla:193:42" }, \
-	{ 107, "stow.choice.else", "spec/kv/KvSteps.tla:193:55" }, \
-	{ 108, "on_completion.choice.then", "spec/kv/KvSteps.tla:90:36" }, \
-	{ 109, "on_completion.choice.else", "spec/kv/KvSteps.tla:62:44" }, \
-	{ 110, "on_completion.choice.then", "spec/kv/KvSteps.tla:91:71" }, \
-	{ 111, "on_completion.choice.else", "spec/kv/KvSteps.tla:91:83" }, \
-	{ 112, "on_completion.choice.then", "spec/kv/KvSteps.tla:260:55" }, \
-	{ 113, "on_completion.choice.else", "spec/kv/KvSteps.tla:62:44" }, \
-	{ 114, "on_completion.choice.then", "spec/kv/KvSteps.tla:228:49" }, \
-	{ 115, "on_completion.choice.else", "spec/kv/KvSteps.tla:228:87" }, \
-	{ 116, "on_completion.choice.then", "spec/kv/KvSteps.tla:220:47" }, \
-	{ 117, "on_completion.choice.else", "spec/kv/KvSteps.tla:221:17" }, \
-	{ 118, "on_completion.choice.then", "spec/kv/KvSteps.tla:42:25" }, \
-	{ 119, "on_completion.choice.else", "spec/kv/KvSteps.tla:42:25" }, \
-	{ 120, "on_completion.choice.then", "spec/kv/KvSteps.tla:234:56" }, \
-	{ 121, "on_completion.choice.else", "spec/kv/KvSteps.tla:234:71" }, \
-	{ 122, "on_completion.choice.then", "spec/kv/KvSteps.tla:228:49" }, \
-	{ 123, "on_completion.choice.else", "spec/kv/KvSteps.tla:228:87" }, \
-	{ 124, "on_completion.choice.then", "spec/kv/KvSteps.tla:234:56" }, \
-	{ 125, "on_completion.choice.else", "spec/kv/KvSteps.tla:234:71" }, \
-	{ 126, "settle.choice.then", "spec/kv/KvSteps.tla:273:72" }, \
-	{ 127, "settle.choice.else", "spec/kv/KvSteps.tla:273:86" }, \
-	{ 128, "settle.choice.then", "spec/kv/KvSteps.tla:274:74" }, \
-	{ 129, "settle.choice.else", "spec/kv/KvSteps.tla:274:86" }, \
-	{ 130, "settle.choice.then", "spec/kv/KvSteps.tla:274:74" }, \
-	{ 131, "settle.choice.else", "spec/kv/KvSteps.tla:274:86" }, \
-	{ 132, "settle.choice.then", "spec/kv/KvSteps.tla:273:72" }, \
-	{ 133, "settle.choice.else", "spec/kv/KvSteps.tla:273:86" }, \
-	{ 134, "find.choice.then", "spec/kv/KvSteps.tla:144:16" }, \
-	{ 135, "find.choice.else", "spec/kv/KvSteps.tla:146:81" }, \
-	{ 136, "find.choice.then", "spec/kv/KvSteps.tla:146:42" }, \
-	{ 137, "find.choice.else", "spec/kv/KvSteps.tla:146:51" }, \
+	{ 47, "lift.1", "spec/kv/KvSteps.tla:194:79" }, \
+	{ 48, "lift.2", "spec/kv/KvSteps.tla:200:86" }, \
+	{ 49, "lift.replaced", "spec/kv/KvSteps.tla:201:73" }, \
+	{ 50, "lift.4", "spec/kv/KvSteps.tla:203:10" }, \
+	{ 51, "stow.page_full", "spec/kv/KvSteps.tla:225:59" }, \
+	{ 52, "stow.entry_taken", "spec/kv/KvSteps.tla:226:72" }, \
+	{ 53, "stow.3", "spec/kv/KvSteps.tla:227:31" }, \
+	{ 54, "stow.old_one_gone", "spec/kv/KvSteps.tla:228:52" }, \
+	{ 55, "stow.5", "spec/kv/KvSteps.tla:229:24" }, \
+	{ 56, "stow.6", "spec/kv/KvSteps.tla:230:31" }, \
+	{ 57, "stow.old_one_moved", "spec/kv/KvSteps.tla:231:53" }, \
+	{ 58, "stow.8", "spec/kv/KvSteps.tla:232:24" }, \
+	{ 59, "on_completion.1", "spec/kv/KvSteps.tla:258:10" }, \
+	{ 60, "on_completion.2", "spec/kv/KvSteps.tla:86:17" }, \
+	{ 61, "on_completion.3", "spec/kv/KvSteps.tla:90:17" }, \
+	{ 62, "on_completion.4", "spec/kv/KvSteps.tla:93:17" }, \
+	{ 63, "on_completion.5", "spec/kv/KvSteps.tla:94:17" }, \
+	{ 64, "on_completion.6", "spec/kv/KvSteps.tla:97:10" }, \
+	{ 65, "on_completion.7", "spec/kv/KvSteps.tla:99:10" }, \
+	{ 66, "on_completion.8", "spec/kv/KvSteps.tla:102:10" }, \
+	{ 67, "on_completion.late", "spec/kv/KvSteps.tla:262:18" }, \
+	{ 68, "on_completion.10", "spec/kv/KvSteps.tla:264:10" }, \
+	{ 69, "on_completion.11", "spec/kv/KvSteps.tla:266:10" }, \
+	{ 70, "on_completion.12", "spec/kv/KvSteps.tla:268:10" }, \
+	{ 71, "on_completion.not_stowed", "spec/kv/KvSteps.tla:271:30" }, \
+	{ 72, "on_completion.15", "spec/kv/KvSteps.tla:275:24" }, \
+	{ 73, "on_completion.uncached", "spec/kv/KvSteps.tla:278:22" }, \
+	{ 74, "on_completion.17", "spec/kv/KvSteps.tla:280:10" }, \
+	{ 75, "on_completion.not_ready", "spec/kv/KvSteps.tla:282:22" }, \
+	{ 76, "on_completion.19", "spec/kv/KvSteps.tla:284:10" }, \
+	{ 77, "on_completion.20", "spec/kv/KvSteps.tla:286:10" }, \
+	{ 78, "settle.1", "spec/kv/KvSteps.tla:294:24" }, \
+	{ 79, "settle.2", "spec/kv/KvSteps.tla:295:25" }, \
+	{ 80, "settle.3", "spec/kv/KvSteps.tla:296:17" }, \
+	{ 81, "settle.4", "spec/kv/KvSteps.tla:297:16" }, \
+	{ 82, "settle.5", "spec/kv/KvSteps.tla:298:17" }, \
+	{ 83, "find.1", "spec/kv/KvSteps.tla:163:29" }, \
+	{ 84, "find.not_seen", "spec/kv/KvSteps.tla:164:34" }, \
+	{ 85, "find.on_its_way", "spec/kv/KvSteps.tla:166:22" }, \
+	{ 86, "find.4", "spec/kv/KvSteps.tla:168:10" }, \
+	{ 87, "find.5", "spec/kv/KvSteps.tla:170:10" }, \
+	{ 88, "find.6", "spec/kv/KvSteps.tla:176:10" }, \
+	{ 89, "expire.1", "spec/lib/SessionSteps.tla:161:44" }, \
+	{ 90, "expire.2", "spec/lib/SessionSteps.tla:163:10" }, \
+	{ 91, "expire.3", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 92, "expire.4", "spec/lib/SessionSteps.tla:166:17" }, \
+	{ 93, "retire.1", "spec/lib/SessionSteps.tla:170:10" }, \
+	{ 94, "retire.2", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 95, "on_request.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
+	{ 96, "on_request.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
+	{ 97, "on_request.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
+	{ 98, "on_request.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
+	{ 99, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
+	{ 100, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
+	{ 101, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
+	{ 102, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
+	{ 103, "on_request.choice.then", "spec/kv/KvSteps.tla:120:56" }, \
+	{ 104, "on_request.choice.else", "spec/kv/KvSteps.tla:112:15" }, \
+	{ 105, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
+	{ 106, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
+	{ 107, "on_request.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
+	{ 108, "on_request.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
+	{ 109, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
+	{ 110, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
+	{ 111, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
+	{ 112, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
+	{ 113, "lift.choice.then", "spec/kv/KvSteps.tla:186:34" }, \
+	{ 114, "lift.choice.else", "spec/kv/KvSteps.tla:186:70" }, \
+	{ 115, "stow.choice.then", "spec/kv/KvSteps.tla:211:42" }, \
+	{ 116, "stow.choice.else", "spec/kv/KvSteps.tla:211:55" }, \
+	{ 117, "stow.choice.then", "spec/kv/KvSteps.tla:211:42" }, \
+	{ 118, "stow.choice.else", "spec/kv/KvSteps.tla:211:55" }, \
+	{ 119, "on_completion.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
+	{ 120, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
+	{ 121, "on_completion.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
+	{ 122, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
+	{ 123, "on_completion.choice.then", "spec/kv/KvSteps.tla:275:55" }, \
+	{ 124, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
+	{ 125, "on_completion.choice.then", "spec/kv/KvSteps.tla:246:49" }, \
+	{ 126, "on_completion.choice.else", "spec/kv/KvSteps.tla:246:87" }, \
+	{ 127, "on_completion.choice.then", "spec/kv/KvSteps.tla:238:47" }, \
+	{ 128, "on_completion.choice.else", "spec/kv/KvSteps.tla:239:17" }, \
+	{ 129, "on_completion.choice.then", "spec/kv/KvSteps.tla:238:47" }, \
+	{ 130, "on_completion.choice.else", "spec/kv/KvSteps.tla:239:17" }, \
+	{ 131, "on_completion.choice.then", "spec/kv/KvSteps.tla:43:25" }, \
+	{ 132, "on_completion.choice.else", "spec/kv/KvSteps.tla:43:25" }, \
+	{ 133, "on_completion.choice.then", "spec/kv/KvSteps.tla:189:28" }, \
+	{ 134, "on_completion.choice.else", "spec/kv/KvSteps.tla:190:8" }, \
+	{ 135, "on_completion.choice.then", "spec/kv/KvSteps.tla:252:53" }, \
+	{ 136, "on_completion.choice.else", "spec/kv/KvSteps.tla:252:66" }, \
+	{ 137, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
+	{ 138, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
+	{ 139, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:94" }, \
+	{ 140, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:109" }, \
+	{ 141, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:63" }, \
+	{ 142, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:76" }, \
+	{ 143, "on_completion.choice.then", "spec/kv/KvSteps.tla:252:53" }, \
+	{ 144, "on_completion.choice.else", "spec/kv/KvSteps.tla:252:66" }, \
+	{ 145, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
+	{ 146, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
+	{ 147, "on_completion.choice.then", "spec/kv/KvSteps.tla:246:49" }, \
+	{ 148, "on_completion.choice.else", "spec/kv/KvSteps.tla:246:87" }, \
+	{ 149, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:94" }, \
+	{ 150, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:109" }, \
+	{ 151, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:63" }, \
+	{ 152, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:76" }, \
+	{ 153, "settle.choice.then", "spec/kv/KvSteps.tla:289:72" }, \
+	{ 154, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
+	{ 155, "settle.choice.then", "spec/kv/KvSteps.tla:290:74" }, \
+	{ 156, "settle.choice.else", "spec/kv/KvSteps.tla:290:86" }, \
+	{ 157, "settle.choice.then", "spec/kv/KvSteps.tla:290:74" }, \
+	{ 158, "settle.choice.else", "spec/kv/KvSteps.tla:290:86" }, \
+	{ 159, "settle.choice.then", "spec/kv/KvSteps.tla:289:72" }, \
+	{ 160, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
+	{ 161, "find.choice.then", "spec/kv/KvSteps.tla:158:16" }, \
+	{ 162, "find.choice.else", "spec/kv/KvSteps.tla:160:81" }, \
+	{ 163, "find.choice.then", "spec/kv/KvSteps.tla:160:42" }, \
+	{ 164, "find.choice.else", "spec/kv/KvSteps.tla:160:51" }, \
 }
 
 #endif

@@ -26,6 +26,7 @@ EPOCH_MODULUS = 4_294_967_296
 FILTER_BITS = 64
 FILTERED = True
 WRITE_BACK = True
+SPARES_USED = True
 REQUESTS = ('Insert', 'Update', 'Delete')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong')
 TICK_NS = 134_217_728

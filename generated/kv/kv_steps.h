@@ -134,7 +134,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:288 */
+/* Recall, KvSteps.tla:304 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -148,7 +148,7 @@ static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, stru
 	return stepwise_reply(KV_LEAF_RECALL_3);
 }
 
-/* OnRequest, KvSteps.tla:112 */
+/* OnRequest, KvSteps.tla:126 */
 static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 40) {
@@ -158,25 +158,21 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	__u8 way = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i = 1; i <= 4; i++) {
-		if (kv_mark_array_4_at(&bucket->marks, i) != KV_MARK_EMPTY &&
-		    bucket->keys.items[i - 1] == message->key) {
-			way = i;
-			break;
-		}
-	}
+	for (__u32 i = 4; i >= 1; i--)
+		way = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
 	if (way > 0) {
 		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
 		const enum kv_mark element_5 = kv_mark_array_4_at(&bucket->marks, way);
 		const bool live = element_5 == KV_MARK_CLEAN || element_5 == KV_MARK_DIRTY;
-		/* OnEntry, KvSteps.tla:72 */
+		/* OnEntry, KvSteps.tla:84 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			if (live) {
+				bucket->used = bucket->used | 1U << (way - 1);
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
 				message->length = bucket->entries.items[stepwise_position(way, 4)].length;
 				message->value = bucket->entries.items[stepwise_position(way, 4)].value;
-				return stepwise_continue(KV_LEAF_ON_REQUEST_2);
+				return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_2));
 			}
 			message->kind = KV_MESSAGE_KIND_MISSING;
 			return stepwise_continue(KV_LEAF_ON_REQUEST_3);
@@ -206,30 +202,35 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			bucket->entries.items[stepwise_position(way, 4)].version = ((__u64)version + 1) % 4294967296ULL;
 			bucket->entries.items[stepwise_position(way, 4)].length = message->length;
 			bucket->entries.items[stepwise_position(way, 4)].value = message->value;
+			bucket->used = bucket->used | 1U << (way - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_7));
 		}
-		if (STEPWISE_CHOOSE(96, version > bucket->floor)) {
-			bucket->floor = version;
-		}
-		kv_mark_array_4_put(&bucket->marks, way, STEPWISE_CHOOSE(98, (bucket->filter >> message->bit & 1)) ? KV_MARK_GONE : KV_MARK_EMPTY);
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(95, stepwise_less_bit(bucket->floor, version)), version, bucket->floor);
+		kv_mark_array_4_put(&bucket->marks, way, stepwise_choose(STEPWISE_CHOOSE(97, bucket->filter >> message->bit & 1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_8));
 	}
 	if ((bucket->filter >> message->bit & 1)) {
-		__u8 room = 0;
+		__u8 idle = 0;
 
 		STEPWISE_UNROLL
-		for (__u32 i_2 = 1; i_2 <= 4; i_2++) {
-			const enum kv_mark element_8 = kv_mark_array_4_at(&bucket->marks, i_2);
-			if (element_8 == KV_MARK_EMPTY || element_8 == KV_MARK_CLEAN) {
-				room = i_2;
-				break;
-			}
-		}
-		const __u8 way_2 = STEPWISE_CHOOSE(100, room > 0) ? room : bucket->epoch % 4 + 1;
+		for (__u32 i_2 = 4; i_2 >= 1; i_2--)
+			idle = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_EMPTY) | (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_CLEAN) & ((bucket->used >> (i_2 - 1) & 1) ^ 1)), i_2, idle);
+		__u8 first = 0;
+
+		STEPWISE_UNROLL
+		for (__u32 i_3 = 4; i_3 >= 1; i_3--)
+			first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3), KV_MARK_CLEAN), i_3, first);
+		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(99, stepwise_less_bit(0, idle)), idle, first);
+		__u8 idle_2 = 0;
+
+		STEPWISE_UNROLL
+		for (__u32 i_5 = 4; i_5 >= 1; i_5--)
+			idle_2 = stepwise_choose((bucket->used >> (i_5 - 1) & 1) ^ 1, i_5, idle_2);
+		const __u8 way_2 = stepwise_choose(STEPWISE_CHOOSE(103, stepwise_less_bit(0, room)), room, stepwise_choose(STEPWISE_CHOOSE(101, stepwise_less_bit(0, idle_2)), idle_2, bucket->epoch % 4 + 1));
 		message->epoch = bucket->epoch;
 		message->way = way_2;
 		message->victim = bucket->keys.items[stepwise_position(way_2, 4)];
@@ -244,27 +245,36 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		message->kind = KV_MESSAGE_KIND_ABSENT;
 		return stepwise_continue(KV_LEAF_ON_REQUEST_NOT_SPILLED);
 	}
-	__u8 room_2 = 0;
+	__u8 idle_3 = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_4 = 1; i_4 <= 4; i_4++) {
-		const enum kv_mark element_12 = kv_mark_array_4_at(&bucket->marks, i_4);
-		if (element_12 == KV_MARK_EMPTY || element_12 == KV_MARK_CLEAN) {
-			room_2 = i_4;
-			break;
-		}
-	}
+	for (__u32 i_6 = 4; i_6 >= 1; i_6--)
+		idle_3 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_6), KV_MARK_EMPTY) | (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_6), KV_MARK_CLEAN) & ((bucket->used >> (i_6 - 1) & 1) ^ 1)), i_6, idle_3);
+	__u8 first_2 = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i_7 = 4; i_7 >= 1; i_7--)
+		first_2 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_7), KV_MARK_CLEAN), i_7, first_2);
+	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(105, stepwise_less_bit(0, idle_3)), idle_3, first_2);
 	if (room_2 > 0) {
 		kv_mark_array_4_put(&bucket->marks, room_2, KV_MARK_DIRTY);
 		bucket->keys.items[stepwise_position(room_2, 4)] = message->key;
 		bucket->entries.items[stepwise_position(room_2, 4)].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 		bucket->entries.items[stepwise_position(room_2, 4)].length = message->length;
 		bucket->entries.items[stepwise_position(room_2, 4)].value = message->value;
+		if (STEPWISE_CHOOSE(107, (bucket->used >> (room_2 - 1) & 1))) {
+			bucket->used = 0;
+		}
 		message->kind = KV_MESSAGE_KIND_INSERTED;
 		message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_12));
 	}
-	const __u8 way_3 = bucket->epoch % 4 + 1;
+	__u8 idle_5 = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i_11 = 4; i_11 >= 1; i_11--)
+		idle_5 = stepwise_choose((bucket->used >> (i_11 - 1) & 1) ^ 1, i_11, idle_5);
+	const __u8 way_3 = stepwise_choose(STEPWISE_CHOOSE(111, stepwise_less_bit(0, idle_5)), idle_5, bucket->epoch % 4 + 1);
 	message->epoch = bucket->epoch;
 	message->way = way_3;
 	message->victim = bucket->keys.items[stepwise_position(way_3, 4)];
@@ -272,7 +282,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:293 */
+/* Remember, KvSteps.tla:309 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -353,22 +363,19 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Lift, KvSteps.tla:175 */
+/* Lift, KvSteps.tla:193 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
-	if (!(STEPWISE_CHOOSE(102, message->found) ? message->kind == KV_MESSAGE_KIND_UPDATE : message->kind == KV_MESSAGE_KIND_INSERT) || bucket->epoch != message->epoch || !(message->way >= 1 && message->way <= 4)) {
+	if (!stepwise_choose(STEPWISE_CHOOSE(113, message->found), message->kind == KV_MESSAGE_KIND_GET ||
+	    message->kind == KV_MESSAGE_KIND_UPDATE, message->kind == KV_MESSAGE_KIND_INSERT) ||
+	    bucket->epoch != message->epoch || !(message->way >= 1 && message->way <= 4)) {
 		return stepwise_continue(KV_LEAF_LIFT_1);
 	}
 	__u8 first = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i = 1; i <= 4; i++) {
-		if (kv_mark_array_4_at(&bucket->marks, i) != KV_MARK_EMPTY &&
-		    bucket->keys.items[i - 1] == message->key) {
-			first = i;
-			break;
-		}
-	}
+	for (__u32 i = 4; i >= 1; i--)
+		first = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, first);
 	bool holds = first > 0;
 
 	if (!holds) {
@@ -387,7 +394,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:202 */
+/* Stow, KvSteps.tla:220 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -406,7 +413,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 			message->stowed = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_STOW_3));
 		}
-		if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD && page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot && page->spilled.items[stepwise_position(message->old, 16)].key == (STEPWISE_CHOOSE(104, message->kind == KV_MESSAGE_KIND_DELETE) ? message->key : message->victim))) {
+		if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD && page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot && page->spilled.items[stepwise_position(message->old, 16)].key == stepwise_choose(STEPWISE_CHOOSE(115, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)), message->key, message->victim))) {
 			return stepwise_continue(KV_LEAF_STOW_OLD_ONE_GONE);
 		}
 		page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_LEAVING;
@@ -424,7 +431,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	}
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
-	    page->spilled.items[stepwise_position(message->old, 16)].key == (STEPWISE_CHOOSE(106, message->kind == KV_MESSAGE_KIND_DELETE) ? message->key : message->victim))) {
+	    page->spilled.items[stepwise_position(message->old, 16)].key == stepwise_choose(STEPWISE_CHOOSE(117, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)), message->key, message->victim))) {
 		return stepwise_continue(KV_LEAF_STOW_OLD_ONE_MOVED);
 	}
 	page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_LEAVING;
@@ -432,7 +439,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:230 */
+/* OnCompletion, KvSteps.tla:248 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -442,25 +449,21 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	__u8 own = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i = 1; i <= 4; i++) {
-		if (kv_mark_array_4_at(&bucket->marks, i) != KV_MARK_EMPTY &&
-		    bucket->keys.items[i - 1] == message->key) {
-			own = i;
-			break;
-		}
-	}
+	for (__u32 i = 4; i >= 1; i--)
+		own = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
 	if (own > 0) {
 		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
 		const enum kv_mark element_5 = kv_mark_array_4_at(&bucket->marks, own);
 		const bool live = element_5 == KV_MARK_CLEAN || element_5 == KV_MARK_DIRTY;
-		/* OnEntry, KvSteps.tla:72 */
+		/* OnEntry, KvSteps.tla:84 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			if (live) {
+				bucket->used = bucket->used | 1U << (own - 1);
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
 				message->length = bucket->entries.items[stepwise_position(own, 4)].length;
 				message->value = bucket->entries.items[stepwise_position(own, 4)].value;
-				return stepwise_continue(KV_LEAF_ON_COMPLETION_2);
+				return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_2));
 			}
 			message->kind = KV_MESSAGE_KIND_MISSING;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_3);
@@ -490,14 +493,13 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			bucket->entries.items[stepwise_position(own, 4)].version = ((__u64)version + 1) % 4294967296ULL;
 			bucket->entries.items[stepwise_position(own, 4)].length = message->length;
 			bucket->entries.items[stepwise_position(own, 4)].value = message->value;
+			bucket->used = bucket->used | 1U << (own - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_7));
 		}
-		if (STEPWISE_CHOOSE(108, version > bucket->floor)) {
-			bucket->floor = version;
-		}
-		kv_mark_array_4_put(&bucket->marks, own, STEPWISE_CHOOSE(110, (bucket->filter >> message->bit & 1)) ? KV_MARK_GONE : KV_MARK_EMPTY);
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(119, stepwise_less_bit(bucket->floor, version)), version, bucket->floor);
+		kv_mark_array_4_put(&bucket->marks, own, stepwise_choose(STEPWISE_CHOOSE(121, bucket->filter >> message->bit & 1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_8));
@@ -505,116 +507,111 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	if (bucket->epoch != message->epoch) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_LATE);
 	}
-	if (message->kind == KV_MESSAGE_KIND_GET) {
-		if (!message->found) {
-			message->kind = KV_MESSAGE_KIND_MISSING;
-			return stepwise_continue(KV_LEAF_ON_COMPLETION_10);
-		}
-		bool holds = message->way >= 1 && message->way <= 4;
-
-		if (holds) {
-			const enum kv_mark element_7 = kv_mark_array_4_at(&bucket->marks, message->way);
-			holds = element_7 == KV_MARK_EMPTY || element_7 == KV_MARK_CLEAN;
-		}
-		if (holds) {
-			kv_mark_array_4_put(&bucket->marks, message->way, KV_MARK_CLEAN);
-			bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
-			bucket->entries.items[stepwise_position(message->way, 4)].version = message->version;
-			bucket->entries.items[stepwise_position(message->way, 4)].length = message->length;
-			bucket->entries.items[stepwise_position(message->way, 4)].value = message->value;
-			message->kind = KV_MESSAGE_KIND_VALUE;
-			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_11));
-		}
-		message->kind = KV_MESSAGE_KIND_VALUE;
-		return stepwise_continue(KV_LEAF_ON_COMPLETION_UNCACHED);
+	if (message->kind == KV_MESSAGE_KIND_GET && !message->found) {
+		message->kind = KV_MESSAGE_KIND_MISSING;
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_10);
 	}
 	if (message->kind == KV_MESSAGE_KIND_INSERT && message->found) {
 		message->kind = KV_MESSAGE_KIND_EXISTS;
-		return stepwise_continue(KV_LEAF_ON_COMPLETION_13);
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_11);
 	}
-	if (!message->found && message->kind != KV_MESSAGE_KIND_INSERT) {
+	if (message->kind != KV_MESSAGE_KIND_INSERT && !message->found) {
 		message->kind = KV_MESSAGE_KIND_ABSENT;
-		return stepwise_continue(KV_LEAF_ON_COMPLETION_14);
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_12);
 	}
 	if (message->kind == KV_MESSAGE_KIND_DELETE) {
 		if (!message->stowed) {
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_STOWED);
 		}
-		if (STEPWISE_CHOOSE(112, message->version > bucket->floor)) {
-			bucket->floor = message->version;
-		}
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(123, stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-		if (STEPWISE_CHOOSE(114, message->lifted == KV_MARK_DIRTY)) {
-			bucket->filter = message->filter | 1ULL << message->victim_bit;
-		} else {
-			bucket->filter = message->filter;
-		}
+		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(125, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)), message->filter | 1ULL << message->victim_bit, message->filter);
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->moved = true;
-		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_17));
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_15));
+	}
+	bool holds_2 = message->kind == KV_MESSAGE_KIND_GET;
+
+	if (holds_2) {
+		bool holds = message->way >= 1 && message->way <= 4 &&
+		    !(((message->old >= 1 && message->old <= 16 && message->lifted != KV_MARK_EMPTY) ||
+		    message->lifted == KV_MARK_DIRTY) && !message->stowed);
+
+		if (holds) {
+			bool value;
+
+			if (STEPWISE_CHOOSE(127, message->lifted == KV_MARK_EMPTY)) {
+				const enum kv_mark element_7 = kv_mark_array_4_at(&bucket->marks, message->way);
+				value = element_7 == KV_MARK_EMPTY || element_7 == KV_MARK_CLEAN;
+			} else {
+				value = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
+				    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
+				    bucket->entries.items[stepwise_position(message->way, 4)].version == message->carried.version;
+			}
+			holds = value;
+		}
+		holds_2 = !holds;
+	}
+	if (holds_2) {
+		message->kind = KV_MESSAGE_KIND_VALUE;
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_UNCACHED);
 	}
 	if (message->lifted == KV_MARK_DIRTY && message->entry == 0) {
 		message->kind = KV_MESSAGE_KIND_NO_ROOM;
-		return stepwise_continue(KV_LEAF_ON_COMPLETION_18);
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_17);
 	}
-	bool holds_2 = message->way >= 1 && message->way <= 4 &&
+	bool holds_3 = message->way >= 1 && message->way <= 4 &&
 	    !(((message->old >= 1 && message->old <= 16 && message->lifted != KV_MARK_EMPTY) ||
 	    message->lifted == KV_MARK_DIRTY) && !message->stowed);
 
-	if (holds_2) {
-		bool value;
+	if (holds_3) {
+		bool value_2;
 
-		if (STEPWISE_CHOOSE(116, message->lifted == KV_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(129, message->lifted == KV_MARK_EMPTY)) {
 			const enum kv_mark element_8 = kv_mark_array_4_at(&bucket->marks, message->way);
-			value = element_8 == KV_MARK_EMPTY || element_8 == KV_MARK_CLEAN;
+			value_2 = element_8 == KV_MARK_EMPTY || element_8 == KV_MARK_CLEAN;
 		} else {
-			value = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
+			value_2 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
 			    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
 			    bucket->entries.items[stepwise_position(message->way, 4)].version == message->carried.version;
 		}
-		holds_2 = value;
+		holds_3 = value_2;
 	}
-	if (!holds_2) {
+	if (!holds_3) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
-	const __u32 version_2 = STEPWISE_CHOOSE(118, message->found) ? ((__u64)message->version + 1) % 4294967296ULL : ((__u64)bucket->floor + 1) % 4294967296ULL;
+	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(133, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version, stepwise_choose(STEPWISE_CHOOSE(131, message->found), ((__u64)message->version + 1) % 4294967296ULL, ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == KV_MARK_EMPTY) {
-		kv_mark_array_4_put(&bucket->marks, message->way, KV_MARK_DIRTY);
+		kv_mark_array_4_put(&bucket->marks, message->way, stepwise_choose(STEPWISE_CHOOSE(135, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1), KV_MARK_DIRTY, KV_MARK_CLEAN));
 		bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
 		bucket->entries.items[stepwise_position(message->way, 4)].version = version_2;
 		bucket->entries.items[stepwise_position(message->way, 4)].length = message->length;
 		bucket->entries.items[stepwise_position(message->way, 4)].value = message->value;
-		if (STEPWISE_CHOOSE(120, message->found)) {
-			message->kind = KV_MESSAGE_KIND_UPDATED;
-		} else {
-			message->kind = KV_MESSAGE_KIND_INSERTED;
+		if (STEPWISE_CHOOSE(137, (bucket->used >> (message->way - 1) & 1))) {
+			bucket->used = 0;
 		}
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(141, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE, stepwise_choose(STEPWISE_CHOOSE(139, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 		message->version = version_2;
 		message->moved = false;
-		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_20));
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_19));
 	}
-	kv_mark_array_4_put(&bucket->marks, message->way, KV_MARK_DIRTY);
+	kv_mark_array_4_put(&bucket->marks, message->way, stepwise_choose(STEPWISE_CHOOSE(143, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1), KV_MARK_DIRTY, KV_MARK_CLEAN));
 	bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
 	bucket->entries.items[stepwise_position(message->way, 4)].version = version_2;
 	bucket->entries.items[stepwise_position(message->way, 4)].length = message->length;
 	bucket->entries.items[stepwise_position(message->way, 4)].value = message->value;
+	if (STEPWISE_CHOOSE(145, (bucket->used >> (message->way - 1) & 1))) {
+		bucket->used = 0;
+	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	if (STEPWISE_CHOOSE(122, message->lifted == KV_MARK_DIRTY)) {
-		bucket->filter = message->filter | 1ULL << message->victim_bit;
-	} else {
-		bucket->filter = message->filter;
-	}
-	if (STEPWISE_CHOOSE(124, message->found)) {
-		message->kind = KV_MESSAGE_KIND_UPDATED;
-	} else {
-		message->kind = KV_MESSAGE_KIND_INSERTED;
-	}
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(147, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)), message->filter | 1ULL << message->victim_bit, message->filter);
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(151, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE, stepwise_choose(STEPWISE_CHOOSE(149, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 	message->version = version_2;
 	message->moved = true;
-	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_21));
+	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_20));
 }
 
-/* Settle, KvSteps.tla:272 */
+/* Settle, KvSteps.tla:288 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	if (!message->stowed) {
@@ -623,38 +620,22 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == KV_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (goes && comes) {
-		if (STEPWISE_CHOOSE(126, message->moved)) {
-			page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_VACANT;
-		} else {
-			page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_HELD;
-		}
-		if (STEPWISE_CHOOSE(128, message->moved)) {
-			page->spilled.items[stepwise_position(message->entry, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_HELD;
-		} else {
-			page->spilled.items[stepwise_position(message->entry, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_VACANT;
-		}
+		page->spilled.items[stepwise_position(message->old, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(153, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
+		page->spilled.items[stepwise_position(message->entry, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(155, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD, KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_2));
 	}
 	if (comes) {
-		if (STEPWISE_CHOOSE(130, message->moved)) {
-			page->spilled.items[stepwise_position(message->entry, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_HELD;
-		} else {
-			page->spilled.items[stepwise_position(message->entry, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_VACANT;
-		}
+		page->spilled.items[stepwise_position(message->entry, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(157, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD, KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_3));
 	}
 	if (goes) {
-		if (STEPWISE_CHOOSE(132, message->moved)) {
-			page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_VACANT;
-		} else {
-			page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_HELD;
-		}
+		page->spilled.items[stepwise_position(message->old, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(159, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_4));
 	}
 	return stepwise_continue(KV_LEAF_SETTLE_5);
 }
 
-/* Find, KvSteps.tla:139 */
+/* Find, KvSteps.tla:153 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -707,12 +688,12 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(136, message->kind == KV_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(163, message->kind == KV_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(134, message->evicts)) {
+		if (STEPWISE_CHOOSE(161, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL
@@ -752,22 +733,34 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		message->version = page->spilled.items[stepwise_position(own, 16)].entry.version;
 		message->length = page->spilled.items[stepwise_position(own, 16)].entry.length;
 		message->value = page->spilled.items[stepwise_position(own, 16)].entry.value;
+		message->old = old;
+		message->entry = vacant;
+		__u64 bits_2 = 0;
+
+		STEPWISE_UNROLL
+		for (__u32 i_5 = 1; i_5 <= 16; i_5++) {
+			if (page->spilled.items[i_5 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
+			    page->spilled.items[i_5 - 1].slot == message->slot && i_5 != old) {
+				bits_2 |= 1ULL << page->spilled.items[i_5 - 1].bit;
+			}
+		}
+		message->filter = bits_2;
 		return stepwise_reply(KV_LEAF_FIND_5);
 	}
 	message->found = true;
 	message->version = page->spilled.items[stepwise_position(own, 16)].entry.version;
 	message->old = old;
 	message->entry = vacant;
-	__u64 bits_2 = 0;
+	__u64 bits_3 = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_5 = 1; i_5 <= 16; i_5++) {
-		if (page->spilled.items[i_5 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
-		    page->spilled.items[i_5 - 1].slot == message->slot && i_5 != old) {
-			bits_2 |= 1ULL << page->spilled.items[i_5 - 1].bit;
+	for (__u32 i_6 = 1; i_6 <= 16; i_6++) {
+		if (page->spilled.items[i_6 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
+		    page->spilled.items[i_6 - 1].slot == message->slot && i_6 != old) {
+			bits_3 |= 1ULL << page->spilled.items[i_6 - 1].bit;
 		}
 	}
-	message->filter = bits_2;
+	message->filter = bits_3;
 	return stepwise_reply(KV_LEAF_FIND_6);
 }
 

@@ -61,6 +61,16 @@ static __always_inline __u64 stepwise_equal_bit(__u64 left, __u64 right)
 	return (difference - 1) >> 63;
 }
 
+/* Of operands that may have all 64 bits. */
+static __always_inline __u64 stepwise_same_bit(__u64 left, __u64 right)
+{
+	__u64 difference = left ^ right;
+
+	difference |= -difference;
+	asm("" : "+r"(difference));
+	return difference >> 63 ^ 1;
+}
+
 static __always_inline __u64 stepwise_less_bit(__u64 left, __u64 right)
 {
 	__u64 difference = left - right;
@@ -74,6 +84,12 @@ static __always_inline __u64 stepwise_where(__u64 bit, __u64 value)
 {
 	asm("" : "+r"(bit));
 	return bit * value;
+}
+
+/* The one value where the bit is 1, else the other; likewise. */
+static __always_inline __u64 stepwise_choose(__u64 bit, __u64 then, __u64 otherwise)
+{
+	return otherwise + stepwise_where(bit, then - otherwise);
 }
 
 /* An index that clang takes for anything, so that the check of its bound stays for the verifier to see. */

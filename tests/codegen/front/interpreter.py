@@ -147,9 +147,12 @@ def run(step: ir.Step, cell: Any, message: dict, env: dict) -> tuple[str, str, A
     for before, assigns, kind in ((cell, body.cell, step.cell_type), (message, body.message, None)):
         values = [(assign.path, evaluate(assign.value, names)) for assign in assigns]
         after = before
-        # A leaf's assignments are simultaneous: any order must do, so this takes the other one.
-        for path, value in reversed(values):
-            after = put(after, path, value, names)
+        # A leaf's assignments are simultaneous but for those to one field, of which the later wins: any order of the
+        # fields must do, so this takes the other one.
+        for head in reversed(list(dict.fromkeys(path[0] for path, _ in values))):
+            for path, value in values:
+                if path[0] == head:
+                    after = put(after, path, value, names)
         if isinstance(kind, ir.Record):
             fits(after, kind)
         results.append(after)

@@ -100,7 +100,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
             IN Reply([cell EXCEPT !.slots[i].used = TRUE, !.slots[1].used = FALSE, !.slots[i].owner = i], msg)""",
         [
             "i = ((msg.chosen % 4) + 1)",
-            "Reply SameElementPerhaps.1: cell.slots = cell.slots{[i].used = True}{[1].used = False}{[i].owner = i};",
+            "Reply SameElementPerhaps.1: cell.slots[i].used = True; cell.slots[1].used = False; cell.slots[i].owner = i;",
         ],
     ),
     "ElementsApart": (

@@ -1,0 +1,192 @@
+"""Values without branches: for steps on cells that are stepped where they lie.
+
+The verifier follows both sides of every branch, and the rest of the hook once for each of them unless it sees that
+they come to the same. So a search among a few items, and a choice between two values that are there anyway, are
+computed: a condition becomes a bit, and a choice a multiplication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from codegen.emit.c_values import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, SUM, Place, Text, kind_of_width
+from codegen.emit.lines import Lines
+from codegen.emit.terms import Choice, interval_of, is_path
+from codegen.emit.types import WORD_BITS, c_type, is_scalar, width_bits
+from codegen.ir import (
+    Arith, Bits, Bool, Compare, Enum, Expr, Field, First, If, In, Index, Int, Let, Literal, Logic, Not, Range, SetOf, SetOp, Type,
+    UInt, Var,
+)  # fmt: skip
+
+SEARCHED_MAX = 16
+"""Items that are looked through without a branch; of more, most would be looked at for nothing."""
+
+
+class Branchless:
+    """A part of Expressions: what is declared here comes from the others."""
+
+    lines: Lines
+    counters: set[str]
+    branchless: bool
+    scalar: Callable[[Expr], Text]
+    result: Callable[[str], str]
+    fresh: Callable[[str], str]
+    let: Callable[[str, Expr, Expr], Expr]
+    bound: dict[str, Place | Text]
+
+    # --- What can be computed without a branch, and whatever the conditions around it say ---------------------------
+
+    def computable(self, expr: Expr, counters: frozenset[str] = frozenset()) -> bool:
+        """Whether a scalar can be had without a branch. counters: variables of the searches around it."""
+        if not is_scalar(expr.type):
+            return False
+        match expr:
+            case Int() | Literal():
+                return True
+            case Var() | Field():
+                return is_path(expr) or (isinstance(expr, Field) and self._places(expr.base, counters))
+            case Index(base=base, index=index):
+                return self._places(base, counters) and self._counts(index, counters)
+            case Arith(op=op, left=left, right=right):
+                whole = op in ("+", "-", "*") or (isinstance(right, Int) and interval_of(left).low >= 0)
+                return whole and interval_of(expr).low >= 0 and self.computable(left, counters) and self.computable(right, counters)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                return self.testable(_bare(condition), counters) and all(self.computable(arm, counters) for arm in (then, otherwise))
+            case First():
+                return self.searchable(expr, counters)
+            case Let(value=value, body=body):
+                return self.computable(value, counters) and self.computable(body, counters)
+            case SetOp(left=left, right=right):
+                return isinstance(expr.type, Bits) and self.computable(left, counters) and self.computable(right, counters)
+            case SetOf(elements=elements):
+                return isinstance(expr.type, Bits) and all(
+                    self._counts_within(element, expr.type.size, counters) and self.computable(element, counters) for element in elements
+                )
+        return isinstance(expr.type, Bool) and self.testable(expr, counters)
+
+    def testable(self, expr: Expr, counters: frozenset[str] = frozenset()) -> bool:
+        """Whether a condition can be had as a bit."""
+        match expr:
+            case Compare(left=left, right=right):
+                signed = isinstance(left.type, UInt) and min(interval_of(left).low, interval_of(right).low) < 0
+                narrow = expr.op == "=" or max(interval_of(left).high, interval_of(right).high) < 1 << (WORD_BITS - 1)
+                return not signed and narrow and self.computable(left, counters) and self.computable(right, counters)
+            case Not(operand=operand):
+                return self.testable(operand, counters)
+            case Logic(operands=operands):
+                return all(self.testable(operand, counters) for operand in operands)
+            case In(element=element, set=SetOf(elements=elements)):
+                members = all(isinstance(member, Literal) for member in elements)
+                return members and isinstance(element.type, Enum) and len(element.type.members) <= WORD_BITS and self.computable(element, counters)
+            case In(element=element, set=within):
+                bits = isinstance(within.type, Bits) and self._counts_within(element, within.type.size, counters)
+                return bits and self.computable(element, counters) and self.computable(within, counters)
+            case Literal():
+                return True
+            case Var() | Field() | Index():
+                return isinstance(expr.type, Bool) and self.computable(expr, counters)
+        return False
+
+    def searchable(self, expr: First, counters: frozenset[str] = frozenset()) -> bool:
+        domain = expr.domain
+        few = isinstance(domain.low, Int) and isinstance(domain.high, Int) and 0 < domain.bound <= SEARCHED_MAX
+        return few and expr.none is not None and self.computable(expr.none, counters) and self.testable(
+            expr.predicate, counters | {expr.variable})  # fmt: skip
+
+    def _places(self, expr: Expr, counters: frozenset[str]) -> bool:
+        """Whether an object lies somewhere, whatever the conditions say."""
+        match expr:
+            case Var():
+                return isinstance(self.bound.get(expr.name), Place)
+            case Field(base=base):
+                return self._places(base, counters)
+            case Index(base=base, index=index):
+                return self._places(base, counters) and self._counts(index, counters)
+        return False
+
+    def _counts(self, index: Expr, counters: frozenset[str]) -> bool:
+        return isinstance(index, Int) or (isinstance(index, Var) and (index.name in counters or index.name in self.counters))
+
+    def _counts_within(self, element: Expr, size: int, counters: frozenset[str]) -> bool:
+        """Whether the position of a bit is one, whatever the conditions say."""
+        if isinstance(element, Arith) and element.op in ("+", "-"):
+            if self._counts(element.left, counters) and isinstance(element.right, Int):
+                return interval_of(element).low >= 0 and interval_of(element).high < size
+        if isinstance(element, Int) or self._counts(element, counters):
+            return interval_of(element).low >= 0 and interval_of(element).high < size
+        return is_path(element) and isinstance(element.type, UInt) and (1 << element.type.width) <= size
+
+    # --- Computing it ----------------------------------------------------------------------------------------------------
+
+    def bit(self, expr: Expr) -> Text:
+        """A condition that is testable, as 1 or 0."""
+        match expr:
+            case Compare():
+                return self._compared(expr)
+            case Not(operand=operand):
+                return Text(f"{self.bit(operand).at(ATOM)} ^ 1", BIT_AND - 1, "u64")
+            case Logic(op=op, operands=operands):
+                symbol, precedence = ("&", BIT_AND) if op == "and" else ("|", BIT_OR)
+                return Text(f" {symbol} ".join(self.bit(operand).at(ATOM) for operand in operands), precedence, "u64")
+            case In(element=element, set=SetOf(elements=elements)):
+                members = " | ".join(f"1ULL << {self.scalar(member)}" for member in elements)
+                return Text(f"({members}) >> {self.scalar(element).at(SUM)} & 1", BIT_AND, "u64")
+            case In(element=element, set=within):
+                return Text(f"{self.scalar(within).at(SHIFT)} >> {self.scalar(element).at(PRODUCT)} & 1", BIT_AND, "u64")
+        return self.scalar(expr)
+
+    def _compared(self, expr: Compare) -> Text:
+        left, right = expr.left, expr.right
+        if expr.op in (">", "<="):
+            left, right = right, left
+        one, other = self.scalar(left), self.scalar(right)
+        if expr.op == "=":
+            narrow = max(_width(left.type), _width(right.type)) < WORD_BITS
+            return Text(f"stepwise_{'equal' if narrow else 'same'}_bit({one}, {other})", ATOM, "u64")
+        less = Text(f"stepwise_less_bit({one}, {other})", ATOM, "u64")
+        return less if expr.op in ("<", ">") else Text(f"{less} ^ 1", BIT_AND - 1, "u64")
+
+    def chosen(self, expr: If) -> Text:
+        """A computable choice."""
+        condition = expr.condition
+        bit = self.bit(_bare(condition)).text
+        if isinstance(condition, Choice):
+            bit = f"STEPWISE_CHOOSE({condition.number}, {bit})"
+        arms = f"{self.scalar(expr.then)}, {self.scalar(expr.otherwise)}"
+        kind = "u64" if isinstance(expr.type, (UInt, Bits)) else ""
+        return Text(f"stepwise_choose({bit}, {arms})", ATOM, kind)
+
+    def searched(self, expr: First) -> Text:
+        """The least of a few that satisfy a testable predicate: looked for from the end."""
+        local = self.result("first")
+        bits = max(1, interval_of(expr).high.bit_length())
+        none = self.scalar(expr.none)
+        self.lines.add(f"{c_type(self.names, UInt(bits))} {local} = {none};")
+        self.lines.add("")
+        name, low, high = self.fresh(expr.variable), expr.domain.low.value, expr.domain.high.value
+        self.bound[expr.variable] = Text(name, ATOM, "u32")
+        self.counters.add(expr.variable)
+        self.lines.add("STEPWISE_UNROLL")
+        head = f"for (__u32 {name} = {high}; {name} >= {low}; {name}--)" if low else f"for (__s32 {name} = {high}; {name} >= 0; {name}--)"
+        bit_lines = Lines(self.lines.depth + 1)
+        outer, self.lines = self.lines, bit_lines
+        try:
+            bit = self.bit(expr.predicate)
+        finally:
+            self.lines = outer
+        if bit_lines.lines:
+            with self.lines.block(head):
+                self.lines.lines += bit_lines.lines
+                self.lines.add(f"{local} = stepwise_choose({bit}, {name}, {local});")
+        else:
+            self.lines.add(head)
+            self.lines.add(f"\t{local} = stepwise_choose({bit}, {name}, {local});")
+        return Text(local, ATOM, kind_of_width(bits))
+
+
+def _bare(condition: Expr | Choice) -> Expr:
+    return condition.condition if isinstance(condition, Choice) else condition
+
+
+def _width(type_: Type) -> int:
+    return width_bits(type_)
