@@ -65,7 +65,7 @@ class Leaves:
         return [entry for group in order for entry in group]
 
     def _marked(self, step: Step) -> Step:
-        """The step with every choice's condition numbered."""
+        """The step with every choice's condition numbered, in what is left when binds are sunk: what nothing uses has no branches."""
 
         def mark(node: object) -> object:
             if not isinstance(node, If):
@@ -76,7 +76,7 @@ class Leaves:
                 self.branches.append(Branch(len(self.branches), label, arm.span))
             return replace(node, condition=Choice(number, node.condition, node.condition.type, node.condition.span))
 
-        return replace(step, body=sink_binds(rewrite(step.body, mark)))
+        return replace(step, body=rewrite(sink_binds(step.body), mark))
 
     def _counters(self) -> list[Counter]:
         """The xdp hook's leaves first: there, a leaf's number is its counter's."""
