@@ -479,7 +479,7 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define KV_BRANCHES 165
+#define KV_BRANCHES 163
 
 #define KV_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
@@ -591,62 +591,60 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 106, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
 	{ 107, "on_request.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
 	{ 108, "on_request.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 109, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
-	{ 110, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
-	{ 111, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
-	{ 112, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
-	{ 113, "lift.choice.then", "spec/kv/KvSteps.tla:186:34" }, \
-	{ 114, "lift.choice.else", "spec/kv/KvSteps.tla:186:70" }, \
+	{ 109, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
+	{ 110, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
+	{ 111, "lift.choice.then", "spec/kv/KvSteps.tla:186:34" }, \
+	{ 112, "lift.choice.else", "spec/kv/KvSteps.tla:186:70" }, \
+	{ 113, "stow.choice.then", "spec/kv/KvSteps.tla:211:42" }, \
+	{ 114, "stow.choice.else", "spec/kv/KvSteps.tla:211:55" }, \
 	{ 115, "stow.choice.then", "spec/kv/KvSteps.tla:211:42" }, \
 	{ 116, "stow.choice.else", "spec/kv/KvSteps.tla:211:55" }, \
-	{ 117, "stow.choice.then", "spec/kv/KvSteps.tla:211:42" }, \
-	{ 118, "stow.choice.else", "spec/kv/KvSteps.tla:211:55" }, \
-	{ 119, "on_completion.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
-	{ 120, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
-	{ 121, "on_completion.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
-	{ 122, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
-	{ 123, "on_completion.choice.then", "spec/kv/KvSteps.tla:275:55" }, \
-	{ 124, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
-	{ 125, "on_completion.choice.then", "spec/kv/KvSteps.tla:246:49" }, \
-	{ 126, "on_completion.choice.else", "spec/kv/KvSteps.tla:246:87" }, \
+	{ 117, "on_completion.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
+	{ 118, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
+	{ 119, "on_completion.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
+	{ 120, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
+	{ 121, "on_completion.choice.then", "spec/kv/KvSteps.tla:275:55" }, \
+	{ 122, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
+	{ 123, "on_completion.choice.then", "spec/kv/KvSteps.tla:246:49" }, \
+	{ 124, "on_completion.choice.else", "spec/kv/KvSteps.tla:246:87" }, \
+	{ 125, "on_completion.choice.then", "spec/kv/KvSteps.tla:238:47" }, \
+	{ 126, "on_completion.choice.else", "spec/kv/KvSteps.tla:239:17" }, \
 	{ 127, "on_completion.choice.then", "spec/kv/KvSteps.tla:238:47" }, \
 	{ 128, "on_completion.choice.else", "spec/kv/KvSteps.tla:239:17" }, \
-	{ 129, "on_completion.choice.then", "spec/kv/KvSteps.tla:238:47" }, \
-	{ 130, "on_completion.choice.else", "spec/kv/KvSteps.tla:239:17" }, \
-	{ 131, "on_completion.choice.then", "spec/kv/KvSteps.tla:43:25" }, \
-	{ 132, "on_completion.choice.else", "spec/kv/KvSteps.tla:43:25" }, \
-	{ 133, "on_completion.choice.then", "spec/kv/KvSteps.tla:189:28" }, \
-	{ 134, "on_completion.choice.else", "spec/kv/KvSteps.tla:190:8" }, \
-	{ 135, "on_completion.choice.then", "spec/kv/KvSteps.tla:252:53" }, \
-	{ 136, "on_completion.choice.else", "spec/kv/KvSteps.tla:252:66" }, \
-	{ 137, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
-	{ 138, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 139, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:94" }, \
-	{ 140, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:109" }, \
-	{ 141, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:63" }, \
-	{ 142, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:76" }, \
-	{ 143, "on_completion.choice.then", "spec/kv/KvSteps.tla:252:53" }, \
-	{ 144, "on_completion.choice.else", "spec/kv/KvSteps.tla:252:66" }, \
-	{ 145, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
-	{ 146, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 147, "on_completion.choice.then", "spec/kv/KvSteps.tla:246:49" }, \
-	{ 148, "on_completion.choice.else", "spec/kv/KvSteps.tla:246:87" }, \
-	{ 149, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:94" }, \
-	{ 150, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:109" }, \
-	{ 151, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:63" }, \
-	{ 152, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:76" }, \
-	{ 153, "settle.choice.then", "spec/kv/KvSteps.tla:289:72" }, \
-	{ 154, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
+	{ 129, "on_completion.choice.then", "spec/kv/KvSteps.tla:43:25" }, \
+	{ 130, "on_completion.choice.else", "spec/kv/KvSteps.tla:43:25" }, \
+	{ 131, "on_completion.choice.then", "spec/kv/KvSteps.tla:189:28" }, \
+	{ 132, "on_completion.choice.else", "spec/kv/KvSteps.tla:190:8" }, \
+	{ 133, "on_completion.choice.then", "spec/kv/KvSteps.tla:252:53" }, \
+	{ 134, "on_completion.choice.else", "spec/kv/KvSteps.tla:252:66" }, \
+	{ 135, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
+	{ 136, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
+	{ 137, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:94" }, \
+	{ 138, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:109" }, \
+	{ 139, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:63" }, \
+	{ 140, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:76" }, \
+	{ 141, "on_completion.choice.then", "spec/kv/KvSteps.tla:252:53" }, \
+	{ 142, "on_completion.choice.else", "spec/kv/KvSteps.tla:252:66" }, \
+	{ 143, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
+	{ 144, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
+	{ 145, "on_completion.choice.then", "spec/kv/KvSteps.tla:246:49" }, \
+	{ 146, "on_completion.choice.else", "spec/kv/KvSteps.tla:246:87" }, \
+	{ 147, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:94" }, \
+	{ 148, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:109" }, \
+	{ 149, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:63" }, \
+	{ 150, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:76" }, \
+	{ 151, "settle.choice.then", "spec/kv/KvSteps.tla:289:72" }, \
+	{ 152, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
+	{ 153, "settle.choice.then", "spec/kv/KvSteps.tla:290:74" }, \
+	{ 154, "settle.choice.else", "spec/kv/KvSteps.tla:290:86" }, \
 	{ 155, "settle.choice.then", "spec/kv/KvSteps.tla:290:74" }, \
 	{ 156, "settle.choice.else", "spec/kv/KvSteps.tla:290:86" }, \
-	{ 157, "settle.choice.then", "spec/kv/KvSteps.tla:290:74" }, \
-	{ 158, "settle.choice.else", "spec/kv/KvSteps.tla:290:86" }, \
-	{ 159, "settle.choice.then", "spec/kv/KvSteps.tla:289:72" }, \
-	{ 160, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
-	{ 161, "find.choice.then", "spec/kv/KvSteps.tla:158:16" }, \
-	{ 162, "find.choice.else", "spec/kv/KvSteps.tla:160:81" }, \
-	{ 163, "find.choice.then", "spec/kv/KvSteps.tla:160:42" }, \
-	{ 164, "find.choice.else", "spec/kv/KvSteps.tla:160:51" }, \
+	{ 157, "settle.choice.then", "spec/kv/KvSteps.tla:289:72" }, \
+	{ 158, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
+	{ 159, "find.choice.then", "spec/kv/KvSteps.tla:158:16" }, \
+	{ 160, "find.choice.else", "spec/kv/KvSteps.tla:160:81" }, \
+	{ 161, "find.choice.then", "spec/kv/KvSteps.tla:160:42" }, \
+	{ 162, "find.choice.else", "spec/kv/KvSteps.tla:160:51" }, \
 }
 
 #endif
