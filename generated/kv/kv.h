@@ -277,8 +277,8 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
 	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
 	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:99 */
-	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:306 */
-	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:307 */
+	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:304 */
+	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:305 */
 	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:114 */
 	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:116 */
 	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:118 */
@@ -290,7 +290,7 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
 	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
 	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:104 */
-	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:305 */
+	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:303 */
 	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:131 */
 	KV_LEAF_ON_REQUEST_2 = 26, /* Continue, KvSteps.tla:86 */
 	KV_LEAF_ON_REQUEST_3 = 27, /* Continue, KvSteps.tla:90 */
@@ -304,8 +304,8 @@ enum kv_leaf {
 	KV_LEAF_ON_REQUEST_NOT_SPILLED = 35, /* Continue, KvSteps.tla:141 */
 	KV_LEAF_ON_REQUEST_12 = 36, /* Continue, KvSteps.tla:143 */
 	KV_LEAF_ON_REQUEST_FULL = 37, /* Continue, KvSteps.tla:146 */
-	KV_LEAF_REMEMBER_1 = 38, /* Continue, KvSteps.tla:311 */
-	KV_LEAF_REMEMBER_2 = 39, /* Continue, KvSteps.tla:312 */
+	KV_LEAF_REMEMBER_1 = 38, /* Continue, KvSteps.tla:309 */
+	KV_LEAF_REMEMBER_2 = 39, /* Continue, KvSteps.tla:310 */
 	KV_LEAF_CONFIRM_1 = 40, /* Continue, SessionSteps.tla:134 */
 	KV_LEAF_CONFIRM_2 = 41, /* Continue, SessionSteps.tla:135 */
 	KV_LEAF_RESUME_1 = 42, /* Continue, SessionSteps.tla:140 */
@@ -317,15 +317,15 @@ enum kv_leaf {
 	KV_LEAF_LIFT_2 = 48, /* Continue, KvSteps.tla:200 */
 	KV_LEAF_LIFT_REPLACED = 49, /* Continue, KvSteps.tla:201 */
 	KV_LEAF_LIFT_4 = 50, /* Continue, KvSteps.tla:203 */
-	KV_LEAF_STOW_PAGE_FULL = 51, /* Continue, KvSteps.tla:225 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 52, /* Continue, KvSteps.tla:226 */
-	KV_LEAF_STOW_3 = 53, /* Continue, KvSteps.tla:227 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 54, /* Continue, KvSteps.tla:228 */
-	KV_LEAF_STOW_5 = 55, /* Continue, KvSteps.tla:229 */
-	KV_LEAF_STOW_6 = 56, /* Continue, KvSteps.tla:230 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 57, /* Continue, KvSteps.tla:231 */
-	KV_LEAF_STOW_8 = 58, /* Continue, KvSteps.tla:232 */
-	KV_LEAF_ON_COMPLETION_1 = 59, /* Continue, KvSteps.tla:258 */
+	KV_LEAF_STOW_PAGE_FULL = 51, /* Continue, KvSteps.tla:224 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 52, /* Continue, KvSteps.tla:225 */
+	KV_LEAF_STOW_3 = 53, /* Continue, KvSteps.tla:226 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 54, /* Continue, KvSteps.tla:227 */
+	KV_LEAF_STOW_5 = 55, /* Continue, KvSteps.tla:228 */
+	KV_LEAF_STOW_6 = 56, /* Continue, KvSteps.tla:229 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 57, /* Continue, KvSteps.tla:230 */
+	KV_LEAF_STOW_8 = 58, /* Continue, KvSteps.tla:231 */
+	KV_LEAF_ON_COMPLETION_1 = 59, /* Continue, KvSteps.tla:255 */
 	KV_LEAF_ON_COMPLETION_2 = 60, /* Continue, KvSteps.tla:86 */
 	KV_LEAF_ON_COMPLETION_3 = 61, /* Continue, KvSteps.tla:90 */
 	KV_LEAF_ON_COMPLETION_4 = 62, /* Continue, KvSteps.tla:93 */
@@ -333,34 +333,33 @@ enum kv_leaf {
 	KV_LEAF_ON_COMPLETION_6 = 64, /* Continue, KvSteps.tla:97 */
 	KV_LEAF_ON_COMPLETION_7 = 65, /* Continue, KvSteps.tla:99 */
 	KV_LEAF_ON_COMPLETION_8 = 66, /* Continue, KvSteps.tla:102 */
-	KV_LEAF_ON_COMPLETION_LATE = 67, /* Continue, KvSteps.tla:262 */
-	KV_LEAF_ON_COMPLETION_10 = 68, /* Continue, KvSteps.tla:264 */
-	KV_LEAF_ON_COMPLETION_11 = 69, /* Continue, KvSteps.tla:266 */
-	KV_LEAF_ON_COMPLETION_12 = 70, /* Continue, KvSteps.tla:268 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 71, /* Continue, KvSteps.tla:271 */
-	KV_LEAF_ON_COMPLETION_15 = 72, /* Continue, KvSteps.tla:275 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 73, /* Continue, KvSteps.tla:278 */
-	KV_LEAF_ON_COMPLETION_17 = 74, /* Continue, KvSteps.tla:280 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 75, /* Continue, KvSteps.tla:282 */
-	KV_LEAF_ON_COMPLETION_19 = 76, /* Continue, KvSteps.tla:284 */
-	KV_LEAF_ON_COMPLETION_20 = 77, /* Continue, KvSteps.tla:286 */
-	KV_LEAF_SETTLE_1 = 78, /* Continue, KvSteps.tla:294 */
-	KV_LEAF_SETTLE_2 = 79, /* Continue, KvSteps.tla:295 */
-	KV_LEAF_SETTLE_3 = 80, /* Continue, KvSteps.tla:296 */
-	KV_LEAF_SETTLE_4 = 81, /* Continue, KvSteps.tla:297 */
-	KV_LEAF_SETTLE_5 = 82, /* Continue, KvSteps.tla:298 */
-	KV_LEAF_FIND_1 = 83, /* Reply, KvSteps.tla:163 */
-	KV_LEAF_FIND_NOT_SEEN = 84, /* Drop, KvSteps.tla:164 */
-	KV_LEAF_FIND_ON_ITS_WAY = 85, /* Drop, KvSteps.tla:166 */
-	KV_LEAF_FIND_4 = 86, /* Reply, KvSteps.tla:168 */
-	KV_LEAF_FIND_5 = 87, /* Reply, KvSteps.tla:170 */
-	KV_LEAF_FIND_6 = 88, /* Reply, KvSteps.tla:176 */
-	KV_LEAF_EXPIRE_1 = 89, /* Drop, SessionSteps.tla:161 */
-	KV_LEAF_EXPIRE_2 = 90, /* Continue, SessionSteps.tla:163 */
-	KV_LEAF_EXPIRE_3 = 91, /* Continue, SessionSteps.tla:165 */
-	KV_LEAF_EXPIRE_4 = 92, /* Drop, SessionSteps.tla:166 */
-	KV_LEAF_RETIRE_1 = 93, /* Continue, SessionSteps.tla:170 */
-	KV_LEAF_RETIRE_2 = 94, /* Drop, SessionSteps.tla:171 */
+	KV_LEAF_ON_COMPLETION_LATE = 67, /* Continue, KvSteps.tla:259 */
+	KV_LEAF_ON_COMPLETION_10 = 68, /* Continue, KvSteps.tla:261 */
+	KV_LEAF_ON_COMPLETION_11 = 69, /* Continue, KvSteps.tla:263 */
+	KV_LEAF_ON_COMPLETION_12 = 70, /* Continue, KvSteps.tla:265 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 71, /* Continue, KvSteps.tla:268 */
+	KV_LEAF_ON_COMPLETION_15 = 72, /* Continue, KvSteps.tla:272 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 73, /* Continue, KvSteps.tla:275 */
+	KV_LEAF_ON_COMPLETION_17 = 74, /* Continue, KvSteps.tla:277 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 75, /* Continue, KvSteps.tla:279 */
+	KV_LEAF_ON_COMPLETION_19 = 76, /* Continue, KvSteps.tla:281 */
+	KV_LEAF_ON_COMPLETION_20 = 77, /* Continue, KvSteps.tla:283 */
+	KV_LEAF_SETTLE_1 = 78, /* Continue, KvSteps.tla:293 */
+	KV_LEAF_SETTLE_2 = 79, /* Continue, KvSteps.tla:294 */
+	KV_LEAF_SETTLE_3 = 80, /* Continue, KvSteps.tla:295 */
+	KV_LEAF_SETTLE_4 = 81, /* Continue, KvSteps.tla:296 */
+	KV_LEAF_FIND_1 = 82, /* Reply, KvSteps.tla:163 */
+	KV_LEAF_FIND_NOT_SEEN = 83, /* Drop, KvSteps.tla:164 */
+	KV_LEAF_FIND_ON_ITS_WAY = 84, /* Drop, KvSteps.tla:166 */
+	KV_LEAF_FIND_4 = 85, /* Reply, KvSteps.tla:168 */
+	KV_LEAF_FIND_5 = 86, /* Reply, KvSteps.tla:170 */
+	KV_LEAF_FIND_6 = 87, /* Reply, KvSteps.tla:176 */
+	KV_LEAF_EXPIRE_1 = 88, /* Drop, SessionSteps.tla:161 */
+	KV_LEAF_EXPIRE_2 = 89, /* Continue, SessionSteps.tla:163 */
+	KV_LEAF_EXPIRE_3 = 90, /* Continue, SessionSteps.tla:165 */
+	KV_LEAF_EXPIRE_4 = 91, /* Drop, SessionSteps.tla:166 */
+	KV_LEAF_RETIRE_1 = 92, /* Continue, SessionSteps.tla:170 */
+	KV_LEAF_RETIRE_2 = 93, /* Drop, SessionSteps.tla:171 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -479,7 +478,7 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define KV_BRANCHES 163
+#define KV_BRANCHES 158
 
 #define KV_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
@@ -493,8 +492,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
 	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
 	{ 10, "begin.14", "spec/lib/SessionSteps.tla:99:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:306:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:307:17" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:304:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:305:17" }, \
 	{ 13, "end.1", "spec/lib/SessionSteps.tla:114:10" }, \
 	{ 14, "end.2", "spec/lib/SessionSteps.tla:116:10" }, \
 	{ 15, "end.3", "spec/lib/SessionSteps.tla:118:10" }, \
@@ -506,7 +505,7 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
 	{ 23, "begin.15", "spec/lib/SessionSteps.tla:104:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:305:44" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:303:44" }, \
 	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:131:21" }, \
 	{ 26, "on_request.2", "spec/kv/KvSteps.tla:86:17" }, \
 	{ 27, "on_request.3", "spec/kv/KvSteps.tla:90:17" }, \
@@ -520,8 +519,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 35, "on_request.not_spilled", "spec/kv/KvSteps.tla:141:24" }, \
 	{ 36, "on_request.12", "spec/kv/KvSteps.tla:143:10" }, \
 	{ 37, "on_request.full", "spec/kv/KvSteps.tla:146:18" }, \
-	{ 38, "remember.1", "spec/kv/KvSteps.tla:311:10" }, \
-	{ 39, "remember.2", "spec/kv/KvSteps.tla:312:10" }, \
+	{ 38, "remember.1", "spec/kv/KvSteps.tla:309:10" }, \
+	{ 39, "remember.2", "spec/kv/KvSteps.tla:310:10" }, \
 	{ 40, "confirm.1", "spec/lib/SessionSteps.tla:134:31" }, \
 	{ 41, "confirm.2", "spec/lib/SessionSteps.tla:135:42" }, \
 	{ 42, "resume.1", "spec/lib/SessionSteps.tla:140:10" }, \
@@ -533,15 +532,15 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 48, "lift.2", "spec/kv/KvSteps.tla:200:86" }, \
 	{ 49, "lift.replaced", "spec/kv/KvSteps.tla:201:73" }, \
 	{ 50, "lift.4", "spec/kv/KvSteps.tla:203:10" }, \
-	{ 51, "stow.page_full", "spec/kv/KvSteps.tla:225:59" }, \
-	{ 52, "stow.entry_taken", "spec/kv/KvSteps.tla:226:72" }, \
-	{ 53, "stow.3", "spec/kv/KvSteps.tla:227:31" }, \
-	{ 54, "stow.old_one_gone", "spec/kv/KvSteps.tla:228:52" }, \
-	{ 55, "stow.5", "spec/kv/KvSteps.tla:229:24" }, \
-	{ 56, "stow.6", "spec/kv/KvSteps.tla:230:31" }, \
-	{ 57, "stow.old_one_moved", "spec/kv/KvSteps.tla:231:53" }, \
-	{ 58, "stow.8", "spec/kv/KvSteps.tla:232:24" }, \
-	{ 59, "on_completion.1", "spec/kv/KvSteps.tla:258:10" }, \
+	{ 51, "stow.page_full", "spec/kv/KvSteps.tla:224:59" }, \
+	{ 52, "stow.entry_taken", "spec/kv/KvSteps.tla:225:72" }, \
+	{ 53, "stow.3", "spec/kv/KvSteps.tla:226:31" }, \
+	{ 54, "stow.old_one_gone", "spec/kv/KvSteps.tla:227:64" }, \
+	{ 55, "stow.5", "spec/kv/KvSteps.tla:228:24" }, \
+	{ 56, "stow.6", "spec/kv/KvSteps.tla:229:31" }, \
+	{ 57, "stow.old_one_moved", "spec/kv/KvSteps.tla:230:106" }, \
+	{ 58, "stow.8", "spec/kv/KvSteps.tla:231:24" }, \
+	{ 59, "on_completion.1", "spec/kv/KvSteps.tla:255:10" }, \
 	{ 60, "on_completion.2", "spec/kv/KvSteps.tla:86:17" }, \
 	{ 61, "on_completion.3", "spec/kv/KvSteps.tla:90:17" }, \
 	{ 62, "on_completion.4", "spec/kv/KvSteps.tla:93:17" }, \
@@ -549,102 +548,97 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 64, "on_completion.6", "spec/kv/KvSteps.tla:97:10" }, \
 	{ 65, "on_completion.7", "spec/kv/KvSteps.tla:99:10" }, \
 	{ 66, "on_completion.8", "spec/kv/KvSteps.tla:102:10" }, \
-	{ 67, "on_completion.late", "spec/kv/KvSteps.tla:262:18" }, \
-	{ 68, "on_completion.10", "spec/kv/KvSteps.tla:264:10" }, \
-	{ 69, "on_completion.11", "spec/kv/KvSteps.tla:266:10" }, \
-	{ 70, "on_completion.12", "spec/kv/KvSteps.tla:268:10" }, \
-	{ 71, "on_completion.not_stowed", "spec/kv/KvSteps.tla:271:30" }, \
-	{ 72, "on_completion.15", "spec/kv/KvSteps.tla:275:24" }, \
-	{ 73, "on_completion.uncached", "spec/kv/KvSteps.tla:278:22" }, \
-	{ 74, "on_completion.17", "spec/kv/KvSteps.tla:280:10" }, \
-	{ 75, "on_completion.not_ready", "spec/kv/KvSteps.tla:282:22" }, \
-	{ 76, "on_completion.19", "spec/kv/KvSteps.tla:284:10" }, \
-	{ 77, "on_completion.20", "spec/kv/KvSteps.tla:286:10" }, \
-	{ 78, "settle.1", "spec/kv/KvSteps.tla:294:24" }, \
-	{ 79, "settle.2", "spec/kv/KvSteps.tla:295:25" }, \
-	{ 80, "settle.3", "spec/kv/KvSteps.tla:296:17" }, \
-	{ 81, "settle.4", "spec/kv/KvSteps.tla:297:16" }, \
-	{ 82, "settle.5", "spec/kv/KvSteps.tla:298:17" }, \
-	{ 83, "find.1", "spec/kv/KvSteps.tla:163:29" }, \
-	{ 84, "find.not_seen", "spec/kv/KvSteps.tla:164:34" }, \
-	{ 85, "find.on_its_way", "spec/kv/KvSteps.tla:166:22" }, \
-	{ 86, "find.4", "spec/kv/KvSteps.tla:168:10" }, \
-	{ 87, "find.5", "spec/kv/KvSteps.tla:170:10" }, \
-	{ 88, "find.6", "spec/kv/KvSteps.tla:176:10" }, \
-	{ 89, "expire.1", "spec/lib/SessionSteps.tla:161:44" }, \
-	{ 90, "expire.2", "spec/lib/SessionSteps.tla:163:10" }, \
-	{ 91, "expire.3", "spec/lib/SessionSteps.tla:165:10" }, \
-	{ 92, "expire.4", "spec/lib/SessionSteps.tla:166:17" }, \
-	{ 93, "retire.1", "spec/lib/SessionSteps.tla:170:10" }, \
-	{ 94, "retire.2", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 95, "on_request.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
-	{ 96, "on_request.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
-	{ 97, "on_request.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
-	{ 98, "on_request.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
-	{ 99, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
-	{ 100, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
-	{ 101, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
-	{ 102, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
-	{ 103, "on_request.choice.then", "spec/kv/KvSteps.tla:120:56" }, \
-	{ 104, "on_request.choice.else", "spec/kv/KvSteps.tla:112:15" }, \
-	{ 105, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
-	{ 106, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
-	{ 107, "on_request.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
-	{ 108, "on_request.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 109, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
-	{ 110, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
-	{ 111, "lift.choice.then", "spec/kv/KvSteps.tla:186:34" }, \
-	{ 112, "lift.choice.else", "spec/kv/KvSteps.tla:186:70" }, \
-	{ 113, "stow.choice.then", "spec/kv/KvSteps.tla:211:42" }, \
-	{ 114, "stow.choice.else", "spec/kv/KvSteps.tla:211:55" }, \
-	{ 115, "stow.choice.then", "spec/kv/KvSteps.tla:211:42" }, \
-	{ 116, "stow.choice.else", "spec/kv/KvSteps.tla:211:55" }, \
-	{ 117, "on_completion.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
-	{ 118, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
-	{ 119, "on_completion.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
-	{ 120, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
-	{ 121, "on_completion.choice.then", "spec/kv/KvSteps.tla:275:55" }, \
-	{ 122, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
-	{ 123, "on_completion.choice.then", "spec/kv/KvSteps.tla:246:49" }, \
-	{ 124, "on_completion.choice.else", "spec/kv/KvSteps.tla:246:87" }, \
-	{ 125, "on_completion.choice.then", "spec/kv/KvSteps.tla:238:47" }, \
-	{ 126, "on_completion.choice.else", "spec/kv/KvSteps.tla:239:17" }, \
-	{ 127, "on_completion.choice.then", "spec/kv/KvSteps.tla:238:47" }, \
-	{ 128, "on_completion.choice.else", "spec/kv/KvSteps.tla:239:17" }, \
-	{ 129, "on_completion.choice.then", "spec/kv/KvSteps.tla:43:25" }, \
-	{ 130, "on_completion.choice.else", "spec/kv/KvSteps.tla:43:25" }, \
-	{ 131, "on_completion.choice.then", "spec/kv/KvSteps.tla:189:28" }, \
-	{ 132, "on_completion.choice.else", "spec/kv/KvSteps.tla:190:8" }, \
-	{ 133, "on_completion.choice.then", "spec/kv/KvSteps.tla:252:53" }, \
-	{ 134, "on_completion.choice.else", "spec/kv/KvSteps.tla:252:66" }, \
-	{ 135, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
-	{ 136, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 137, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:94" }, \
-	{ 138, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:109" }, \
-	{ 139, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:63" }, \
-	{ 140, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:76" }, \
-	{ 141, "on_completion.choice.then", "spec/kv/KvSteps.tla:252:53" }, \
-	{ 142, "on_completion.choice.else", "spec/kv/KvSteps.tla:252:66" }, \
-	{ 143, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
-	{ 144, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 145, "on_completion.choice.then", "spec/kv/KvSteps.tla:246:49" }, \
-	{ 146, "on_completion.choice.else", "spec/kv/KvSteps.tla:246:87" }, \
-	{ 147, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:94" }, \
-	{ 148, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:109" }, \
-	{ 149, "on_completion.choice.then", "spec/kv/KvSteps.tla:253:63" }, \
-	{ 150, "on_completion.choice.else", "spec/kv/KvSteps.tla:253:76" }, \
-	{ 151, "settle.choice.then", "spec/kv/KvSteps.tla:289:72" }, \
-	{ 152, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
-	{ 153, "settle.choice.then", "spec/kv/KvSteps.tla:290:74" }, \
-	{ 154, "settle.choice.else", "spec/kv/KvSteps.tla:290:86" }, \
-	{ 155, "settle.choice.then", "spec/kv/KvSteps.tla:290:74" }, \
-	{ 156, "settle.choice.else", "spec/kv/KvSteps.tla:290:86" }, \
-	{ 157, "settle.choice.then", "spec/kv/KvSteps.tla:289:72" }, \
-	{ 158, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
-	{ 159, "find.choice.then", "spec/kv/KvSteps.tla:158:16" }, \
-	{ 160, "find.choice.else", "spec/kv/KvSteps.tla:160:81" }, \
-	{ 161, "find.choice.then", "spec/kv/KvSteps.tla:160:42" }, \
-	{ 162, "find.choice.else", "spec/kv/KvSteps.tla:160:51" }, \
+	{ 67, "on_completion.late", "spec/kv/KvSteps.tla:259:18" }, \
+	{ 68, "on_completion.10", "spec/kv/KvSteps.tla:261:10" }, \
+	{ 69, "on_completion.11", "spec/kv/KvSteps.tla:263:10" }, \
+	{ 70, "on_completion.12", "spec/kv/KvSteps.tla:265:10" }, \
+	{ 71, "on_completion.not_stowed", "spec/kv/KvSteps.tla:268:30" }, \
+	{ 72, "on_completion.15", "spec/kv/KvSteps.tla:272:24" }, \
+	{ 73, "on_completion.uncached", "spec/kv/KvSteps.tla:275:22" }, \
+	{ 74, "on_completion.17", "spec/kv/KvSteps.tla:277:10" }, \
+	{ 75, "on_completion.not_ready", "spec/kv/KvSteps.tla:279:22" }, \
+	{ 76, "on_completion.19", "spec/kv/KvSteps.tla:281:10" }, \
+	{ 77, "on_completion.20", "spec/kv/KvSteps.tla:283:10" }, \
+	{ 78, "settle.1", "spec/kv/KvSteps.tla:293:39" }, \
+	{ 79, "settle.2", "spec/kv/KvSteps.tla:294:31" }, \
+	{ 80, "settle.3", "spec/kv/KvSteps.tla:295:30" }, \
+	{ 81, "settle.4", "spec/kv/KvSteps.tla:296:17" }, \
+	{ 82, "find.1", "spec/kv/KvSteps.tla:163:29" }, \
+	{ 83, "find.not_seen", "spec/kv/KvSteps.tla:164:34" }, \
+	{ 84, "find.on_its_way", "spec/kv/KvSteps.tla:166:22" }, \
+	{ 85, "find.4", "spec/kv/KvSteps.tla:168:10" }, \
+	{ 86, "find.5", "spec/kv/KvSteps.tla:170:10" }, \
+	{ 87, "find.6", "spec/kv/KvSteps.tla:176:10" }, \
+	{ 88, "expire.1", "spec/lib/SessionSteps.tla:161:44" }, \
+	{ 89, "expire.2", "spec/lib/SessionSteps.tla:163:10" }, \
+	{ 90, "expire.3", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 91, "expire.4", "spec/lib/SessionSteps.tla:166:17" }, \
+	{ 92, "retire.1", "spec/lib/SessionSteps.tla:170:10" }, \
+	{ 93, "retire.2", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 94, "on_request.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
+	{ 95, "on_request.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
+	{ 96, "on_request.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
+	{ 97, "on_request.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
+	{ 98, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
+	{ 99, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
+	{ 100, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
+	{ 101, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
+	{ 102, "on_request.choice.then", "spec/kv/KvSteps.tla:120:56" }, \
+	{ 103, "on_request.choice.else", "spec/kv/KvSteps.tla:112:15" }, \
+	{ 104, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
+	{ 105, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
+	{ 106, "on_request.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
+	{ 107, "on_request.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
+	{ 108, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
+	{ 109, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
+	{ 110, "lift.choice.then", "spec/kv/KvSteps.tla:186:34" }, \
+	{ 111, "lift.choice.else", "spec/kv/KvSteps.tla:186:70" }, \
+	{ 112, "stow.choice.then", "spec/kv/KvSteps.tla:230:63" }, \
+	{ 113, "stow.choice.else", "spec/kv/KvSteps.tla:230:76" }, \
+	{ 114, "on_completion.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
+	{ 115, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
+	{ 116, "on_completion.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
+	{ 117, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
+	{ 118, "on_completion.choice.then", "spec/kv/KvSteps.tla:272:55" }, \
+	{ 119, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
+	{ 120, "on_completion.choice.then", "spec/kv/KvSteps.tla:237:47" }, \
+	{ 121, "on_completion.choice.else", "spec/kv/KvSteps.tla:238:17" }, \
+	{ 122, "on_completion.choice.then", "spec/kv/KvSteps.tla:237:47" }, \
+	{ 123, "on_completion.choice.else", "spec/kv/KvSteps.tla:238:17" }, \
+	{ 124, "on_completion.choice.then", "spec/kv/KvSteps.tla:43:25" }, \
+	{ 125, "on_completion.choice.else", "spec/kv/KvSteps.tla:43:25" }, \
+	{ 126, "on_completion.choice.then", "spec/kv/KvSteps.tla:189:28" }, \
+	{ 127, "on_completion.choice.else", "spec/kv/KvSteps.tla:190:8" }, \
+	{ 128, "on_completion.choice.then", "spec/kv/KvSteps.tla:249:53" }, \
+	{ 129, "on_completion.choice.else", "spec/kv/KvSteps.tla:249:66" }, \
+	{ 130, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
+	{ 131, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
+	{ 132, "on_completion.choice.then", "spec/kv/KvSteps.tla:250:94" }, \
+	{ 133, "on_completion.choice.else", "spec/kv/KvSteps.tla:250:109" }, \
+	{ 134, "on_completion.choice.then", "spec/kv/KvSteps.tla:250:63" }, \
+	{ 135, "on_completion.choice.else", "spec/kv/KvSteps.tla:250:76" }, \
+	{ 136, "on_completion.choice.then", "spec/kv/KvSteps.tla:249:53" }, \
+	{ 137, "on_completion.choice.else", "spec/kv/KvSteps.tla:249:66" }, \
+	{ 138, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
+	{ 139, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
+	{ 140, "on_completion.choice.then", "spec/kv/KvSteps.tla:284:45" }, \
+	{ 141, "on_completion.choice.else", "spec/kv/KvSteps.tla:284:83" }, \
+	{ 142, "on_completion.choice.then", "spec/kv/KvSteps.tla:250:94" }, \
+	{ 143, "on_completion.choice.else", "spec/kv/KvSteps.tla:250:109" }, \
+	{ 144, "on_completion.choice.then", "spec/kv/KvSteps.tla:250:63" }, \
+	{ 145, "on_completion.choice.else", "spec/kv/KvSteps.tla:250:76" }, \
+	{ 146, "settle.choice.then", "spec/kv/KvSteps.tla:288:72" }, \
+	{ 147, "settle.choice.else", "spec/kv/KvSteps.tla:288:86" }, \
+	{ 148, "settle.choice.then", "spec/kv/KvSteps.tla:289:74" }, \
+	{ 149, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
+	{ 150, "settle.choice.then", "spec/kv/KvSteps.tla:289:74" }, \
+	{ 151, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
+	{ 152, "settle.choice.then", "spec/kv/KvSteps.tla:288:72" }, \
+	{ 153, "settle.choice.else", "spec/kv/KvSteps.tla:288:86" }, \
+	{ 154, "find.choice.then", "spec/kv/KvSteps.tla:158:16" }, \
+	{ 155, "find.choice.else", "spec/kv/KvSteps.tla:160:81" }, \
+	{ 156, "find.choice.then", "spec/kv/KvSteps.tla:160:42" }, \
+	{ 157, "find.choice.else", "spec/kv/KvSteps.tla:160:51" }, \
 }
 
 #endif

@@ -312,6 +312,7 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 
 	if (!credential || !session || !answer || !bucket)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED);
+	stepwise_touch(bucket, sizeof(*bucket));
 
 	outcome = kv_authenticate_on_credential(credential, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
@@ -328,6 +329,7 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
 		return stepwise_end_at_leaf(outcome, KV_COUNTERS_XDP);
 
+	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
 	outcome = kv_on_request_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
@@ -357,6 +359,8 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 
 	if (!credential || !session || !bucket || !page || !answer)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
+	stepwise_touch(bucket, sizeof(*bucket));
+	stepwise_touch(page, sizeof(*page));
 
 	outcome = kv_confirm_on_credential(credential, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
@@ -372,19 +376,33 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	if (outcome == STEPWISE_CONTENDED)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_LOST);
 
+	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
 	outcome = kv_lift_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
+	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
+	message->found = (bool)stepwise_hide(message->found);
 	message->lifted = (enum kv_mark)stepwise_hide(message->lifted);
 	outcome = kv_stow_on_page(page, message);
 
+	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
+	message->epoch = (__u32)stepwise_hide(message->epoch);
 	message->way = (__u8)stepwise_hide(message->way);
+	message->found = (bool)stepwise_hide(message->found);
+	message->old = (__u8)stepwise_hide(message->old);
+	message->entry = (__u8)stepwise_hide(message->entry);
+	message->victim_bit = (__u8)stepwise_hide(message->victim_bit);
+	message->lifted = (enum kv_mark)stepwise_hide(message->lifted);
 	message->stowed = (bool)stepwise_hide(message->stowed);
 	outcome = kv_on_completion_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
+	message->old = (__u8)stepwise_hide(message->old);
+	message->entry = (__u8)stepwise_hide(message->entry);
+	message->lifted = (enum kv_mark)stepwise_hide(message->lifted);
+	message->stowed = (bool)stepwise_hide(message->stowed);
 	message->moved = (bool)stepwise_hide(message->moved);
 	outcome = kv_settle_on_page(page, message);
 

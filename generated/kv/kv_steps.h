@@ -134,7 +134,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:304 */
+/* Recall, KvSteps.tla:302 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -207,8 +207,8 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			message->version = ((__u64)version + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(95, stepwise_less_bit(bucket->floor, version)), version, bucket->floor);
-		kv_mark_array_4_put(&bucket->marks, way, stepwise_choose(STEPWISE_CHOOSE(97, bucket->filter >> message->bit & 1), KV_MARK_GONE, KV_MARK_EMPTY));
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(94, stepwise_less_bit(bucket->floor, version)), version, bucket->floor);
+		kv_mark_array_4_put(&bucket->marks, way, stepwise_choose(STEPWISE_CHOOSE(96, bucket->filter >> message->bit & 1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_8));
@@ -224,13 +224,13 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		STEPWISE_UNROLL
 		for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 			first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3), KV_MARK_CLEAN), i_3, first);
-		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(99, stepwise_less_bit(0, idle)), idle, first);
+		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(98, stepwise_less_bit(0, idle)), idle, first);
 		__u8 idle_2 = 0;
 
 		STEPWISE_UNROLL
 		for (__u32 i_5 = 4; i_5 >= 1; i_5--)
 			idle_2 = stepwise_choose((bucket->used >> (i_5 - 1) & 1) ^ 1, i_5, idle_2);
-		const __u8 way_2 = stepwise_choose(STEPWISE_CHOOSE(103, stepwise_less_bit(0, room)), room, stepwise_choose(STEPWISE_CHOOSE(101, stepwise_less_bit(0, idle_2)), idle_2, bucket->epoch % 4 + 1));
+		const __u8 way_2 = stepwise_choose(STEPWISE_CHOOSE(102, stepwise_less_bit(0, room)), room, stepwise_choose(STEPWISE_CHOOSE(100, stepwise_less_bit(0, idle_2)), idle_2, bucket->epoch % 4 + 1));
 		message->epoch = bucket->epoch;
 		message->way = way_2;
 		message->victim = bucket->keys.items[stepwise_position(way_2, 4)];
@@ -255,14 +255,14 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	STEPWISE_UNROLL
 	for (__u32 i_7 = 4; i_7 >= 1; i_7--)
 		first_2 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_7), KV_MARK_CLEAN), i_7, first_2);
-	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(105, stepwise_less_bit(0, idle_3)), idle_3, first_2);
+	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(104, stepwise_less_bit(0, idle_3)), idle_3, first_2);
 	if (room_2 > 0) {
 		kv_mark_array_4_put(&bucket->marks, room_2, KV_MARK_DIRTY);
 		bucket->keys.items[stepwise_position(room_2, 4)] = message->key;
 		bucket->entries.items[stepwise_position(room_2, 4)].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 		bucket->entries.items[stepwise_position(room_2, 4)].length = message->length;
 		bucket->entries.items[stepwise_position(room_2, 4)].value = message->value;
-		if (STEPWISE_CHOOSE(107, (bucket->used >> (room_2 - 1) & 1))) {
+		if (STEPWISE_CHOOSE(106, (bucket->used >> (room_2 - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->kind = KV_MESSAGE_KIND_INSERTED;
@@ -274,7 +274,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	STEPWISE_UNROLL
 	for (__u32 i_11 = 4; i_11 >= 1; i_11--)
 		idle_5 = stepwise_choose((bucket->used >> (i_11 - 1) & 1) ^ 1, i_11, idle_5);
-	const __u8 way_3 = stepwise_choose(STEPWISE_CHOOSE(109, stepwise_less_bit(0, idle_5)), idle_5, bucket->epoch % 4 + 1);
+	const __u8 way_3 = stepwise_choose(STEPWISE_CHOOSE(108, stepwise_less_bit(0, idle_5)), idle_5, bucket->epoch % 4 + 1);
 	message->epoch = bucket->epoch;
 	message->way = way_3;
 	message->victim = bucket->keys.items[stepwise_position(way_3, 4)];
@@ -282,7 +282,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:309 */
+/* Remember, KvSteps.tla:307 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -366,7 +366,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 /* Lift, KvSteps.tla:193 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(111, message->found), message->kind == KV_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(110, message->found), message->kind == KV_MESSAGE_KIND_GET ||
 	    message->kind == KV_MESSAGE_KIND_UPDATE, message->kind == KV_MESSAGE_KIND_INSERT) ||
 	    bucket->epoch != message->epoch || !(message->way >= 1 && message->way <= 4)) {
 		return stepwise_continue(KV_LEAF_LIFT_1);
@@ -394,7 +394,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:220 */
+/* Stow, KvSteps.tla:219 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -413,7 +413,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 			message->stowed = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_STOW_3));
 		}
-		if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD && page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot && page->spilled.items[stepwise_position(message->old, 16)].key == stepwise_choose(STEPWISE_CHOOSE(113, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)), message->key, message->victim))) {
+		if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD && page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot && page->spilled.items[stepwise_position(message->old, 16)].key == message->victim)) {
 			return stepwise_continue(KV_LEAF_STOW_OLD_ONE_GONE);
 		}
 		page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_LEAVING;
@@ -431,7 +431,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	}
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
-	    page->spilled.items[stepwise_position(message->old, 16)].key == stepwise_choose(STEPWISE_CHOOSE(115, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)), message->key, message->victim))) {
+	    page->spilled.items[stepwise_position(message->old, 16)].key == stepwise_choose(STEPWISE_CHOOSE(112, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)), message->key, message->victim))) {
 		return stepwise_continue(KV_LEAF_STOW_OLD_ONE_MOVED);
 	}
 	page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_LEAVING;
@@ -439,7 +439,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:248 */
+/* OnCompletion, KvSteps.tla:245 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -498,8 +498,8 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			message->version = ((__u64)version + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(117, stepwise_less_bit(bucket->floor, version)), version, bucket->floor);
-		kv_mark_array_4_put(&bucket->marks, own, stepwise_choose(STEPWISE_CHOOSE(119, bucket->filter >> message->bit & 1), KV_MARK_GONE, KV_MARK_EMPTY));
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(114, stepwise_less_bit(bucket->floor, version)), version, bucket->floor);
+		kv_mark_array_4_put(&bucket->marks, own, stepwise_choose(STEPWISE_CHOOSE(116, bucket->filter >> message->bit & 1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_8));
@@ -523,9 +523,9 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		if (!message->stowed) {
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(121, stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(118, stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(123, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)), message->filter | 1ULL << message->victim_bit, message->filter);
+		bucket->filter = message->filter;
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->moved = true;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_15));
@@ -540,7 +540,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		if (holds) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(125, message->lifted == KV_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(120, message->lifted == KV_MARK_EMPTY)) {
 				const enum kv_mark element_7 = kv_mark_array_4_at(&bucket->marks, message->way);
 				value = element_7 == KV_MARK_EMPTY || element_7 == KV_MARK_CLEAN;
 			} else {
@@ -567,7 +567,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	if (holds_3) {
 		bool value_2;
 
-		if (STEPWISE_CHOOSE(127, message->lifted == KV_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(122, message->lifted == KV_MARK_EMPTY)) {
 			const enum kv_mark element_8 = kv_mark_array_4_at(&bucket->marks, message->way);
 			value_2 = element_8 == KV_MARK_EMPTY || element_8 == KV_MARK_CLEAN;
 		} else {
@@ -580,59 +580,56 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	if (!holds_3) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
-	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(131, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version, stepwise_choose(STEPWISE_CHOOSE(129, message->found), ((__u64)message->version + 1) % 4294967296ULL, ((__u64)bucket->floor + 1) % 4294967296ULL));
+	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(126, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version, stepwise_choose(STEPWISE_CHOOSE(124, message->found), ((__u64)message->version + 1) % 4294967296ULL, ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == KV_MARK_EMPTY) {
-		kv_mark_array_4_put(&bucket->marks, message->way, stepwise_choose(STEPWISE_CHOOSE(133, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1), KV_MARK_DIRTY, KV_MARK_CLEAN));
+		kv_mark_array_4_put(&bucket->marks, message->way, stepwise_choose(STEPWISE_CHOOSE(128, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1), KV_MARK_DIRTY, KV_MARK_CLEAN));
 		bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
 		bucket->entries.items[stepwise_position(message->way, 4)].version = version_2;
 		bucket->entries.items[stepwise_position(message->way, 4)].length = message->length;
 		bucket->entries.items[stepwise_position(message->way, 4)].value = message->value;
-		if (STEPWISE_CHOOSE(135, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(130, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(139, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE, stepwise_choose(STEPWISE_CHOOSE(137, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(134, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE, stepwise_choose(STEPWISE_CHOOSE(132, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 		message->version = version_2;
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_19));
 	}
-	kv_mark_array_4_put(&bucket->marks, message->way, stepwise_choose(STEPWISE_CHOOSE(141, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1), KV_MARK_DIRTY, KV_MARK_CLEAN));
+	kv_mark_array_4_put(&bucket->marks, message->way, stepwise_choose(STEPWISE_CHOOSE(136, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1), KV_MARK_DIRTY, KV_MARK_CLEAN));
 	bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
 	bucket->entries.items[stepwise_position(message->way, 4)].version = version_2;
 	bucket->entries.items[stepwise_position(message->way, 4)].length = message->length;
 	bucket->entries.items[stepwise_position(message->way, 4)].value = message->value;
-	if (STEPWISE_CHOOSE(143, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(138, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(145, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)), message->filter | 1ULL << message->victim_bit, message->filter);
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(149, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE, stepwise_choose(STEPWISE_CHOOSE(147, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(140, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)), message->filter | 1ULL << message->victim_bit, message->filter);
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(144, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE, stepwise_choose(STEPWISE_CHOOSE(142, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 	message->version = version_2;
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_20));
 }
 
-/* Settle, KvSteps.tla:288 */
+/* Settle, KvSteps.tla:287 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
-	if (!message->stowed) {
-		return stepwise_continue(KV_LEAF_SETTLE_1);
-	}
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == KV_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
-	if (goes && comes) {
-		page->spilled.items[stepwise_position(message->old, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(151, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
-		page->spilled.items[stepwise_position(message->entry, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(153, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD, KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
+	if (message->stowed && goes && comes) {
+		page->spilled.items[stepwise_position(message->old, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(146, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
+		page->spilled.items[stepwise_position(message->entry, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(148, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD, KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
+		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_1));
+	}
+	if (message->stowed && comes) {
+		page->spilled.items[stepwise_position(message->entry, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(150, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD, KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_2));
 	}
-	if (comes) {
-		page->spilled.items[stepwise_position(message->entry, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(155, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD, KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
+	if (message->stowed && goes) {
+		page->spilled.items[stepwise_position(message->old, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(152, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_3));
 	}
-	if (goes) {
-		page->spilled.items[stepwise_position(message->old, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(157, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
-		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_4));
-	}
-	return stepwise_continue(KV_LEAF_SETTLE_5);
+	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
 /* Find, KvSteps.tla:153 */
@@ -688,12 +685,12 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(161, message->kind == KV_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(156, message->kind == KV_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(159, message->evicts)) {
+		if (STEPWISE_CHOOSE(154, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL

@@ -207,11 +207,10 @@ Dooms(msg) == msg.old \in 1..PageSize /\ (msg.lifted # "Empty" \/ (msg.kind = "D
 Stores(msg) == msg.lifted = "Dirty"
 
 \* The one that is to go, as it was found.
-OldOne(page, msg) ==
-  LET key == IF msg.kind = "Delete" THEN msg.key ELSE msg.victim
-  IN  /\ page.spilled[msg.old].mark = "Held"
-      /\ page.spilled[msg.old].slot = msg.slot
-      /\ page.spilled[msg.old].key = key
+OldOne(page, msg, key) ==
+  /\ page.spilled[msg.old].mark = "Held"
+  /\ page.spilled[msg.old].slot = msg.slot
+  /\ page.spilled[msg.old].key = key
 
 Joined(page, msg) ==
   [page EXCEPT !.spilled[msg.entry] = [mark |-> "Joining", slot |-> msg.slot, key |-> msg.victim, bit |-> msg.victim_bit,
@@ -225,10 +224,10 @@ Stow(page, msg) ==
     THEN CASE msg.entry \notin 1..PageSize -> PageFull :: Continue(page, msg)
            [] page.spilled[msg.entry].mark # "Vacant" -> EntryTaken :: Continue(page, msg)
            [] ~ Dooms(msg) -> Continue(Joined(page, msg), stowed)
-           [] ~ OldOne(page, msg) -> OldOneGone :: Continue(page, msg)
+           [] ~ OldOne(page, msg, msg.victim) -> OldOneGone :: Continue(page, msg)
            [] OTHER -> Continue(Joined(Left(page), msg), stowed)
     ELSE CASE ~ Dooms(msg) -> Continue(page, msg)
-           [] ~ OldOne(page, msg) -> OldOneMoved :: Continue(page, msg)
+           [] ~ OldOne(page, msg, IF msg.kind = "Delete" THEN msg.key ELSE msg.victim) -> OldOneMoved :: Continue(page, msg)
            [] OTHER -> Continue(Left(page), stowed)
 
 \* Whether the way is free, or what was in it still is as it was lifted and is safe.
@@ -241,9 +240,7 @@ Ready(bucket, msg) ==
                 /\ bucket.entries[msg.way].version = msg.carried.version
 
 \* What was lifted or doomed is in the page as it was announced, from now on.
-Moved(bucket, msg) ==
-  [bucket EXCEPT !.epoch = NextEpoch(@),
-                 !.filter = IF Stores(msg) THEN msg.filter \cup {msg.victim_bit} ELSE msg.filter]
+Moved(bucket, filter) == [bucket EXCEPT !.epoch = NextEpoch(@), !.filter = filter]
 
 OnCompletion(bucket, msg) ==
   LET own == WayOf(bucket, msg.key)
@@ -270,9 +267,9 @@ OnCompletion(bucket, msg) ==
          IF ~ msg.stowed
            THEN NotStowed :: Continue(bucket, msg)
            ELSE IF own > 0
-                  THEN Continue([Moved(Deleted(bucket, msg.version), msg) EXCEPT !.marks[own] = "Empty"],
+                  THEN Continue([Moved(Deleted(bucket, msg.version), msg.filter) EXCEPT !.marks[own] = "Empty"],
                                 [msg EXCEPT !.kind = "Deleted", !.moved = TRUE])
-                  ELSE Continue(Moved(Deleted(bucket, msg.version), msg),
+                  ELSE Continue(Moved(Deleted(bucket, msg.version), msg.filter),
                                 [msg EXCEPT !.kind = "Deleted", !.moved = TRUE])
     [] msg.kind = "Get" /\ ~ Ready(bucket, msg) ->
          Uncached :: Answered(bucket, msg, "Value")
@@ -283,7 +280,9 @@ OnCompletion(bucket, msg) ==
     [] msg.lifted = "Empty" ->
          Continue(Placed(bucket, way, mark, version, msg), placed)
     [] OTHER ->
-         Continue(Moved(Placed(bucket, way, mark, version, msg), msg), placed)
+         Continue(Moved(Placed(bucket, way, mark, version, msg),
+                        IF Stores(msg) THEN msg.filter \cup {msg.victim_bit} ELSE msg.filter),
+                  placed)
 
 Settle(page, msg) ==
   LET Gone(p) == [p EXCEPT !.spilled[msg.old].mark = IF msg.moved THEN "Vacant" ELSE "Held"]
@@ -291,10 +290,9 @@ Settle(page, msg) ==
       goes == msg.old \in 1..PageSize
       comes == Stores(msg) /\ msg.entry \in 1..PageSize
   IN
-  CASE ~ msg.stowed -> Continue(page, msg)
-    [] goes /\ comes -> Continue(Come(Gone(page)), msg)
-    [] comes -> Continue(Come(page), msg)
-    [] goes -> Continue(Gone(page), msg)
+  CASE msg.stowed /\ goes /\ comes -> Continue(Come(Gone(page)), msg)
+    [] msg.stowed /\ comes -> Continue(Come(page), msg)
+    [] msg.stowed /\ goes -> Continue(Gone(page), msg)
     [] OTHER -> Continue(page, msg)
 
 (***************************************************************************)
