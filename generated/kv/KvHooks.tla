@@ -12,7 +12,7 @@ Section(table, step, contended) == [table |-> table, step |-> step, contended |-
 XdpSections == <<
   Section("credential", "Authenticate", "drop"),
   Section("session", "Begin", "drop"),
-  Section("answer", "Recall", "drop"),
+  Section("answer", "Recall", "never"),
   Section("bucket", "OnRequest", "skip"),
   Section("answer", "Remember", "never"),
   Section("session", "End", "never")
