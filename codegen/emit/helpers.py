@@ -289,6 +289,8 @@ class Helpers:
         vector = Vector.of(type_)
         element = c_type(self.names, vector.element)
         parameters = f"{self._struct(type_, 'vector', True)}, __u32 index"
+        if vector.packed and vector.size == 1:
+            return self._define(self._name(type_, "at"), element, parameters, f"\t(void)index;\n\treturn ({element})vector->items;\n")
         if vector.packed:
             return self._define(self._name(type_, "at"), element, parameters, f"\treturn {self.item(type_, 'vector', 'index - 1')};\n")
         result = element if is_scalar(vector.element) else f"const {element} *"

@@ -59,7 +59,8 @@ class Call:
     was done before the first one. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
     index_of: the expression that env.index gets before, '' where the step does not ask.
     hidden: small message fields that sections before it wrote and the step reads. The verifier need not tell apart who
-    wrote what: it would follow the rest of the hook once for each of them.
+    wrote what: it would follow the rest of the hook once for each of them. Likewise, before a step that finds items by
+    their index, those that sections before it tested: of such an index the verifier keeps every bound that it has seen.
     """
 
     function: SectionFunction
@@ -95,10 +96,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Lookup:
+    """touched: whether what is found shall be fetched from memory long before its section, which takes more than a word of it."""
+
     element: str
     element_type: str
     function: str
     index: str
+    touched: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,7 @@ class Hooks:
         element = variable(section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used)
         return Lookup(
             element, element_type(self._names, self._protocol, section.table), self._element_function(section.table),
-            f"message->{field(section.index)}",
+            f"message->{field(section.index)}", self._tables[section.table].atomic != "word",
         )  # fmt: skip
 
     def _element_function(self, table: str) -> str:
@@ -209,14 +213,17 @@ class Hooks:
 
     def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
         """Says before which sections which fields are hidden, and where sections may have been skipped."""
-        found, written = [], set()
+        found, written, tested = [], set(), set()
         message = self._protocol.message
         for call in calls:
             step = self._steps[call.function.step_name]
-            hidden = {name for name in written & _read(step, step.message) if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
+            read = _read(step, step.message)
+            known = written if call.function.atomic == "word" else written | tested
+            hidden = {name for name in known & read if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
             after_skip = any(before.skips for before in found)
             found.append(replace(call, hidden=self._members(message, hidden), after_skip=after_skip))
             written = (written - hidden) | set(written_fields(step))
+            tested |= read
         return tuple(found)
 
     def _function(self, section: Section, step: Step, retried: bool) -> SectionFunction:
