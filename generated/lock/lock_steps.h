@@ -253,7 +253,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_REQUEST_12));
 }
 
-/* End, SessionSteps.tla:112 */
+/* End, SessionSteps.tla:113 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session, const struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED ||
@@ -266,7 +266,7 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session, const s
 	return stepwise_changed(stepwise_forward(LOCK_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:133 */
+/* Confirm, SessionSteps.tla:134 */
 static __always_inline __u32 lock_confirm(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -279,7 +279,7 @@ static __always_inline __u32 lock_confirm(const struct lock_credential_cell *cre
 	return stepwise_drop(LOCK_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:138 */
+/* Resume, SessionSteps.tla:139 */
 static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {
@@ -297,7 +297,7 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:150 */
+/* Issue, SessionSteps.tla:151 */
 static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -476,7 +476,7 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:160 */
+/* Expire, SessionSteps.tla:161 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
@@ -537,7 +537,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow, s
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:168 */
+/* Retire, SessionSteps.tla:169 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {

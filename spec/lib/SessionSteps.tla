@@ -91,7 +91,8 @@ Begin(session, msg, env) ==
     [] session.state = "Forwarded" /\ ~ Abandons(session) ->
          Unanswered :: Drop(session, msg)
     [] msg.kind = "Renew" ->
-         Reply([session EXCEPT !.sequence = msg.sequence,
+         Reply([session EXCEPT !.state = IF ExecutesAgain THEN "Idle" ELSE @,
+                               !.sequence = msg.sequence,
                                !.outcome = "Renewed",
                                !.deadline = Extended(env.now)],
                [msg EXCEPT !.kind = "Renewed"])
