@@ -10,7 +10,7 @@ from typing import Any
 from codegen import ir
 from codegen.c_names import Names, field
 from codegen.emit import generate
-from codegen.emit.types import Vector, is_vector
+from codegen.emit.types import Vector, is_scalar, is_vector
 from tests.codegen.compiling import UNDEFINED, compile_native
 
 
@@ -55,6 +55,8 @@ def initial(value: Any, kind: ir.Type, names: Names) -> str:
             return names.member(kind, value)
         case ir.Bits():
             return f"{sum(1 << item for item in value)}ull"
+        case ir.Bytes(size) if not is_scalar(kind):
+            return "{ .bytes = { " + ", ".join(map(str, value.to_bytes(size, "little"))) + " } }"
         case ir.Record(_, fields):
             return "{ " + ", ".join(f".{field(name)} = {initial(value[name], inner, names)}" for name, inner in fields) + " }"
     if not is_vector(kind):
@@ -76,6 +78,8 @@ def places(kind: ir.Type, path: str) -> list[str]:
     """The integers that a value is made of, as C expressions."""
     if isinstance(kind, ir.Record):
         return [place for name, inner in kind.fields for place in places(inner, f"{path}.{field(name)}")]
+    if isinstance(kind, ir.Bytes) and not is_scalar(kind):
+        return [f"{path}.bytes[{at}]" for at in range(kind.size)]
     if not is_vector(kind):
         return [path]
     vector = Vector.of(kind)
@@ -97,6 +101,8 @@ def read(kind: ir.Type, numbers: list[int]) -> Any:
         case ir.Bits(size):
             number = numbers.pop(0)
             return frozenset(item for item in range(size) if number >> item & 1)
+        case ir.Bytes(size) if not is_scalar(kind):
+            return int.from_bytes(bytes(numbers.pop(0) for _ in range(size)), "little")
         case ir.Record(_, fields):
             return {name: read(inner, numbers) for name, inner in fields}
     if not is_vector(kind):
@@ -109,7 +115,7 @@ def read(kind: ir.Type, numbers: list[int]) -> Any:
         items = [read(vector.element, [word >> vector.item_bits * at & mask]) for at in range(count)]
     else:
         items = [read(vector.element, numbers) for _ in range(vector.size)]
-        blank = read(vector.element, [0] * 64)
+        blank = read(vector.element, [0] * 256)
         assert all(item == blank for item in items[count:]), "unused items are not zero"
         items = items[:count]
     if not isinstance(kind, ir.Set):
