@@ -15,8 +15,19 @@
 
 /* In the order of the struct. */
 const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
-	"received",   "replied",      "dropped", "malformed",    "unexpected_interface",  "receive_failed",
-	"send_failed", "sweeps", "sweep_passes", "sweep_cells_continued", "sweep_contended", "sweep_failed",
+	"received",
+	"replied",
+	"dropped",
+	"malformed",
+	"unexpected_interface",
+	"overflowed",
+	"receive_failed",
+	"send_failed",
+	"sweeps",
+	"sweep_passes",
+	"sweep_cells_continued",
+	"sweep_contended",
+	"sweep_failed",
 };
 
 /* The second line is for us; others who look for a pid read the first. */

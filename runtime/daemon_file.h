@@ -18,6 +18,7 @@ struct daemon_statistics {
 	__u64 dropped;                  /* as the protocol's handler decided */
 	__u64 malformed;                /* not of the wire size */
 	__u64 unexpected_interface;     /* arrived where the protocol is not loaded, so not through XDP */
+	__u64 overflowed;               /* found no room to wait in: the daemon was too slow, or its buffer is too small */
 	__u64 receive_failed;           /* errors of the socket */
 	__u64 send_failed;
 	__u64 sweeps;                   /* ended, with any number of passes */

@@ -64,7 +64,7 @@ static void flush(struct rare_path *path)
 {
 	struct read_cells *read = &path->read;
 
-	endpoint_flush(path->endpoint, path->statistics);
+	path->endpoint->operations->flush(path->endpoint, path->statistics);
 	memmove(read->cells, read->cells + read->decided, (read->count - read->decided) * sizeof(read->cells[0]));
 	read->count -= read->decided;
 	read->decided = 0;
@@ -171,7 +171,7 @@ static bool decide(struct rare_path *path, size_t index, const struct stepwise_e
 		statistics->unexpected_interface++;
 		return false;
 	}
-	if (path->endpoint->headers[index].msg_len != path->protocol->wire_size) {
+	if (datagram->size != path->protocol->wire_size) {
 		statistics->malformed++;
 		return false;
 	}
@@ -193,15 +193,26 @@ static bool fill_random(__u64 *random, size_t count)
 	return true;
 }
 
+/* Whenever some find no room, others wait, so that there is another batch to look after. */
+static void count_overflowed(struct rare_path *path, struct endpoint *endpoint)
+{
+	__u64 overflowed = endpoint->operations->overflowed(endpoint);
+
+	/* A UDP socket counts in 32 bits. */
+	path->statistics->overflowed += (__u32)(overflowed - endpoint->overflowed);
+	endpoint->overflowed = overflowed;
+}
+
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 {
 	struct stepwise_environment environment = { .now_ns = now_ns() };
 	__u64 random[ENDPOINT_BATCH_MAX];
 	size_t count;
 
-	count = endpoint_receive(endpoint, path->statistics);
+	count = endpoint->operations->receive(endpoint, path->statistics);
 	if (!count)
 		return;
+	path->statistics->received += count;
 	read_indices(path);
 	if (!fill_random(random, count)) {
 		path->statistics->dropped += count;
@@ -211,7 +222,7 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 	for (size_t i = 0; i < count; i++) {
 		environment.random = random[i];
 		if (decide(path, i, &environment)) {
-			endpoint_reply(endpoint, i, path->protocol->wire_size);
+			endpoint->operations->reply(endpoint, i);
 			path->read.decided = path->read.count;
 		} else {
 			path->read.count = path->read.decided;
@@ -220,4 +231,5 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 			flush(path);
 	}
 	flush(path);
+	count_overflowed(path, endpoint);
 }

@@ -7,14 +7,17 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 
 #include "background.h"
 #include "daemon_file.h"
 #include "endpoint.h"
+#include "frame_queues.h"
 #include "grace.h"
 #include "hint.h"
 #include "interfaces.h"
@@ -26,6 +29,7 @@
 #include "rare_path.h"
 #include "serve.h"
 #include "sweep.h"
+#include "udp_endpoint.h"
 
 enum event {
 	EVENT_SIGNAL,
@@ -35,7 +39,7 @@ enum event {
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
 
-#define ENDPOINTS_MAX 2
+#define ENDPOINTS_MAX (2 + STEPWISE_QUEUES_MAX)
 #define RETRY_MS 1
 
 struct server {
@@ -78,21 +82,27 @@ static int open_signals(struct server *server)
 	return watch(server, server->signal_fd, EVENT_SIGNAL);
 }
 
-static int open_sockets(struct server *server)
+static int add_endpoint(struct server *server, struct endpoint *endpoint)
 {
-	static const int families[ENDPOINTS_MAX] = { AF_INET, AF_INET6 };
+	server->endpoints[server->endpoint_count] = endpoint;
+	return watch(server, endpoint->fd, EVENT_SOCKET + server->endpoint_count++);
+}
 
-	for (size_t i = 0; i < ENDPOINTS_MAX; i++) {
+/* They also get what no queue takes, and hold the port: without them, clients would be told that it is closed. */
+static int open_udp(struct server *server, __u32 buffer_bytes)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
 		bool unsupported;
-		struct endpoint *endpoint = endpoint_open(families[i], server->protocol->port, &unsupported);
+		struct endpoint *endpoint = udp_endpoint_open(families[i], server->protocol->port, buffer_bytes, &unsupported);
 		int err;
 
 		if (!endpoint && unsupported)
 			continue;
 		if (!endpoint)
 			return -EADDRNOTAVAIL;
-		server->endpoints[server->endpoint_count] = endpoint;
-		err = watch(server, endpoint->fd, EVENT_SOCKET + server->endpoint_count++);
+		err = add_endpoint(server, endpoint);
 		if (err)
 			return err;
 	}
@@ -100,6 +110,17 @@ static int open_sockets(struct server *server)
 		return 0;
 	log_error("cannot serve %s: the system has neither IPv4 nor IPv6", server->protocol->name);
 	return -EAFNOSUPPORT;
+}
+
+static int open_sockets(struct server *server, __u32 buffer_bytes)
+{
+	struct endpoint *queues[STEPWISE_QUEUES_MAX];
+	int err = open_udp(server, buffer_bytes);
+	size_t count = err ? 0 : frame_queues_open(queues, buffer_bytes);
+
+	for (size_t i = 0; i < count; i++)
+		err = add_endpoint(server, queues[i]) ?: err;
+	return err;
 }
 
 static int set_timer(int fd, unsigned int delay_ms, unsigned int period_ms)
@@ -172,7 +193,7 @@ static int check_namespace(const struct stepwise_protocol *protocol)
 }
 
 /* Everything that takes privilege. */
-static int open_pinned(struct server *server)
+static int open_pinned(struct server *server, const struct serve_options *options)
 {
 	const struct stepwise_protocol *protocol = server->protocol;
 	int err, hold = pins_hold(PINS_SHARED);
@@ -194,7 +215,7 @@ static int open_pinned(struct server *server)
 		err = -EIO;
 	if (!err && protocol->on_forwarded) {
 		server->rare_path = rare_path_open(protocol, server->statistics);
-		err = server->rare_path ? open_sockets(server) : -EIO;
+		err = server->rare_path ? open_sockets(server, options->buffer_bytes ? options->buffer_bytes : SERVE_BUFFER_BYTES) : -EIO;
 	}
 	if (!err && protocol->pass_count) {
 		server->sweep = sweep_open(protocol, server->statistics);
@@ -223,7 +244,7 @@ static int open_server(struct server *server, const struct serve_options *option
 	}
 	err = open_signals(server);
 	if (!err)
-		err = open_pinned(server);
+		err = open_pinned(server, options);
 	if (!err)
 		err = privileges_drop(options->user, server_works, server);
 	if (err || !server->sweep)
@@ -243,7 +264,7 @@ static void close_server(struct server *server)
 	sweep_close(server->sweep);
 	rare_path_close(server->rare_path);
 	for (size_t i = 0; i < server->endpoint_count; i++)
-		endpoint_close(server->endpoints[i]);
+		server->endpoints[i]->operations->close(server->endpoints[i]);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

@@ -7,9 +7,12 @@
 
 #include "stepwise.h"
 
+#define SERVE_BUFFER_BYTES (4u << 20)
+
 struct serve_options {
 	const char *user;  /* to become; NULL to stay who we are */
 	bool daemonize;
+	__u32 buffer_bytes;  /* of each socket, for what waits for the daemon; 0 for SERVE_BUFFER_BYTES */
 };
 
 /* Returns 0 after SIGTERM or SIGINT; a negative errno, after a message, when it could not start or go on. */

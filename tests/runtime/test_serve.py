@@ -56,7 +56,13 @@ def cell(table: bpf.Map, index: int) -> int:
     return int.from_bytes(value, "little")
 
 
-def test_answers_over_both_families(echo: Echo) -> None:
+BY_UDP = ("ECHO_BY_UDP",)  # a build that does not know of the daemon's AF_XDP sockets
+by_either_socket = pytest.mark.parametrize("variant", [(), BY_UDP])
+
+
+@by_either_socket
+def test_answers_over_both_families(build: Build, variant: tuple[str, ...]) -> None:
+    echo = build(*variant)
     echo.load()
     echo.serve()
     for family, address in ((socket.AF_INET, echo.rig.server.ipv4), (socket.AF_INET6, echo.rig.server.ipv6)):
@@ -69,7 +75,9 @@ def test_answers_over_both_families(echo: Echo) -> None:
     wait_for_count(echo, "replied", 3)
 
 
-def test_answers_from_the_address_that_was_asked(echo: Echo, client: Client) -> None:
+@by_either_socket
+def test_answers_from_the_address_that_was_asked(build: Build, client: Client, variant: tuple[str, ...]) -> None:
+    echo = build(*variant)
     with echo.rig.server.entered(), IPRoute() as route:
         route.addr("add", index=echo.rig.server.ifindex, address="10.77.0.99", prefixlen=24)
     echo.load()
@@ -98,10 +106,12 @@ def test_reads_cells_under_locks_one_by_one(build: Build, client: Client) -> Non
     wait_for(lambda: counted(echo, "sweep_cells_continued") == 2, "the cell is swept")
 
 
-@pytest.mark.parametrize("variant", ["ECHO_SPIN_LOCK", ""])
-def test_no_two_decisions_of_a_batch_rest_on_the_same_cell_as_it_was(build: Build, client: Client, variant: str) -> None:
+@pytest.mark.parametrize("variant", [(), BY_UDP, ("ECHO_SPIN_LOCK",), ("ECHO_SPIN_LOCK", *BY_UDP)])
+def test_no_two_decisions_of_a_batch_rest_on_the_same_cell_as_it_was(
+    build: Build, client: Client, variant: tuple[str, ...]
+) -> None:
     """TC takes one from the cell, and refuses a reply that did not find what is there."""
-    echo = build("ECHO_TAKE", *[variant] if variant else [])
+    echo = build("ECHO_TAKE", *variant)
     echo.load()
     daemon = echo.serve()
     for index in range(8):
@@ -113,7 +123,7 @@ def test_no_two_decisions_of_a_batch_rest_on_the_same_cell_as_it_was(build: Buil
     answers = [MESSAGE.unpack(received[0]) for _ in range(60) if (received := client.receive(1))]
     assert len(answers) == 60
     assert len({(index, value) for _, index, value in answers}) == 60, "each has found another value"
-    assert counted(echo, "replied") == 60
+    wait_for_count(echo, "replied", 60)
 
 
 def test_garbage_does_not_end_it(echo: Echo, client: Client) -> None:
@@ -173,7 +183,9 @@ def test_follows_unloads_and_loads(echo: Echo, client: Client) -> None:
         assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
 
 
-def test_no_reply_leaves_uncompleted_while_unloading(echo: Echo, client: Client) -> None:
+@by_either_socket
+def test_no_reply_leaves_uncompleted_while_unloading(build: Build, client: Client, variant: tuple[str, ...]) -> None:
+    echo = build(*variant)
     echo.load()
     echo.serve()
     stop = threading.Event()
@@ -197,7 +209,8 @@ def test_no_reply_leaves_uncompleted_while_unloading(echo: Echo, client: Client)
     assert len(kinds) > 20 and set(kinds) == {COMPLETED}
 
 
-def test_survives_a_reply_that_cannot_leave(echo: Echo) -> None:
+def test_survives_a_reply_that_has_no_route(build: Build) -> None:
+    echo = build(*BY_UDP)
     echo.load()
     daemon = echo.serve()
     with echo.rig.server.entered(), IPRoute() as route:
@@ -206,6 +219,24 @@ def test_survives_a_reply_that_cannot_leave(echo: Echo) -> None:
         six.send(MESSAGE.pack(ASK, 0, 0), echo.rig.server.ipv6)
         wait_for_count(echo, "send_failed", 1)
         assert four.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    assert daemon.poll() is None
+
+
+def test_survives_an_interface_that_is_down(echo: Echo, client: Client) -> None:
+    echo.load()
+    daemon = echo.serve()
+    daemon.send_signal(signal.SIGSTOP)
+    client.send(MESSAGE.pack(ASK, 0, 0), echo.rig.server.ipv4)
+    with echo.rig.server.entered(), IPRoute() as route:
+        route.link("set", index=echo.rig.server.ifindex, state="down")
+        daemon.send_signal(signal.SIGCONT)
+        route.link("set", index=echo.rig.server.ifindex, state="up")
+
+    def asked_again() -> bool:
+        client.send(MESSAGE.pack(ASK, 0, 0), echo.rig.server.ipv4)
+        return client.receive(0.1) is not None
+
+    wait_for(asked_again, "it answers again")
     assert daemon.poll() is None
 
 

@@ -11,6 +11,9 @@
 #include <bpf/bpf_helpers.h>
 
 #include "echo.h"
+#ifndef ECHO_BY_UDP
+#include "bpf/stepwise_daemon.h"
+#endif
 #include "stepwise_sweep.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -138,7 +141,11 @@ int echo_xdp(struct xdp_md *context)
 #endif
 	if (message->kind != ECHO_ADD) {
 		count(ECHO_COUNTER_FORWARDED);
+#ifdef ECHO_BY_UDP
 		return XDP_PASS;
+#else
+		return stepwise_to_daemon(context);
+#endif
 	}
 	value = find_cell(message->index);
 	if (!value)

@@ -7,11 +7,28 @@
 #include <string.h>
 #include <unistd.h>
 #include <arpa/inet.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
-#include "endpoint.h"
 #include "log.h"
+#include "udp_endpoint.h"
 
-#define RECEIVE_BUFFER_BYTES (4 << 20)
+struct udp_datagram {
+	struct sockaddr_storage peer;
+	struct iovec vector;
+	/* Of the packet information that came with it and goes back with the reply. */
+	_Alignas(struct cmsghdr) unsigned char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	unsigned char payload[ENDPOINT_PAYLOAD_BYTES_MAX];
+};
+
+struct udp_endpoint {
+	struct endpoint endpoint;  /* first: what the operations get */
+	struct mmsghdr headers[ENDPOINT_BATCH_MAX];
+	struct udp_datagram datagrams[ENDPOINT_BATCH_MAX];
+	struct mmsghdr replies[ENDPOINT_BATCH_MAX];
+	size_t reply_count;
+};
 
 static int set_option(int fd, int level, int option, int value)
 {
@@ -28,7 +45,7 @@ static int bind_to_port(int fd, int family, __u16 port)
 }
 
 /* One socket a family: the addresses of the other in mapped form would need translating both ways. */
-static int open_socket(int family, __u16 port, bool *unsupported)
+static int open_socket(int family, __u16 port, __u32 buffer_bytes, bool *unsupported)
 {
 	const char *name = family == AF_INET6 ? "IPv6" : "IPv4";
 	int err, fd;
@@ -41,8 +58,8 @@ static int open_socket(int family, __u16 port, bool *unsupported)
 	}
 	if (fd < 0)
 		goto failed;
-	if (set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES))
-		set_option(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER_BYTES);
+	if (set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, buffer_bytes))
+		set_option(fd, SOL_SOCKET, SO_RCVBUF, buffer_bytes);
 	if (family == AF_INET6 ? set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) ||
 					 set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) :
 				 set_option(fd, IPPROTO_IP, IP_PKTINFO, 1))
@@ -60,34 +77,6 @@ failed:
 	if (fd >= 0)
 		close(fd);
 	return err;
-}
-
-struct endpoint *endpoint_open(int family, __u16 port, bool *unsupported)
-{
-	struct endpoint *endpoint;
-	int fd;
-
-	*unsupported = false;
-	fd = open_socket(family, port, unsupported);
-	if (fd < 0)
-		return NULL;
-	endpoint = calloc(1, sizeof(*endpoint));
-	if (!endpoint) {
-		log_error("cannot open an endpoint: %s", strerror(ENOMEM));
-		close(fd);
-		return NULL;
-	}
-	endpoint->fd = fd;
-	endpoint->family = family;
-	return endpoint;
-}
-
-void endpoint_close(struct endpoint *endpoint)
-{
-	if (!endpoint)
-		return;
-	close(endpoint->fd);
-	free(endpoint);
 }
 
 /*
@@ -118,15 +107,16 @@ static unsigned int turn_packet_information(struct msghdr *header)
 	return 0;
 }
 
-size_t endpoint_receive(struct endpoint *endpoint, struct daemon_statistics *statistics)
+static size_t receive(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
+	struct udp_endpoint *udp = (struct udp_endpoint *)endpoint;
 	int count;
 
 	for (size_t i = 0; i < ENDPOINT_BATCH_MAX; i++) {
-		struct endpoint_datagram *datagram = &endpoint->datagrams[i];
+		struct udp_datagram *datagram = &udp->datagrams[i];
 
 		datagram->vector = (struct iovec){ datagram->payload, sizeof(datagram->payload) };
-		endpoint->headers[i].msg_hdr = (struct msghdr){
+		udp->headers[i].msg_hdr = (struct msghdr){
 			.msg_name = &datagram->peer,
 			.msg_namelen = sizeof(datagram->peer),
 			.msg_iov = &datagram->vector,
@@ -135,7 +125,7 @@ size_t endpoint_receive(struct endpoint *endpoint, struct daemon_statistics *sta
 			.msg_controllen = sizeof(datagram->control),
 		};
 	}
-	count = recvmmsg(endpoint->fd, endpoint->headers, ENDPOINT_BATCH_MAX, MSG_DONTWAIT, NULL);
+	count = recvmmsg(endpoint->fd, udp->headers, ENDPOINT_BATCH_MAX, MSG_DONTWAIT, NULL);
 	if (count < 0) {
 		if (errno != EAGAIN && errno != EINTR) {
 			statistics->receive_failed++;
@@ -143,35 +133,85 @@ size_t endpoint_receive(struct endpoint *endpoint, struct daemon_statistics *sta
 		}
 		return 0;
 	}
-	statistics->received += count;
 	for (int i = 0; i < count; i++)
-		endpoint->datagrams[i].ifindex = turn_packet_information(&endpoint->headers[i].msg_hdr);
+		endpoint->datagrams[i] = (struct endpoint_datagram){
+			.payload = udp->datagrams[i].payload,
+			.size = udp->headers[i].msg_len,
+			.ifindex = turn_packet_information(&udp->headers[i].msg_hdr),
+		};
 	return count;
 }
 
-void endpoint_reply(struct endpoint *endpoint, size_t index, size_t size)
+static void reply(struct endpoint *endpoint, size_t index)
 {
-	struct mmsghdr *reply = &endpoint->replies[endpoint->reply_count++];
+	struct udp_endpoint *udp = (struct udp_endpoint *)endpoint;
+	struct mmsghdr *header = &udp->replies[udp->reply_count++];
 
-	endpoint->datagrams[index].vector.iov_len = size;
-	*reply = endpoint->headers[index];
-	reply->msg_hdr.msg_flags = 0;
+	udp->datagrams[index].vector.iov_len = endpoint->datagrams[index].size;
+	*header = udp->headers[index];
+	header->msg_hdr.msg_flags = 0;
 }
 
-void endpoint_flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
+static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
-	for (size_t next = 0; next < endpoint->reply_count;) {
-		int sent = sendmmsg(endpoint->fd, endpoint->replies + next, endpoint->reply_count - next, MSG_DONTWAIT);
+	struct udp_endpoint *udp = (struct udp_endpoint *)endpoint;
+
+	for (size_t next = 0; next < udp->reply_count;) {
+		int sent = sendmmsg(endpoint->fd, udp->replies + next, udp->reply_count - next, MSG_DONTWAIT);
 
 		if (sent > 0) {
 			statistics->replied += sent;
 			next += sent;
 		} else if (errno != EINTR) {
-			/* No room, no route, dropped on the way out: its client will ask again. */
+			/* No room, no route: its client will ask again. */
 			statistics->send_failed++;
 			log_debug("send: %s", strerror(errno));
 			next++;
 		}
 	}
-	endpoint->reply_count = 0;
+	udp->reply_count = 0;
+}
+
+static __u64 overflowed(const struct endpoint *endpoint)
+{
+	__u32 information[SK_MEMINFO_VARS] = {};
+	socklen_t size = sizeof(information);
+
+	if (getsockopt(endpoint->fd, SOL_SOCKET, SO_MEMINFO, information, &size))
+		return 0;
+	return information[SK_MEMINFO_DROPS];
+}
+
+static void close_endpoint(struct endpoint *endpoint)
+{
+	close(endpoint->fd);
+	free(endpoint);
+}
+
+static const struct endpoint_operations operations = {
+	.receive = receive,
+	.reply = reply,
+	.flush = flush,
+	.overflowed = overflowed,
+	.close = close_endpoint,
+};
+
+struct endpoint *udp_endpoint_open(int family, __u16 port, __u32 buffer_bytes, bool *unsupported)
+{
+	struct udp_endpoint *udp;
+	int fd;
+
+	*unsupported = false;
+	fd = open_socket(family, port, buffer_bytes, unsupported);
+	if (fd < 0)
+		return NULL;
+	udp = calloc(1, sizeof(*udp));
+	if (!udp) {
+		log_error("cannot open an endpoint: %s", strerror(ENOMEM));
+		close(fd);
+		return NULL;
+	}
+	udp->endpoint.fd = fd;
+	udp->endpoint.operations = &operations;
+	return &udp->endpoint;
 }

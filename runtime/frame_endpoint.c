@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/if_xdp.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "frame_endpoint.h"
+#include "log.h"
+
+#define CHUNK_BYTES 2048 /* takes what the kernel keeps before a frame, and the longest of ours */
+#define CHUNKS_MIN 2
+#define CHUNKS_MAX 16384
+
+/* One that both sides see; ours is the producer of the one and the consumer of the other. */
+struct ring {
+	void *mapped;
+	size_t mapped_bytes;
+	__u32 *producer;
+	__u32 *consumer;
+	void *entries;
+};
+
+struct frame_endpoint {
+	struct endpoint endpoint;  /* first: what the operations get */
+	int packet_fd;
+	unsigned int ifindex;
+	unsigned char *memory;  /* chunk_count chunks */
+	__u32 chunk_count;      /* and as many entries a ring; a power of two */
+	struct ring received;
+	struct ring vacant;
+	/* The frames of the batch under way, by their place in `memory`, and those that are to be sent. */
+	struct xdp_desc frames[ENDPOINT_BATCH_MAX];
+	size_t frame_count;
+	struct iovec vectors[ENDPOINT_BATCH_MAX];
+	struct mmsghdr replies[ENDPOINT_BATCH_MAX];
+	size_t reply_count;
+};
+
+/* Gives chunks back to the kernel. The ring has an entry for each there is. */
+static void put_chunks(struct frame_endpoint *frame)
+{
+	__u64 *entries = frame->vacant.entries;
+	__u32 producer = *frame->vacant.producer;
+
+	for (size_t i = 0; i < frame->frame_count; i++)
+		entries[producer++ & (frame->chunk_count - 1)] = frame->frames[i].addr / CHUNK_BYTES * CHUNK_BYTES;
+	__atomic_store_n(frame->vacant.producer, producer, __ATOMIC_RELEASE);
+	frame->frame_count = 0;
+}
+
+/* XDP has looked at it: it is Ethernet, IPv4 without options or IPv6, and UDP, and its lengths are right. */
+static size_t udp_offset(const unsigned char *bytes)
+{
+	const struct ethhdr *ethernet = (const struct ethhdr *)bytes;
+
+	return sizeof(*ethernet) + (ethernet->h_proto == htons(ETH_P_IP) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+}
+
+static size_t receive(struct endpoint *endpoint, struct daemon_statistics *statistics)
+{
+	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+	const struct xdp_desc *entries = frame->received.entries;
+	__u32 consumer = *frame->received.consumer;
+	__u32 count = __atomic_load_n(frame->received.producer, __ATOMIC_ACQUIRE) - consumer;
+	size_t taken = 0;
+
+	(void)statistics;
+	put_chunks(frame);
+	if (count > ENDPOINT_BATCH_MAX)
+		count = ENDPOINT_BATCH_MAX;
+	for (; taken < count; taken++) {
+		const struct xdp_desc entry = entries[consumer++ & (frame->chunk_count - 1)];
+		unsigned char *bytes = frame->memory + entry.addr;
+		struct udphdr *udp = (struct udphdr *)(bytes + udp_offset(bytes));
+
+		frame->frames[taken] = entry;
+		endpoint->datagrams[taken] = (struct endpoint_datagram){
+			.payload = (unsigned char *)(udp + 1),
+			.size = ntohs(udp->len) - sizeof(*udp),
+			.ifindex = frame->ifindex,
+		};
+	}
+	frame->frame_count = taken;
+	__atomic_store_n(frame->received.consumer, consumer, __ATOMIC_RELEASE);
+	return taken;
+}
+
+static void exchange(void *one, void *other, size_t size)
+{
+	unsigned char part[sizeof(struct in6_addr)];
+
+	memcpy(part, one, size);
+	memcpy(one, other, size);
+	memcpy(other, part, size);
+}
+
+/* One's complement sum, not folded. */
+static __u64 sum_bytes(const unsigned char *bytes, size_t size)
+{
+	__u64 sum = 0;
+	__u32 part;
+	size_t at = 0;
+
+	for (; at + sizeof(part) <= size; at += sizeof(part)) {
+		memcpy(&part, bytes + at, sizeof(part));
+		sum += part;
+	}
+	part = 0;
+	memcpy(&part, bytes + at, size - at);
+	return sum + part;
+}
+
+/* None stays none, as in IPv4 it may be. Both addresses are in front of the UDP header. */
+static void fill_checksum(struct udphdr *udp, size_t addresses_bytes)
+{
+	const size_t size = ntohs(udp->len);
+	__u64 sum;
+
+	if (!udp->check)
+		return;
+	udp->check = 0;
+	sum = sum_bytes((unsigned char *)udp - addresses_bytes, addresses_bytes + size) + htons(IPPROTO_UDP) + udp->len;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	udp->check = sum == 0xffff ? 0xffff : ~sum;
+}
+
+/* Sender and receiver change places, as they do in what XDP answers. Returns the bytes of the frame without what came after it. */
+static size_t turn_round(unsigned char *bytes)
+{
+	struct ethhdr *ethernet = (struct ethhdr *)bytes;
+	struct udphdr *udp = (struct udphdr *)(bytes + udp_offset(bytes));
+	const size_t address_bytes = ethernet->h_proto == htons(ETH_P_IP) ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+
+	exchange(ethernet->h_dest, ethernet->h_source, ETH_ALEN);
+	exchange((unsigned char *)udp - 2 * address_bytes, (unsigned char *)udp - address_bytes, address_bytes);
+	exchange(&udp->source, &udp->dest, sizeof(udp->source));
+	fill_checksum(udp, 2 * address_bytes);
+	return (unsigned char *)udp - bytes + ntohs(udp->len);
+}
+
+static void reply(struct endpoint *endpoint, size_t index)
+{
+	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+	unsigned char *bytes = frame->memory + frame->frames[index].addr;
+	struct iovec *vector = &frame->vectors[frame->reply_count];
+
+	*vector = (struct iovec){ bytes, turn_round(bytes) };
+	frame->replies[frame->reply_count++].msg_hdr = (struct msghdr){ .msg_iov = vector, .msg_iovlen = 1 };
+}
+
+static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
+{
+	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+
+	for (size_t next = 0; next < frame->reply_count;) {
+		int sent = sendmmsg(frame->packet_fd, frame->replies + next, frame->reply_count - next, MSG_DONTWAIT);
+
+		if (sent > 0) {
+			statistics->replied += sent;
+			next += sent;
+		} else if (errno == ENOBUFS) {
+			/* What TC drops ends like this, and TC has counted it. A UDP socket does not say so. */
+			statistics->replied++;
+			next++;
+		} else if (errno != EINTR) {
+			statistics->send_failed++;
+			log_debug("send: %s", strerror(errno));
+			next++;
+		}
+	}
+	frame->reply_count = 0;
+}
+
+static __u64 overflowed(const struct endpoint *endpoint)
+{
+	struct xdp_statistics counted = {};
+	socklen_t size = sizeof(counted);
+
+	if (getsockopt(endpoint->fd, SOL_XDP, XDP_STATISTICS, &counted, &size))
+		return 0;
+	return counted.rx_dropped + counted.rx_ring_full;
+}
+
+static void unmap_ring(struct ring *ring)
+{
+	if (ring->mapped)
+		munmap(ring->mapped, ring->mapped_bytes);
+}
+
+static void close_endpoint(struct endpoint *endpoint)
+{
+	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+
+	unmap_ring(&frame->received);
+	unmap_ring(&frame->vacant);
+	if (endpoint->fd >= 0)
+		close(endpoint->fd);
+	if (frame->packet_fd >= 0)
+		close(frame->packet_fd);
+	if (frame->memory)
+		munmap(frame->memory, (size_t)frame->chunk_count * CHUNK_BYTES);
+	free(frame);
+}
+
+static const struct endpoint_operations operations = {
+	.receive = receive,
+	.reply = reply,
+	.flush = flush,
+	.overflowed = overflowed,
+	.close = close_endpoint,
+};
+
+static int map_ring(int fd, struct ring *ring, const struct xdp_ring_offset *offsets, size_t entries_bytes, off_t which)
+{
+	const size_t bytes = offsets->desc + entries_bytes;
+	unsigned char *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, which);
+
+	if (mapped == MAP_FAILED)
+		return -errno;
+	*ring = (struct ring){
+		.mapped = mapped,
+		.mapped_bytes = bytes,
+		.producer = (__u32 *)(mapped + offsets->producer),
+		.consumer = (__u32 *)(mapped + offsets->consumer),
+		.entries = mapped + offsets->desc,
+	};
+	return 0;
+}
+
+static int set_xdp_option(int fd, int option, const void *value, socklen_t size)
+{
+	return setsockopt(fd, SOL_XDP, option, value, size) ? -errno : 0;
+}
+
+/* The kernel wants a completion ring as well, of which nothing comes: replies leave by the other socket. */
+static int open_rings(struct frame_endpoint *frame)
+{
+	const int fd = frame->endpoint.fd, entries = frame->chunk_count, unused = 1;
+	const struct xdp_umem_reg area = {
+		.addr = (__u64)(unsigned long)frame->memory,
+		.len = (__u64)frame->chunk_count * CHUNK_BYTES,
+		.chunk_size = CHUNK_BYTES,
+	};
+	struct xdp_mmap_offsets offsets;
+	socklen_t size = sizeof(offsets);
+	int err;
+
+	err = set_xdp_option(fd, XDP_UMEM_REG, &area, sizeof(area));
+	if (!err)
+		err = set_xdp_option(fd, XDP_UMEM_FILL_RING, &entries, sizeof(entries));
+	if (!err)
+		err = set_xdp_option(fd, XDP_UMEM_COMPLETION_RING, &unused, sizeof(unused));
+	if (!err)
+		err = set_xdp_option(fd, XDP_RX_RING, &entries, sizeof(entries));
+	if (!err && getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size))
+		err = -errno;
+	if (!err)
+		err = map_ring(fd, &frame->received, &offsets.rx, entries * sizeof(struct xdp_desc), XDP_PGOFF_RX_RING);
+	if (!err)
+		err = map_ring(fd, &frame->vacant, &offsets.fr, entries * sizeof(__u64), XDP_UMEM_PGOFF_FILL_RING);
+	return err;
+}
+
+static void put_all_chunks(struct frame_endpoint *frame)
+{
+	__u64 *entries = frame->vacant.entries;
+
+	for (__u32 i = 0; i < frame->chunk_count; i++)
+		entries[i] = (__u64)i * CHUNK_BYTES;
+	__atomic_store_n(frame->vacant.producer, frame->chunk_count, __ATOMIC_RELEASE);
+}
+
+/* Of any driver's: the kernel copies. */
+static int bind_sockets(struct frame_endpoint *frame, const struct frame_queue *queue)
+{
+	const struct sockaddr_xdp receiver = {
+		.sxdp_family = AF_XDP,
+		.sxdp_flags = XDP_COPY,
+		.sxdp_ifindex = queue->ifindex,
+		.sxdp_queue_id = queue->number,
+	};
+	const struct sockaddr_ll sender = { .sll_family = AF_PACKET, .sll_ifindex = (int)queue->ifindex };
+
+	if (bind(frame->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ||
+	    bind(frame->packet_fd, (const struct sockaddr *)&sender, sizeof(sender)))
+		return -errno;
+	return 0;
+}
+
+static __u32 chunks_of(__u32 buffer_bytes)
+{
+	__u32 chunks = CHUNKS_MIN;
+
+	while (chunks < CHUNKS_MAX && 2 * chunks * CHUNK_BYTES <= buffer_bytes)
+		chunks *= 2;
+	return chunks;
+}
+
+struct endpoint *frame_endpoint_open(const struct frame_queue *queue, __u32 buffer_bytes)
+{
+	struct frame_endpoint *frame = calloc(1, sizeof(*frame));
+	void *memory;
+	int err;
+
+	if (!frame)
+		return NULL;
+	frame->ifindex = queue->ifindex;
+	frame->chunk_count = chunks_of(buffer_bytes);
+	frame->endpoint.operations = &operations;
+	frame->endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	/* Protocol 0: it receives nothing. */
+	frame->packet_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	memory = mmap(NULL, (size_t)frame->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory != MAP_FAILED)
+		frame->memory = memory;
+	err = frame->endpoint.fd < 0 || frame->packet_fd < 0 || !frame->memory ? -errno : open_rings(frame);
+	if (!err) {
+		put_all_chunks(frame);
+		err = bind_sockets(frame, queue);
+	}
+	if (!err)
+		return &frame->endpoint;
+	close_endpoint(&frame->endpoint);
+	errno = -err;
+	return NULL;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* All receive queues of the interfaces here that the protocol is loaded on, in native mode. */
+#ifndef STEPWISE_FRAME_QUEUES_H
+#define STEPWISE_FRAME_QUEUES_H
+
+#include "endpoint.h"
+#include "stepwise_queues.h"
+
+/*
+ * Opens an endpoint for each and tells XDP; at most STEPWISE_QUEUES_MAX. Says what could not
+ * be had and goes on: the UDP sockets get the datagrams of other queues. Returns how many.
+ */
+size_t frame_queues_open(struct endpoint *endpoints[STEPWISE_QUEUES_MAX], __u32 buffer_bytes);
+
+#endif
