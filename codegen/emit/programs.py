@@ -75,6 +75,7 @@ class Programs:
             "steps_header": self.names.file("_steps.h"),
             "codec_header": self.names.file("_codec.h"),
             "sections": list(self.hooks.functions.values()),
+            "forwards": self.protocol.user is not None,
             "handover_stores": self._stores(self.protocol.handover),
             "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
         }

@@ -3,6 +3,7 @@
 /* Do not edit: change those, and run `python -m codegen generate kv`. */
 /* The programs and their maps. */
 #include "bpf/stepwise_clock.h"
+#include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
 #include "stepwise_sweep.h"
 #include "kv_codec.h"
@@ -194,7 +195,7 @@ static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offs
 	if (!udp)
 		return XDP_ABORTED;
 	stepwise_correct_checksum(udp, kv_store_handover((unsigned char *)(udp + 1), message));
-	return XDP_PASS;
+	return stepwise_to_daemon(context);
 }
 
 /* Everything up to the hook's end, with the message as the sections left it. */

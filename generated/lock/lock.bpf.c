@@ -3,6 +3,7 @@
 /* Do not edit: change those, and run `python -m codegen generate lock`. */
 /* The programs and their maps. */
 #include "bpf/stepwise_clock.h"
+#include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
 #include "stepwise_sweep.h"
 #include "lock_codec.h"
@@ -185,6 +186,8 @@ int lock_xdp(struct xdp_md *context)
 	case STEPWISE_REPLY:
 		return lock_xdp_reply(context, udp_offset, &message);
 	case STEPWISE_FORWARD:
+		if (stepwise_counter(end) != LOCK_COUNTER_FOREIGN)
+			return stepwise_to_daemon(context);
 		return XDP_PASS;
 	default:
 		return XDP_DROP;

@@ -3,6 +3,7 @@
 /* Do not edit: change those, and run `python -m codegen generate votes`. */
 /* The programs and their maps. */
 #include "bpf/stepwise_clock.h"
+#include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
 #include "stepwise_sweep.h"
 #include "votes_codec.h"
@@ -157,6 +158,8 @@ int votes_xdp(struct xdp_md *context)
 	case STEPWISE_REPLY:
 		return votes_xdp_reply(context, udp_offset, &message);
 	case STEPWISE_FORWARD:
+		if (stepwise_counter(end) != VOTES_COUNTER_FOREIGN)
+			return stepwise_to_daemon(context);
 		return XDP_PASS;
 	default:
 		return XDP_DROP;
