@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from codegen.c_names import Names, field
+from codegen.emit.guarded import Guarded
 from codegen.emit.hooks import Hooks, hook_fields
 from codegen.emit.leaves import Leaves
 from codegen.emit.steps import element_type
@@ -95,6 +96,8 @@ class Programs:
             "function": self.names.function(table.name, "element"),
             "mmapable": table.atomic == "word",
             "lock": table.atomic,
+            "in_hooks": table.name in {section.table for section in (*self.protocol.xdp, *self.protocol.tc)},
+            "in_sweep": table.name in {section.table for one in self.protocol.sweep for section in one.sections},
             "user_reads": f"STEPWISE_USER_READS_{self._user_reads(table)}",
             "number_macro": self._table_macro(table.name),
         }
@@ -161,8 +164,10 @@ class Programs:
 
 
 def layout_id(protocol: Protocol, numbers: Leaves) -> int:
-    """A hash of everything that pinned maps depend on: cells, capacities, atomicity and counters."""
+    """A hash of everything that pinned maps depend on: cells and how they lie in memory, capacities, atomicity and counters."""
     described = [protocol.name, [counter.name for counter in numbers.counters]]
-    described += [[table.name, repr(table.cell), table.map, table.capacity, table.atomic] for table in protocol.tables]
+    for table in protocol.tables:
+        guard = [] if table.atomic == "word" else [Guarded.of(table).size, Guarded.of(table).lined]
+        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard])
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
     return int.from_bytes(digest[:8], "little")
