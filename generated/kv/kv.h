@@ -276,20 +276,20 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_ANSWER_AGAIN = 7, /* Reply, SessionSteps.tla:88 */
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
 	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
-	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:99 */
+	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
 	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:304 */
 	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:305 */
-	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:114 */
-	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:116 */
-	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:118 */
-	KV_LEAF_END_4 = 16, /* Forward, SessionSteps.tla:120 */
-	KV_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:136 */
-	KV_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:148 */
+	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
+	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
+	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
+	KV_LEAF_END_4 = 16, /* Forward, SessionSteps.tla:121 */
+	KV_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:137 */
+	KV_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:149 */
 	KV_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:60 */
 	KV_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:61 */
 	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
 	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
-	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:104 */
+	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
 	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:303 */
 	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:131 */
 	KV_LEAF_ON_REQUEST_2 = 26, /* Continue, KvSteps.tla:86 */
@@ -306,13 +306,13 @@ enum kv_leaf {
 	KV_LEAF_ON_REQUEST_FULL = 37, /* Continue, KvSteps.tla:146 */
 	KV_LEAF_REMEMBER_1 = 38, /* Continue, KvSteps.tla:309 */
 	KV_LEAF_REMEMBER_2 = 39, /* Continue, KvSteps.tla:310 */
-	KV_LEAF_CONFIRM_1 = 40, /* Continue, SessionSteps.tla:134 */
-	KV_LEAF_CONFIRM_2 = 41, /* Continue, SessionSteps.tla:135 */
-	KV_LEAF_RESUME_1 = 42, /* Continue, SessionSteps.tla:140 */
-	KV_LEAF_RESUME_2 = 43, /* Continue, SessionSteps.tla:145 */
-	KV_LEAF_RESUME_3 = 44, /* Continue, SessionSteps.tla:147 */
-	KV_LEAF_ISSUE_1 = 45, /* Continue, SessionSteps.tla:152 */
-	KV_LEAF_ISSUE_2 = 46, /* Continue, SessionSteps.tla:153 */
+	KV_LEAF_CONFIRM_1 = 40, /* Continue, SessionSteps.tla:135 */
+	KV_LEAF_CONFIRM_2 = 41, /* Continue, SessionSteps.tla:136 */
+	KV_LEAF_RESUME_1 = 42, /* Continue, SessionSteps.tla:141 */
+	KV_LEAF_RESUME_2 = 43, /* Continue, SessionSteps.tla:146 */
+	KV_LEAF_RESUME_3 = 44, /* Continue, SessionSteps.tla:148 */
+	KV_LEAF_ISSUE_1 = 45, /* Continue, SessionSteps.tla:153 */
+	KV_LEAF_ISSUE_2 = 46, /* Continue, SessionSteps.tla:154 */
 	KV_LEAF_LIFT_1 = 47, /* Continue, KvSteps.tla:194 */
 	KV_LEAF_LIFT_2 = 48, /* Continue, KvSteps.tla:200 */
 	KV_LEAF_LIFT_REPLACED = 49, /* Continue, KvSteps.tla:201 */
@@ -354,12 +354,12 @@ enum kv_leaf {
 	KV_LEAF_FIND_4 = 85, /* Reply, KvSteps.tla:168 */
 	KV_LEAF_FIND_5 = 86, /* Reply, KvSteps.tla:170 */
 	KV_LEAF_FIND_6 = 87, /* Reply, KvSteps.tla:176 */
-	KV_LEAF_EXPIRE_1 = 88, /* Drop, SessionSteps.tla:161 */
-	KV_LEAF_EXPIRE_2 = 89, /* Continue, SessionSteps.tla:163 */
-	KV_LEAF_EXPIRE_3 = 90, /* Continue, SessionSteps.tla:165 */
-	KV_LEAF_EXPIRE_4 = 91, /* Drop, SessionSteps.tla:166 */
-	KV_LEAF_RETIRE_1 = 92, /* Continue, SessionSteps.tla:170 */
-	KV_LEAF_RETIRE_2 = 93, /* Drop, SessionSteps.tla:171 */
+	KV_LEAF_EXPIRE_1 = 88, /* Drop, SessionSteps.tla:162 */
+	KV_LEAF_EXPIRE_2 = 89, /* Continue, SessionSteps.tla:164 */
+	KV_LEAF_EXPIRE_3 = 90, /* Continue, SessionSteps.tla:166 */
+	KV_LEAF_EXPIRE_4 = 91, /* Drop, SessionSteps.tla:167 */
+	KV_LEAF_RETIRE_1 = 92, /* Continue, SessionSteps.tla:171 */
+	KV_LEAF_RETIRE_2 = 93, /* Drop, SessionSteps.tla:172 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -491,20 +491,20 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 7, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
 	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
 	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 10, "begin.14", "spec/lib/SessionSteps.tla:99:10" }, \
+	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
 	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:304:53" }, \
 	{ 12, "recall.3", "spec/kv/KvSteps.tla:305:17" }, \
-	{ 13, "end.1", "spec/lib/SessionSteps.tla:114:10" }, \
-	{ 14, "end.2", "spec/lib/SessionSteps.tla:116:10" }, \
-	{ 15, "end.3", "spec/lib/SessionSteps.tla:118:10" }, \
-	{ 16, "end.4", "spec/lib/SessionSteps.tla:120:10" }, \
-	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:136:34" }, \
-	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:148:32" }, \
+	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
+	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
+	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
+	{ 16, "end.4", "spec/lib/SessionSteps.tla:121:10" }, \
+	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
+	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
 	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
 	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
 	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
-	{ 23, "begin.15", "spec/lib/SessionSteps.tla:104:10" }, \
+	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
 	{ 24, "recall.1", "spec/kv/KvSteps.tla:303:44" }, \
 	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:131:21" }, \
 	{ 26, "on_request.2", "spec/kv/KvSteps.tla:86:17" }, \
@@ -521,13 +521,13 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 37, "on_request.full", "spec/kv/KvSteps.tla:146:18" }, \
 	{ 38, "remember.1", "spec/kv/KvSteps.tla:309:10" }, \
 	{ 39, "remember.2", "spec/kv/KvSteps.tla:310:10" }, \
-	{ 40, "confirm.1", "spec/lib/SessionSteps.tla:134:31" }, \
-	{ 41, "confirm.2", "spec/lib/SessionSteps.tla:135:42" }, \
-	{ 42, "resume.1", "spec/lib/SessionSteps.tla:140:10" }, \
-	{ 43, "resume.2", "spec/lib/SessionSteps.tla:145:10" }, \
-	{ 44, "resume.3", "spec/lib/SessionSteps.tla:147:10" }, \
-	{ 45, "issue.1", "spec/lib/SessionSteps.tla:152:10" }, \
-	{ 46, "issue.2", "spec/lib/SessionSteps.tla:153:10" }, \
+	{ 40, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
+	{ 41, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
+	{ 42, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
+	{ 43, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
+	{ 44, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
+	{ 45, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
+	{ 46, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
 	{ 47, "lift.1", "spec/kv/KvSteps.tla:194:79" }, \
 	{ 48, "lift.2", "spec/kv/KvSteps.tla:200:86" }, \
 	{ 49, "lift.replaced", "spec/kv/KvSteps.tla:201:73" }, \
@@ -569,12 +569,12 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 85, "find.4", "spec/kv/KvSteps.tla:168:10" }, \
 	{ 86, "find.5", "spec/kv/KvSteps.tla:170:10" }, \
 	{ 87, "find.6", "spec/kv/KvSteps.tla:176:10" }, \
-	{ 88, "expire.1", "spec/lib/SessionSteps.tla:161:44" }, \
-	{ 89, "expire.2", "spec/lib/SessionSteps.tla:163:10" }, \
-	{ 90, "expire.3", "spec/lib/SessionSteps.tla:165:10" }, \
-	{ 91, "expire.4", "spec/lib/SessionSteps.tla:166:17" }, \
-	{ 92, "retire.1", "spec/lib/SessionSteps.tla:170:10" }, \
-	{ 93, "retire.2", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 88, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
+	{ 89, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
+	{ 90, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
+	{ 91, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
+	{ 92, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 93, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
 	{ 94, "on_request.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
 	{ 95, "on_request.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
 	{ 96, "on_request.choice.then", "spec/kv/KvSteps.tla:103:71" }, \

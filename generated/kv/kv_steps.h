@@ -115,6 +115,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 		return stepwise_drop(KV_LEAF_BEGIN_OUT_OF_SEQUENCE);
 	}
 	if (message->kind == KV_MESSAGE_KIND_RENEW) {
+		session->state = KV_SESSION_STATE_IDLE;
 		session->sequence = message->sequence;
 		session->outcome = KV_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
@@ -296,7 +297,7 @@ static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const st
 	return stepwise_continue(KV_LEAF_REMEMBER_2);
 }
 
-/* End, SessionSteps.tla:112 */
+/* End, SessionSteps.tla:113 */
 static __always_inline __u32 kv_end(struct kv_session_cell *session, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -317,7 +318,7 @@ static __always_inline __u32 kv_end(struct kv_session_cell *session, const struc
 	return stepwise_changed(stepwise_forward(KV_LEAF_END_4));
 }
 
-/* Confirm, SessionSteps.tla:133 */
+/* Confirm, SessionSteps.tla:134 */
 static __always_inline __u32 kv_confirm(const struct kv_credential_cell *credential,
 		const struct kv_message *message)
 {
@@ -330,7 +331,7 @@ static __always_inline __u32 kv_confirm(const struct kv_credential_cell *credent
 	return stepwise_drop(KV_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:138 */
+/* Resume, SessionSteps.tla:139 */
 static __always_inline __u32 kv_resume(struct kv_session_cell *session, const struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -352,7 +353,7 @@ static __always_inline __u32 kv_resume(struct kv_session_cell *session, const st
 	return stepwise_drop(KV_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:150 */
+/* Issue, SessionSteps.tla:151 */
 static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 		const struct kv_message *message)
 {
@@ -761,7 +762,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return stepwise_reply(KV_LEAF_FIND_6);
 }
 
-/* Expire, SessionSteps.tla:160 */
+/* Expire, SessionSteps.tla:161 */
 static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -781,7 +782,7 @@ static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct k
 	return stepwise_drop(KV_LEAF_EXPIRE_4);
 }
 
-/* Retire, SessionSteps.tla:168 */
+/* Retire, SessionSteps.tla:169 */
 static __always_inline __u32 kv_retire(struct kv_session_cell *session, const struct kv_message *message,
 		const struct kv_env *environment)
 {
