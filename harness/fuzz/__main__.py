@@ -9,7 +9,7 @@ import sys
 from codegen.errors import SpecErrors
 from harness import command
 from harness.fuzz import plugin
-from harness.fuzz.kill import kill_under_load
+from harness.fuzz.kill import kill_for, kill_under_load
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.run import fuzz
 from harness.histories import HistoriesError
@@ -31,17 +31,18 @@ def main(argv: list[str]) -> int:
 def _fuzz(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz",
-        description="Random operations through lossy links against a plain reference.",
-        epilog="`python -m harness.fuzz kill PROTOCOL` kills the daemon every second under load.",
+        description="Random operations through lossy links against a plain reference, one at a time; then many at once, "
+        "while the daemon is killed every second: their history must be linearizable.",
+        epilog="`python -m harness.fuzz kill PROTOCOL` does the latter alone, and says more of it.",
     )
     parser.add_argument("protocol", nargs="?", default="all")
     parser.add_argument("--minutes", type=float, default=1, help="for each protocol (%(default)s)")
     parser.add_argument("--seed", type=int, help="of the first round; the rounds after it count up")
-    parser.add_argument("--rounds", type=int, help="instead of minutes")
+    parser.add_argument("--rounds", type=int, help="instead of minutes, and without the load")
+    _add_receive_buffer(parser)
     arguments = parser.parse_args(argv)
     command.need(command.NAMESPACES, DOING)
     names = chosen([] if arguments.protocol == "all" else [arguments.protocol])
-    seed = random.SystemRandom().randrange(2**31) if arguments.seed is None else arguments.seed
     failed = 0
     for protocol in names:
         if not plugin.has_reference(protocol):
@@ -50,8 +51,29 @@ def _fuzz(argv: list[str]) -> int:
                 raise LiveError(f"{protocol} cannot be fuzzed: {missing}")
             print(f"{protocol}: {missing}")
             continue
-        failed += not fuzz(protocol, arguments.minutes * 60, seed, arguments.rounds)
+        failed += not _fuzz_one(protocol, arguments)
     return 1 if failed else 0
+
+
+def _fuzz_one(protocol: str, arguments: argparse.Namespace) -> bool:
+    """Half of the time against the reference, half under load, where the protocol has one to be killed under."""
+    seed = random.SystemRandom().randrange(2**31) if arguments.seed is None else arguments.seed
+    seconds, buffer = arguments.minutes * 60, arguments.receive_buffer
+    loaded = arguments.rounds is None and bool(plugin.workload(protocol).kill)
+    if not fuzz(protocol, seconds / 2 if loaded else seconds, seed, arguments.rounds, receive_buffer=buffer):
+        return False
+    return not loaded or kill_for(protocol, seconds / 2, seed, lambda text: _progress(protocol, text), buffer)
+
+
+def _progress(protocol: str, text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{protocol}: {text}   ", end="" if text else "\n", file=sys.stderr, flush=True)
+
+
+def _add_receive_buffer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--receive-buffer", type=int, metavar="BYTES", help="of the daemon's sockets: 1 is the least there is, and loses most of a burst"
+    )
 
 
 def _kill(argv: list[str]) -> int:
@@ -60,17 +82,17 @@ def _kill(argv: list[str]) -> int:
     )
     parser.add_argument("protocol")
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--period", type=float, default=1, help="seconds from kill to kill (%(default)s)")
+    parser.add_argument("--period", type=float, default=1, help="seconds from kill to kill (%(default)s); 0: never")
     parser.add_argument("--seed", type=int, default=1, help="of the load (%(default)s)")
+    _add_receive_buffer(parser)
     arguments = parser.parse_args(argv)
     command.need(command.NAMESPACES, DOING)
+    protocol, period = arguments.protocol, arguments.period or None
 
-    def progress(text: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{arguments.protocol}: {text}   ", end="", file=sys.stderr, flush=True)
-
-    report = kill_under_load(arguments.protocol, arguments.seconds, arguments.period, arguments.seed, progress)
-    progress("\n") if sys.stderr.isatty() else None
+    report = kill_under_load(
+        protocol, arguments.seconds, period, arguments.seed, lambda text: _progress(protocol, text), arguments.receive_buffer
+    )
+    _progress(protocol, "")
     print(report)
     return 1 if report.problems else 0
 

@@ -77,3 +77,8 @@ class Counts:
         """The share of our packets that went from XDP to the daemon."""
         seen = xdp_only(counters)
         return self.ended(seen, "Forward") / max(seen.total(), 1)
+
+    def lost_share(self, counters: Counter[str]) -> float:
+        """The share of what went to the daemon that no reply came to."""
+        forwarded = self.ended(xdp_only(counters), "Forward")
+        return 1 - min(tc_only(counters).total() / max(forwarded, 1), 1) if forwarded else 0.0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import histories
+from harness.command import counted
 from harness.fuzz import plugin
 from harness.fuzz.build import Build, build
 from harness.fuzz.plugin import LiveError
@@ -19,16 +20,22 @@ from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
 
 DRAIN_SECONDS_MAX = 30
+LOAD_SECONDS_MAX = 30
+"""Of one load: its history is judged in one piece."""
 
 
 @dataclass(frozen=True)
 class KillReport:
-    """What was seen. `problems` is empty when everything held."""
+    """What was seen. `problems` is empty when everything held.
+
+    lost_share: of what XDP forwarded, packets that no answer of the daemon came to.
+    """
 
     kills: int
     load: dict[str, Any]
     counters: Counter[str]
     rare_share: float
+    lost_share: float
     history: histories.Verdict
     problems: list[str]
 
@@ -37,12 +44,14 @@ class KillReport:
         lines = [
             f"daemon killed             {self.kills} times in {load['seconds']:.0f} s",
             f"operations answered       {load['operations']}, of these {load['refused']} refused",
-            f"requests sent again       {load['retries']}",
+            f"requests sent again       {load['retries']}, given up {load['given_up']}",
+            f"faults                    {load['faults']} packets lost, repeated or late; {load['unserved']} refused by the kernel",
             f"clients                   {load['started']} got to work, {load['died']} of them died, "
             f"{load['timed_out']} gave up waiting",
             f"latency                   p50 {load['p50_ns'] / 1000:.0f} µs, p99 {load['p99_ns'] / 1000:.0f} µs",
-            f"took the rare path        {100 * self.rare_share:.1f}% of packets",
+            f"took the rare path        {100 * self.rare_share:.1f}% of packets, of these {100 * self.lost_share:.1f}% got lost",
             f"contended sections        {sum(self.counters[name] for name in self.counters if _is_contended(name))}",
+            f"read in the end           {load['read_back']} of {load['read_back_due']}",
             f"history                   {self.history}",
         ]
         return "\n".join([*lines, *(f"PROBLEM: {problem}" for problem in self.problems)])
@@ -71,46 +80,76 @@ def finish_load(load: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def kill_under_load(
-    protocol: str, seconds: float, period_seconds: float = 1.0, seed: int = 1, progress: Callable[[str], None] = lambda _: None
+    protocol: str,
+    seconds: float,
+    period_seconds: float | None = 1.0,
+    seed: int = 1,
+    progress: Callable[[str], None] = lambda _: None,
+    receive_buffer: int | None = None,
 ) -> KillReport:
-    """Run a load for some seconds while the daemon is killed and started again every period."""
+    """Run a load for some seconds while the daemon is killed and started again every period, or never where that is None.
+
+    receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
+    """
     spec = plugin.workload(protocol).kill
     if not spec:
         raise LiveError(f"{protocol} has no load to kill its daemon under: spec/{protocol}/workload.yaml has no `kill`")
     built = build(protocol, spec.get("override"))
     history = built.directory / "kill-history.txt"
-    problems: list[str] = []
-    with Rig("kill") as rig, Server(rig, built) as server:
+    with Rig("kill") as rig, Server(rig, built, receive_buffer) as server:
         server.start()
         command = load_command(built, rig, seconds, history, spec, seed)
         load = rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and load.poll() is None:
-            time.sleep(min(period_seconds, left))
-            if not server.is_running:
-                problems.append("the daemon ended by itself")
-            else:
-                server.kill()
-            server.start()
-            progress(f"{server.kill_count} kills, {max(end - time.monotonic(), 0):.0f} s to go")
+        problems = _kill_until(server, load, time.monotonic() + seconds, period_seconds, progress)
         summary = finish_load(load)
         counters = server.counters()
         problems += _left_over(server, protocol)
     verdict = histories.check(protocol, [history], timeout_seconds=300, drawing=built.directory / "kill-history.html")
     if verdict.linearizable:
         history.unlink()  # hundreds of megabytes
-    else:
-        problems.append("the history is not linearizable" if verdict.decided else "the history was not decided")
+    problems += _problems(summary, counters, verdict)
+    if period_seconds is not None and not server.kill_count:
+        problems.append("the daemon was never killed")
+    counts = server.counts
+    return KillReport(
+        server.kill_count, summary, counters, counts.rare_share(counters), counts.lost_share(counters), verdict, problems
+    )
+
+
+def _kill_until(
+    server: Server, load: subprocess.Popen[str], end: float, period_seconds: float | None, progress: Callable[[str], None]
+) -> list[str]:
+    """Kill and start the daemon until the time has come. Returns what went wrong with it."""
+    problems = []
+    while (left := end - time.monotonic()) > 0 and load.poll() is None:
+        time.sleep(min(period_seconds or 1.0, left))
+        if not server.is_running:
+            problems.append("the daemon ended by itself")
+        elif period_seconds is not None:
+            server.kill()
+        if not server.is_running:
+            server.start()
+        progress(f"{server.kill_count} kills, {max(end - time.monotonic(), 0):.0f} s to go")
+    return problems
+
+
+def _problems(load: dict[str, Any], counters: Counter[str], verdict: histories.Verdict) -> list[str]:
+    """What should not be in the results of a load."""
+    found = []
+    if not verdict.linearizable:
+        found.append("the history is not linearizable" if verdict.decided else "the history was not decided")
     never = {name: value for name, value in counters.items() if name.split(".")[-1] == "lost"}
     if never:
-        problems.append(f"sections that cannot be contended were: {never}")
-    if not summary["operations"] or not server.kill_count:
-        problems.append("there was no load, or no kill")
-    return KillReport(server.kill_count, summary, counters, server.counts.rare_share(counters), verdict, problems)
+        found.append(f"sections that cannot be contended were: {never}")
+    if not load["operations"]:
+        found.append("there was no load")
+    if load["read_back"] < load["read_back_due"]:
+        found.append(f"in the end {load['read_back_due'] - load['read_back']} of {load['read_back_due']} could not be read")
+    return found
 
 
 def _left_over(server: Server, protocol: str) -> list[str]:
-    """Nothing may be left in the end: what a fresh reference says of the cells."""
+    """What a fresh reference says that nothing may be left of in the cells."""
     if not plugin.has_reference(protocol):
         return []
     fresh = plugin.reference(protocol).Reference(server.build.codec, server.build.capacities)
@@ -119,3 +158,26 @@ def _left_over(server: Server, protocol: str) -> list[str]:
     except LiveError:
         return [f"left over: {complaint}" for complaint in fresh.left_over(server.tables())[:5]]
     return []
+
+
+def kill_for(
+    protocol: str, seconds: float, seed: int, progress: Callable[[str], None], receive_buffer: int | None = None
+) -> bool:
+    """Loads, one seed after the other, while the daemon is killed every second, until the time is over. Prints the sum."""
+    end = time.monotonic() + seconds
+    total: Counter[str] = Counter()
+    while total["loads"] == 0 or end - time.monotonic() > LOAD_SECONDS_MAX / 2:
+        part = min(LOAD_SECONDS_MAX, max(end - time.monotonic(), 1))
+        report = kill_under_load(protocol, part, 1.0, seed + total["loads"], progress, receive_buffer)
+        if report.problems:
+            print(f"{protocol}: FAILED under load with seed {seed + total['loads']}:\n{report}")
+            return False
+        seen = {name: report.load[name] for name in ("operations", "faults", "given_up", "unserved", "read_back")}
+        total.update({"loads": 1, "restarts": report.kills, "seconds": round(report.load["seconds"]), **seen})
+    print(
+        f"{protocol}: {counted(total['loads'], 'load')}, {total['seconds']} s together, from seed {seed}: "
+        f"{counted(total['operations'], 'operation')}, {counted(total['faults'], 'packet')} lost, repeated or late, "
+        f"{counted(total['restarts'], 'restart')} of the daemon after kill -9, {counted(total['given_up'], 'request')} given up, "
+        f"{total['unserved']:,} refused by the kernel; linearizable, {total['read_back']:,} entries read in the end, nothing lost"
+    )
+    return True

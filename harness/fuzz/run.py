@@ -24,12 +24,20 @@ from harness.rig.netns import Rig
 
 EXAMPLES_A_ROUND = 20
 RULES_AN_EXAMPLE = 50
-NO_PACKETS_KINDS = ("examples", "garbled", "late")
+NO_PACKETS = ("examples", "late", "kills")
+NO_PACKETS_KINDS = (*NO_PACKETS, "garbled")
 NOT_OF_THE_SEED = (LiveError, RigError, SpecErrors)
 """Before anything was played: the build or the rig could not be made."""
 
 
-def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, examples: int = EXAMPLES_A_ROUND) -> bool:
+def fuzz(
+    protocol: str,
+    seconds: float,
+    seed: int,
+    rounds: int | None = None,
+    examples: int = EXAMPLES_A_ROUND,
+    receive_buffer: int | None = None,
+) -> bool:
     """Play rounds until the time is over (or that many rounds). Prints what fails and the seed that replays it."""
     spec = plugin.workload(protocol).fuzz
     if not spec:
@@ -42,7 +50,7 @@ def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, ex
     while (played < rounds) if rounds is not None else (played == 0 or time.monotonic() < end):
         variant = variants[(seed + played) % len(variants)]
         try:
-            total += play(protocol, variant, spec.get("actors", 3), seed + played, examples)
+            total += play(protocol, variant, spec.get("actors", 3), seed + played, examples, receive_buffer=receive_buffer)
         except Exception as error:
             if isinstance(error, NOT_OF_THE_SEED) and not total:
                 raise
@@ -58,10 +66,18 @@ def fuzz(protocol: str, seconds: float, seed: int, rounds: int | None = None, ex
     return True
 
 
-def play(protocol: str, variant: dict[str, Any], actor_count: int, seed: int, examples: int, shrink: bool = True) -> Counter[str]:
+def play(
+    protocol: str,
+    variant: dict[str, Any],
+    actor_count: int,
+    seed: int,
+    examples: int,
+    shrink: bool = True,
+    receive_buffer: int | None = None,
+) -> Counter[str]:
     """One round. Returns what the packets were counted as; raises what fails."""
     built = build(protocol, variant)
-    with Rig("fuzz") as rig, Server(rig, built) as server:
+    with Rig("fuzz") as rig, Server(rig, built, receive_buffer) as server:
         stage = Stage(server, plugin.reference(protocol), actor_count)
         machine = hypothesis.seed(seed)(machine_on(stage))
         try:
@@ -72,6 +88,7 @@ def play(protocol: str, variant: dict[str, Any], actor_count: int, seed: int, ex
             raise
         finally:
             stage.close()
+        stage.packet_count["kills"] += server.kill_count
         return stage.packet_count
 
 
@@ -98,6 +115,9 @@ def _print_failure(protocol: str, seed: int, error: Exception) -> None:
 
 
 def _summary(total: Counter[str]) -> str:
-    packets = sum(value for name, value in total.items() if name not in ("examples", "late"))
+    packets = sum(value for name, value in total.items() if name not in NO_PACKETS)
     kinds = len([name for name in total if name not in NO_PACKETS_KINDS])
-    return f"{counted(total['examples'], 'example')}, {counted(packets, 'packet')} of {kinds} kinds ({total['garbled']} garbled, {total['late']} answered late), all as the reference says"
+    return (
+        f"{counted(total['examples'], 'example')}, {counted(packets, 'packet')} of {kinds} kinds ({total['garbled']} garbled, "
+        f"{total['late']} answered late), {counted(total['kills'], 'restart')} of the daemon after kill -9, all as the reference says"
+    )

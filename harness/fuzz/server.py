@@ -37,11 +37,15 @@ class _Plain:
 
 
 class Server:
-    """The protocol on `rig.server`, in native XDP. Use as a context manager: the daemon ends with it."""
+    """The protocol on `rig.server`, in native XDP. Use as a context manager: the daemon ends with it.
 
-    def __init__(self, rig: Rig, build: Build) -> None:
+    receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
+    """
+
+    def __init__(self, rig: Rig, build: Build, receive_buffer: int | None = None) -> None:
         self.rig = rig
         self.build = build
+        self.receive_buffer = receive_buffer
         self.counts = Counts(build.protocol)
         self.kill_count = 0
         self._daemon: subprocess.Popen[str] | None = None
@@ -95,6 +99,8 @@ class Server:
     def start(self) -> None:
         """Start the daemon and wait until it serves."""
         command = [str(self.build.daemon), "serve"]
+        if self.receive_buffer is not None:
+            command += ["--receive-buffer", str(self.receive_buffer)]
         self._daemon = self.rig.server.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         ready, _, _ = select.select([self._daemon.stdout], [], [], READY_SECONDS_MAX)
         line = self._daemon.stdout.readline() if ready else ""
