@@ -14,28 +14,7 @@
 #include "interfaces.h"
 #include "log.h"
 #include "pins.h"
-
-struct xdp_maps {
-	int queues_fd;
-	int sockets_fd;
-};
-
-static int open_map(const char *name)
-{
-	char path[PATH_MAX];
-
-	return pins_path(path, "build/%s", name) ?: bpf_obj_get(path);
-}
-
-/* Of a daemon before us; its sockets went with it. */
-static void forget_queues(int queues_fd)
-{
-	struct stepwise_queue queue;
-
-	while (bpf_map_get_next_key(queues_fd, NULL, &queue) == 0)
-		if (bpf_map_delete_elem(queues_fd, &queue))
-			return;
-}
+#include "stepwise_queues.h"
 
 static unsigned int queue_count(const char *name)
 {
@@ -53,17 +32,15 @@ static unsigned int queue_count(const char *name)
 }
 
 /* NULL with errno set. */
-static struct endpoint *open_queue(const struct xdp_maps *maps, __u32 slot, const struct frame_queue *queue, __u32 buffer_bytes)
+static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *queue, __u32 buffer_bytes)
 {
-	const struct stepwise_queue key = { queue->ifindex, queue->number };
+	const __u32 place = STEPWISE_QUEUE(queue->ifindex, queue->number);
 	struct endpoint *endpoint = frame_endpoint_open(queue, buffer_bytes);
 	int err;
 
 	if (!endpoint)
 		return NULL;
-	err = bpf_map_update_elem(maps->sockets_fd, &slot, &endpoint->fd, BPF_ANY);
-	if (!err)
-		err = bpf_map_update_elem(maps->queues_fd, &key, &slot, BPF_ANY);
+	err = bpf_map_update_elem(sockets_fd, &place, &endpoint->fd, BPF_ANY);
 	if (!err)
 		return endpoint;
 	endpoint->operations->close(endpoint);
@@ -71,15 +48,15 @@ static struct endpoint *open_queue(const struct xdp_maps *maps, __u32 slot, cons
 	return NULL;
 }
 
-static size_t open_interface(const struct xdp_maps *maps, const struct interface *interface, struct endpoint **endpoints, size_t opened,
+static size_t open_interface(int sockets_fd, const struct interface *interface, struct endpoint **endpoints, size_t opened,
 			     __u32 buffer_bytes)
 {
 	const unsigned int count = queue_count(interface->name);
 
-	for (unsigned int number = 0; number < count && opened < STEPWISE_QUEUES_MAX; number++) {
+	for (unsigned int number = 0; number < count && opened < FRAME_QUEUES_MAX; number++) {
 		const struct frame_queue queue = { interface->ifindex, number };
 
-		endpoints[opened] = open_queue(maps, opened, &queue, buffer_bytes);
+		endpoints[opened] = open_queue(sockets_fd, &queue, buffer_bytes);
 		if (!endpoints[opened]) {
 			log_info("queue %u of %s is served by UDP sockets, which costs more: cannot open an AF_XDP socket: %s", number,
 				 interface->name, strerror(errno));
@@ -90,24 +67,37 @@ static size_t open_interface(const struct xdp_maps *maps, const struct interface
 	return opened;
 }
 
-size_t frame_queues_open(struct endpoint *endpoints[STEPWISE_QUEUES_MAX], __u32 buffer_bytes)
+/* The places in the map are told apart by what fits; what does not would take others' places. */
+static bool fits(const struct interface *interface)
 {
-	const struct xdp_maps maps = { open_map("stepwise_queues"), open_map("stepwise_sockets") };
+	const unsigned int count = queue_count(interface->name);
+
+	if (count <= STEPWISE_INTERFACE_QUEUES && interface->ifindex < STEPWISE_INTERFACES)
+		return true;
+	log_info("%s has %u queues and index %u: no interface is served by AF_XDP sockets, but by UDP ones, which costs more", interface->name,
+		 count, interface->ifindex);
+	return false;
+}
+
+size_t frame_queues_open(struct endpoint *endpoints[FRAME_QUEUES_MAX], __u32 buffer_bytes)
+{
 	struct interface *list = NULL;
 	size_t count = 0, opened = 0;
+	bool all_fit = true;
+	char path[PATH_MAX];
+	int sockets_fd;
 
-	if (maps.queues_fd >= 0 && maps.sockets_fd >= 0) {
-		forget_queues(maps.queues_fd);
-		if (interfaces_list(&list, &count))
-			count = 0;
-	}
-	for (size_t i = 0; i < count; i++)
+	/* Not there where XDP forwards nothing by it. */
+	sockets_fd = pins_path(path, "build/stepwise_sockets") ?: bpf_obj_get(path);
+	if (sockets_fd < 0 || interfaces_list(&list, &count))
+		count = 0;
+	for (size_t i = 0; i < count && all_fit; i++)
+		all_fit = !list[i].here || fits(&list[i]);
+	for (size_t i = 0; i < count && all_fit; i++)
 		if (list[i].here && list[i].xdp_mode == XDP_MODE_NATIVE)
-			opened = open_interface(&maps, &list[i], endpoints, opened, buffer_bytes);
+			opened = open_interface(sockets_fd, &list[i], endpoints, opened, buffer_bytes);
 	free(list);
-	if (maps.queues_fd >= 0)
-		close(maps.queues_fd);
-	if (maps.sockets_fd >= 0)
-		close(maps.sockets_fd);
+	if (sockets_fd >= 0)
+		close(sockets_fd);
 	return opened;
 }

@@ -4,12 +4,13 @@
 #define STEPWISE_FRAME_QUEUES_H
 
 #include "endpoint.h"
-#include "stepwise_queues.h"
+
+#define FRAME_QUEUES_MAX 64 /* that one daemon serves */
 
 /*
- * Opens an endpoint for each and tells XDP; at most STEPWISE_QUEUES_MAX. Says what could not
- * be had and goes on: the UDP sockets get the datagrams of other queues. Returns how many.
+ * Opens an endpoint for each and tells XDP; says what could not be had and goes on: the UDP
+ * sockets get the datagrams of other queues. Returns how many.
  */
-size_t frame_queues_open(struct endpoint *endpoints[STEPWISE_QUEUES_MAX], __u32 buffer_bytes);
+size_t frame_queues_open(struct endpoint *endpoints[FRAME_QUEUES_MAX], __u32 buffer_bytes);
 
 #endif

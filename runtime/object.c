@@ -157,18 +157,6 @@ static int pin_map(struct bpf_object *object, const char *name, const char *dire
 	return err;
 }
 
-/* Only a program that forwards has them. */
-static int pin_sockets(struct bpf_object *object)
-{
-	static const char *const names[] = { "stepwise_queues", "stepwise_sockets" };
-	int err = 0;
-
-	for (size_t i = 0; !err && i < sizeof(names) / sizeof(names[0]); i++)
-		if (bpf_object__find_map_by_name(object, names[i]))
-			err = pin_map(object, names[i], "build/");
-	return err;
-}
-
 static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, bool with_state)
 {
 	struct bpf_program *program;
@@ -184,8 +172,9 @@ static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_o
 		err = pin_identity("build/identity", build_identity(protocol));
 	if (!err)
 		err = pin_map(object, "counters", "build/");
-	if (!err)
-		err = pin_sockets(object);
+	/* Only a program that forwards has it. */
+	if (!err && bpf_object__find_map_by_name(object, "stepwise_sockets"))
+		err = pin_map(object, "stepwise_sockets", "build/");
 	if (err)
 		return err;
 	bpf_object__for_each_program(program, object) {

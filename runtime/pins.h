@@ -7,6 +7,7 @@
  *   state/tables/<table>        the protocol's state; stays until purge
  *   build/identity              which build the programs are of (an array of one id)
  *   build/counters              counted by that build's programs
+ *   build/stepwise_sockets      the daemon's, for what XDP forwards
  *   build/programs/<program>    xdp, tc and sweep programs
  *   interfaces/<key>/xdp_native or xdp_generic, tcx or clsact
  *   staging/                    a load under way, or what an interrupted one left

@@ -39,7 +39,7 @@ enum event {
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
 
-#define ENDPOINTS_MAX (2 + STEPWISE_QUEUES_MAX)
+#define ENDPOINTS_MAX (2 + FRAME_QUEUES_MAX)
 #define RETRY_MS 1
 
 struct server {
@@ -114,7 +114,7 @@ static int open_udp(struct server *server, __u32 buffer_bytes)
 
 static int open_sockets(struct server *server, __u32 buffer_bytes)
 {
-	struct endpoint *queues[STEPWISE_QUEUES_MAX];
+	struct endpoint *queues[FRAME_QUEUES_MAX];
 	int err = open_udp(server, buffer_bytes);
 	size_t count = err ? 0 : frame_queues_open(queues, buffer_bytes);
 

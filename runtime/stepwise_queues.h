@@ -3,14 +3,14 @@
 #ifndef STEPWISE_QUEUES_H
 #define STEPWISE_QUEUES_H
 
-#include <linux/types.h>
+/*
+ * The map stepwise_sockets has a place for each of so many queues of each interface with so
+ * low an index: no search, and an empty place costs 8 bytes. The daemon's UDP sockets get
+ * the packets of all others.
+ */
+#define STEPWISE_INTERFACE_QUEUES 64
+#define STEPWISE_INTERFACES 4096
 
-#define STEPWISE_QUEUES_MAX 64 /* that one daemon serves; packets of others go to its UDP socket */
-
-/* The key of the map stepwise_queues; its value is an index into the map stepwise_sockets. */
-struct stepwise_queue {
-	__u32 ifindex;
-	__u32 number;
-};
+#define STEPWISE_QUEUE(ifindex, number) ((ifindex) * STEPWISE_INTERFACE_QUEUES + (number))
 
 #endif

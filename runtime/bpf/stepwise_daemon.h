@@ -13,25 +13,17 @@
 #include "stepwise_queues.h"
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__type(key, struct stepwise_queue);
-	__type(value, __u32);
-	__uint(max_entries, STEPWISE_QUEUES_MAX);
-} stepwise_queues SEC(".maps");
-
-struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
 	__type(key, __u32);
 	__type(value, __u32);
-	__uint(max_entries, STEPWISE_QUEUES_MAX);
+	__uint(max_entries, STEPWISE_INTERFACES * STEPWISE_INTERFACE_QUEUES);
 } stepwise_sockets SEC(".maps");
 
 static __always_inline int stepwise_to_daemon(struct xdp_md *context)
 {
-	const struct stepwise_queue queue = { .ifindex = context->ingress_ifindex, .number = context->rx_queue_index };
-	const __u32 *socket = bpf_map_lookup_elem(&stepwise_queues, &queue);
+	const __u32 queue = STEPWISE_QUEUE(context->ingress_ifindex, context->rx_queue_index);
 
-	return socket ? (int)bpf_redirect_map(&stepwise_sockets, *socket, XDP_PASS) : XDP_PASS;
+	return (int)bpf_redirect_map(&stepwise_sockets, queue, XDP_PASS);
 }
 
 #endif
