@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <bpf/libbpf.h>
 
@@ -39,6 +41,7 @@ enum option_code {
 	OPTION_DAEMONIZE,
 	OPTION_FOREGROUND,
 	OPTION_USER,
+	OPTION_RECEIVE_BUFFER,
 };
 
 static const struct option long_options[] = {
@@ -51,23 +54,26 @@ static const struct option long_options[] = {
 	{ "daemonize", no_argument, NULL, OPTION_DAEMONIZE },
 	{ "foreground", no_argument, NULL, OPTION_FOREGROUND },
 	{ "user", required_argument, NULL, OPTION_USER },
+	{ "receive-buffer", required_argument, NULL, OPTION_RECEIVE_BUFFER },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{},
 };
 
+#define OPTIONS_MAX 4
+
 /* Which commands an option and an interface go with. */
 static const struct {
 	const char *name;
 	bool takes_interface;
-	int options[4];
+	int options[OPTIONS_MAX];
 } commands[] = {
 	{ "load", true, { OPTION_GENERIC, OPTION_CLSACT } },
 	{ "unload", true, { OPTION_PURGE } },
 	{ "purge", false, {} },
 	{ "status", false, { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
-	{ "serve", false, { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER } },
+	{ "serve", false, { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER } },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -90,13 +96,30 @@ static void print_help(FILE *stream)
 		"  --all           also the counters that are zero\n"
 		"  --daemonize     leave the terminal when ready\n"
 		"  --user NAME     run as this user once everything is open\n"
+		"  --receive-buffer BYTES\n"
+		"                  room in each socket for what waits for the daemon (%u)\n"
 		"  -v, --verbose   also say what libbpf has to say\n"
 		"  -q, --quiet     only errors\n"
 		"\n"
 		"STEPWISE_BPFFS names the BPF file system (/sys/fs/bpf), STEPWISE_RUN the directory for\n"
 		"run state (/run/stepwise). One network namespace is served; another one needs both of its own.\n"
 		"Exit code 1: it could not be done. 2: wrong command line. 4: privilege is missing.\n",
-		name, protocol->port, name, name, name, name, name);
+		name, protocol->port, name, name, name, name, name, SERVE_BUFFER_BYTES);
+}
+
+static bool parse_bytes(const char *text, __u32 *bytes)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || *end || !isdigit((unsigned char)*text) || !value || value > SERVE_BUFFER_BYTES_MAX) {
+		log_error("--receive-buffer %s: a number of bytes from 1 to %u is wanted", text, SERVE_BUFFER_BYTES_MAX);
+		return false;
+	}
+	*bytes = (__u32)value;
+	return true;
 }
 
 static bool parse_option(int code, struct arguments *arguments)
@@ -129,6 +152,8 @@ static bool parse_option(int code, struct arguments *arguments)
 	case OPTION_USER:
 		arguments->serve.user = optarg;
 		return true;
+	case OPTION_RECEIVE_BUFFER:
+		return parse_bytes(optarg, &arguments->serve.buffer_bytes);
 	case 'v':
 		arguments->level = LOG_LEVEL_DEBUG;
 		return true;
@@ -151,7 +176,7 @@ static bool check_command(const struct arguments *arguments, unsigned int option
 
 		if (strcmp(commands[i].name, arguments->command))
 			continue;
-		for (size_t j = 0; j < 4 && commands[i].options[j]; j++)
+		for (size_t j = 0; j < OPTIONS_MAX && commands[i].options[j]; j++)
 			known |= 1u << (commands[i].options[j] - OPTION_GENERIC);
 		for (const struct option *option = long_options; option->name; option++) {
 			if (option->val < OPTION_GENERIC || !(options_given & ~known & 1u << (option->val - OPTION_GENERIC)))

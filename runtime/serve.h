@@ -8,6 +8,7 @@
 #include "stepwise.h"
 
 #define SERVE_BUFFER_BYTES (4u << 20)
+#define SERVE_BUFFER_BYTES_MAX (1u << 30)
 
 struct serve_options {
 	const char *user;  /* to become; NULL to stay who we are */

@@ -134,7 +134,9 @@ static void print_text_daemon(const struct report *report)
 
 	if (!report->daemon) {
 		printf("  daemon    not running%s\n",
-		       report->interface_count && report->protocol->on_forwarded ? ": what the kernel forwards is not answered" : "");
+		       report->interface_count && report->protocol->on_forwarded ?
+			       ": what the kernel forwards is refused (ICMP port unreachable, to each client about once a second)" :
+			       "");
 		return;
 	}
 	printf("  daemon    running, pid %d", (int)report->daemon);

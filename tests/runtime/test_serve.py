@@ -23,6 +23,7 @@ from tests.runtime.conftest import (
     EXIT_PRIVILEGE,
     IGNORED,
     MESSAGE,
+    PORT,
     Build,
     Client,
     Echo,
@@ -301,6 +302,49 @@ def test_killed_and_started_again(echo: Echo, client: Client) -> None:
         assert echo.end(daemon, signal.SIGKILL)[0] == -signal.SIGKILL
         assert echo.status()["daemon"]["alive"] is False
         assert client.ask(ADD, 77, 5, echo.rig.server.ipv4)[0] == ADDED
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_who_needs_a_daemon_that_is_dead_is_told_so(echo: Echo, family: int) -> None:
+    echo.load()
+    address = echo.rig.server.ipv6 if family == socket.AF_INET6 else echo.rig.server.ipv4
+    with Client(echo.rig.client, family).socket as connected:
+        connected.settimeout(2)
+        connected.connect((address, PORT))
+        daemon = echo.serve()
+        connected.send(MESSAGE.pack(ASK, 0, 0))
+        assert MESSAGE.unpack(connected.recv(100))[0] == COMPLETED
+        echo.end(daemon, signal.SIGKILL)
+        connected.send(MESSAGE.pack(ASK, 0, 0))
+        with pytest.raises(ConnectionRefusedError):
+            connected.recv(100)
+        with (other := Client(echo.rig.client)).socket:
+            assert other.ask(ADD, 3, 4, echo.rig.server.ipv4) == (ADDED, 3, 4), "what the kernel answers needs no daemon"
+        assert "not running: what the kernel forwards is refused (ICMP port unreachable" in echo.succeed("status").stdout
+        echo.serve()
+        connected.send(MESSAGE.pack(ASK, 0, 0))
+        assert MESSAGE.unpack(connected.recv(100))[0] == COMPLETED
+
+
+@by_either_socket
+def test_counts_what_finds_no_room(build: Build, client: Client, variant: tuple[str, ...]) -> None:
+    echo = build(*variant)
+    echo.load()
+    daemon = echo.serve("--receive-buffer", "4096")
+    daemon.send_signal(signal.SIGSTOP)
+    for _ in range(40):
+        client.send(MESSAGE.pack(ASK, 0, 0), echo.rig.server.ipv4)
+    daemon.send_signal(signal.SIGCONT)
+    wait_for(lambda: counted(echo, "overflowed"), "some find no room")
+    daemon_counts = echo.status()["daemon"]
+    assert daemon_counts["overflowed"] + daemon_counts["received"] == 40
+    assert daemon_counts["overflowed"] >= 20
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "0", "-1", "1k", "1073741825"])
+def test_receive_buffer_is_a_number_of_bytes(echo: Echo, wrong: str) -> None:
+    assert "a number of bytes from 1 to 1073741824 is wanted" in echo.refuse("serve", "--receive-buffer", wrong, code=2)
 
 
 def test_serve_before_load(echo: Echo) -> None:
