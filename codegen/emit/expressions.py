@@ -18,7 +18,7 @@ from codegen.emit.c_values import (
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import Lines
 from codegen.emit.loops import Loops
-from codegen.emit.terms import Choice, interval_of, is_path, substitute
+from codegen.emit.terms import Choice, interval_of, is_path, location, substitute
 from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar
 from codegen.emit.values import Values
 from codegen.ir import (
@@ -39,6 +39,7 @@ class Expressions(Values, Loops, Branchless):
         self.bound: dict[str, Place | Text] = {}
         self.taken = taken  # names of C in this function
         self.counters: set[str] = set()  # variables of loops between constants
+        self.positions: dict[tuple[str, int], str] = {}  # locals that have the position of an index in an array of a size
         self.hint = ""  # name of the next loop's result
 
     # --- Names and blocks -----------------------------------------------------------------------
@@ -128,6 +129,9 @@ class Expressions(Values, Loops, Branchless):
             return str(index.value - 1)
         if isinstance(index, Var) and index.name in self.counters:
             return f"{self.scalar(index)} - 1"
+        known = self.positions.get((index_key(index), Vector.of(type_).size))
+        if known is not None:
+            return known
         return f"stepwise_position({self.scalar(index)}, {Vector.of(type_).size})"
 
     def argument(self, expr: Expr) -> str:
@@ -416,6 +420,12 @@ class Expressions(Values, Loops, Branchless):
                         self.lines.add(f"{local} |= {one} << {value.at(PRODUCT)};")
                 return Text(local, ATOM, wide)
         raise GeneratorError(f"{expr.span}: {type(expr).__name__} is no bit set")
+
+
+def index_key(index: Expr) -> str:
+    """The same for the same place; nothing but paths has a name."""
+    return ".".join(location(index) or ()) if is_path(index) else f"at {index.span}"
+
 
 def _label(expr: Expr) -> str:
     return {Set: "set", Sequence: "sequence", Array: "array", Record: "record"}.get(type(expr.type), "value")

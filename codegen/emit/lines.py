@@ -30,7 +30,7 @@ TAB_COLUMNS = 8
 
 
 def wrapped(line: str) -> str:
-    """A long condition on as many lines as it takes, broken after the outermost `&&` or `||` that fit."""
+    """A long line on as many as it takes, broken after the outermost `&&` or `||` that fit, or after what binds tighter."""
     text = line.lstrip("\t")
     indent = line[: len(line) - len(text)]
     first, room = True, COLUMNS_MAX - TAB_COLUMNS * len(indent)
@@ -45,11 +45,19 @@ def wrapped(line: str) -> str:
     return indent + f"\n{indent}    ".join(pieces)
 
 
+_BREAKS = (" && ", " || "), (" | ", " & "), (", ", " ? ", " : ")
+"""After which a line may be broken: the first of these that there is."""
+
+
 def _break(text: str, room: int) -> int | None:
     """Where a line of `room` columns may end: the last of the least nested places."""
-    depth, best = 0, None
-    for at, character in enumerate(text[:room]):
-        depth += (character == "(") - (character == ")")
-        if text[at : at + 4] in (" && ", " || ") and at + 3 <= room and (best is None or depth <= best[0]):
-            best = (depth, at + 4)
-    return None if best is None else best[1]
+    for separators in _BREAKS:
+        depth, best = 0, None
+        for at, character in enumerate(text[:room]):
+            depth += (character == "(") - (character == ")")
+            for separator in separators:
+                if text.startswith(separator, at) and at + len(separator) - 1 <= room and (best is None or depth <= best[0]):
+                    best = (depth, at + len(separator))
+        if best is not None:
+            return best[1]
+    return None

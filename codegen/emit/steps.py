@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
 from codegen.emit.c_values import Place
-from codegen.emit.expressions import Expressions
+from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import wrapped
-from codegen.emit.terms import Location, interval_of, is_path, leaves, overlap, reads_location, target_location, uses
-from codegen.emit.types import c_type
-from codegen.ir import Assign, Bind, Body, Decide, Expr, Field, Int, Leaf, Protocol, Span, Step, Table, Type, Var
+from codegen.emit.terms import (
+    Location, interval_of, is_path, leaves, location, overlap, reads_location, target_location, uses, walk,
+)  # fmt: skip
+from codegen.emit.types import Vector, c_type
+from codegen.ir import Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Protocol, Span, Step, Table, Type, Var
 
 _VERDICTS = {
     "Continue": "stepwise_continue",
@@ -103,11 +107,49 @@ class StepWriter:
             self.out.lines.add(f"/* {operator}, {_where(span)} */")
 
     def _leaf(self, leaf: Leaf) -> None:
+        self._find_items(leaf)
         self._assign(leaf)
+        self.out.taken -= set(self.out.positions.values())
+        self.out.positions.clear()
         outcome = f"{_VERDICTS[leaf.verdict]}({self.names.leaf(self.step, leaf)})"
         if leaf.cell:
             outcome = f"stepwise_changed({outcome})"
         self.out.lines.add(f"return {outcome};")
+
+    def _find_items(self, leaf: Leaf) -> None:
+        """Locals for the positions of items that a leaf goes to more than once."""
+        found: Counter[tuple[str, int]] = Counter()
+        indices: dict[tuple[str, int], Expr] = {}
+        for index, vector in self._indices(leaf):
+            if is_path(index) and location(index)[0] in self.out.bound and not (isinstance(index, Var) and index.name in self.out.counters):
+                place = (index_key(index), vector.size)
+                found[place] += 1
+                indices[place] = index
+        for place, times in found.items():
+            if times > 1:
+                local = self.out.fresh("at")
+                self.out.lines.add(f"const __u32 {local} = stepwise_position({self.out.scalar(indices[place])}, {place[1]});")
+                self.out.lines.add("")
+                self.out.positions[place] = local
+
+    def _indices(self, leaf: Leaf) -> Iterator[tuple[Expr, Vector]]:
+        """Every index into an unpacked array of the cell, where the cell is stepped where it lies."""
+        if not self.out.bound[self.step.cell].shared:
+            return
+        for root, group in ((self.step.cell, leaf.cell), (self.step.message, leaf.message)):
+            for assign in group:
+                type_ = self._root_type(root)
+                for part in assign.path:
+                    if isinstance(part, str):
+                        type_ = type_.field(part)
+                        continue
+                    vector = Vector.of(type_)
+                    if root == self.step.cell and not vector.packed:
+                        yield part, vector
+                    type_ = vector.element
+                for node in walk(assign.value):
+                    if isinstance(node, Index) and (location(node) or ("",))[0] == self.step.cell and not Vector.of(node.base.type).packed:
+                        yield node.index, Vector.of(node.base.type)
 
     # --- Simultaneous assignment ---------------------------------------------------------------------
 

@@ -160,7 +160,8 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 
 	STEPWISE_UNROLL
 	for (__u32 i = 4; i >= 1; i--)
-		way = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
+		way = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
+		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
 	if (way > 0) {
 		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
 		const enum kv_mark element_5 = kv_mark_array_4_at(&bucket->marks, way);
@@ -168,11 +169,13 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		/* OnEntry, KvSteps.tla:84 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			if (live) {
+				const __u32 at = stepwise_position(way, 4);
+
 				bucket->used = bucket->used | 1U << (way - 1);
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
-				message->length = bucket->entries.items[stepwise_position(way, 4)].length;
-				message->value = bucket->entries.items[stepwise_position(way, 4)].value;
+				message->length = bucket->entries.items[at].length;
+				message->value = bucket->entries.items[at].value;
 				return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_2));
 			}
 			message->kind = KV_MESSAGE_KIND_MISSING;
@@ -184,11 +187,13 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 				message->version = version;
 				return stepwise_continue(KV_LEAF_ON_REQUEST_4);
 			}
+			const __u32 at = stepwise_position(way, 4);
+
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
-			bucket->keys.items[stepwise_position(way, 4)] = message->key;
-			bucket->entries.items[stepwise_position(way, 4)].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			bucket->entries.items[stepwise_position(way, 4)].length = message->length;
-			bucket->entries.items[stepwise_position(way, 4)].value = message->value;
+			bucket->keys.items[at] = message->key;
+			bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].value = message->value;
 			message->kind = KV_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_5));
@@ -198,18 +203,23 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			return stepwise_continue(KV_LEAF_ON_REQUEST_6);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
+			const __u32 at = stepwise_position(way, 4);
+
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
-			bucket->keys.items[stepwise_position(way, 4)] = message->key;
-			bucket->entries.items[stepwise_position(way, 4)].version = ((__u64)version + 1) % 4294967296ULL;
-			bucket->entries.items[stepwise_position(way, 4)].length = message->length;
-			bucket->entries.items[stepwise_position(way, 4)].value = message->value;
+			bucket->keys.items[at] = message->key;
+			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (way - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(94, stepwise_less_bit(bucket->floor, version)), version, bucket->floor);
-		kv_mark_array_4_put(&bucket->marks, way, stepwise_choose(STEPWISE_CHOOSE(96, bucket->filter >> message->bit & 1), KV_MARK_GONE, KV_MARK_EMPTY));
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(94, stepwise_less_bit(bucket->floor, version)), version,
+		    bucket->floor);
+		kv_mark_array_4_put(&bucket->marks, way,
+		    stepwise_choose(STEPWISE_CHOOSE(96, bucket->filter >> message->bit &
+		    1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_8));
@@ -219,19 +229,24 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 
 		STEPWISE_UNROLL
 		for (__u32 i_2 = 4; i_2 >= 1; i_2--)
-			idle = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_EMPTY) | (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_CLEAN) & ((bucket->used >> (i_2 - 1) & 1) ^ 1)), i_2, idle);
+			idle = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2),
+			    KV_MARK_EMPTY) |
+			    (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_CLEAN) &
+			    ((bucket->used >> (i_2 - 1) & 1) ^ 1)), i_2, idle);
 		__u8 first = 0;
 
 		STEPWISE_UNROLL
 		for (__u32 i_3 = 4; i_3 >= 1; i_3--)
-			first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3), KV_MARK_CLEAN), i_3, first);
+			first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3),
+			    KV_MARK_CLEAN), i_3, first);
 		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(98, stepwise_less_bit(0, idle)), idle, first);
 		__u8 idle_2 = 0;
 
 		STEPWISE_UNROLL
 		for (__u32 i_5 = 4; i_5 >= 1; i_5--)
 			idle_2 = stepwise_choose((bucket->used >> (i_5 - 1) & 1) ^ 1, i_5, idle_2);
-		const __u8 way_2 = stepwise_choose(STEPWISE_CHOOSE(102, stepwise_less_bit(0, room)), room, stepwise_choose(STEPWISE_CHOOSE(100, stepwise_less_bit(0, idle_2)), idle_2, bucket->epoch % 4 + 1));
+		const __u8 way_2 = stepwise_choose(STEPWISE_CHOOSE(102, stepwise_less_bit(0, room)), room,
+		    stepwise_choose(STEPWISE_CHOOSE(100, stepwise_less_bit(0, idle_2)), idle_2, bucket->epoch % 4 + 1));
 		message->epoch = bucket->epoch;
 		message->way = way_2;
 		message->victim = bucket->keys.items[stepwise_position(way_2, 4)];
@@ -250,19 +265,24 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 
 	STEPWISE_UNROLL
 	for (__u32 i_6 = 4; i_6 >= 1; i_6--)
-		idle_3 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_6), KV_MARK_EMPTY) | (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_6), KV_MARK_CLEAN) & ((bucket->used >> (i_6 - 1) & 1) ^ 1)), i_6, idle_3);
+		idle_3 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_6), KV_MARK_EMPTY) |
+		    (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_6), KV_MARK_CLEAN) &
+		    ((bucket->used >> (i_6 - 1) & 1) ^ 1)), i_6, idle_3);
 	__u8 first_2 = 0;
 
 	STEPWISE_UNROLL
 	for (__u32 i_7 = 4; i_7 >= 1; i_7--)
-		first_2 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_7), KV_MARK_CLEAN), i_7, first_2);
+		first_2 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_7), KV_MARK_CLEAN),
+		    i_7, first_2);
 	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(104, stepwise_less_bit(0, idle_3)), idle_3, first_2);
 	if (room_2 > 0) {
+		const __u32 at = stepwise_position(room_2, 4);
+
 		kv_mark_array_4_put(&bucket->marks, room_2, KV_MARK_DIRTY);
-		bucket->keys.items[stepwise_position(room_2, 4)] = message->key;
-		bucket->entries.items[stepwise_position(room_2, 4)].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-		bucket->entries.items[stepwise_position(room_2, 4)].length = message->length;
-		bucket->entries.items[stepwise_position(room_2, 4)].value = message->value;
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].value = message->value;
 		if (STEPWISE_CHOOSE(106, (bucket->used >> (room_2 - 1) & 1))) {
 			bucket->used = 0;
 		}
@@ -275,7 +295,8 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	STEPWISE_UNROLL
 	for (__u32 i_11 = 4; i_11 >= 1; i_11--)
 		idle_5 = stepwise_choose((bucket->used >> (i_11 - 1) & 1) ^ 1, i_11, idle_5);
-	const __u8 way_3 = stepwise_choose(STEPWISE_CHOOSE(108, stepwise_less_bit(0, idle_5)), idle_5, bucket->epoch % 4 + 1);
+	const __u8 way_3 = stepwise_choose(STEPWISE_CHOOSE(108, stepwise_less_bit(0, idle_5)), idle_5,
+	    bucket->epoch % 4 + 1);
 	message->epoch = bucket->epoch;
 	message->way = way_3;
 	message->victim = bucket->keys.items[stepwise_position(way_3, 4)];
@@ -376,7 +397,8 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 
 	STEPWISE_UNROLL
 	for (__u32 i = 4; i >= 1; i--)
-		first = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, first);
+		first = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
+		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, first);
 	bool holds = first > 0;
 
 	if (!holds) {
@@ -402,27 +424,35 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 		if (!(message->entry >= 1 && message->entry <= 16)) {
 			return stepwise_continue(KV_LEAF_STOW_PAGE_FULL);
 		}
-		if (page->spilled.items[stepwise_position(message->entry, 16)].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT) {
+		if (page->spilled.items[stepwise_position(message->entry,
+		    16)].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT) {
 			return stepwise_continue(KV_LEAF_STOW_ENTRY_TAKEN);
 		}
 		if (!(message->old >= 1 && message->old <= 16)) {
-			page->spilled.items[stepwise_position(message->entry, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_JOINING;
-			page->spilled.items[stepwise_position(message->entry, 16)].bit = message->victim_bit;
-			page->spilled.items[stepwise_position(message->entry, 16)].slot = message->slot;
-			page->spilled.items[stepwise_position(message->entry, 16)].key = message->victim;
-			page->spilled.items[stepwise_position(message->entry, 16)].entry = message->carried;
+			const __u32 at = stepwise_position(message->entry, 16);
+
+			page->spilled.items[at].mark = KV_PAGE_SPILLED_ELEMENT_MARK_JOINING;
+			page->spilled.items[at].bit = message->victim_bit;
+			page->spilled.items[at].slot = message->slot;
+			page->spilled.items[at].key = message->victim;
+			page->spilled.items[at].entry = message->carried;
 			message->stowed = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_STOW_3));
 		}
-		if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD && page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot && page->spilled.items[stepwise_position(message->old, 16)].key == message->victim)) {
+		if (!(page->spilled.items[stepwise_position(message->old,
+		    16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
+		    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
+		    page->spilled.items[stepwise_position(message->old, 16)].key == message->victim)) {
 			return stepwise_continue(KV_LEAF_STOW_OLD_ONE_GONE);
 		}
+		const __u32 at = stepwise_position(message->entry, 16);
+
 		page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_LEAVING;
-		page->spilled.items[stepwise_position(message->entry, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_JOINING;
-		page->spilled.items[stepwise_position(message->entry, 16)].bit = message->victim_bit;
-		page->spilled.items[stepwise_position(message->entry, 16)].slot = message->slot;
-		page->spilled.items[stepwise_position(message->entry, 16)].key = message->victim;
-		page->spilled.items[stepwise_position(message->entry, 16)].entry = message->carried;
+		page->spilled.items[at].mark = KV_PAGE_SPILLED_ELEMENT_MARK_JOINING;
+		page->spilled.items[at].bit = message->victim_bit;
+		page->spilled.items[at].slot = message->slot;
+		page->spilled.items[at].key = message->victim;
+		page->spilled.items[at].entry = message->carried;
 		message->stowed = true;
 		return stepwise_changed(stepwise_continue(KV_LEAF_STOW_5));
 	}
@@ -432,7 +462,9 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	}
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
-	    page->spilled.items[stepwise_position(message->old, 16)].key == stepwise_choose(STEPWISE_CHOOSE(112, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)), message->key, message->victim))) {
+	    page->spilled.items[stepwise_position(message->old,
+	    16)].key == stepwise_choose(STEPWISE_CHOOSE(112, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
+	    message->key, message->victim))) {
 		return stepwise_continue(KV_LEAF_STOW_OLD_ONE_MOVED);
 	}
 	page->spilled.items[stepwise_position(message->old, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_LEAVING;
@@ -451,7 +483,8 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 
 	STEPWISE_UNROLL
 	for (__u32 i = 4; i >= 1; i--)
-		own = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
+		own = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
+		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
 	if (own > 0) {
 		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
 		const enum kv_mark element_5 = kv_mark_array_4_at(&bucket->marks, own);
@@ -459,11 +492,13 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		/* OnEntry, KvSteps.tla:84 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			if (live) {
+				const __u32 at = stepwise_position(own, 4);
+
 				bucket->used = bucket->used | 1U << (own - 1);
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
-				message->length = bucket->entries.items[stepwise_position(own, 4)].length;
-				message->value = bucket->entries.items[stepwise_position(own, 4)].value;
+				message->length = bucket->entries.items[at].length;
+				message->value = bucket->entries.items[at].value;
 				return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_2));
 			}
 			message->kind = KV_MESSAGE_KIND_MISSING;
@@ -475,11 +510,13 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 				message->version = version;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_4);
 			}
+			const __u32 at = stepwise_position(own, 4);
+
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
-			bucket->keys.items[stepwise_position(own, 4)] = message->key;
-			bucket->entries.items[stepwise_position(own, 4)].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			bucket->entries.items[stepwise_position(own, 4)].length = message->length;
-			bucket->entries.items[stepwise_position(own, 4)].value = message->value;
+			bucket->keys.items[at] = message->key;
+			bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].value = message->value;
 			message->kind = KV_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_5));
@@ -489,18 +526,23 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_6);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
+			const __u32 at = stepwise_position(own, 4);
+
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
-			bucket->keys.items[stepwise_position(own, 4)] = message->key;
-			bucket->entries.items[stepwise_position(own, 4)].version = ((__u64)version + 1) % 4294967296ULL;
-			bucket->entries.items[stepwise_position(own, 4)].length = message->length;
-			bucket->entries.items[stepwise_position(own, 4)].value = message->value;
+			bucket->keys.items[at] = message->key;
+			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(114, stepwise_less_bit(bucket->floor, version)), version, bucket->floor);
-		kv_mark_array_4_put(&bucket->marks, own, stepwise_choose(STEPWISE_CHOOSE(116, bucket->filter >> message->bit & 1), KV_MARK_GONE, KV_MARK_EMPTY));
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(114, stepwise_less_bit(bucket->floor, version)),
+		    version, bucket->floor);
+		kv_mark_array_4_put(&bucket->marks, own,
+		    stepwise_choose(STEPWISE_CHOOSE(116, bucket->filter >> message->bit &
+		    1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_8));
@@ -524,7 +566,8 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		if (!message->stowed) {
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(118, stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(118,
+		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
 		message->kind = KV_MESSAGE_KIND_DELETED;
@@ -547,7 +590,8 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			} else {
 				value = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
 				    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
-				    bucket->entries.items[stepwise_position(message->way, 4)].version == message->carried.version;
+				    bucket->entries.items[stepwise_position(message->way,
+				    4)].version == message->carried.version;
 			}
 			holds = value;
 		}
@@ -574,39 +618,57 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		} else {
 			value_2 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
 			    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
-			    bucket->entries.items[stepwise_position(message->way, 4)].version == message->carried.version;
+			    bucket->entries.items[stepwise_position(message->way,
+			    4)].version == message->carried.version;
 		}
 		holds_3 = value_2;
 	}
 	if (!holds_3) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
-	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(126, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version, stepwise_choose(STEPWISE_CHOOSE(124, message->found), ((__u64)message->version + 1) % 4294967296ULL, ((__u64)bucket->floor + 1) % 4294967296ULL));
+	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(126,
+	    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version,
+	    stepwise_choose(STEPWISE_CHOOSE(124, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == KV_MARK_EMPTY) {
-		kv_mark_array_4_put(&bucket->marks, message->way, stepwise_choose(STEPWISE_CHOOSE(128, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1), KV_MARK_DIRTY, KV_MARK_CLEAN));
-		bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
-		bucket->entries.items[stepwise_position(message->way, 4)].version = version_2;
-		bucket->entries.items[stepwise_position(message->way, 4)].length = message->length;
-		bucket->entries.items[stepwise_position(message->way, 4)].value = message->value;
+		const __u32 at = stepwise_position(message->way, 4);
+
+		kv_mark_array_4_put(&bucket->marks, message->way,
+		    stepwise_choose(STEPWISE_CHOOSE(128, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
+		    KV_MARK_DIRTY, KV_MARK_CLEAN));
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = version_2;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].value = message->value;
 		if (STEPWISE_CHOOSE(130, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(134, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE, stepwise_choose(STEPWISE_CHOOSE(132, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(134,
+		    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE,
+		    stepwise_choose(STEPWISE_CHOOSE(132, message->found), KV_MESSAGE_KIND_UPDATED,
+		    KV_MESSAGE_KIND_INSERTED));
 		message->version = version_2;
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_19));
 	}
-	kv_mark_array_4_put(&bucket->marks, message->way, stepwise_choose(STEPWISE_CHOOSE(136, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1), KV_MARK_DIRTY, KV_MARK_CLEAN));
-	bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
-	bucket->entries.items[stepwise_position(message->way, 4)].version = version_2;
-	bucket->entries.items[stepwise_position(message->way, 4)].length = message->length;
-	bucket->entries.items[stepwise_position(message->way, 4)].value = message->value;
+	const __u32 at = stepwise_position(message->way, 4);
+
+	kv_mark_array_4_put(&bucket->marks, message->way,
+	    stepwise_choose(STEPWISE_CHOOSE(136, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
+	    KV_MARK_DIRTY, KV_MARK_CLEAN));
+	bucket->keys.items[at] = message->key;
+	bucket->entries.items[at].version = version_2;
+	bucket->entries.items[at].length = message->length;
+	bucket->entries.items[at].value = message->value;
 	if (STEPWISE_CHOOSE(138, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(140, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)), message->filter | 1ULL << message->victim_bit, message->filter);
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(144, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE, stepwise_choose(STEPWISE_CHOOSE(142, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(140, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)),
+	    message->filter | 1ULL << message->victim_bit, message->filter);
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(144, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)),
+	    KV_MESSAGE_KIND_VALUE,
+	    stepwise_choose(STEPWISE_CHOOSE(142, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 	message->version = version_2;
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_20));
@@ -618,16 +680,24 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == KV_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
-		page->spilled.items[stepwise_position(message->old, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(146, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
-		page->spilled.items[stepwise_position(message->entry, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(148, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD, KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
+		page->spilled.items[stepwise_position(message->old,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(146, message->moved),
+		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
+		page->spilled.items[stepwise_position(message->entry,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(148, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
+		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
-		page->spilled.items[stepwise_position(message->entry, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(150, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD, KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
+		page->spilled.items[stepwise_position(message->entry,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(150, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
+		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
-		page->spilled.items[stepwise_position(message->old, 16)].mark = stepwise_choose(STEPWISE_CHOOSE(152, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
+		page->spilled.items[stepwise_position(message->old,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(152, message->moved),
+		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_3));
 	}
 	return stepwise_continue(KV_LEAF_SETTLE_4);
@@ -727,10 +797,12 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		return stepwise_reply(KV_LEAF_FIND_4);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
+		const __u32 at = stepwise_position(own, 16);
+
 		message->found = true;
-		message->version = page->spilled.items[stepwise_position(own, 16)].entry.version;
-		message->length = page->spilled.items[stepwise_position(own, 16)].entry.length;
-		message->value = page->spilled.items[stepwise_position(own, 16)].entry.value;
+		message->version = page->spilled.items[at].entry.version;
+		message->length = page->spilled.items[at].entry.length;
+		message->value = page->spilled.items[at].entry.value;
 		message->old = old;
 		message->entry = vacant;
 		__u64 bits_2 = 0;

@@ -196,13 +196,48 @@ static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u3
 	return STEPWISE_SUM_ZERO + before - stepwise_sum(payload + offset, size, offset);
 }
 
-/* Overwrites more than 8 bytes; see stepwise_copy() for `alignment`, which is that of `value`. */
+/* Whether two blocks differ, for stepwise_replace_block(). */
+static __always_inline bool stepwise_differs(const unsigned char *left, const unsigned char *right, __u32 size, __u32 alignment)
+{
+	__u64 difference = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < size; at += alignment) {
+		switch (alignment) {
+		case 8:
+			difference |= STEPWISE_READ(__u64, left + at) ^ STEPWISE_READ(__u64, right + at);
+			break;
+		case 4:
+			difference |= STEPWISE_READ(__u32, left + at) ^ STEPWISE_READ(__u32, right + at);
+			break;
+		case 2:
+			difference |= STEPWISE_READ(__u16, left + at) ^ STEPWISE_READ(__u16, right + at);
+			break;
+		default:
+			difference |= left[at] ^ right[at];
+		}
+	}
+	asm("" : "+r"(difference)); /* else clang makes it a branch for each part */
+	return difference;
+}
+
+/*
+ * Overwrites more than 8 bytes; see stepwise_copy() for `alignment`, which is that of `value`. Mostly they are what came,
+ * and looking costs a third of what summing and storing them does.
+ */
 static __always_inline __u64 stepwise_replace_block(unsigned char *payload, __u32 offset, __u32 size, const unsigned char *value,
 						    __u32 alignment)
 {
-	const __u64 before = stepwise_sum(payload + offset, size, offset);
+	__u64 before;
 
+	if (!stepwise_differs(payload + offset, value, size, alignment))
+		return 0;
+	/* One after the other, and read again: clang would take words in registers apart by shifts, and spill half the sums. */
+	asm volatile("" : "+r"(payload) : : "memory");
+	before = stepwise_sum(payload + offset, size, offset);
+	asm volatile("" : "+r"(before) : : "memory");
 	stepwise_copy(payload + offset, value, size, alignment);
+	asm volatile("" : "+r"(payload) : : "memory");
 	return STEPWISE_SUM_ZERO + before - stepwise_sum(payload + offset, size, offset);
 }
 

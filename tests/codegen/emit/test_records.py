@@ -153,4 +153,4 @@ def test_bits_are_set_in_one_loop(protocol: ir.Protocol) -> None:
 
 def test_items_are_not_copied_to_change_a_part(protocol: ir.Protocol) -> None:
     text = step_text(protocol, "Put")
-    assert "shelf_book item" not in text and "books.items[stepwise_position(message->at, 4)].pages = " in text
+    assert "shelf_book item" not in text and "books.items[at].pages = " in text
