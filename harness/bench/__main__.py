@@ -8,8 +8,10 @@ import sys
 import time
 
 from harness import command
-from harness.bench import campaign
+from harness.bench import campaign, rare_path
 from harness.bench.build import BenchError, build, has_benchmark
+from harness.bench.contest import Settings
+from harness.bench.report import Report
 from harness.protocols import BUILD, UnknownProtocol, chosen
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
@@ -23,11 +25,35 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--slots", type=int, default=64, help="requests in flight (64)")
     parser.add_argument("--no-checksum", action="store_true", help="clients leave out the UDP checksum, as IPv4 allows")
     parser.add_argument("--one-core-only", action="store_true", help="leave out the runs on two cores")
+    parser.add_argument("--rare-path-only", action="store_true", help="only what the rare path costs")
     parser.add_argument("--check", action="store_true", help="fail when a target is missed")
     arguments = parser.parse_args()
     if not (arguments.runs >= 1 and arguments.seconds > 0 and 1 <= arguments.slots <= 1024):
         parser.error("runs must be at least 1, seconds above 0, slots 1..1024")
     return arguments
+
+
+def bench(name: str, arguments: argparse.Namespace) -> int:
+    """Of one protocol; returns how many targets were missed."""
+    settings = Settings(
+        arguments.runs, arguments.seconds, arguments.slots, not arguments.no_checksum, not arguments.one_core_only
+    )
+    print(f"{name}: generating and compiling for the benchmark's sizes", file=sys.stderr)
+    built = build(name)
+    report = Report(name, campaign.conditions(settings))
+    if not arguments.rare_path_only:
+        campaign.run(report, built, settings)
+    if hasattr(built.plugin, "RARE_PATH") and settings.two_cores and len(os.sched_getaffinity(0)) > 1:
+        rows, curve = rare_path.run(built, settings)
+        report.sections["The rare path: requests a second, wall time, the daemon on the other core"] = rows
+        report.judge(built.plugin.RARE_PATH_TARGETS, rows)
+        plot = BUILD / "bench" / f"{name}-rare-path.svg"
+        curve.save(plot, f"{name}: rate and the share of the rare path")
+        print(f"plot: {os.path.relpath(plot)}", file=sys.stderr)
+    path = BUILD / "bench" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    report.save(path)
+    print(f"\n{report.text()}\n\nsaved to {os.path.relpath(path)}")
+    return report.missed
 
 
 def main() -> int:
@@ -39,15 +65,7 @@ def main() -> int:
         for name in names:
             if not has_benchmark(name):
                 raise BenchError(f"{name} has no benchmark: spec/{name}/bench.py and bench.h would say what to ask for")
-            print(f"{name}: generating and compiling for the benchmark's sizes", file=sys.stderr)
-            settings = campaign.Settings(
-                arguments.runs, arguments.seconds, arguments.slots, not arguments.no_checksum, not arguments.one_core_only
-            )
-            report = campaign.run(build(name), settings)
-            path = BUILD / "bench" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
-            report.save(path)
-            print(f"\n{report.text()}\n\nsaved to {os.path.relpath(path)}")
-            missed += report.missed
+            missed += bench(name, arguments)
     except (BenchError, UnknownProtocol, RigError, BpfError) as error:
         print(f"bench: error: {error}", file=sys.stderr)
         return 2

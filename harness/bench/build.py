@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import yaml
 
@@ -22,49 +23,73 @@ class BenchError(RuntimeError):
 
 
 @dataclass(frozen=True)
+class Client:
+    """A program that asks, with the maps of client.bpf.h, and what it speaks: a server's port, bytes of a message."""
+
+    path: Path
+    port: int
+    payload_size: int
+
+
+@dataclass(frozen=True)
 class Build:
     """One protocol's files.
 
     plugin: spec/<protocol>/bench.py. codec: the generated Python codec, of the benchmark's sizes.
+    home: where it was built.
     counter_names: in the order of the map `counters`.
     """
 
     protocol: str
     plugin: ModuleType
     codec: ModuleType
+    home: Path
     counter_names: list[str]
     server_object: Path
-    client_object: Path
+    client: Client
     reflector_object: Path
     udp_server: Path
+    daemon: Path
 
 
 def has_benchmark(protocol: str) -> bool:
     return all((SPEC / protocol / name).exists() for name in ("bench.py", "bench.h"))
 
 
-def build(protocol: str) -> Build:
-    """Generate and compile; files that are up to date stay as they are."""
+def build(protocol: str, variant: str = "", override: dict[str, Any] | None = None) -> Build:
+    """Generate and compile; files that are up to date stay as they are.
+
+    variant, override: another build of the same protocol, and what it changes on top of the benchmark's sizes.
+    """
     plugin = load_module(f"bench_of_{protocol}", SPEC / protocol / "bench.py")
-    home = BUILD / "bench" / protocol
+    home = BUILD / "bench" / (f"{protocol}-{variant}" if variant else protocol)
     generated = home / "generated"
     generated.mkdir(parents=True, exist_ok=True)
-    override = home / "override.yaml"
-    override.write_text(yaml.safe_dump(plugin.OVERRIDE), encoding="utf-8")
+    override_file = home / "override.yaml"
+    override_file.write_text(yaml.safe_dump(merged(plugin.OVERRIDE, override or {})), encoding="utf-8")
     spec = SPEC / protocol
-    _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override])
+    _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override_file])
     _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}"])
     include = [spec, generated, REPOSITORY / "runtime"]
+    codec = load_module(f"bench_codec_of_{home.name.replace('-', '_')}", generated / f"{protocol}_codec.py")
     return Build(
         protocol=protocol,
         plugin=plugin,
-        codec=load_module(f"bench_codec_of_{protocol}", generated / f"{protocol}_codec.py"),
+        codec=codec,
+        home=home,
         counter_names=counter_names(generated / f"{protocol}.h"),
         server_object=home / f"{protocol}.bpf.o",
-        client_object=compile_bpf(HERE / "client.bpf.c", home, include),
+        client=Client(compile_bpf(HERE / "client.bpf.c", home, include), codec.PORT, codec.WIRE_SIZE),
         reflector_object=compile_bpf(HERE / "reflector.bpf.c", home, include),
         udp_server=home / f"{protocol}-udp",
+        daemon=home / f"{protocol}d",
     )
+
+
+def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`base` with what `over` says instead, at any depth."""
+    both = {key: merged(base[key], over[key]) for key in base.keys() & over.keys() if isinstance(base[key], dict)}
+    return {**base, **over, **both}
 
 
 def compile_bpf(source: Path, target: Path, include: list[Path]) -> Path:

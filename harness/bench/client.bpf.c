@@ -4,35 +4,12 @@
  * answer into the next request, so that nothing in userspace limits the run. Slots
  * are told apart by their UDP port. What it asks for is the protocol's workload.
  */
-#include "frame.bpf.h"
-#include <linux/in.h>
-#include <bpf/bpf_endian.h>
 #include "bench.h" /* the protocol's spec/<protocol>/bench.h */
+#include "client.bpf.h"
 #include "bpf/stepwise_wire.h"
 
 #define UDP_SIZE (sizeof(struct udphdr) + BENCH_PAYLOAD_SIZE)
 #define FRAME_SIZE (sizeof(struct bench_frame) + BENCH_PAYLOAD_SIZE)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BENCH_SLOTS_MAX);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct bench_slot);
-} slots SEC(".maps");
-
-/* The answer that a slot got last before the stop: what it goes on from in the next run. */
-struct bench_answer {
-	unsigned char payload[(BENCH_PAYLOAD_SIZE + 7) / 8 * 8];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BENCH_SLOTS_MAX);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct bench_answer);
-} answers SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -41,33 +18,24 @@ struct {
 	__type(value, __u32);
 } server SEC(".maps");
 
-struct bench_control control;
-
-static __always_inline void next_request(struct bench_frame *frame, struct bench_slot *slot)
+/* False where the slot sends nothing now. */
+static __always_inline bool next_request(struct bench_frame *frame, struct bench_slot *slot)
 {
 	const __u32 outcome = bench_next_request(slot, control.parameters, frame->payload);
 	__u64 sum;
 
-	slot->outcomes[outcome % BENCH_OUTCOMES]++;
-	slot->round_trips++;
+	if (!bench_goes_on(slot, outcome))
+		return false;
 	frame->udp.check = 0;
 	if (!control.with_checksum)
-		return;
+		return true;
 	sum = bpf_htons(IPPROTO_UDP) + (__u64)frame->udp.len;
 	sum += stepwise_sum((const unsigned char *)&frame->ip.saddr, 8, 0);
 	sum += stepwise_sum((const unsigned char *)&frame->udp, UDP_SIZE, 0);
 	frame->udp.check = ~stepwise_fold(sum);
 	if (!frame->udp.check)
 		frame->udp.check = 0xffff;
-}
-
-static __always_inline void stop_slot(struct bench_frame *frame, struct bench_slot *slot, __u32 index)
-{
-	struct bench_answer *answer = bpf_map_lookup_elem(&answers, &index);
-
-	if (answer)
-		__builtin_memcpy(answer->payload, frame->payload, BENCH_PAYLOAD_SIZE);
-	slot->drained = 1;
+	return true;
 }
 
 SEC("xdp")
@@ -79,18 +47,15 @@ int bench_client(struct xdp_md *ctx)
 
 	if ((void *)frame + FRAME_SIZE > (void *)(long)ctx->data_end)
 		return XDP_PASS;
-	if (frame->ethernet.h_proto != bpf_htons(ETH_P_IP) || frame->ip.protocol != IPPROTO_UDP ||
-	    frame->udp.source != bpf_htons(BENCH_PORT_SERVER))
-		return XDP_PASS;
-	index = bpf_ntohs(frame->udp.dest) - BENCH_PORT_FIRST;
-	slot = bpf_map_lookup_elem(&slots, &index);
+	slot = bench_slot_of(frame, &index);
 	if (!slot)
 		return XDP_PASS;
 	if (control.stopped) {
-		stop_slot(frame, slot, index);
+		bench_stop(frame, slot, index);
 		return XDP_DROP;
 	}
-	next_request(frame, slot);
+	if (!next_request(frame, slot))
+		return XDP_DROP;
 	bench_turn_round(frame);
 	return XDP_TX;
 }
@@ -112,8 +77,9 @@ int bench_driver(struct xdp_md *ctx)
 	frame->ip.saddr = bpf_htonl(0x0a4d0002);
 	frame->ip.daddr = bpf_htonl(0x0a4d0001);
 	frame->udp.source = bpf_htons(BENCH_PORT_FIRST);
-	frame->udp.dest = bpf_htons(BENCH_PORT_SERVER);
-	next_request(frame, slot);
+	frame->udp.dest = bpf_htons(control.port);
+	if (!next_request(frame, slot))
+		return XDP_ABORTED;
 	bpf_tail_call(ctx, &server, 0);
 	return XDP_ABORTED;
 }

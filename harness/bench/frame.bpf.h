@@ -3,6 +3,8 @@
 #ifndef BENCH_FRAME_BPF_H
 #define BENCH_FRAME_BPF_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>

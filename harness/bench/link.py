@@ -15,17 +15,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.bench.build import Build
+from harness.bench.build import BenchError, Client
+from harness.bench.workload import Numbers, Workload, table, uniform
 from harness.rig import Rig, bpf
 
+SOL_PACKET = 263
+PACKET_QDISC_BYPASS = 20
 PORT_FIRST = 40000
-SLOT = struct.Struct("<Q5QQQ8Q")
+SLOT = struct.Struct("<Q5QQQQ7Q")
 STATE_WORDS = 5
-OUTCOMES = 8
-CONTROL = struct.Struct("<8QII")
+ROUND_TRIPS_AT = 6  # of what SLOT unpacks
+DRAINED_AT = 7
+OUTCOMES_AT = 9
+OUTCOMES = 7
+CONTROL = struct.Struct("<8QIIIIII")
+PARAMETERS = 8
 ANSWER_ALIGNMENT = 8
 WARM_UP_S = 0.1
 DRAIN_S_MAX = 0.5
+PATIENCE_S = 0.02  # with a slot whose answer does not come, where slots go on then
+LOAD_S_MAX = 300
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,7 @@ class Flight:
     round_trips: within `seconds`. outcomes: over the whole of the run.
     cpu_share: of that time, how much was CPU time for the packets; the rest others had.
     lost: slots whose packets did not come back.
+    given_up: how often a slot went on with another request, as no answer came.
     counts: whether nothing happened that makes the figures worthless.
     """
 
@@ -44,6 +54,7 @@ class Flight:
     outcomes: tuple[int, ...]
     cpu_share: float
     lost: tuple[int, ...]
+    given_up: int = 0
     counts: bool = True
 
     @property
@@ -67,23 +78,29 @@ class SlotStates:
 
 
 class Link:
-    """A rig with the benchmark's client on it. `cpu` is where packets are processed, unless NAPI is threaded."""
+    """A rig with one of the benchmark's clients. `cpu` is where packets are processed, unless NAPI is threaded."""
 
-    def __init__(self, rig: Rig, build: Build, cpu: int) -> None:
+    def __init__(self, rig: Rig, client: Client, cpu: int) -> None:
         self.rig = rig
-        self.build = build
         self.cpu = cpu
-        self.payload_size = build.codec.WIRE_SIZE
-        self.port = build.codec.PORT
-        self.client = bpf.Object.open(build.client_object)
+        self.payload_size = client.payload_size
+        self.port = client.port
+        self.client = bpf.Object.open(client.path)
         self._slots = self.client.map("slots").mmap()
         self._answers = self.client.map("answers").mmap()
         self._control = self.client.variable("control")
+        self._drawn: Numbers = ()
         self._answer_size = -(-self.payload_size // ANSWER_ALIGNMENT) * ANSWER_ALIGNMENT
-        with rig.client.entered():
-            self.client.program("bench_client").attach_xdp(rig.client.ifindex)
+        self.attach()
         self._sender = rig.server.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self._sender.bind((rig.server.iface, 0))
+        # What is injected here is no reply of a daemon's: no TC program is to see it.
+        self._sender.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
+
+    def attach(self) -> None:
+        """Make this client the one on the rig."""
+        with self.rig.client.entered():
+            self.client.program("bench_client").attach_xdp(self.rig.client.ifindex)
 
     def close(self) -> None:
         self._sender.close()
@@ -91,7 +108,12 @@ class Link:
 
     def blank_states(self, words: list[list[int]]) -> SlotStates:
         """Slots that have asked for nothing yet."""
-        return SlotStates(words, [bytes(self.payload_size)] * len(words))
+        return SlotStates(words, [self.blank] * len(words))
+
+    @property
+    def blank(self) -> bytes:
+        """What is no answer: a slot that gets it goes on with another request."""
+        return bytes(self.payload_size)
 
     def frame(self, slot: int, payload: bytes) -> bytes:
         """A frame of the server to a slot."""
@@ -106,79 +128,138 @@ class Link:
     def fly(
         self,
         states: SlotStates,
-        parameters: list[int],
+        workload: Workload,
         seconds: float,
         *,
         with_checksum: bool = False,
+        goes_on: bool = False,
         busy_ns: Callable[[], int] | None = None,
     ) -> Flight:
         """Let the slots go round for a while. Their states go on in the next flight.
 
+        goes_on: a slot whose answer does not come for a while asks for something else.
         busy_ns: CPU time used for it so far; that of the softirq thread, unless said otherwise.
         """
         busy_now_ns = busy_ns or (lambda: softirq_run_ns(self.cpu))
         count = len(states.words)
-        self._write(states, parameters, with_checksum)
-        with pinned(self.cpu):  # where a packet is sent is where it stays
-            for slot in range(count):
-                self._sender.send(self.frame(slot, states.answers[slot]))
+        waiting = _Waiting(self, count) if goes_on else None
+        self._begin(states, workload, with_checksum)
         time.sleep(WARM_UP_S)
         began, trips, spent_ns = time.monotonic(), self._round_trips(count), busy_now_ns()
-        time.sleep(seconds)
+        while waiting and time.monotonic() < began + seconds - PATIENCE_S:
+            time.sleep(PATIENCE_S)
+            waiting.look()
+        time.sleep(max(began + seconds - time.monotonic(), 0))
         elapsed, trips, spent_ns = (
             time.monotonic() - began,
             self._round_trips(count) - trips,
             busy_now_ns() - spent_ns,
         )
-        self._stop(parameters, with_checksum, count)
+        self._stop(workload, with_checksum, count)
         slots = [self._slot(slot) for slot in range(count)]
         self._read(states, slots)
         return Flight(
             slots=count,
             seconds=elapsed,
             round_trips=trips,
-            outcomes=tuple(sum(slot[8 + outcome] for slot in slots) for outcome in range(OUTCOMES)),
+            outcomes=_outcomes(slots),
             cpu_share=spent_ns / 1e9 / elapsed,
-            lost=tuple(number for number, slot in enumerate(slots) if not slot[7]),
+            lost=tuple(number for number, slot in enumerate(slots) if not slot[DRAINED_AT]),
+            given_up=waiting.given_up if waiting else 0,
         )
+
+    def run_out(self, states: SlotStates, workload: Workload) -> Flight:
+        """Let the slots ask until each has nothing left to ask for; they go on where their answers do not come."""
+        count = len(states.words)
+        waiting = _Waiting(self, count)
+        self._begin(states, workload, with_checksum=False)
+        began = time.monotonic()
+        while not all(self._slot(number)[DRAINED_AT] for number in range(count)):
+            time.sleep(PATIENCE_S)
+            waiting.look()
+            if time.monotonic() > began + LOAD_S_MAX:
+                raise BenchError(f"after {LOAD_S_MAX} s the server has not answered all that was asked of it before the benchmark")
+        slots = [self._slot(slot) for slot in range(count)]
+        for number, slot in enumerate(slots):
+            states.words[number] = list(slot[1 : 1 + STATE_WORDS])
+            states.answers[number] = self.blank
+        elapsed, trips = time.monotonic() - began, self._round_trips(count)
+        return Flight(count, elapsed, trips, _outcomes(slots), 0.0, (), waiting.given_up)
+
+    def send(self, slot: int, answer: bytes) -> None:
+        """Hand a slot an answer, as from the server."""
+        with pinned(self.cpu):  # where a packet is sent is where it stays
+            self._sender.send(self.frame(slot, answer))
+
+    def progress(self, number: int) -> tuple[int, bool]:
+        """A slot's round trips in this run, and whether it stopped."""
+        slot = self._slot(number)
+        return slot[ROUND_TRIPS_AT], bool(slot[DRAINED_AT])
 
     def _slot(self, number: int) -> tuple[int, ...]:
         return SLOT.unpack_from(self._slots, number * SLOT.size)
 
     def _round_trips(self, count: int) -> int:
-        return sum(self._slot(number)[6] for number in range(count))
+        return sum(self._slot(number)[ROUND_TRIPS_AT] for number in range(count))
 
-    def write_slots(self, states: SlotStates, parameters: list[int]) -> None:
-        """Hand the slots to the client's program, for something else than a flight."""
-        self._write(states, parameters, with_checksum=False)
+    def _begin(self, states: SlotStates, workload: Workload, with_checksum: bool) -> None:
+        self.write_slots(states, workload, with_checksum)
+        for slot, answer in enumerate(states.answers):
+            self.send(slot, answer)
+
+    def write_slots(self, states: SlotStates, workload: Workload, with_checksum: bool = False) -> None:
+        """Hand the slots to the client's program."""
+        numbers = workload.numbers or uniform(1)
+        if numbers != self._drawn:
+            for index, entry in enumerate(table(numbers)):
+                self.client.map("intervals").update(index, entry)
+            self._drawn = numbers
+        self._control.write(self._control_of(workload, False, with_checksum, len(states.words)))
+        for number, words in enumerate(states.words):
+            states.seed += 1
+            random = (states.seed * 0x9E3779B97F4A7C15) % (1 << 64) or 1
+            SLOT.pack_into(self._slots, number * SLOT.size, random, *words, 0, 0, number, *[0] * OUTCOMES)
+
+    def _control_of(self, workload: Workload, stopped: bool, with_checksum: bool, slots: int) -> bytes:
+        parameters = [*workload.parameters, *[0] * (PARAMETERS - len(workload.parameters))]
+        return CONTROL.pack(*parameters, stopped, with_checksum, slots, len(workload.numbers) or 1, self.port, 0)
 
     def read_slot(self, states: SlotStates, answer: bytes) -> None:
         """Slot 0 goes on from this answer the next time."""
         states.words[0] = list(self._slot(0)[1 : 1 + STATE_WORDS])
         states.answers[0] = answer
 
-    def _write(self, states: SlotStates, parameters: list[int], with_checksum: bool) -> None:
-        self._control.write(_control(parameters, False, with_checksum))
-        for number, words in enumerate(states.words):
-            states.seed += 1
-            random = (states.seed * 0x9E3779B97F4A7C15) % (1 << 64) or 1
-            SLOT.pack_into(self._slots, number * SLOT.size, random, *words, 0, 0, *[0] * OUTCOMES)
-
-    def _stop(self, parameters: list[int], with_checksum: bool, count: int) -> None:
-        self._control.write(_control(parameters, True, with_checksum))
+    def _stop(self, workload: Workload, with_checksum: bool, count: int) -> None:
+        self._control.write(self._control_of(workload, True, with_checksum, count))
         deadline = time.monotonic() + DRAIN_S_MAX
-        while time.monotonic() < deadline and not all(self._slot(number)[7] for number in range(count)):
+        while time.monotonic() < deadline and not all(self._slot(number)[DRAINED_AT] for number in range(count)):
             time.sleep(0.002)
 
     def _read(self, states: SlotStates, slots: list[tuple[int, ...]]) -> None:
         for number, slot in enumerate(slots):
             states.words[number] = list(slot[1 : 1 + STATE_WORDS])
             at = number * self._answer_size
-            states.answers[number] = self._answers[at : at + self.payload_size]
+            states.answers[number] = self._answers[at : at + self.payload_size] if slot[DRAINED_AT] else self.blank
 
 
-def _control(parameters: list[int], stopped: bool, with_checksum: bool) -> bytes:
-    return CONTROL.pack(*parameters, *[0] * (8 - len(parameters)), stopped, with_checksum)
+class _Waiting:
+    """Which slots have stood still since the last look: their packets are taken for lost."""
+
+    def __init__(self, link: Link, count: int) -> None:
+        self._link = link
+        self._seen = [-1] * count
+        self.given_up = 0
+
+    def look(self) -> None:
+        for number, before in enumerate(self._seen):
+            self._seen[number], is_over = self._link.progress(number)
+            if self._seen[number] == before and not is_over:
+                self._link.send(number, self._link.blank)
+                self.given_up += 1
+
+
+def _outcomes(slots: list[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(sum(slot[OUTCOMES_AT + outcome] for slot in slots) for outcome in range(OUTCOMES))
 
 
 def _internet_checksum(data: bytes) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,22 @@ class Report:
             parts.append("Targets\n" + "\n".join(f"  {line}" for line in self.targets))
         return "\n\n".join(parts)
 
+    def judge(self, targets: dict[str, dict[str, Any]], rows: list[Row]) -> None:
+        """Figures of the generated server beside what the protocol's bench.py promises.
+
+        `<figure>_min` and `<figure>_max` bound a figure of the table, its spaces as underscores;
+        `of_<workload>_min` its rate in terms of another workload's.
+        """
+        own = {row.workload: row.figures for row in rows if row.server == "generated"}
+        for workload, bounds in targets.items():
+            for name, bound in bounds.items():
+                figure, is_least = name.rpartition("_")[0], name.endswith("_min")
+                found, shown = _figure(own, workload, figure)
+                met = found >= bound if is_least else found <= bound
+                self.missed += not met
+                verdict = "met" if met else "MISSED"
+                self.targets.append(f"{verdict}: {workload}, {shown}: {found:.2f}, {'at least' if is_least else 'at most'} {bound}")
+
     def save(self, path: Path) -> None:
         def plain(row: Row) -> dict[str, Any]:
             figures = {name: vars(spread) for name, spread in row.figures.items()}
@@ -73,8 +90,24 @@ class Report:
         path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
+def _figure(own: dict[str, dict[str, Spread]], workload: str, figure: str) -> tuple[float, str]:
+    for shown, spread in own[workload].items():
+        if _plain(shown) == figure:
+            return spread.median, shown
+    for other, figures in own.items():
+        if figure == f"of_{_plain(other)}":
+            return own[workload]["of reflector"].median / figures["of reflector"].median, f"of {other}"
+    raise ValueError(f"a target of {workload} names the figure {figure}; there are: {', '.join(map(_plain, own[workload]))}")
+
+
+def _plain(name: str) -> str:
+    """A figure's name as targets write it."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
 def _table(rows: list[Row]) -> str:
-    figures = list(dict.fromkeys(name for row in rows for name in row.figures))
+    complete = sorted(rows, key=lambda row: -len(row.figures))
+    figures = list(dict.fromkeys(name for row in complete for name in row.figures))
     lines = [["workload", "server", *figures]]
     lines += [[row.workload, row.server, *(_cell(row.figures.get(name), name) for name in figures)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines)]
@@ -90,5 +123,5 @@ def _table(rows: list[Row]) -> str:
 def _cell(spread: Spread | None, name: str) -> str:
     if spread is None:
         return "-"
-    digits = 3 if "share" in name or "of reflector" in name else 2 if spread.median < 100 else 1
+    digits = 3 if "share" in name or name.startswith("of ") else 2 if spread.median < 100 else 1
     return spread.text(digits)

@@ -1,32 +1,41 @@
-"""Who answers on the link: the reflector, the generated program, the same steps as a kernel-UDP server."""
+"""Who answers on the link: the reflector, the generated program, the same steps as a kernel-UDP server, and others."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import struct
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.bench.build import BenchError
+from harness.bench.build import BenchError, Build
 from harness.bench.link import PORT_FIRST, Link, SlotStates
-from harness.rig import bpf
+from harness.rig import Endpoint, bpf
 
-START_S_MAX = 20
+START_S_MAX = 60
+STOP_S_MAX = 10
 ANSWER_S_MAX = 2
 
 
 class Server(Protocol):
     """One of those that are compared. `name` is how the report calls it.
 
+    link: what it is asked by.
     polls_itself: packets are processed in the server's own process.
+    keeps: it holds what was stored in it.
+    forgets_sessions: a session that nobody used for some time is over.
     """
 
     name: str
+    link: Link
     polls_itself: bool
+    keeps: bool
+    forgets_sessions: bool
 
     def attach(self) -> None:
         """Begin to answer on the server's end of the link."""
@@ -50,6 +59,8 @@ class XdpServer:
     """A program on the server's interface. Attaching replaces what was there."""
 
     polls_itself = False
+    keeps = True
+    forgets_sessions = False
 
     def __init__(self, name: str, link: Link, path: Path, program: str) -> None:
         self.name = name
@@ -74,8 +85,10 @@ class XdpServer:
 class Reflector(XdpServer):
     """The bound of the rig. It knows no sessions."""
 
-    def __init__(self, link: Link) -> None:
-        super().__init__("reflector", link, link.build.reflector_object, "bench_reflector")
+    keeps = False
+
+    def __init__(self, link: Link, build: Build) -> None:
+        super().__init__("reflector", link, build.reflector_object, "bench_reflector")
 
     def states(self, clients: list[int]) -> SlotStates:
         return self.link.blank_states([[client] + [0] * 4 for client in clients])
@@ -87,31 +100,94 @@ class Reflector(XdpServer):
 class Generated(XdpServer):
     """The generated XDP program, over tables of its own."""
 
-    def __init__(self, link: Link) -> None:
-        build = link.build
+    def __init__(self, link: Link, build: Build) -> None:
+        self.build = build
         super().__init__("generated", link, build.server_object, f"{build.protocol}_xdp")
 
     def states(self, clients: list[int]) -> SlotStates:
-        plugin, codec = self.link.build.plugin, self.link.build.codec
+        plugin, codec = self.build.plugin, self.build.codec
         return self.link.blank_states(plugin.open_in_tables(self.object.map, clients, codec))
 
     def counters(self) -> dict[str, int]:
-        total: Counter[str] = Counter()
-        for values in self.object.map("counters").lookup(0):
-            for name, (value,) in zip(self.link.build.counter_names, struct.iter_unpack("<Q", values), strict=True):
-                total[name] += value
-        return dict(+total)
+        return counted_by(self.object.map("counters"), self.build)
 
 
-class KernelUdp:
-    """The same generated steps behind a socket: recvmmsg, sendmmsg, one thread on the packets' own core."""
+class WithDaemon:
+    """The generated program and its daemon, which serves the rare path and sweeps on a CPU of its own."""
 
-    name = "kernel UDP"
-    polls_itself = True
+    name = "generated"
+    polls_itself = False
+    keeps = True
+    forgets_sessions = True
 
-    def __init__(self, link: Link, cpu: int) -> None:
+    def __init__(self, link: Link, build: Build, cpu: int) -> None:
         self.link = link
-        self.cpu = cpu
+        self.build = build
+        self._cpu = cpu
+        self._process: subprocess.Popen[Any] | None = None
+        self._is_attached = False
+
+    def attach(self) -> None:
+        """The daemon's loader takes no interface that another's program is on."""
+        with self.link.rig.server.entered():
+            bpf.detach_xdp(self.link.rig.server.ifindex)
+        self._run("load", self.link.rig.server.iface)
+        self._is_attached = True
+        if self._process is None:
+            self._process = started(self.link.rig.server, self._cpu, [self.build.daemon, "serve"])
+
+    def detach(self) -> None:
+        self._run("unload", self.link.rig.server.iface)
+        self._is_attached = False
+
+    def states(self, clients: list[int]) -> SlotStates:
+        with exchanging(self.link) as exchange:
+            return self.link.blank_states(self.build.plugin.open_by_messages(exchange, clients, self.build.codec))
+
+    def counters(self) -> dict[str, int]:
+        return {name: count for name, count in self._status()["counters"].items() if count}
+
+    def forwarded(self) -> int:
+        """Requests that reached the daemon, or were lost for want of room on the way."""
+        daemon = self._status()["daemon"]
+        return daemon["received"] + daemon["overflowed"]
+
+    def run_ns(self) -> int:
+        """What the daemon used is another CPU's."""
+        return 0
+
+    def daemon_ns(self) -> int:
+        return process_run_ns(self._process)
+
+    def close(self) -> None:
+        if self._is_attached:
+            self.detach()
+        if self._process:
+            stop(self._process)
+        self._run("purge")
+
+    def _status(self) -> dict[str, Any]:
+        return json.loads(self._run("status", "--json"))
+
+    def _run(self, *arguments: str) -> str:
+        done = self.link.rig.server.run([self.build.daemon, "--quiet", *arguments], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise BenchError(f"{self.build.daemon.name} {' '.join(arguments)}: {done.stderr.strip()}")
+        return done.stdout
+
+
+class ProcessServer:
+    """A server in userspace, on the packets' own core."""
+
+    polls_itself = True
+    keeps = True
+    forgets_sessions = False
+
+    def __init__(self, name: str, link: Link, cpu: int, command: list[object]) -> None:
+        self.name = name
+        self.link = link
+        self._cpu = cpu
+        self._command = command
         self._pass = bpf.load_xdp_pass()
         self._process: subprocess.Popen[Any] | None = None
 
@@ -120,42 +196,89 @@ class KernelUdp:
         with rig.server.entered():
             self._pass.attach_xdp(rig.server.ifindex)
         if self._process is None:
-            command = ["chrt", "--fifo", "1", "taskset", "--cpu-list", str(self.cpu), str(self.link.build.udp_server), "-t", "1"]
-            self._process = rig.server.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            ready, _, _ = select.select([self._process.stdout, self._process.stderr], [], [], START_S_MAX)
-            if not ready or self._process.poll() is not None:
-                self._process.kill()
-                raise BenchError(f"{self.link.build.udp_server} does not start: {self._process.communicate()[1].strip()}")
+            self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[Any]:
+        return started(self.link.rig.server, self._cpu, self._command)
 
     def detach(self) -> None:
         """It goes on waiting for datagrams, and nobody sends any."""
 
     def states(self, clients: list[int]) -> SlotStates:
-        rig, build = self.link.rig, self.link.build
-        with rig.client.socket() as sock:
-            sock.settimeout(ANSWER_S_MAX)
-            sock.bind((rig.client.ipv4, PORT_FIRST - 1))  # the client's program takes those from PORT_FIRST on
-            sock.connect((rig.server.ipv4, build.codec.PORT))
-
-            def exchange(request: bytes) -> bytes:
-                sock.send(request)
-                try:
-                    return sock.recv(2048)
-                except TimeoutError:
-                    raise BenchError(f"{build.udp_server.name} does not answer") from None
-
-            return self.link.blank_states(build.plugin.open_by_messages(exchange, clients, build.codec))
+        """Without sessions."""
+        return self.link.blank_states([[client] + [0] * 4 for client in clients])
 
     def counters(self) -> dict[str, int]:
         return {}
 
     def run_ns(self) -> int:
-        tasks = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
-        return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks)
+        return process_run_ns(self._process)
 
     def close(self) -> None:
         if self._process:
-            self._process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(3)
+            stop(self._process)
         os.close(self._pass.fd)
+
+
+class KernelUdp(ProcessServer):
+    """The same generated steps behind a socket: recvmmsg, sendmmsg, one thread."""
+
+    def __init__(self, link: Link, build: Build, cpu: int) -> None:
+        super().__init__("kernel UDP", link, cpu, [build.udp_server, "-t", "1", "-p", link.port])
+        self.build = build
+
+    def states(self, clients: list[int]) -> SlotStates:
+        with exchanging(self.link) as exchange:
+            return self.link.blank_states(self.build.plugin.open_by_messages(exchange, clients, self.build.codec))
+
+
+def counted_by(counters: bpf.Map, build: Build) -> dict[str, int]:
+    """The generated programs' counters, over all CPUs."""
+    total: Counter[str] = Counter()
+    for values in counters.lookup(0):
+        for name, (value,) in zip(build.counter_names, struct.iter_unpack("<Q", values), strict=True):
+            total[name] += value
+    return dict(+total)
+
+
+def started(endpoint: Endpoint, cpu: int, command: list[object]) -> subprocess.Popen[Any]:
+    """A real-time process on one CPU, once it says that it is ready."""
+    argv = [str(word) for word in ("chrt", "--fifo", 1, "taskset", "--cpu-list", cpu, *command)]
+    process = endpoint.popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    ready, _, _ = select.select([process.stdout], [], [], START_S_MAX)
+    if not ready or not process.stdout.readline():
+        process.kill()
+        raise BenchError(f"{Path(str(command[0])).name} does not start: {process.communicate()[1].strip()}")
+    return process
+
+
+def stop(process: subprocess.Popen[Any]) -> None:
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(STOP_S_MAX)
+    process.kill()
+
+
+def process_run_ns(process: subprocess.Popen[Any]) -> int:
+    """CPU time of all its threads."""
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks)
+
+
+@contextlib.contextmanager
+def exchanging(link: Link) -> Iterator[Callable[[bytes], bytes]]:
+    """Sends a datagram from a socket of the client's end, and waits for the answer."""
+    rig = link.rig
+    with rig.client.socket() as sock:
+        sock.settimeout(ANSWER_S_MAX)
+        sock.bind((rig.client.ipv4, PORT_FIRST - 1))  # the client's program takes those from PORT_FIRST on
+        sock.connect((rig.server.ipv4, link.port))
+
+        def exchange(request: bytes) -> bytes:
+            sock.send(request)
+            try:
+                return sock.recv(2048)
+            except (TimeoutError, ConnectionRefusedError):
+                raise BenchError("a session cannot be opened: the server does not answer") from None
+
+        yield exchange

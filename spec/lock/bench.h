@@ -9,7 +9,6 @@
 #include "slots.h"
 #include "lock_codec.h"
 
-#define BENCH_PORT_SERVER LOCK_PORT
 #define BENCH_PAYLOAD_SIZE LOCK_WIRE_SIZE
 
 /* Parameters of the workload, and what a slot keeps: spec/lock/bench.py fills them in. */

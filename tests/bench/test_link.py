@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.bench.build import Build, compile_bpf
+from harness.bench.build import Client, compile_bpf
 from harness.bench.link import Link
+from harness.bench.workload import Interval, Workload, mixed, uniform
 from harness.protocols import REPOSITORY
 from harness.rig import Rig, bpf
 
@@ -22,14 +23,13 @@ def echo(tmp_path_factory):
     include = [HERE / "echo", REPOSITORY / "runtime"]
     sources = [REPOSITORY / "harness/bench/client.bpf.c", REPOSITORY / "harness/bench/reflector.bpf.c", HERE / "echo/lossy.bpf.c"]
     client, reflector, lossy = (compile_bpf(source, home, include) for source in sources)
-    codec = SimpleNamespace(WIRE_SIZE=20, PORT=20999)
-    return Build("echo", None, codec, [], lossy, client, reflector, Path("/nonexistent"))
+    return SimpleNamespace(client=Client(client, 20999, 20), reflector=reflector, lossy=lossy)
 
 
 @pytest.fixture
 def link(echo):
     with Rig("bench") as rig:
-        link = Link(rig, echo, cpu=0)
+        link = Link(rig, echo.client, cpu=0)
         try:
             yield link
         finally:
@@ -43,24 +43,24 @@ def attach(link: Link, path: Path, program: str) -> bpf.Object:
     return opened
 
 
-def test_packets_go_round_and_all_come_back(link):
-    with attach(link, link.build.reflector_object, "bench_reflector"):
+def test_packets_go_round_and_all_come_back(link, echo):
+    with attach(link, echo.reflector, "bench_reflector"):
         states = link.blank_states([[0] * 5 for _ in range(8)])
-        first = link.fly(states, [1], 0.2)
+        first = link.fly(states, Workload([1]), 0.2)
         sent = [words[0] for words in states.words]
-        second = link.fly(states, [1], 0.2)
+        second = link.fly(states, Workload([1]), 0.2)
     for flight in (first, second):
         assert flight.lost == () and flight.slots == 8
-        assert flight.outcomes[0] > 1000 and flight.outcomes[1:] == (0,) * 7
+        assert flight.outcomes[0] > 1000 and flight.outcomes[1:] == (0,) * 6
         assert flight.rate > 10_000 and flight.cpu_ns > 20
     assert sum(sent) == first.outcomes[0]
     assert all(later[0] > earlier for later, earlier in zip(states.words, sent)), "the second goes on where the first ended"
 
 
 @pytest.mark.parametrize("with_checksum", [False, True])
-def test_losses_and_wrong_answers_are_seen(link, with_checksum):
-    with attach(link, link.build.server_object, "lossy") as lossy:
-        flight = link.fly(link.blank_states([[0] * 5 for _ in range(4)]), [256], 0.2, with_checksum=with_checksum)
+def test_losses_and_wrong_answers_are_seen(link, echo, with_checksum):
+    with attach(link, echo.lossy, "lossy") as lossy:
+        flight = link.fly(link.blank_states([[0] * 5 for _ in range(4)]), Workload([256]), 0.2, with_checksum=with_checksum)
         assert int.from_bytes(lossy.variable("seen").read(), "little") > 1000
         checksums = int.from_bytes(lossy.variable("with_checksum").read(), "little")
         assert lossy.variable("bad_checksums").read() == bytes(8)
@@ -69,14 +69,40 @@ def test_losses_and_wrong_answers_are_seen(link, with_checksum):
     assert flight.outcomes[1] > 100 and flight.outcomes[0] > flight.outcomes[1]
 
 
-def test_the_driver_and_the_server_take_turns(link):
+def test_slots_whose_answers_do_not_come_go_on(link, echo):
+    with attach(link, echo.lossy, "lossy"):
+        flight = link.fly(link.blank_states([[0] * 5 for _ in range(4)]), Workload([256]), 0.5, goes_on=True)
+    assert flight.given_up >= 5, "slot 1 is sent on every other look"
+    assert flight.outcomes[0] > 1000
+
+
+def test_numbers_are_shared_out_once_each_and_then_the_slots_stop(link, echo):
+    with attach(link, echo.reflector, "bench_reflector"):
+        states = link.blank_states([[0] * 5 for _ in range(8)])
+        flight = link.run_out(states, Workload([1, 1000]))
+    assert sum(flight.outcomes) == 1000 + 8, "1000 answers, and the eight that were none"
+    assert sum(words[1] for words in states.words) == sum(range(1000))
+
+
+def test_numbers_are_drawn_as_often_as_the_workload_says(link, echo):
+    numbers = mixed((0.25, uniform(10)), (0.75, (Interval(100, 1, 1.0), Interval(200, 3, 3.0))))
+    with attach(link, echo.reflector, "bench_reflector"):
+        states = link.blank_states([[0] * 5 for _ in range(8)])
+        flight = link.fly(states, Workload([1, 0, 1], numbers), 0.3)
+    below, one, three = (sum(words[at] for words in states.words) for at in (2, 3, 4))
+    drawn = below + one + three
+    assert drawn == sum(flight.outcomes) > 10_000
+    assert abs(below / drawn - 0.25) < 0.02 and abs(one / drawn - 0.1875) < 0.02 and abs(three / drawn - 0.5625) < 0.02
+
+
+def test_the_driver_and_the_server_take_turns(link, echo):
     from harness.bench.program import Driver
 
-    driver = Driver(link)
-    with attach(link, link.build.reflector_object, "bench_reflector") as reflector:
+    driver = Driver(link, echo.reflector)
+    with attach(link, echo.reflector, "bench_reflector") as reflector:
         states = link.blank_states([[0] * 5])
         server = SimpleNamespace(program=reflector.program("bench_reflector"))
-        spent_ns = driver.paired_ns(server, states, [1])
+        spent_ns = driver.paired_ns(server, states, Workload([1]))
     driver.close()
     assert states.words[0][0] > 1_000_000, "the workload's number counts the requests"
     assert -20 < spent_ns < 500

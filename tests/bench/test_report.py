@@ -32,3 +32,21 @@ def test_the_table_has_every_figure_and_groups_notes(tmp_path):
     report.save(tmp_path / "bench" / "p.json")
     saved = json.loads((tmp_path / "bench" / "p.json").read_text())
     assert saved["sections"]["A section"][1]["figures"]["ns"]["median"] == 200.0
+
+
+def test_targets_are_judged_by_figures_and_by_other_workloads():
+    rows = [
+        Row("all keys", "generated", {"ns": Spread.of([300.0]), "of reflector": Spread.of([0.4])}),
+        Row("31% of them", "generated", {"ns": Spread.of([200.0]), "of reflector": Spread.of([0.6])}),
+        Row("all keys", "other", {"ns": Spread.of([1.0])}),
+    ]
+    report = Report("p", {})
+    report.judge({"all keys": {"ns_max": 300, "of_reflector_min": 0.5}, "31% of them": {"of_all_keys_min": 1.0}}, rows)
+    assert report.targets == [
+        "met: all keys, ns: 300.00, at most 300",
+        "MISSED: all keys, of reflector: 0.40, at least 0.5",
+        "met: 31% of them, of all keys: 1.50, at least 1.0",
+    ]
+    assert report.missed == 1
+    with pytest.raises(ValueError, match="names the figure rate"):
+        report.judge({"all keys": {"rate_min": 1}}, rows)

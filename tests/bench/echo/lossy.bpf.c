@@ -2,7 +2,9 @@
 /* A server of the tests: a reflector that drops what slot 1 sends after the first thousand, and spoils slot 2's. */
 #include "frame.bpf.h"
 #include <bpf/bpf_endian.h>
-#include "bench.h"
+#include "slots.h"
+
+#define BENCH_PAYLOAD_SIZE 20 /* as in bench.h */
 
 __u64 seen;
 __u64 with_checksum;

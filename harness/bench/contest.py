@@ -1,0 +1,155 @@
+"""The same workload for one server after the other: what the servers' slots go on from, and what was unusual."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+
+from harness.bench.link import Flight, SlotStates, softirq_run_ns
+from harness.bench.poller import Poller, polling
+from harness.bench.servers import Reflector, Server
+from harness.bench.workload import Workload
+
+UNDISTURBED_SHARE = 0.9  # a real-time process leaves 5 % to others
+
+
+@dataclass(frozen=True)
+class Settings:
+    runs: int
+    seconds: float
+    slots: int
+    with_checksum: bool
+    two_cores: bool
+    ablations: bool = False
+
+
+@dataclass
+class Contest:
+    """Servers of one protocol, and who processes their packets.
+
+    loads: what a server that keeps what it is given is asked for before everything else.
+    goes_on: slots whose answers do not come go on with other requests, as clients of a rare path do.
+    """
+
+    plugin: ModuleType
+    cpu: int
+    servers: list[Server]
+    settings: Settings
+    loads: tuple[Workload, ...] = ()
+    goes_on: bool = False
+    states: dict[tuple[str, str, int], SlotStates] = field(default_factory=dict)
+    notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    loaded: set[str] = field(default_factory=set)
+    clients_used: int = 0
+    one: tuple[Poller, ...] = ()
+    both: tuple[Poller, ...] = ()
+
+    def fly(
+        self,
+        server: Server,
+        name: str,
+        workload: Workload,
+        slots: int,
+        seconds: float,
+        pollers: tuple[Poller, ...] | None = None,
+    ) -> Flight:
+        """One run of one server; slots whose packets are lost get new sessions for the next.
+
+        pollers: who processes the packets, `one` of them unless said otherwise; a server in userspace does it itself.
+        """
+        with self.prepared(server):
+            return self.fly_prepared(server, name, workload, slots, seconds, pollers)
+
+    @contextlib.contextmanager
+    def prepared(self, server: Server) -> Iterator[None]:
+        """The server answers on the link for a block, and holds what it is to hold."""
+        server.link.attach()
+        server.attach()
+        try:
+            self._load(server)
+            yield
+        finally:
+            server.detach()
+
+    def fly_prepared(
+        self,
+        server: Server,
+        name: str,
+        workload: Workload,
+        slots: int,
+        seconds: float,
+        pollers: tuple[Poller, ...] | None = None,
+    ) -> Flight:
+        pollers = () if server.polls_itself else pollers or self.one
+        states, before = self._states_of(server, name, slots), server.counters()
+
+        def busy_ns() -> int:
+            spent_ns = sum(poller.run_ns() for poller in pollers) + server.run_ns()
+            return (spent_ns + softirq_run_ns(self.cpu)) // max(len(pollers), 1)
+
+        with polling(*pollers):
+            flight = server.link.fly(
+                states,
+                workload,
+                seconds,
+                with_checksum=self.settings.with_checksum,
+                goes_on=self.goes_on and server.keeps,
+                busy_ns=busy_ns,
+            )
+        after = server.counters()
+        counted = {counter: after[counter] - before.get(counter, 0) for counter in after}
+        flight = replace(flight, counts=self._is_explained(server, name, flight, counted))
+        if not self.goes_on:
+            for slot in flight.lost:
+                fresh = server.states(self.new_clients(1))
+                states.words[slot], states.answers[slot] = fresh.words[0], fresh.answers[0]
+        return flight
+
+    def new_clients(self, count: int) -> list[int]:
+        self.clients_used += count
+        return list(range(self.clients_used - count + 1, self.clients_used + 1))
+
+    def note(self, server: str, workload: str, text: str) -> None:
+        notes = self.notes.setdefault((server, workload), [])
+        if text not in notes:
+            notes.append(text)
+
+    def _load(self, server: Server) -> None:
+        if server.name in self.loaded or not server.keeps:
+            return
+        pollers = () if server.polls_itself else self.one
+        self.loaded.add(server.name)
+        for workload in self.loads:
+            states = server.states(self.new_clients(self.settings.slots))
+            with polling(*pollers):
+                server.link.run_out(states, workload)
+
+    def _states_of(self, server: Server, name: str, slots: int) -> SlotStates:
+        key = (server.name, name, slots)
+        if key not in self.states or server.forgets_sessions:
+            self.states[key] = server.states(self.new_clients(slots))
+        return self.states[key]
+
+    def _is_explained(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> bool:
+        """Notes what was unusual. False where figures are not to be believed."""
+        if flight.cpu_share < UNDISTURBED_SHARE:
+            self.note(server.name, workload, "others used the CPU for part of the time; the figures are CPU time")
+        explained = self.goes_on or self._are_losses_explained(server, workload, flight, counted)
+        # A slot's first answer is none, and so is that of one that goes on without.
+        none = 0 if isinstance(server, Reflector) else flight.outcomes[self._strange_outcome()] - flight.slots - flight.given_up
+        if none > 0:
+            self.note(server.name, workload, f"{none} answers that are none: DOES NOT COUNT")
+        return explained and none <= 0
+
+    def _are_losses_explained(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> bool:
+        rare = {name: count for name, count in counted.items() if 0 < count <= 2 * len(flight.lost)}
+        explained = sum(rare.values()) >= len(flight.lost)
+        if flight.lost:
+            why = ", ".join(f"{name} {count}" for name, count in rare.items()) if explained else "nobody knows why: DOES NOT COUNT"
+            self.note(server.name, workload, f"{len(flight.lost)} of {flight.slots} packets lost ({why})")
+        return explained
+
+    def _strange_outcome(self) -> int:
+        return next(number for number, name in enumerate(self.plugin.OUTCOMES) if name not in self.plugin.EXPECTED_OUTCOMES)

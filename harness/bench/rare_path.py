@@ -1,0 +1,131 @@
+"""What the rare path costs: the same requests with more and more of them left to the daemon, on a CPU of its own.
+
+The protocol's bench.py says which workloads need it how often (RARE_PATH, in the order of their shares), and what is
+loaded before (RARE_PATH_LOADS). How often they did need it, the daemon counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from harness.bench.build import Build
+from harness.bench.campaign import aside, counted, opened_link, opened_pollers, progress
+from harness.bench.contest import Contest, Settings
+from harness.bench.link import Flight, Link
+from harness.bench.plot import Curve
+from harness.bench.report import Row, Spread
+from harness.bench.servers import KernelUdp, Reflector, Server, WithDaemon
+from harness.bench.workload import Workload
+from harness.rig import Rig
+
+
+PORT_STEP = 1000
+
+
+@dataclass(frozen=True)
+class Run:
+    """A flight, how many of its requests reached the daemon, and what these cost the daemon's CPU."""
+
+    flight: Flight
+    forwarded: int
+    daemon_ns: int
+
+    @property
+    def share(self) -> float:
+        return self.forwarded / max(sum(self.flight.outcomes), 1)
+
+    @property
+    def counts(self) -> bool:
+        return self.flight.counts
+
+
+Runs = dict[tuple[str, str], list[Run]]
+
+
+def run(build: Build, settings: Settings) -> tuple[list[Row], Curve]:
+    """The table, and what to plot of it."""
+    cpus = sorted(os.sched_getaffinity(0))
+    cpu, daemon_cpu = cpus[-1], cpus[0]
+    loads = tuple(build.plugin.RARE_PATH_LOADS)
+    with (
+        aside(cpus),
+        Rig("bench") as rig,
+        opened_link(rig, build.client, cpu) as link,
+        opened_servers(link, build, cpu, daemon_cpu) as servers,
+        opened_pollers(rig, Contest(build.plugin, cpu, servers, settings, loads, goes_on=True), daemon_cpu) as contest,
+    ):
+        runs = measure(contest)
+        return table(contest, runs), curve(contest, runs)
+
+
+@contextlib.contextmanager
+def opened_servers(link: Link, build: Build, cpu: int, daemon_cpu: int) -> Iterator[list[Server]]:
+    """The daemon keeps its port, so the server in userspace has another one, and a client of its own."""
+    servers: list[Server] = []
+    other_port = replace(build.client, port=build.client.port + PORT_STEP)
+    with opened_link(link.rig, other_port, cpu) as other_link:
+        try:
+            servers += [Reflector(link, build), WithDaemon(link, build, daemon_cpu), KernelUdp(other_link, build, cpu)]
+            yield servers
+        finally:
+            for server in servers:
+                server.close()
+
+
+def measure(contest: Contest) -> Runs:
+    """Interleaved, as everything else is."""
+    runs: Runs = {}
+    settings = contest.settings
+    for number in range(settings.runs):
+        progress(f"rare path, run {number + 1} of {settings.runs}")
+        for server in contest.servers:
+            for name, workload in contest.plugin.RARE_PATH.items():
+                runs.setdefault((name, server.name), []).append(one(contest, server, name, workload))
+    return runs
+
+
+def one(contest: Contest, server: Server, name: str, workload: Workload) -> Run:
+    """A flight of one server, and what became of the daemon meanwhile."""
+    with contest.prepared(server):
+        before, before_ns = _daemon(server)
+        flight = contest.fly_prepared(server, name, workload, contest.settings.slots, contest.settings.seconds)
+        after, after_ns = _daemon(server)
+    return Run(flight, after - before, after_ns - before_ns)
+
+
+def _daemon(server: Server) -> tuple[int, int]:
+    return (server.forwarded(), server.daemon_ns()) if isinstance(server, WithDaemon) else (0, 0)
+
+
+def table(contest: Contest, runs: Runs) -> list[Row]:
+    """Rates by the wall: the daemon's CPU works at the same time."""
+    names = list(contest.plugin.RARE_PATH)
+    rows = []
+    for (name, server), own in runs.items():
+        base, reflector = runs[names[0], server], runs[name, "reflector"]
+        pairs = counted(own, base, reflector)
+        figures = {"Mpps": Spread.of([each.flight.rate / 1e6 for each, *_ in pairs])}
+        if server != "reflector":
+            figures["of reflector"] = Spread.of([each.flight.rate / bound.flight.rate for each, _, bound in pairs])
+            figures[f"of {names[0]}"] = Spread.of([each.flight.rate / none.flight.rate for each, none, _ in pairs])
+        if server == WithDaemon.name:
+            figures["rare path share"] = Spread.of([each.share for each, *_ in pairs])
+            figures["daemon CPU share"] = Spread.of([each.daemon_ns / 1e9 / each.flight.seconds for each, *_ in pairs])
+            figures["given up share"] = Spread.of([each.flight.given_up / max(each.forwarded, 1) for each, *_ in pairs])
+        rows.append(Row(name, server, figures, tuple(contest.notes.get((server, name), ()))))
+    return rows
+
+
+def curve(contest: Contest, runs: Runs) -> Curve:
+    """Rate over the share of requests that need the rare path, for who has one."""
+    shares = [Spread.of([run.share for run in runs[name, WithDaemon.name]]).median for name in contest.plugin.RARE_PATH]
+    series = {}
+    for server in contest.servers:
+        if server.keeps:
+            series[server.name] = [
+                Spread.of([run.flight.rate / 1e6 for run in runs[name, server.name]]) for name in contest.plugin.RARE_PATH
+            ]
+    return Curve("share of requests that need the rare path", "million requests a second", shares, series)

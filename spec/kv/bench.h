@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What a slot of `just bench kv` asks a store for: see bench_workload.h, and harness/bench/slots.h. */
+#ifndef KV_BENCH_H
+#define KV_BENCH_H
+
+#include "kv_codec.h"
+#include "bench_workload.h"
+
+#define BENCH_PAYLOAD_SIZE KV_WIRE_SIZE
+
+/* What a slot keeps. ASKED: the sequence number of what it asked for, and above it whether it asked for anything. */
+enum { BENCH_CLIENT, BENCH_SECRET, BENCH_SEQUENCE, BENCH_KEY, BENCH_ASKED };
+
+#define BENCH_HAS_ASKED (1ULL << 32)
+
+static __always_inline bool bench_has_value(const unsigned char *payload, __u64 key)
+{
+	return stepwise_read(payload + KV_WIRE_LENGTH, 2) == BENCH_VALUE_SIZE &&
+	       stepwise_read(payload + KV_WIRE_VALUE, 8) == key;
+}
+
+/* Reads only what it looks at: the client's work is part of every round trip. */
+static __always_inline __u32 bench_outcome(const struct bench_slot *slot, const unsigned char *payload)
+{
+	const __u32 kind = stepwise_read(payload + KV_WIRE_KIND, 1);
+
+	if (!kind || !slot->state[BENCH_ASKED])
+		return BENCH_OTHER;
+	if (stepwise_read(payload + KV_WIRE_SEQUENCE, 4) != (__u32)slot->state[BENCH_ASKED])
+		return BENCH_STALE;
+	switch (kind) {
+	case KV_MESSAGE_KIND_VALUE:
+		return bench_has_value(payload, slot->state[BENCH_KEY]) ? BENCH_VALUE : BENCH_OTHER;
+	case KV_MESSAGE_KIND_MISSING:
+		return BENCH_MISSING;
+	case KV_MESSAGE_KIND_UPDATED:
+		return BENCH_UPDATED;
+	case KV_MESSAGE_KIND_ABSENT:
+		return BENCH_ABSENT;
+	case KV_MESSAGE_KIND_INSERTED:
+		return BENCH_INSERTED;
+	case KV_MESSAGE_KIND_EXISTS:
+	case KV_MESSAGE_KIND_NO_ROOM:
+	case KV_MESSAGE_KIND_TOO_LONG:
+		return BENCH_REFUSED;
+	default:
+		return BENCH_OTHER;
+	}
+}
+
+/* Writes count up; reads carry any number that tells their answers apart. */
+static __always_inline __u32 bench_sequence(struct bench_slot *slot, enum bench_operation operation)
+{
+	if (operation == BENCH_GET)
+		return slot->round_trips % KV_SEQUENCE_MODULUS;
+	slot->state[BENCH_SEQUENCE] = (slot->state[BENCH_SEQUENCE] + 1) % KV_SEQUENCE_MODULUS;
+	return slot->state[BENCH_SEQUENCE];
+}
+
+static __always_inline void bench_write_value(unsigned char *payload, __u64 key)
+{
+	stepwise_write(payload + KV_WIRE_LENGTH, 2, BENCH_VALUE_SIZE);
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
+		stepwise_write(payload + KV_WIRE_VALUE + at, 8, key);
+}
+
+static __always_inline void bench_write_no_value(unsigned char *payload)
+{
+	stepwise_write(payload + KV_WIRE_LENGTH, 2, 0);
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
+		stepwise_write(payload + KV_WIRE_VALUE + at, 8, 0);
+}
+
+static __always_inline __u32 bench_kind(enum bench_operation operation)
+{
+	switch (operation) {
+	case BENCH_GET:
+		return KV_MESSAGE_KIND_GET;
+	case BENCH_UPDATE:
+		return KV_MESSAGE_KIND_UPDATE;
+	default:
+		return KV_MESSAGE_KIND_INSERT;
+	}
+}
+
+static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters, unsigned char *payload)
+{
+	const __u32 outcome = bench_outcome(slot, payload);
+	enum bench_operation operation;
+	__u32 sequence;
+	__u64 key;
+
+	if (outcome == BENCH_STALE)
+		return outcome;
+	if (bench_is_loaded(slot, parameters))
+		return outcome | BENCH_DONE;
+	operation = bench_choose(slot, parameters, &key);
+	sequence = bench_sequence(slot, operation);
+	slot->state[BENCH_KEY] = key;
+	slot->state[BENCH_ASKED] = BENCH_HAS_ASKED | sequence;
+	stepwise_write(payload + KV_WIRE_KIND, 1, bench_kind(operation));
+	stepwise_write(payload + KV_WIRE_CLIENT, 2, slot->state[BENCH_CLIENT]);
+	stepwise_write(payload + KV_WIRE_SEQUENCE, 4, sequence);
+	stepwise_write_bytes(payload + KV_WIRE_SECRET, 8, slot->state[BENCH_SECRET]);
+	stepwise_write(payload + KV_WIRE_KEY, 8, key);
+	stepwise_write(payload + KV_WIRE_VERSION, 4, 0);
+	if (operation == BENCH_GET)
+		bench_write_no_value(payload);
+	else
+		bench_write_value(payload, key);
+	return outcome;
+}
+
+#endif

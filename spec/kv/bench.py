@@ -1,0 +1,90 @@
+"""The store in `just bench`: sizes, workloads, what is loaded before, who it is compared with, and what is promised.
+
+What a slot asks for is in bench.h and bench_workload.h. The numbers in a slot's state are in the order that bench.h
+names. Numbers that are drawn are keys in the order in which they were inserted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.bench.workload import Numbers, Workload, mixed, uniform, zipf
+from spec.kv.bench_memcached import Memcached
+from spec.lib import session_bench
+
+KEYS = 2_000_000
+BUCKETS = 9_000_000
+HOT_KEYS = 128  # their buckets stay in the caches
+EXISTING = 0.31  # in the largest table of TATP
+
+# Crowded buckets: GROUPS of them, each with twice as many keys as the bucket has ways, so half of them are in pages.
+CROWDED = 1 << 40
+GROUPS = 32_768
+GROUP_KEYS = 8
+
+OVERRIDE = {"tables": {"bucket": {"capacity": BUCKETS}, "page": {"capacity": 262_144}}}
+
+UPDATES_OF_1024 = 205  # 20 %
+
+ALL = uniform(KEYS)
+
+
+def _workload(updates_of_1024: int, numbers: Numbers) -> Workload:
+    return Workload([updates_of_1024, 0, 0], numbers)
+
+
+def _load(count: int, first: int = 0) -> Workload:
+    return Workload([0, count, first])
+
+
+WORKLOADS = {
+    "80/20": _workload(UPDATES_OF_1024, ALL),
+    "gets": _workload(0, ALL),
+    "80/20 31% existing": _workload(UPDATES_OF_1024, uniform(round(KEYS / EXISTING))),
+    "80/20 zipf": _workload(UPDATES_OF_1024, zipf(KEYS, 0.99)),
+    "80/20 hot": _workload(UPDATES_OF_1024, uniform(HOT_KEYS)),
+}
+LOADS = (_load(KEYS),)
+
+# Share of the requests that need the rare path, as it comes out of keys in crowded buckets: half of these are spilled.
+RARE_PATH = {
+    f"{share} %": _workload(UPDATES_OF_1024, mixed((1 - share / 50, ALL), (share / 50, uniform(GROUPS * GROUP_KEYS, CROWDED))))
+    for share in (0, 2, 18, 50)
+}
+RARE_PATH_LOADS = (*LOADS, _load(GROUPS * GROUP_KEYS, CROWDED))
+
+OUTCOMES = ("value", "missing", "updated", "absent", "inserted", "refused", "other")
+EXPECTED_OUTCOMES = ("value", "missing", "updated", "absent", "inserted", "refused")
+
+RIVALS = (Memcached,)
+
+# Issue 3. One core, and for the rare path a second one for the daemon.
+TARGETS = {
+    "80/20": {"of_reflector_min": 0.40, "times_kernel_udp_min": 15, "times_memcached_min": 12},
+    "80/20 31% existing": {"of_80_20_min": 1.0},
+    "80/20 hot": {"ns_over_reflector_max": 50},
+}
+RARE_PATH_TARGETS = {"18 %": {"of_0_min": 0.25}}
+
+# What each takes away from the store, on top of the sizes above.
+ABLATIONS = {
+    "write-through": {"constants": {"WriteBack": False}},
+    "write-back without filter": {"constants": {"Filtered": False}},
+    **{f"{ways} ways": {"constants": {"Ways": ways}} for ways in (1, 2, 8)},
+}
+
+
+def _states(sessions: list[tuple[int, int]]) -> list[list[int]]:
+    """Of slots whose sessions are open and have asked for nothing yet."""
+    return [[client, secret, 0, 0, 0] for client, secret in sessions]
+
+
+def open_in_tables(tables: Callable[[str], Any], clients: Sequence[int], codec: Any) -> list[list[int]]:
+    """Open sessions by writing the server's tables; returns the slots' states."""
+    return _states(session_bench.open_in_tables(tables, clients))
+
+
+def open_by_messages(exchange: Callable[[bytes], bytes], clients: Sequence[int], codec: Any) -> list[list[int]]:
+    """Open sessions as a client does; `exchange` sends a datagram and waits for the answer."""
+    return _states(session_bench.open_by_messages(exchange, clients, codec))

@@ -1,0 +1,58 @@
+"""memcached, as `just bench kv` compares with it: Debian's, over UDP, one thread on the packets' own core."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from harness.bench.build import BenchError, Build, Client, compile_bpf
+from harness.bench.link import Link
+from harness.bench.servers import ProcessServer
+from harness.protocols import REPOSITORY
+from harness.rig import Rig
+
+PORT = 11211
+PAYLOAD_SIZE = 32  # of the shortest answer: see memcached.bpf.c
+MEMORY_MB = 4096
+START_S_MAX = 5
+VERSION = struct.pack(">HHHHBBHBBHIIQ", 0, 0, 1, 0, 0x80, 0x0B, 0, 0, 0, 0, 0, 0, 0)  # what the server runs, in its binary protocol
+
+
+class Memcached(ProcessServer):
+    """A server that has no sessions: an update is its `replace`, an insert its `set`."""
+
+    def __init__(self, rig: Rig, build: Build, cpu: int) -> None:
+        if not shutil.which("memcached"):
+            raise BenchError("memcached is not there (./bootstrap installs it)")
+        include = [Path(__file__).resolve().parent, REPOSITORY / "runtime"]
+        client = Client(compile_bpf(Path(__file__).with_name("memcached.bpf.c"), build.home, include), PORT, PAYLOAD_SIZE)
+        limits = ["--memory-limit", MEMORY_MB, "--threads", 1, "--user", "root"]
+        addresses = ["--listen", rig.server.ipv4, "--port", 0, "--udp-port", PORT]
+        super().__init__("memcached", Link(rig, client, cpu), cpu, ["memcached", *limits, *addresses])
+
+    def _start(self) -> subprocess.Popen[Any]:
+        """It does not say when it is ready, so it is asked."""
+        endpoint = self.link.rig.server
+        command = ["chrt", "--fifo", 1, "taskset", "--cpu-list", self._cpu, *self._command]
+        process = endpoint.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        with endpoint.socket() as sock:
+            sock.settimeout(0.1)
+            sock.connect((endpoint.ipv4, PORT))
+            deadline = time.monotonic() + START_S_MAX
+            while time.monotonic() < deadline and process.poll() is None:
+                try:
+                    sock.send(VERSION)
+                    sock.recv(100)
+                    return process
+                except (TimeoutError, ConnectionRefusedError):
+                    time.sleep(0.05)
+        process.kill()
+        raise BenchError(f"memcached does not start: {process.communicate()[1].strip()}")
+
+    def close(self) -> None:
+        super().close()
+        self.link.close()
