@@ -55,12 +55,15 @@ def show_pairs(protocol: str, small: list[Result], pairs_min: int = PAIRS_MIN) -
     print(f"{protocol}: evaluations of each step ({', '.join(result.name for result in small)})")
     for step, counts in steps.items():
         print(f"  {step:<{width}}  {'  '.join(f'{count:>10}' for count in counts)}")
+    lost = {branch for result in small for branch in result.after_a_loss()}
     for result in small:
         missed = result.uncovered()
-        total = len(result.branches)
-        share = 100 * (total - len(missed)) / total
-        pairs = sum(result.evaluations().values())
-        print(f"{protocol}, {result.name}: {pairs:,} pairs, {share:.4g}% of {total} branches")
+        elsewhere = [] if result.complete else [branch for branch in missed if branch in lost]
+        missed = [branch for branch in missed if branch not in elsewhere]
+        total, pairs = len(result.branches) - len(elsewhere), result.pairs()
+        print(f"{protocol}, {result.name}: {pairs:,} pairs, {result.covered(len(elsewhere))}")
+        for branch in elsewhere:
+            print(f"  only after a lost race, which this form does not have: {branch.span}: {branch.label}")
         for branch in missed:
             print(f"  NOT TAKEN {branch.span}: {branch.label}")
         if missed:
@@ -85,9 +88,9 @@ def conform(protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, 
         return not any([show(protocol, campaign.small(form)) for form in forms])
     results = campaign.results(forms, seed)
     problems = [problem for result in results for problem in show(protocol, result)]
-    for variants, pairs_min in ((False, campaign.text.pairs_min), (True, 1)):
-        small = [result for result in results[:-1] if (result.name in campaign.text.variants) == variants]
-        problems += show_pairs(protocol, small, pairs_min) if small else []
+    problems += show_pairs(protocol, results[: len(forms)], campaign.text.pairs_min)
+    for variant in results[len(forms) : -1]:
+        print(f"{protocol}, {variant.name}: {variant.pairs():,} pairs, {variant.covered()}")
     for problem in problems:
         print(f"FAILED {protocol}: {problem}")
     if not problems:

@@ -26,19 +26,24 @@ from harness.rig import bpf
 
 CONTROLS = ("stepwise_conform_env", "conform_interference")
 MISMATCHES_MAX = 20
+BATCH = 4000
 
 
 @dataclass
 class Result:
     """What one build gave.
 
-    inputs: by hook, how many were run. taken: by branch, how often. mismatches: at most MISMATCHES_MAX.
+    inputs: by hook, how many were run. taken: by branch, how often; calmly: how often where no section lost its races.
+    complete: whether the build has every family; no section of its can lose where tables are under spin_lock.
+    mismatches: at most MISMATCHES_MAX.
     """
 
     name: str
     inputs: dict[str, int] = field(default_factory=dict)
     branches: list[Branch] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
+    calmly: list[int] = field(default_factory=list)
+    complete: bool = True
     mismatches: list[Mismatch] = field(default_factory=list)
     stray: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -51,19 +56,37 @@ class Result:
             counts[step] = counts.get(step, 0) + (0 if rest.startswith("choice.") else times)
         return counts
 
+    def pairs(self) -> int:
+        """How often all steps were evaluated."""
+        return sum(self.evaluations().values())
+
+    def covered(self, without: int = 0) -> str:
+        """How many branches were taken, for people; but for some that cannot be."""
+        total = len(self.branches) - without
+        missed = len(self.uncovered()) - without
+        return f"{100 * (total - missed) / total:.4g}% of {total} branches"
+
     def uncovered(self) -> list[Branch]:
         """The branches that nothing took."""
         return [branch for branch, times in zip(self.branches, self.taken) if not times]
 
+    def after_a_loss(self) -> set[Branch]:
+        """The branches that were taken, but only after a section had lost its races."""
+        return {branch for branch, times, calm in zip(self.branches, self.taken, self.calmly, strict=True) if times and not calm}
+
 
 @dataclass(frozen=True)
 class Stage:
-    """A build and what it is to be run on. noise: what a cell holds that a case does not name; empty: zero."""
+    """A build and what it is to be run on.
+
+    noise: what a cell holds that a case does not name; empty: zero. complete: whether it has every family.
+    """
 
     build: Build
     patterns: Patterns
     noise: dict[str, list[dict[str, Any]]]
     cases: list[Case]
+    complete: bool = True
 
 
 class Campaign:
@@ -98,7 +121,7 @@ class Campaign:
             if families:
                 oracle = Oracle(build.protocol, families, noise, self.sources.search_path(build.generated))
                 cases += oracle.cases(self.sources.work / "oracle")
-        return Stage(build, patterns, noise, cases)
+        return Stage(build, patterns, noise, cases, domain.complete)
 
     def small(self, form: str, variant: str = "") -> Result:
         """The small build of one form, or a variant of it, on every case of the domain."""
@@ -143,7 +166,7 @@ class Trial:
         build, patterns, noise = stage.build, stage.patterns, stage.noise
         self.build = build
         self.protocol = build.protocol
-        self.result = Result(name)
+        self.result = Result(name, complete=stage.complete)
         self._stop_early = stop_early
         self._clear = not noise
         shapes = Shapes(build.object)
@@ -183,22 +206,25 @@ class Trial:
 
     def run(self, cases: list[Case]) -> Result:
         """Runs and compares the cases, hook by hook."""
-        groups: dict[tuple[str, int], list[Case]] = {}
+        groups: dict[tuple[bool, str, int], list[Case]] = {}
         for case in cases:
-            groups.setdefault((case.family.hook, case.family.sweep_pass), []).append(case)
+            groups.setdefault((bool(case.family.trouble.section), case.family.hook, case.family.sweep_pass), []).append(case)
         self.result.branches = Leaves(self.protocol, c_names.Names(self.protocol.name)).branches
         before = self._native_coverage()
+        measured = self.build.form in FORMS
         with bpf.Object.open(self.build.object) as programs:
-            for (hook, sweep_pass), group in groups.items():
-                self._group(programs, hook, sweep_pass, group)
-                if self._enough():
-                    break
+            for losing in (False, True):
+                for (_, hook, sweep_pass), group in ((key, group) for key, group in groups.items() if key[0] == losing):
+                    if not self._enough():
+                        self._group(programs, hook, sweep_pass, group)
+                if measured and not losing:
+                    self.result.calmly = self._taken(programs, before)
             if self._clear and not self._enough():
                 for name in self._codecs:
                     if stray := cells_not_zero(programs.map(name)):
                         self.result.stray.append(f"{stray} cells of table {name} were written that no case names")
-            if self.build.form in FORMS:
-                self._count_branches(programs, before)
+            if measured:
+                self.result.taken = self._taken(programs, before)
         return self.result
 
     def _enough(self) -> bool:
@@ -206,11 +232,17 @@ class Trial:
 
     def _group(self, programs: bpf.Object, hook: str, sweep_pass: int, cases: list[Case]) -> None:
         columns = self.comparison.columns(cases)
-        inputs = self.comparison.inputs(cases, columns)
+        runner = self.runner(programs, hook, sweep_pass, columns) if hook != "user" else None
         label = f"sweep {sweep_pass}" if hook == "sweep" else hook
-        self.result.inputs[label] = len(cases)
-        if hook != "user":
-            runner = self.runner(programs, hook, sweep_pass, columns)
+        for start in range(0, len(cases), BATCH):
+            if not self._enough():
+                batch = cases[start : start + BATCH]
+                self.result.inputs[label] = self.result.inputs.get(label, 0) + len(batch)
+                self._batch(runner, hook, columns, batch)
+
+    def _batch(self, runner: Runner | None, hook: str, columns: list[str], cases: list[Case]) -> None:
+        inputs = self.comparison.inputs(cases, columns)
+        if runner is not None:
             self._compare(cases, columns, inputs, runner.run(inputs), native=False)
         if hook in self._native.hooks and not self._enough():
             calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
@@ -236,8 +268,9 @@ class Trial:
         """What the userspace library has counted, in all trials of this process: it is loaded once."""
         return self._native.coverage(len(self.result.branches)) if self.build.form in FORMS else []
 
-    def _count_branches(self, programs: bpf.Object, before: list[int]) -> None:
+    def _taken(self, programs: bpf.Object, before: list[int]) -> list[int]:
+        """By branch, how often it was taken in the kernel and in userspace since `before`."""
         raw = programs.variable("stepwise_coverage").read()
         kernel = [int.from_bytes(raw[at : at + 8], "little") for at in range(0, 8 * len(self.result.branches), 8)]
         native = self._native_coverage()
-        self.result.taken = [a + b - c for a, b, c in zip(kernel, native, before, strict=True)]
+        return [a + b - c for a, b, c in zip(kernel, native, before, strict=True)]

@@ -21,6 +21,7 @@ from harness.conform.samples import Sampler
 from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
 
 CASES_MAX = 200_000
+STRICT = ("small", "shipped")  # builds whose types have every place and value of the file
 PAIRS_MIN = 10_000
 DESCRIBED_IN = "docs/conform.md"
 
@@ -79,7 +80,10 @@ class DomainText(documents.Strict):
 
 
 class Domain:
-    """The families of one protocol in one build: `small`, `shipped`, or a variant by its name."""
+    """The families of one protocol in one build: `small`, `shipped`, or a variant by its name.
+
+    complete: whether it has all that are for it; but for those of a section that cannot lose its races there.
+    """
 
     def __init__(self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small") -> None:
         self.protocol = protocol
@@ -95,14 +99,12 @@ class Domain:
         self._sampler = Sampler(self._places, self._indexes, self._scalars, self._arrived, zero(protocol.message))
         self._variant_samples = text.variant_samples
         self._check_builds(text)
-        self.families = [
-            family
-            for family in (self._family(each) for each in text.families if not each.only or build in each.only)
-            if self._can_lose(family)
-        ]
+        families = [self._family(each) for each in text.families if not each.only or build in each.only]
+        self.families = [family for family in families if self._can_lose(family)]
+        self.complete = len(self.families) == len(families)
 
     def _check_builds(self, text: DomainText) -> None:
-        known = ("small", "shipped", *text.variants)
+        known = (*STRICT, *text.variants)
         for family in text.families:
             for name in family.only:
                 if name not in known:
@@ -176,10 +178,11 @@ class Domain:
                 free.add(place)
                 values = self._places.generate(place, self._scalars)
             else:
-                values = [self._coerce(place, value) for value in values]
+                values = self._possible(place, values)
             dimensions.append(tuple(((place, value),) for value in values))
         for choices in text.together:
-            if (choice := self._together(text.name, choices))[0]:
+            choice = self._together(text.name, choices)
+            if not choice or choice[0]:  # none at all is a family without a case
                 dimensions.append(choice)
         family = Family(text.name, hook, number, text.first, text.count, tuple(dimensions), frozenset(free), self._trouble(text, hook))
         self._check(family, text.sample)
@@ -202,9 +205,20 @@ class Domain:
         try:
             return self._place(key)
         except Beyond:
-            if self._build in ("small", "shipped"):
+            if self._build in STRICT:
                 raise
             return None
+
+    def _possible(self, place: Place, values: list[Any]) -> list[Any]:
+        """Values of the file, without those that the types of a variant do not have."""
+        found = []
+        for value in values:
+            try:
+                found.append(self._coerce(place, value))
+            except DomainError:
+                if self._build in STRICT:
+                    raise
+        return found
 
     def _check(self, family: Family, sample: int) -> None:
         if not 0 < (cases := sample if sample and family.size() else family.size()) <= CASES_MAX:
@@ -241,6 +255,8 @@ class Domain:
         if len({frozenset(choice) for choice in choices}) != 1:
             raise DomainError(f"{self.source}: family {name!r}: choices of `together` must name the same places")
         order = [(key, place) for key in choices[0] if (place := self._reached(key))]
+        if self._build not in STRICT:
+            choices = [choice for choice in choices if all(self._possible(place, [choice[key]]) for key, place in order)]
         return tuple(tuple((place, self._coerce(place, choice[key])) for key, place in order) for choice in choices)
 
     # --- What is hashed when a packet arrives ------------------------------------------------

@@ -161,7 +161,7 @@ class Places:
         match kind:
             case ir.Set() | ir.Bits():
                 element, most = (kind.element, kind.max) if isinstance(kind, ir.Set) else (ir.UInt(6), kind.size)
-                universe = scalars(place, element)
+                universe = [item for item in scalars(place, element) if isinstance(kind, ir.Set) or item < kind.size]
                 return [frozenset(chosen) for size in range(min(most, len(universe)) + 1)
                         for chosen in itertools.combinations(universe, size)]  # fmt: skip
             case ir.Array():
