@@ -120,6 +120,11 @@ class Hook:
     def skips(self) -> bool:
         return any(call.skips for call in self.calls)
 
+    @property
+    def guarded(self) -> bool:
+        """Whether a section works on a cell under a lock: there are more paths then, most of which set or clear something."""
+        return any(call.function.atomic != "word" for call in self.calls)
+
 
 class Hooks:
     """Of one protocol. `functions` has each section's function once, after all hooks were asked for."""

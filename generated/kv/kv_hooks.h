@@ -324,18 +324,18 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
 		return stepwise_end_at_leaf(outcome, KV_COUNTERS_XDP);
 
-	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
 	outcome = kv_recall_on_answer(answer, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
 		return stepwise_end_at_leaf(outcome, KV_COUNTERS_XDP);
 
-	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
 	outcome = kv_on_request_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
-	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
-	message->version = (__u32)stepwise_hide(message->version);
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
+	message->version = (__u32)stepwise_hide_zero(message->version);
 	outcome = kv_remember_on_answer(answer, message);
 	if (outcome == STEPWISE_CONTENDED)
 		return skipped | stepwise_end(STEPWISE_DROP, KV_COUNTER_LOST);
@@ -376,38 +376,38 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	if (outcome == STEPWISE_CONTENDED)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_LOST);
 
-	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
 	outcome = kv_lift_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
-	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
-	message->found = (bool)stepwise_hide(message->found);
-	message->lifted = (enum kv_mark)stepwise_hide(message->lifted);
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
+	message->found = stepwise_hide_zero(message->found) & 1;
+	message->lifted = (enum kv_mark)stepwise_hide_zero(message->lifted);
 	outcome = kv_stow_on_page(page, message);
 
-	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
-	message->epoch = (__u32)stepwise_hide(message->epoch);
-	message->way = (__u8)stepwise_hide(message->way);
-	message->found = (bool)stepwise_hide(message->found);
-	message->old = (__u8)stepwise_hide(message->old);
-	message->entry = (__u8)stepwise_hide(message->entry);
-	message->victim_bit = (__u8)stepwise_hide(message->victim_bit);
-	message->lifted = (enum kv_mark)stepwise_hide(message->lifted);
-	message->stowed = (bool)stepwise_hide(message->stowed);
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
+	message->epoch = (__u32)stepwise_hide_zero(message->epoch);
+	message->way = (__u8)stepwise_hide_zero(message->way);
+	message->found = stepwise_hide_zero(message->found) & 1;
+	message->old = (__u8)stepwise_hide_zero(message->old);
+	message->entry = (__u8)stepwise_hide_zero(message->entry);
+	message->victim_bit = (__u8)stepwise_hide_zero(message->victim_bit);
+	message->lifted = (enum kv_mark)stepwise_hide_zero(message->lifted);
+	message->stowed = stepwise_hide_zero(message->stowed) & 1;
 	outcome = kv_on_completion_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
-	message->old = (__u8)stepwise_hide(message->old);
-	message->entry = (__u8)stepwise_hide(message->entry);
-	message->lifted = (enum kv_mark)stepwise_hide(message->lifted);
-	message->stowed = (bool)stepwise_hide(message->stowed);
-	message->moved = (bool)stepwise_hide(message->moved);
+	message->old = (__u8)stepwise_hide_zero(message->old);
+	message->entry = (__u8)stepwise_hide_zero(message->entry);
+	message->lifted = (enum kv_mark)stepwise_hide_zero(message->lifted);
+	message->stowed = stepwise_hide_zero(message->stowed) & 1;
+	message->moved = stepwise_hide_zero(message->moved) & 1;
 	outcome = kv_settle_on_page(page, message);
 
-	message->kind = (enum kv_message_kind)stepwise_hide(message->kind);
-	message->version = (__u32)stepwise_hide(message->version);
+	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
+	message->version = (__u32)stepwise_hide_zero(message->version);
 	outcome = kv_remember_on_answer(answer, message);
 	if (outcome == STEPWISE_CONTENDED)
 		return skipped | stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_LOST);

@@ -113,10 +113,10 @@ static __always_inline enum stepwise_arrival stepwise_parse(const void *packet, 
 	return udp->check && stepwise_fold(network.sum) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED;
 }
 
-/* Of a packet that was found ours, after its pointers were loaded again; NULL to please the verifier. */
+/* Of a packet that was found ours, after its pointers were loaded again; NULL to please the verifier. (Of others the offset is zero.) */
 static __always_inline struct udphdr *stepwise_udp(void *packet, void *end, __u32 udp_offset, __u32 payload_size)
 {
-	struct udphdr *udp = packet + (stepwise_hide(udp_offset) & STEPWISE_UDP_OFFSET_MASK);
+	struct udphdr *udp = packet + (stepwise_hide_zero(udp_offset) & STEPWISE_UDP_OFFSET_MASK);
 
 	return (void *)(udp + 1) + payload_size > end ? NULL : udp;
 }

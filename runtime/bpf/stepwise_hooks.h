@@ -125,4 +125,21 @@ static __always_inline __u32 stepwise_hide(__u32 value)
 	return value;
 }
 
+/*
+ * Likewise, also where the verifier knows that the value is zero, which it sees in
+ * any part of a slot. (A value of which it knows that all bits are set stays known.)
+ */
+static __always_inline __u32 stepwise_hide_zero(__u32 value)
+{
+#ifdef __bpf__
+	STEPWISE_HIDDEN(volatile __u32, slot);
+
+	asm volatile("" : : "r"(&slot));
+	slot.value = ~value;
+	value = ~slot.value;
+	stepwise_join();
+#endif
+	return value;
+}
+
 #endif
