@@ -13,6 +13,7 @@
 #include "daemon_file.h"
 #include "diagnose.h"
 #include "log.h"
+#include "object.h"
 #include "pins.h"
 
 /* The most that kernels before 5.2 take; untouched pages of it cost nothing. */
@@ -213,12 +214,9 @@ void explain_load_failure(const struct stepwise_protocol *protocol, struct bpf_o
 			return;
 	}
 	if (err == -ENOMEM) {
-		__u64 bytes = 0;
-
-		for (__u32 table = 0; table < protocol->table_count; table++)
-			bytes += (__u64)protocol->tables[table].capacity * protocol->tables[table].element_size;
-		log_error("cannot load %s: not enough memory for its tables (%llu MiB in all); lower their `capacity` in the layout",
-			  protocol->name, (unsigned long long)(bytes >> 20));
+		log_error("cannot load %s: not enough memory for its tables (%llu MiB in all), or a limit on that of this process; lower "
+			  "their `capacity` in the layout, or generate with an --override that does",
+			  protocol->name, (unsigned long long)(tables_bytes(protocol) >> 20));
 		return;
 	}
 	log_error("cannot load %s: %s; libbpf says: %.*s", protocol->name, strerror(-err), (int)strcspn(log_libbpf_warnings(), "\n"),

@@ -24,6 +24,16 @@ __u64 build_identity(const struct stepwise_protocol *protocol)
 	return hash;
 }
 
+__u64 tables_bytes(const struct stepwise_protocol *protocol)
+{
+	__u64 bytes = 0;
+
+	/* The kernel rounds elements up to 8 bytes. */
+	for (__u32 i = 0; i < protocol->table_count; i++)
+		bytes += (__u64)protocol->tables[i].capacity * ((protocol->tables[i].element_size + 7) / 8 * 8);
+	return bytes;
+}
+
 int pinned_identity(const char *pin, __u64 identity, __u64 *found)
 {
 	__u32 key = 0;
@@ -200,6 +210,34 @@ static int program_fd(const struct stepwise_protocol *protocol, struct bpf_objec
 	return -EINVAL;
 }
 
+/* 0 where the system does not say. */
+static __u64 available_bytes(void)
+{
+	unsigned long long available_kib = 0;
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[128];
+
+	while (file && !available_kib && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemAvailable: %llu kB", &available_kib) != 1)
+			available_kib = 0;
+	if (file)
+		fclose(file);
+	return available_kib << 10;
+}
+
+/* The kernel takes all memory of a table at once; on the way to finding that it does not suffice it would starve everyone else. */
+static int check_memory(const struct stepwise_protocol *protocol)
+{
+	__u64 available = available_bytes(), bytes = tables_bytes(protocol);
+
+	if (!available || bytes <= available)
+		return 0;
+	log_error("cannot load %s: its tables take %llu MiB, and %llu MiB of memory are available; lower their `capacity` in the layout, "
+		  "or generate with an --override that does",
+		  protocol->name, (unsigned long long)(bytes >> 20), (unsigned long long)(available >> 20));
+	return -ENOMEM;
+}
+
 int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct loaded_programs *programs)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = protocol->name);
@@ -210,6 +248,9 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 	const void *bytes = protocol->object(&size);
 
 	programs->xdp_fd = programs->tc_fd = -1;
+	err = reuse ? 0 : check_memory(protocol);
+	if (err)
+		return err;
 	object = bpf_object__open_mem(bytes, size, &options);
 	if (!object) {
 		err = -errno;

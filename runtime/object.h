@@ -10,6 +10,9 @@ struct bpf_object;
 /* Hash of the compiled object and its layout: programs of two builds never work on one state. */
 __u64 build_identity(const struct stepwise_protocol *protocol);
 
+/* Of memory that all tables together take. */
+__u64 tables_bytes(const struct stepwise_protocol *protocol);
+
 enum pinned_identity {
 	PINNED_NOTHING,
 	PINNED_OTHER,

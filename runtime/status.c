@@ -195,6 +195,14 @@ static void print_text_counters(const struct report *report, bool all)
 		printf("  zero      %zu other counter%s; `%s` lists all\n", zeros, plural(zeros), hint("status", "--all"));
 }
 
+static void print_text_table(const struct table_report *table)
+{
+	__u32 count = table->table->capacity, bytes = table->table->element_size;
+
+	printf("  table     %-15s id %u, %u cell%s of %u byte%s, %.1f MiB, at %s\n", table->table->name, table->id, count, plural(count),
+	       bytes, plural(bytes), (double)count * bytes / (1 << 20), table->path);
+}
+
 static void print_text(const struct report *report, bool all)
 {
 	printf("%s, UDP port %u: %s\n", report->protocol->name, report->protocol->port,
@@ -209,9 +217,7 @@ static void print_text(const struct report *report, bool all)
 		       report->programs[i].id, report->programs[i].verified_insns, plural(report->programs[i].verified_insns),
 		       report->programs[i].jited_bytes, plural(report->programs[i].jited_bytes));
 	for (size_t i = 0; i < report->table_count; i++)
-		printf("  table     %-15s id %u, %u cell%s of %u byte%s, at %s\n", report->tables[i].table->name, report->tables[i].id,
-		       report->tables[i].table->capacity, plural(report->tables[i].table->capacity),
-		       report->tables[i].table->element_size, plural(report->tables[i].table->element_size), report->tables[i].path);
+		print_text_table(&report->tables[i]);
 	print_text_counters(report, all);
 }
 
