@@ -25,6 +25,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--slots", type=int, default=64, help="requests in flight (64)")
     parser.add_argument("--no-checksum", action="store_true", help="clients leave out the UDP checksum, as IPv4 allows")
     parser.add_argument("--one-core-only", action="store_true", help="leave out the runs on two cores")
+    parser.add_argument("--ablations", action="store_true", help="also what is lost without parts of the protocol; takes long")
     parser.add_argument("--rare-path-only", action="store_true", help="only what the rare path costs")
     parser.add_argument("--check", action="store_true", help="fail when a target is missed")
     arguments = parser.parse_args()
@@ -50,6 +51,8 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
         plot = BUILD / "bench" / f"{name}-rare-path.svg"
         curve.save(plot, f"{name}: rate and the share of the rare path")
         print(f"plot: {os.path.relpath(plot)}", file=sys.stderr)
+    if arguments.ablations and hasattr(built.plugin, "ABLATIONS"):
+        report.sections["Ablations: requests a second, wall time, the daemon on the other core"] = rare_path.ablations(name, settings)
     path = BUILD / "bench" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
     report.save(path)
     print(f"\n{report.text()}\n\nsaved to {os.path.relpath(path)}")

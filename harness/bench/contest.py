@@ -22,7 +22,6 @@ class Settings:
     slots: int
     with_checksum: bool
     two_cores: bool
-    ablations: bool = False
 
 
 @dataclass

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from harness.bench.build import Build
+from harness.bench.build import Build, build
 from harness.bench.campaign import aside, counted, opened_link, opened_pollers, progress
 from harness.bench.contest import Contest, Settings
 from harness.bench.link import Flight, Link
@@ -45,44 +46,66 @@ class Run:
 Runs = dict[tuple[str, str], list[Run]]
 
 
-def run(build: Build, settings: Settings) -> tuple[list[Row], Curve]:
+def run(built: Build, settings: Settings) -> tuple[list[Row], Curve]:
     """The table, and what to plot of it."""
-    cpus = sorted(os.sched_getaffinity(0))
-    cpu, daemon_cpu = cpus[-1], cpus[0]
-    loads = tuple(build.plugin.RARE_PATH_LOADS)
-    with (
-        aside(cpus),
-        Rig("bench") as rig,
-        opened_link(rig, build.client, cpu) as link,
-        opened_servers(link, build, cpu, daemon_cpu) as servers,
-        opened_pollers(rig, Contest(build.plugin, cpu, servers, settings, loads, goes_on=True), daemon_cpu) as contest,
-    ):
-        runs = measure(contest)
-        return table(contest, runs), curve(contest, runs)
+    workloads = built.plugin.RARE_PATH
+    with opened_contest(built, settings, tuple(built.plugin.RARE_PATH_LOADS)) as contest:
+        runs = measure(contest, workloads)
+    return table(contest, runs, next(iter(workloads))), curve(runs, list(workloads))
+
+
+def ablations(name: str, settings: Settings) -> list[Row]:
+    """Builds that lack something of the protocol, each beside the reflector in a run of its own."""
+    plugin = build(name).plugin
+    rows = []
+    for ablation, override in {"as it is": {}, **plugin.ABLATIONS}.items():
+        progress(f"{name}, {ablation}: generating and compiling")
+        variant = build(name, re.sub(r"\W+", "-", ablation), override)
+        with opened_contest(variant, settings, tuple(plugin.LOADS), with_udp=False) as contest:
+            runs = measure(contest, {workload: plugin.WORKLOADS[workload] for workload in plugin.ABLATION_WORKLOADS})
+        rows += [replace(row, server=ablation) for row in table(contest, runs) if row.server == WithDaemon.name]
+    return sorted(rows, key=lambda row: plugin.ABLATION_WORKLOADS.index(row.workload))
 
 
 @contextlib.contextmanager
-def opened_servers(link: Link, build: Build, cpu: int, daemon_cpu: int) -> Iterator[list[Server]]:
+def opened_contest(built: Build, settings: Settings, loads: tuple[Workload, ...], with_udp: bool = True) -> Iterator[Contest]:
+    """The daemon's CPU is the first one, everybody else's the last."""
+    cpus = sorted(os.sched_getaffinity(0))
+    cpu, daemon_cpu = cpus[-1], cpus[0]
+    with (
+        aside(cpus),
+        Rig("bench") as rig,
+        opened_link(rig, built.client, cpu) as link,
+        opened_servers(link, built, cpu, daemon_cpu, with_udp) as servers,
+        opened_pollers(rig, Contest(built.plugin, cpu, servers, settings, loads, goes_on=True), daemon_cpu) as contest,
+    ):
+        yield contest
+
+
+@contextlib.contextmanager
+def opened_servers(link: Link, built: Build, cpu: int, daemon_cpu: int, with_udp: bool) -> Iterator[list[Server]]:
     """The daemon keeps its port, so the server in userspace has another one, and a client of its own."""
     servers: list[Server] = []
-    other_port = replace(build.client, port=build.client.port + PORT_STEP)
+    other_port = replace(built.client, port=built.client.port + PORT_STEP)
     with opened_link(link.rig, other_port, cpu) as other_link:
         try:
-            servers += [Reflector(link, build), WithDaemon(link, build, daemon_cpu), KernelUdp(other_link, build, cpu)]
+            servers += [Reflector(link, built), WithDaemon(link, built, daemon_cpu)]
+            if with_udp:
+                servers.append(KernelUdp(other_link, built, cpu))
             yield servers
         finally:
             for server in servers:
                 server.close()
 
 
-def measure(contest: Contest) -> Runs:
+def measure(contest: Contest, workloads: dict[str, Workload]) -> Runs:
     """Interleaved, as everything else is."""
     runs: Runs = {}
     settings = contest.settings
     for number in range(settings.runs):
         progress(f"rare path, run {number + 1} of {settings.runs}")
         for server in contest.servers:
-            for name, workload in contest.plugin.RARE_PATH.items():
+            for name, workload in workloads.items():
                 runs.setdefault((name, server.name), []).append(one(contest, server, name, workload))
     return runs
 
@@ -100,17 +123,17 @@ def _daemon(server: Server) -> tuple[int, int]:
     return (server.forwarded(), server.daemon_ns()) if isinstance(server, WithDaemon) else (0, 0)
 
 
-def table(contest: Contest, runs: Runs) -> list[Row]:
-    """Rates by the wall: the daemon's CPU works at the same time."""
-    names = list(contest.plugin.RARE_PATH)
+def table(contest: Contest, runs: Runs, first: str | None = None) -> list[Row]:
+    """Rates by the wall: the daemon's CPU works at the same time. `first`: a workload whose rate the others' are told in."""
     rows = []
     for (name, server), own in runs.items():
-        base, reflector = runs[names[0], server], runs[name, "reflector"]
+        base, reflector = runs[first or name, server], runs[name, "reflector"]
         pairs = counted(own, base, reflector)
         figures = {"Mpps": Spread.of([each.flight.rate / 1e6 for each, *_ in pairs])}
         if server != "reflector":
             figures["of reflector"] = Spread.of([each.flight.rate / bound.flight.rate for each, _, bound in pairs])
-            figures[f"of {names[0]}"] = Spread.of([each.flight.rate / none.flight.rate for each, none, _ in pairs])
+        if server != "reflector" and first:
+            figures[f"of {first}"] = Spread.of([each.flight.rate / none.flight.rate for each, none, _ in pairs])
         if server == WithDaemon.name:
             figures["rare path share"] = Spread.of([each.share for each, *_ in pairs])
             figures["daemon CPU share"] = Spread.of([each.daemon_ns / 1e9 / each.flight.seconds for each, *_ in pairs])
@@ -119,13 +142,9 @@ def table(contest: Contest, runs: Runs) -> list[Row]:
     return rows
 
 
-def curve(contest: Contest, runs: Runs) -> Curve:
+def curve(runs: Runs, workloads: list[str]) -> Curve:
     """Rate over the share of requests that need the rare path, for who has one."""
-    shares = [Spread.of([run.share for run in runs[name, WithDaemon.name]]).median for name in contest.plugin.RARE_PATH]
-    series = {}
-    for server in contest.servers:
-        if server.keeps:
-            series[server.name] = [
-                Spread.of([run.flight.rate / 1e6 for run in runs[name, server.name]]) for name in contest.plugin.RARE_PATH
-            ]
+    shares = [Spread.of([run.share for run in runs[name, WithDaemon.name]]).median for name in workloads]
+    servers = [server for name, server in runs if name == workloads[0] and server != "reflector"]
+    series = {server: [Spread.of([run.flight.rate / 1e6 for run in runs[name, server]]) for name in workloads] for server in servers}
     return Curve("share of requests that need the rare path", "million requests a second", shares, series)

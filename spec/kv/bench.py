@@ -67,9 +67,10 @@ TARGETS = {
 }
 RARE_PATH_TARGETS = {"18 %": {"of_0_min": 0.25}}
 
-# What each takes away from the store, on top of the sizes above.
+# What each takes away from the store, on top of the sizes above. Written through, all entries are in pages.
+ABLATION_WORKLOADS = ("80/20", "gets", "80/20 31% existing", "80/20 hot")
 ABLATIONS = {
-    "write-through": {"constants": {"WriteBack": False}},
+    "write-through": {"constants": {"WriteBack": False}, "tables": {"page": {"capacity": 524_288}}},
     "write-back without filter": {"constants": {"Filtered": False}},
     **{f"{ways} ways": {"constants": {"Ways": ways}} for ways in (1, 2, 8)},
 }
