@@ -16,6 +16,7 @@
 /* In the order of the struct. */
 const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
 	"received",
+	"received_by_udp",
 	"replied",
 	"dropped",
 	"malformed",

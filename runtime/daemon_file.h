@@ -14,6 +14,7 @@
 /* Counted since the file was made; a daemon that is started again goes on from there. */
 struct daemon_statistics {
 	__u64 received;                 /* datagrams */
+	__u64 received_by_udp;          /* of these, by a UDP socket, which costs more */
 	__u64 replied;
 	__u64 dropped;                  /* as the protocol's handler decided */
 	__u64 malformed;                /* not of the wire size */

@@ -133,6 +133,7 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 		}
 		return 0;
 	}
+	statistics->received_by_udp += count;
 	for (int i = 0; i < count; i++)
 		endpoint->datagrams[i] = (struct endpoint_datagram){
 			.payload = udp->datagrams[i].payload,

@@ -69,11 +69,11 @@ def test_answers_over_both_families(build: Build, variant: tuple[str, ...]) -> N
     for family, address in ((socket.AF_INET, echo.rig.server.ipv4), (socket.AF_INET6, echo.rig.server.ipv6)):
         with (client := Client(echo.rig.client, family)).socket:
             assert client.ask(ASK, 1, 1, address)[0] == COMPLETED
-    client = Client(echo.rig.client)
-    with client.socket:
+    with (client := Client(echo.rig.client)).socket:
         assert client.ask(ADD, 41, 5, echo.rig.server.ipv4) == (ADDED, 41, 5)
         assert client.ask(ASK, 0, 0, echo.rig.server.ipv4) == (COMPLETED, 41, 5), "it reads the tables"
     wait_for_count(echo, "replied", 3)
+    assert counted(echo, "received_by_udp") == (3 if variant == BY_UDP else 0)
 
 
 @by_either_socket
@@ -167,6 +167,7 @@ def test_ignores_what_did_not_come_through_xdp(echo: Echo, client: Client) -> No
         echo.load("lo", "--generic")
         local.send(MESSAGE.pack(ASK, 0, 0), "127.0.0.1")
         wait_for_count(echo, "replied", 1)
+        assert counted(echo, "received_by_udp") == 2
         echo.succeed("unload", "lo")
         local.send(MESSAGE.pack(ASK, 0, 0), "127.0.0.1")
         wait_for_count(echo, "unexpected_interface", 2)
@@ -182,6 +183,7 @@ def test_follows_unloads_and_loads(echo: Echo, client: Client) -> None:
         echo.refuse("load", "lo")
         echo.load()
         assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    assert counted(echo, "received_by_udp") == 3, "what came while it was not loaded: the others outlive an unload"
 
 
 @by_either_socket
