@@ -75,7 +75,9 @@ def show_pairs(protocol: str, small: list[Result], pairs_min: int = PAIRS_MIN) -
     return problems
 
 
-def conform(protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, edits: Edits, work: Path | None) -> bool:
+def conform(
+    protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, edits: Edits, work: Path | None, program: Path | None
+) -> bool:  # fmt: skip
     """Runs one protocol's campaign; whether it conforms. With stop_early: only up to the first mismatch, in a small build."""
     spec = ROOT / "spec" / protocol
     if not (spec / "conform.yaml").exists():
@@ -83,7 +85,7 @@ def conform(protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, 
               file=sys.stderr)  # fmt: skip
         return False
     started = time.monotonic()
-    campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits)
+    campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits, program)
     if stop_early:
         return not any([show(protocol, campaign.small(form)) for form in forms])
     results = campaign.results(forms, seed)
@@ -107,6 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--packets", type=int, default=1_000_000, help="of garbage, a protocol")
     parser.add_argument("--stop-early", action="store_true", help="the small builds alone, each up to its first mismatch")
     parser.add_argument("--edits", type=Path, metavar="FILE.json", help="[[file, old, new], ...]: changes to generated files")
+    parser.add_argument("--program", type=Path, metavar="DIR", help="the steps that are compiled, instead of spec/PROTOCOL")
     parser.add_argument("--work", type=Path, metavar="DIR", help="where builds go, instead of build/conform/PROTOCOL")
     options = parser.parse_args(arguments)
     forms = FORMS if options.form == "all" else (options.form,)
@@ -117,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 0 if all([garbage.main(each, options.packets, options.seed) for each in chosen([])]) else 1
         names = chosen([] if options.protocol == "all" else [options.protocol])
         edits: Edits = tuple(map(tuple, json.loads(options.edits.read_text()))) if options.edits else ()
-        done = [conform(each, forms, options.seed, options.stop_early, edits, options.work) for each in names]
+        done = [conform(each, forms, options.seed, options.stop_early, edits, options.work, options.program) for each in names]
         return 0 if all(done) else 1
     except (BuildError, BpfError, DomainError, RunnerError, ShapeError, SpecErrors, UnknownProtocol, tlc.TlcError) as error:
         print(f"error: {error}", file=sys.stderr)

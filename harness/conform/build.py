@@ -51,13 +51,15 @@ class Sources:
     """Where a build comes from; mutants name copies.
 
     root: the repository that the runtime is taken from. spec: the protocol's folder. work: where builds go.
-    edits: changes to generated files, for mutants: file, exact text, and the text that takes its place.
+    For mutants: edits, changes to generated files (file, exact text, and the text that takes its place), and program,
+    the folder that the program is generated from where it is another than the one that the model has its steps from.
     """
 
     root: Path
     spec: Path
     work: Path
     edits: tuple[tuple[str, str, str], ...] = ()
+    program: Path | None = None
 
     def search_path(self, generated: Path) -> list[Path]:
         """Where TLC finds the modules of a build."""
@@ -93,7 +95,7 @@ def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
 
 def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Build:
     """Generates and compiles one build into `work`/`name`."""
-    protocol = front.load(sources.spec, over or None)
+    protocol = front.load(sources.program or sources.spec, over or None)
     folder = sources.work / name
     generated = folder / "generated"
     generated.mkdir(parents=True, exist_ok=True)

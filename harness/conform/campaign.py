@@ -93,14 +93,14 @@ class Campaign:
     """Conformance of one protocol.
 
     spec: its folder; work: where builds go. `report` is told what is being done. stop_early: no more is run
-    after the first mismatch. edits: see Sources.
+    after the first mismatch. edits and program: see Sources.
     """
 
     def __init__(
         self, spec: Path, work: Path, report: Callable[[str], None] = lambda _: None, stop_early: bool = False,
-        edits: tuple[tuple[str, str, str], ...] = (),
+        edits: tuple[tuple[str, str, str], ...] = (), program: Path | None = None,
     ) -> None:  # fmt: skip
-        self.sources = Sources(ROOT, spec, work, edits)
+        self.sources = Sources(ROOT, spec, work, edits, program)
         self.text: DomainText = load_text(spec / "conform.yaml")
         self.shipped: ir.Protocol = front.load(spec)
         self._report = report

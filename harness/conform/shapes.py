@@ -33,7 +33,13 @@ class Shapes:
         raise ShapeError(f"{self._path} has no struct {name}")
 
     def struct_around(self, inner: str, guard: str) -> tuple[Struct, Member]:
-        """The struct that holds a struct `inner` beside a struct `guard`, and the member that is the former."""
+        """The struct that holds a struct `inner` beside a struct `guard`, and the member that is the former.
+
+        Where `inner` holds the guard itself, that is the whole of it.
+        """
+        whole = self.struct(inner)
+        if any(member.struct and member.struct.name == guard for member in whole.members.values()):
+            return whole, Member(0, whole.size, struct=whole)
         for each in self._types.values():
             if each["kind"] == "STRUCT":
                 found = self._struct(each)

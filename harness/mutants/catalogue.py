@@ -16,7 +16,8 @@
     {test: NODE}                    this test of tests/ fails
 
 A file under generated/ is changed in conformance's small build, after the generator has run: a fault in the
-emitted C. A model is run with its .cfg as the edits leave it. The machinery's mutants are run with the
+emitted C. One under program/ stands for that of spec/, changed for the program and not for the model: a fault as if
+other steps had been compiled. A model is run with its .cfg as the edits leave it. The machinery's mutants are run with the
 protocol on which conformance sees most, whichever protocols were chosen.
 """
 
@@ -32,6 +33,7 @@ from harness import documents
 from harness.conform.domain import DomainError, DomainText, load_text
 from harness.protocols import SPEC, protocols
 
+PROGRAM = "program"
 GENERIC = Path(__file__).parent / "mutants.yaml"
 
 
@@ -45,6 +47,16 @@ class Edit(documents.Strict):
     file: str
     old: str
     new: str
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it changes what the program is generated from, and not what the model has its steps from."""
+        return self.file.startswith(f"{PROGRAM}/")
+
+    @property
+    def source(self) -> str:
+        """The file of the repository that has the text; but one that is generated may be of another build."""
+        return self.file.replace(f"{PROGRAM}/", "spec/", 1) if self.is_compiled else self.file
 
     @property
     def is_generated(self) -> bool:
@@ -84,6 +96,11 @@ class Mutant(documents.Strict):
     protocol: str = ""
 
     @property
+    def is_compiled(self) -> bool:
+        """Whether the program is generated from something else than the model has its steps from."""
+        return any(edit.is_compiled for edit in self.edits)
+
+    @property
     def place(self) -> str:
         """Where the fault is, for people."""
         return self.edits[0].file
@@ -108,21 +125,22 @@ def sections_of(protocol: str) -> int:
     return hooks + sum(len(each["sections"]) for each in layout.get("sweep", {}).get("passes", []))
 
 
-def _seen(text: DomainText) -> set[str]:
-    """What conformance can see with a domain: hooks, sections that lose all their races, and some."""
+def _seen(text: DomainText) -> tuple[int, int]:
+    """What conformance can see with a domain: hooks, sections that lose all their races, and some; and how many of the last."""
     hooks = {"sweep" if isinstance(family.hook, int) else family.hook for family in text.families}
     contended = [family for family in text.families if family.contended]
-    return hooks | ({"contended"} if contended else set()) | {"rival" for family in contended if family.rival}
+    rivals = [family for family in contended if family.rival]
+    return len(hooks) + bool(contended) + bool(rivals), len(rivals)
 
 
 def witness() -> str:
     """The protocol that the machinery's mutants are run with: among all there are, the one on which conformance sees most."""
-    seen: dict[str, tuple[int, int]] = {}
+    seen: dict[str, tuple[int, ...]] = {}
     for protocol in protocols():
         path = SPEC / protocol / "conform.yaml"
         try:
             if path.exists():
-                seen[protocol] = (len(_seen(load_text(path))), sections_of(protocol))
+                seen[protocol] = (*_seen(load_text(path)), sections_of(protocol))
         except DomainError as error:
             raise CatalogueError(str(error)) from None
     if not seen:

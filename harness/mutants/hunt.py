@@ -7,7 +7,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from harness.mutants.catalogue import Mutant
+from harness.mutants.catalogue import PROGRAM, Mutant
 from harness.mutants.scratch import TIMEOUT_SECONDS, NoLongerApplies, Scratch
 
 EXPLORED_SECONDS = 45
@@ -58,6 +58,7 @@ def _ask(mutant: Mutant, scratch: Scratch, model_seconds: float = TIMEOUT_SECOND
         return _ask_test(check.test, scratch)
     run = scratch.run(
         "-m", "harness.conform", mutant.protocol, "--form", "layout", "--stop-early", "--edits", "edits.json",
+        *(["--program", f"{PROGRAM}/{mutant.protocol}"] if (scratch.root / PROGRAM).is_dir() else []),
     )  # fmt: skip
     if run.returncode == 0:
         return False, "SURVIVES: conformance finds nothing"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness import tlc
 from harness.command import child
-from harness.mutants.catalogue import Mutant
+from harness.mutants.catalogue import PROGRAM, Mutant
 from harness.protocols import BUILD, REPOSITORY
 
 PARTS = ("codegen", "templates", "runtime", "harness", "spec", "generated", "tests", "pyproject.toml")
@@ -39,6 +39,11 @@ class Scratch:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(REPOSITORY / part, target)
+        program = self.root / PROGRAM
+        if program.is_dir():
+            shutil.rmtree(program)
+        if mutant.is_compiled and with_fault:
+            shutil.copytree(self.root / "spec", program)
         self._share_oracle(mutant.protocol)
         for edit in mutant.edits:
             if not edit.is_generated and (with_fault or edit.file.endswith(".cfg")):

@@ -26,7 +26,7 @@ def test_there_are_enough_of_each_kind():
 def test_every_mutant_applies(mutant):
     for edit in mutant.edits:
         if not edit.is_generated:  # what conformance generates is another build
-            assert (REPOSITORY / edit.file).read_text().count(edit.old) == 1, f"{edit.file} has not once: {edit.old}"
+            assert (REPOSITORY / edit.source).read_text().count(edit.old) == 1, f"{edit.source} has not once: {edit.old}"
         assert edit.old != edit.new
 
 
