@@ -34,8 +34,8 @@ struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
-	bool mmapable;         /* word cells; the elements of others hold a lock */
-	__u32 lock_offset;     /* bytes from the element's begin */
+	bool mmapable;         /* word cells; the elements of others hold a guard */
+	__u32 guard_offset;    /* bytes from the element's begin */
 	enum stepwise_user_reads user_reads;
 };
 
@@ -46,7 +46,7 @@ struct stepwise_tables {
 };
 
 /*
- * Copies one element, `element_size` bytes, as it was at one moment (its lock is zero in
+ * Copies one element, `element_size` bytes, as it was at one moment (its guard is zero in
  * the copy). False where it could not be read, also for an index that is out of range.
  * Whoever calls on_forwarded learns from it which cell a decision rests on: a user step
  * on one cell reads it here and nowhere else.
@@ -95,7 +95,7 @@ struct stepwise_protocol {
 	/*
 	 * The sections of the xdp and of the tc hook as plain functions, over ordinary
 	 * memory: every table is capacity * element_size zeroed bytes, which several
-	 * threads share (cells are stepped by compare-and-swap or under their locks here
+	 * threads share (cells are stepped by compare-and-swap or under their guards here
 	 * too). The kernel-UDP server of the benchmark is made of them. They say
 	 * STEPWISE_REPLY, STEPWISE_FORWARD (with the payload as it came, but for what is
 	 * handed over) or STEPWISE_DROP, the last also for a payload that does not

@@ -24,7 +24,7 @@ static size_t table_bytes(const struct stepwise_table *table)
 	return (size_t)table->capacity * table->element_size;
 }
 
-/* Its lock, if it has one, is taken by the kernel for the time of the copy. */
+/* Its guard, if it has one, is taken by the kernel for the time of the copy. */
 static bool read_map(const struct stepwise_table *table, int fd, __u32 index, void *element)
 {
 	return bpf_map_lookup_elem_flags(fd, &index, element, table->mmapable ? 0 : BPF_F_LOCK) == 0;

@@ -69,7 +69,7 @@ static bool read_cell(const struct stepwise_tables *opened, unsigned int table, 
 {
 	const struct stepwise_table *read = &protocol->tables[table];
 	unsigned char *from = (unsigned char *)opened->memory[table] + (size_t)index * read->element_size;
-	unsigned char *lock = from + read->lock_offset;
+	unsigned char *guard = from + read->guard_offset;
 
 	if (index >= read->capacity)
 		return false;
@@ -77,10 +77,10 @@ static bool read_cell(const struct stepwise_tables *opened, unsigned int table, 
 		*(__u64 *)element = __atomic_load_n((const __u64 *)from, __ATOMIC_RELAXED);
 		return true;
 	}
-	stepwise_lock_word((__u32 *)lock);
+	stepwise_lock_word((__u32 *)guard);
 	memcpy(element, from, read->element_size);
-	stepwise_unlock_word((__u32 *)lock);
-	memset((unsigned char *)element + read->lock_offset, 0, sizeof(__u32));
+	stepwise_unlock_word((__u32 *)guard);
+	memset((unsigned char *)element + read->guard_offset, 0, sizeof(__u32));
 	return true;
 }
 

@@ -14,7 +14,7 @@ from codegen.emit.lines import Lines
 from codegen.emit.terms import Choice, interval_of, is_path
 from codegen.emit.types import WORD_BITS, c_type, is_scalar, width_bits
 from codegen.ir import (
-    Arith, Bits, Bool, Compare, Enum, Expr, Field, First, If, In, Index, Int, Let, Literal, Logic, Not, Range, SetOf, SetOp, Type,
+    Arith, Bits, Bool, Compare, Enum, Expr, Field, First, If, In, Index, Int, Let, Literal, Logic, Not, SetOf, SetOp, Type,
     UInt, Var,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Cells under a lock: what their C struct has beside their fields."""
+"""Guarded cells, which are no words: what their C struct has beside their fields."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from codegen.emit.types import memory_layout, struct_layout
 from codegen.ir import Record, TableLayout
 
 LINE_BYTES = 64
-BEFORE_LOCK_BYTES = 8
+BEFORE_GUARD_BYTES = 8
 """The kernel keeps an array's values behind its struct bpf_array, which ends 8 bytes before a cache line does."""
 
-LOCK_BYTES = 4
+GUARD_BYTES = 4
 WASTE_DENOMINATOR = 8
 """Cells grow to whole cache lines where that takes no more than this part of them."""
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """Where the lock of a cell lies.
+    """Where the guard of a cell lies, its spin_lock or res_spin_lock.
 
-    lined: whether a cell takes whole cache lines, and its lock begins one: what a section reads first is then
-        there with the lock, and the next cell's lock is in no line of this one's. tail: bytes after its fields.
+    lined: whether a cell takes whole cache lines, and its guard begins one: what a section reads first is then
+        there with the guard, and the next cell's guard is in no line of this one's. tail: bytes after its fields.
     """
 
     cell: Record
@@ -34,31 +34,31 @@ class Guarded:
     @classmethod
     def of(cls, table: TableLayout) -> "Guarded":
         fields = [memory_layout(inner) for _, inner in table.cell.fields]
-        plain, alignment = struct_layout([(LOCK_BYTES, LOCK_BYTES), *fields])
-        behind, _ = struct_layout([(LOCK_BYTES, LOCK_BYTES), *fields], BEFORE_LOCK_BYTES)
+        plain, alignment = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields])
+        behind, _ = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields], BEFORE_GUARD_BYTES)
         whole = -(-behind // LINE_BYTES) * LINE_BYTES
         if whole - plain > plain // WASTE_DENOMINATOR:
             return cls(table.cell, table.atomic, False, 0, plain)
-        end = struct_end([(LOCK_BYTES, LOCK_BYTES), *fields], BEFORE_LOCK_BYTES)
+        end = struct_end([(GUARD_BYTES, GUARD_BYTES), *fields], BEFORE_GUARD_BYTES)
         return cls(table.cell, table.atomic, True, whole - end if whole > behind else 0, whole)
 
     @property
     def comment(self) -> str:
         if not self.lined:
-            return "A cell and its lock."
+            return "A cell and its guard."
         return (
-            "A cell and its lock, in whole cache lines. The values of an array start 8 bytes before a line does, so the\n"
-            " * lock and what comes first after it share one."
+            "A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the\n"
+            " * guard and what comes first after it share one."
         )
 
     def members(self, fields: list[str]) -> list[str]:
-        before = [f"__u8 before_lock[{BEFORE_LOCK_BYTES}]"] if self.lined else []
+        before = [f"__u8 before_guard[{BEFORE_GUARD_BYTES}]"] if self.lined else []
         after = [f"__u8 after_fields[{self.tail}]"] if self.tail else []
         return [*before, f"struct bpf_{self.atomic} {self.atomic}", *fields, *after]
 
     def checked(self, names: Names) -> dict[str, object]:
         """For the header's assertions."""
-        return {"tag": names.tag(self.cell), "size": self.size, "lock": self.atomic, "at": BEFORE_LOCK_BYTES if self.lined else 0}
+        return {"tag": names.tag(self.cell), "size": self.size, "guard": self.atomic, "at": BEFORE_GUARD_BYTES if self.lined else 0}
 
 
 def struct_end(members: list[tuple[int, int]], start: int) -> int:

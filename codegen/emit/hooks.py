@@ -122,7 +122,7 @@ class Hook:
 
     @property
     def guarded(self) -> bool:
-        """Whether a section works on a cell under a lock: there are more paths then, most of which set or clear something."""
+        """Whether a section works on a guarded cell: there are more paths then, most of which set or clear something."""
         return any(call.function.atomic != "word" for call in self.calls)
 
 

@@ -95,7 +95,7 @@ class Programs:
             "element_type": element_type(self.names, self.protocol, table.name),
             "function": self.names.function(table.name, "element"),
             "mmapable": table.atomic == "word",
-            "lock": table.atomic,
+            "guard": table.atomic,
             "in_hooks": table.name in {section.table for section in (*self.protocol.xdp, *self.protocol.tc)},
             "in_sweep": table.name in {section.table for one in self.protocol.sweep for section in one.sections},
             "user_reads": f"STEPWISE_USER_READS_{self._user_reads(table)}",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
+from codegen.c_names import ENVIRONMENT, MESSAGE, Names, variable
 from codegen.emit.c_values import Place
 from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
@@ -261,7 +261,7 @@ def _signature(head: str, parameters: list[str]) -> str:
 
 
 def element_type(names: Names, protocol: Protocol, table: str) -> str:
-    """C type of a table's element: a word, or the cell's struct with its lock."""
+    """C type of a table's element: a word, or the cell's struct with its guard."""
     layout = next(entry for entry in protocol.tables if entry.name == table)
     return "__u64" if layout.atomic == "word" else c_type(names, layout.cell)
 

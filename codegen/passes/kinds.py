@@ -141,6 +141,12 @@ def bare(term: Term, scope: Scope) -> Term:
     return term
 
 
+def over_range(image: Term, scope: Scope) -> bool:
+    """Whether an image goes over a range or a part of one: then only its place says that it is bits."""
+    domain = bare(image.arguments[0], scope)
+    return domain.operation == "range" or (domain.operation == "filter" and bare(domain.arguments[0], scope).operation == "range")
+
+
 def spread(term: Term, scope: Scope, change) -> Term | None:
     """`change` applied to what a term comes to in each of its branches; None where a branch is no literal.
 

@@ -15,7 +15,7 @@ from codegen import ir
 from codegen.errors import Errors, ResultMalformed, Stop
 from codegen.ir import Span
 from codegen.passes.expressions import (
-    BINDING, EXPRESSIONS, choice, count, key, rebuild, selected, substitute, updated,
+    BINDING, EXPRESSIONS, choice, count, key, rebuild, selected, substitute,
 )  # fmt: skip
 from codegen.passes.kinds import Ambiguous, Later, Scope, bare, trivial
 from codegen.passes.terms import Term

@@ -17,8 +17,8 @@ from codegen.passes.expressions import (
     BOOL, INTEGER, arithmetic, choice, compare, count, integer, key, logic, negation, selected, substitute, truth, updated, wider,
 )  # fmt: skip
 from codegen.passes.kinds import (
-    Ambiguous, Later, Scope, agree, bare, called, described, element_type, joined, least_pattern, picked, set_max, set_room, spread,
-    stop, trivial, type_text, wide,
+    Ambiguous, Later, Scope, agree, bare, called, described, element_type, joined, least_pattern, over_range, picked, set_max, set_room,
+    spread, stop, trivial, type_text, wide,
 )  # fmt: skip
 from codegen.passes.terms import Term, same
 
@@ -301,7 +301,7 @@ class Typer:
                 domain, variable, inner = self.domain(term, scope, allow_range=False)
                 return ir.Filter(variable, domain, self.check(arguments[1], BOOL, inner), domain.type, span)
             case "image":
-                if self.goes_over_range(term, scope):
+                if over_range(term, scope):
                     raise Ambiguous
                 domain, variable, inner = self.domain(term, scope, allow_range=False)
                 value = self.infer_or_report(arguments[1], inner)
@@ -319,11 +319,6 @@ class Typer:
                 kind = replace(sequence.type, max=sequence.type.max + 1)
                 return ir.Append(sequence, self.check(arguments[1], kind.element, scope), kind, span)
         raise stop(NotCompilable, span, f"{term.operation} cannot be compiled", "see docs/language.md")
-
-    def goes_over_range(self, term: Term, scope: Scope) -> bool:
-        """Whether an image goes over a range or a part of one: then only its place says that it is bits."""
-        domain = bare(term.arguments[0], scope)
-        return domain.operation == "range" or (domain.operation == "filter" and bare(domain.arguments[0], scope).operation == "range")
 
     def variable(self, term: Term, scope: Scope) -> ir.Expr:
         value = scope[term.value]

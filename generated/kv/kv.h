@@ -129,10 +129,10 @@ struct kv_entry_array_4 {
 	struct kv_entry items[4];
 };
 
-/* A cell and its lock, in whole cache lines. The values of an array start 8 bytes before a line does, so the
- * lock and what comes first after it share one. */
+/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the
+ * guard and what comes first after it share one. */
 struct kv_bucket_cell {
-	__u8 before_lock[8];
+	__u8 before_guard[8];
 	struct bpf_res_spin_lock res_spin_lock;
 	__u32 epoch;
 	__u64 filter;
@@ -155,10 +155,10 @@ struct kv_page_spilled_element_array_16 {
 	struct kv_page_spilled_element items[16];
 };
 
-/* A cell and its lock, in whole cache lines. The values of an array start 8 bytes before a line does, so the
- * lock and what comes first after it share one. */
+/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the
+ * guard and what comes first after it share one. */
 struct kv_page_cell {
-	__u8 before_lock[8];
+	__u8 before_guard[8];
 	struct bpf_spin_lock spin_lock;
 	struct kv_page_spilled_element_array_16 spilled;
 	__u8 after_fields[48];
@@ -259,9 +259,9 @@ static __always_inline struct kv_answer_cell kv_answer_cell_unpack(__u64 word)
 }
 
 _Static_assert(sizeof(struct kv_bucket_cell) == 256, "size of a cell");
-_Static_assert(offsetof(struct kv_bucket_cell, res_spin_lock) == 8, "place of a cell's lock");
+_Static_assert(offsetof(struct kv_bucket_cell, res_spin_lock) == 8, "place of a cell's guard");
 _Static_assert(sizeof(struct kv_page_cell) == 1216, "size of a cell");
-_Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's lock");
+_Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's guard");
 
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 

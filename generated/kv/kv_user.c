@@ -153,7 +153,7 @@ static const struct stepwise_table kv_tables[] = {
 		.capacity = KV_CAPACITY_BUCKET,
 		.element_size = sizeof(struct kv_bucket_cell),
 		.mmapable = false,
-		.lock_offset = offsetof(struct kv_bucket_cell, res_spin_lock),
+		.guard_offset = offsetof(struct kv_bucket_cell, res_spin_lock),
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
 	[KV_TABLE_PAGE] = {
@@ -161,7 +161,7 @@ static const struct stepwise_table kv_tables[] = {
 		.capacity = KV_CAPACITY_PAGE,
 		.element_size = sizeof(struct kv_page_cell),
 		.mmapable = false,
-		.lock_offset = offsetof(struct kv_page_cell, spin_lock),
+		.guard_offset = offsetof(struct kv_page_cell, spin_lock),
 		.user_reads = STEPWISE_USER_READS_CELL,
 	},
 	[KV_TABLE_ANSWER] = {

@@ -17,7 +17,7 @@
 #define STEPWISE_SKIPPED 16u /* in an end: a section on the way was contended and left out */
 
 /*
- * Whether cells under locks are touched at the top of a hook. They are not in the
+ * Whether guarded cells are touched at the top of a hook. They are not in the
  * cache, as a rule, and a compare-and-swap of a section before theirs is a barrier:
  * the processor would begin to fetch them only behind it.
  */
@@ -26,7 +26,7 @@
 #endif
 
 #define STEPWISE_LINE_BYTES 64
-#define STEPWISE_TOUCHED_OFFSET 16 /* behind the lock, which must not be read; in the same line */
+#define STEPWISE_TOUCHED_OFFSET 16 /* behind the guard, which must not be read; in the same line */
 
 /* Reads of an element's first two cache lines, for nothing. `size` is a constant. */
 static __always_inline void stepwise_touch(const void *element, __u32 size)

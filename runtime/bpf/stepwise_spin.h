@@ -2,7 +2,7 @@
 /*
  * Cells that do not fit a word: kept beside a spin_lock whose release the
  * verifier proves. In userspace, over memory of one's own, the same calls take the
- * same lock by busy waiting.
+ * same guard by busy waiting.
  */
 #ifndef STEPWISE_SPIN_H
 #define STEPWISE_SPIN_H

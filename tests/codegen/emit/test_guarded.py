@@ -8,7 +8,7 @@ import pytest
 
 from codegen import ir
 from codegen.c_names import Names
-from codegen.emit.guarded import BEFORE_LOCK_BYTES, LINE_BYTES, Guarded
+from codegen.emit.guarded import BEFORE_GUARD_BYTES, LINE_BYTES, Guarded
 from codegen.emit.header import _struct
 from codegen.emit.types import declared_types, is_scalar, memory_layout
 from tests.codegen.compiling import compile_native
@@ -46,7 +46,7 @@ def test_lines_are_taken_where_they_cost_little(name: str) -> None:
     if guard.lined:
         assert guard.size % LINE_BYTES == 0 and guard.size - size <= size // 8
     else:
-        assert guard.size == size and -(-(size + BEFORE_LOCK_BYTES) // LINE_BYTES) * LINE_BYTES - size > size // 8
+        assert guard.size == size and -(-(size + BEFORE_GUARD_BYTES) // LINE_BYTES) * LINE_BYTES - size > size // 8
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -63,7 +63,7 @@ def test_the_compiler_agrees(name: str, tmp_path: Path) -> None:
         if each != cell:
             lines.append(f'_Static_assert(sizeof(struct {struct["tag"]}) == {memory_layout(each)[0]}, "size");')
             lines.append(f'_Static_assert(_Alignof(struct {struct["tag"]}) == {memory_layout(each)[1]}, "alignment");')
-    at = BEFORE_LOCK_BYTES if guard.lined else 0
+    at = BEFORE_GUARD_BYTES if guard.lined else 0
     lines.append(f'_Static_assert(sizeof(struct {NAMES.tag(cell)}) == {guard.size}, "size");')
     lines.append(f'_Static_assert(offsetof(struct {NAMES.tag(cell)}, spin_lock) == {at}, "place of the lock");')
     (tmp_path / "run.c").write_text("\n".join([*lines, "int main(void)", "{", "\treturn 0;", "}", ""]))
