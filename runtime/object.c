@@ -12,6 +12,8 @@
 #include "object.h"
 #include "pins.h"
 
+#define SOCKETS_MAP "stepwise_sockets"
+
 __u64 build_identity(const struct stepwise_protocol *protocol)
 {
 	const unsigned char *bytes;
@@ -138,6 +140,19 @@ static int set_table(const struct stepwise_protocol *protocol, const struct step
 	return err;
 }
 
+/*
+ * A kernel without AF_XDP has no map of its sockets, but others that a program can redirect
+ * by: this one stays empty, and packets go on to the UDP sockets.
+ */
+static int set_sockets(struct bpf_object *object)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, SOCKETS_MAP);
+
+	if (!map || libbpf_probe_bpf_map_type(BPF_MAP_TYPE_XSKMAP, NULL))
+		return 0;
+	return bpf_map__set_type(map, BPF_MAP_TYPE_DEVMAP);
+}
+
 static int make_staging_directories(bool with_state)
 {
 	static const char *const names[] = { "build", "build/programs", "state", "state/tables" };
@@ -183,8 +198,8 @@ static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_o
 	if (!err)
 		err = pin_map(object, "counters", "build/");
 	/* Only a program that forwards has it. */
-	if (!err && bpf_object__find_map_by_name(object, "stepwise_sockets"))
-		err = pin_map(object, "stepwise_sockets", "build/");
+	if (!err && bpf_object__find_map_by_name(object, SOCKETS_MAP))
+		err = pin_map(object, SOCKETS_MAP, "build/");
 	if (err)
 		return err;
 	bpf_object__for_each_program(program, object) {
@@ -262,6 +277,8 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 	err = 0;
 	for (__u32 i = 0; !err && i < protocol->table_count; i++)
 		err = set_table(protocol, &protocol->tables[i], object, reuse);
+	if (!err)
+		err = set_sockets(object);
 	if (!err)
 		err = verifier_logs_open(&logs, object);
 	if (err)

@@ -21,7 +21,7 @@ struct capability {
 
 /* In the order in which they are asked for when fewer do not do. */
 static const struct capability daemon_capabilities[] = {
-	{ CAP_BPF, "CAP_BPF", "to run the sweep's programs" },
+	{ CAP_BPF, "CAP_BPF", "to run the sweep's programs and read the tables" },
 	{ CAP_NET_ADMIN, "CAP_NET_ADMIN", "to run the sweep's programs, which are of type XDP" },
 };
 
@@ -141,7 +141,7 @@ static int keep_the_least(bool (*still_works)(void *context), void *context)
 			log_debug("keeping no capability: this kernel asks for none");
 		return set_capabilities(count, count);
 	}
-	log_error("cannot run the sweep's programs: %s; start serve as root", strerror(errno));
+	log_error("cannot run the sweep's programs, or read the tables: %s; start serve as root", strerror(errno));
 	return -EPERM;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Preloaded into the daemon, this answers system calls as older kernels do.
  * OLD_KERNEL lists what is to be missing: xdp_link (before 5.9), test_run (before
- * 5.19 a test run takes CAP_BPF), tcx (before 6.6), membarrier.
+ * 5.19 a test run takes CAP_BPF), map_lookup (and so does a look at a map), tcx
+ * (before 6.6), membarrier, xdp_sockets (not configured).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 /* In libc, but in no header of it. */
@@ -43,7 +45,23 @@ static int refusal(int command, const union bpf_attr *attributes)
 		return EINVAL;
 	if (command == BPF_PROG_TEST_RUN && is_missing("test_run") && !has_cap_bpf())
 		return EPERM;
+	if (command == BPF_MAP_LOOKUP_ELEM && is_missing("map_lookup") && !has_cap_bpf())
+		return EPERM;
+	if (command == BPF_MAP_CREATE && attributes->map_type == BPF_MAP_TYPE_XSKMAP && is_missing("xdp_sockets"))
+		return EINVAL;
 	return 0;
+}
+
+int socket(int family, int type, int protocol)
+{
+	static int (*next)(int, int, int);
+
+	if (!next)
+		next = (int (*)(int, int, int))dlsym(RTLD_NEXT, "socket");
+	if (family != AF_XDP || !is_missing("xdp_sockets"))
+		return next(family, type, protocol);
+	errno = EAFNOSUPPORT;
+	return -1;
 }
 
 long syscall(long number, ...)

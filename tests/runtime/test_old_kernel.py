@@ -8,7 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.conftest import ADD, ASK, COMPLETED, EXIT_PRIVILEGE, HERE, Client, Echo, process_status, wait_for
+from tests.runtime.conftest import (
+    ADD,
+    ADDED,
+    ASK,
+    COMPLETED,
+    EXIT_PRIVILEGE,
+    HERE,
+    Build,
+    Client,
+    Echo,
+    process_status,
+    wait_for,
+)
 
 CAP_BPF = 39
 
@@ -47,6 +59,22 @@ def test_without_xdp_links_nothing_is_loaded(echo: Echo, missing: Missing) -> No
     assert "clsact" not in filters.stdout
 
 
+def test_without_xdp_sockets_all_goes_by_udp(echo: Echo, missing: Missing, client: Client) -> None:
+    echo.succeed("load", echo.iface, prefix=missing("xdp_sockets"))
+    echo.serve(prefix=missing("xdp_sockets"))
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    assert echo.status()["daemon"]["received_by_udp"] == 1
+
+
+def test_a_locked_cell_is_read_with_the_privilege_it_takes(build: Build, missing: Missing, client: Client) -> None:
+    echo = build("ECHO_SPIN_LOCK")
+    echo.load()
+    daemon = echo.serve("--user", "nobody", prefix=missing("map_lookup"))
+    assert int(process_status(daemon.pid)["CapEff"], 16) == 1 << CAP_BPF
+    assert client.ask(ADD, 7, 9, echo.rig.server.ipv4)[0] == ADDED
+    assert client.ask(ASK, 7, 0, echo.rig.server.ipv4) == (COMPLETED, 7, 9)
+
+
 @pytest.mark.parametrize("user", [None, "nobody"])
 def test_keeps_only_what_a_test_run_takes(echo: Echo, missing: Missing, client: Client, user: str | None) -> None:
     echo.load()
@@ -61,14 +89,14 @@ def test_keeps_only_what_a_test_run_takes(echo: Echo, missing: Missing, client: 
     wait_for(lambda: echo.status()["daemon"]["sweep_cells_continued"] == 2, "the cell is swept")
     assert echo.status()["daemon"]["sweep_failed"] == 0
     returned, errors = echo.end(daemon)
-    assert returned == 0 and "keeping CAP_BPF to run the sweep's programs" in errors
+    assert returned == 0 and "keeping CAP_BPF to run the sweep's programs and read the tables" in errors
 
 
 def test_without_the_privilege_to_sweep(echo: Echo, missing: Missing) -> None:
     echo.load()
     prefix = ("setpriv", "--bounding-set=-bpf,-sys_admin", "--inh-caps=-all", *missing("test_run"))
     sentence = echo.refuse("serve", code=EXIT_PRIVILEGE, prefix=prefix)
-    assert "cannot run the sweep's programs: Operation not permitted" in sentence and "as root" in sentence
+    assert "cannot run the sweep's programs, or read the tables: Operation not permitted" in sentence and "as root" in sentence
 
 
 def test_without_membarrier_it_does_not_sweep(echo: Echo, missing: Missing) -> None:
