@@ -146,5 +146,8 @@ def curve(runs: Runs, workloads: list[str]) -> Curve:
     """Rate over the share of requests that need the rare path, for who has one."""
     shares = [Spread.of([run.share for run in runs[name, WithDaemon.name]]).median for name in workloads]
     servers = [server for name, server in runs if name == workloads[0] and server != "reflector"]
-    series = {server: [Spread.of([run.flight.rate / 1e6 for run in runs[name, server]]) for name in workloads] for server in servers}
+    series = {
+        server: [Spread.of([run.flight.rate / 1e6 for run in runs[name, server] if run.counts]) for name in workloads]
+        for server in servers
+    }
     return Curve("share of requests that need the rare path", "million requests a second", shares, series)
