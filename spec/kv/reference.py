@@ -77,7 +77,7 @@ class Reference(SessionReference):
     def wrong_answer(self, message: Any, answer: Any) -> list[str]:
         kind, found = answer.kind.name, []
         stored = self.entries.get(message.key)
-        version = self._version_of(kind, message.key)
+        version = self.version_of(kind, message.key)
         if version is not None and answer.version != version:
             found.append(f"{kind} says version {answer.version} of key {message.key} and should say {version}")
         if kind == "VALUE" and (answer.length, answer.value) != (stored.length, stored.value):
@@ -86,7 +86,7 @@ class Reference(SessionReference):
             found.append(f"the answer's key is {answer.key}, the request's {message.key}")
         return found
 
-    def _version_of(self, kind: str, key: int) -> int | None:
+    def version_of(self, kind: str, key: int) -> int | None:
         """The version that an answer has to say, if any."""
         match kind:
             case "INSERTED":
@@ -112,7 +112,7 @@ class Reference(SessionReference):
         key = message.key
         match outcome:
             case "INSERTED" | "UPDATED":
-                self.entries[key] = Stored(self._version_of(outcome, key), message.length, message.value)
+                self.entries[key] = Stored(self.version_of(outcome, key), message.length, message.value)
             case "DELETED":
                 slot = self.codec.hash_slot(key)
                 self.floors[slot] = max(self.floors[slot], self.entries.pop(key).version)

@@ -7,10 +7,11 @@ protocol's requests. The codec is the generated one, of the build that the serve
 
 from __future__ import annotations
 
+import itertools
 import random
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 LEASE_MARGIN = 0.05  # of the lease: this clock may run slower than the server's
@@ -130,7 +131,7 @@ class Session:
     def given_up(self) -> list[bytes]:
         """What was given up and may never have got to the server, which takes requests in the order of their numbers.
 
-        So these are to be sent before each sending of the outstanding request.
+        So where the outstanding request is not answered, these are to be sent before it.
         """
         return [message.encode() for message in self._given_up]
 
@@ -221,7 +222,7 @@ class Caller:
         while not self.session.is_open:
             sequence = choose.randrange(self.session.codec.SEQUENCE_MODULUS)
             datagram = self.session.open(choose.randrange(capacity), sequence, time.monotonic_ns())
-            self._exchange([datagram], lambda _: True, give_up_ns)
+            self._exchange(datagram, lambda _: True, give_up_ns)
 
     @staticmethod
     def now_ns() -> int:
@@ -234,15 +235,16 @@ class Caller:
         patiently: also while the daemon is down; otherwise NotServed says so.
         """
         sequence, end_ns = self.session.sequence, self.session.lease_end_ns
-        datagrams = [*self.session.given_up, datagram]
-        return self._exchange(datagrams, lambda answer: not self._is_read(answer) and answer.sequence == sequence, end_ns, patiently)
+        return self._exchange(
+            datagram, lambda answer: not self._is_read(answer) and answer.sequence == sequence, end_ns, patiently, self.session.given_up
+        )
 
     def read(self, kind: str, patiently: bool = True, **fields: Any) -> Any:
         """Ask, and return the answer; as `call`."""
         number, datagram = self.session.read(kind, self.now_ns(), **fields)
         end_ns = self.session.lease_end_ns
         try:
-            return self._exchange([datagram], lambda answer: self._is_read(answer) and answer.sequence == number, end_ns, patiently)
+            return self._exchange(datagram, lambda answer: self._is_read(answer) and answer.sequence == number, end_ns, patiently)
         finally:
             self.session.forget(number)
 
@@ -250,18 +252,24 @@ class Caller:
         return any(message.kind.name in kinds for kinds in self.session.read_answers.values())
 
     def _exchange(
-        self, datagrams: list[bytes], wanted: Callable[[Any], bool], give_up_ns: int, patiently: bool = True
+        self,
+        datagram: bytes,
+        wanted: Callable[[Any], bool],
+        give_up_ns: int,
+        patiently: bool = True,
+        before: Sequence[bytes] = (),
     ) -> Any:
-        wait_seconds = self._retry_seconds
-        self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # what was refused before is not this one
-        while True:
+        """`before` goes first at every second sending: who refuses then may have meant that."""
+        wait_seconds, sendings = self._retry_seconds, itertools.cycle([[datagram], [*before, datagram]] if before else [[datagram]])
+        self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # what was refused earlier is not this one
+        for sending in sendings:
             try:
-                for datagram in datagrams:
-                    self._connection.send(datagram)
+                for each in sending:
+                    self._connection.send(each)
                 answer = self._await_answer(wanted, min(time.monotonic_ns() + int(wait_seconds * 1e9), give_up_ns))
             except ConnectionRefusedError:
-                if not patiently:
-                    raise NotServed(f"session {self.session.number}: the daemon is not there, and the kernel alone has no answer") from None
+                if not patiently and sending == [datagram]:
+                    raise NotServed(f"session {self.session.number}: the daemon is not there, and the kernel has no answer") from None
                 answer = None
                 time.sleep(self._retry_seconds)
             if answer is not None:

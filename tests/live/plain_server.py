@@ -1,4 +1,4 @@
-"""A lock server of the reference alone, over plain UDP: what the clients are tested against without a kernel.
+"""A server of a reference alone, over plain UDP: what the clients are tested against without a kernel.
 
 It loses, repeats and delays packets, from a seed.
 """
@@ -11,22 +11,24 @@ import socket
 import threading
 from typing import Any
 
-from spec.lock.reference import Reference
+from spec.lib.session_reference import SessionReference
 
 
 class PlainServer(threading.Thread):
     """Serves until closed. `faults` is the share of packets that meet one."""
 
-    def __init__(self, codec: Any, capacities: dict[str, int], faults: float = 0.0, seed: int = 1) -> None:
+    def __init__(
+        self, reference: SessionReference, faults: float = 0.0, seed: int = 1, address: tuple[str, int] = ("127.0.0.1", 0)
+    ) -> None:
         super().__init__(daemon=True)
-        self.codec = codec
-        self.reference = Reference(codec, capacities)
+        self.codec = reference.codec
+        self.reference = reference
         self.executed = 0
         self._faults = faults
         self._random = random.Random(seed)
         self._late: list[tuple[bytes, Any]] = []
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", 0))
+        self._socket.bind(address)
         self._socket.settimeout(0.05)
         self._running = True
 
@@ -73,6 +75,7 @@ class PlainServer(threading.Thread):
         answer.kind = self.codec.Kind[min(outcomes)]
         if message.kind.name == "OPEN" and answer.kind.name == "OPENED":
             answer.secret = self._random.randbytes(8)
+        self.complete(answer)
         wrong = self.reference.answered(message, answer)
         assert not wrong, wrong
         self.executed += 1
@@ -81,3 +84,6 @@ class PlainServer(threading.Thread):
             self.reference.revoke(message.client)
         if self._random.random() >= self._faults:
             self._socket.sendto(answer.encode(), sender)
+
+    def complete(self, answer: Any) -> None:
+        """Put into an answer what it says beside its kind."""

@@ -11,6 +11,7 @@ import pytest
 from generated.lock import lock_codec as codec
 from spec.lib.session_client import LeaseEnded, SessionError
 from spec.lock.client import LockCaller, LockSession, conflicts
+from spec.lock.reference import Reference
 from tests.live.plain_server import PlainServer
 
 CAPACITIES = {"session": 64, "lock": 16, "overflow": 8, "credential": 64}
@@ -106,6 +107,14 @@ def test_lease_counts_from_the_first_sending():
         session.renew(end)
 
 
+def test_a_request_of_a_protocol_that_takes_them_in_order_cannot_be_given_up():
+    session = opened()
+    session.acquire(5, "SHARED", 10)
+    with pytest.raises(SessionError, match="cannot give up ACQUIRE"):
+        session.give_up()
+    assert session.is_waiting
+
+
 def test_answer_after_the_lease_grants_nothing():
     session = opened()
     end = session.lease_end_ns
@@ -138,7 +147,7 @@ def test_conflicts():
 @pytest.mark.parametrize("seed", range(3))
 def test_callers_over_a_faulty_link(seed):
     choose = random.Random(seed)
-    with PlainServer(codec, CAPACITIES, faults=0.2, seed=seed) as server:
+    with PlainServer(Reference(codec, CAPACITIES), faults=0.2, seed=seed) as server:
         callers = []
         for _ in range(3):
             connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -1,0 +1,213 @@
+"""The store's client, against a plain server that loses, repeats and delays."""
+
+from __future__ import annotations
+
+import random
+import socket
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from generated.kv import kv_codec as codec
+from spec.kv.client import VERSIONED, Entry, KvCaller, KvSession, Outcome
+from spec.kv.reference import Reference
+from spec.lib.session_client import LeaseEnded, NotServed, SessionError
+from tests.live.plain_server import PlainServer
+
+CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4}
+SLOT_SIZE = codec.SLOT_SIZE
+
+
+class OfEightBuckets:
+    """The codec of a store so small that deletions of one key move the versions of others."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(codec, name)
+
+    @staticmethod
+    def hash_slot(key: int) -> int:
+        return key % CAPACITIES["bucket"]
+
+    @staticmethod
+    def hash_home(slot: int) -> int:
+        return slot % CAPACITIES["page"]
+
+
+class PlainStore(PlainServer):
+    """Answers as a store would whose cells are a dict."""
+
+    reference: Reference
+
+    def complete(self, answer: Any) -> None:
+        kind, said = answer.kind.name, self.reference.accounts.get(answer.client)
+        if said is not None and said.said is not None and kind in VERSIONED and said.sequence == answer.sequence:
+            answer.version = said.said.version
+        elif kind in VERSIONED | {"VALUE"}:
+            answer.version = self.reference.version_of(kind, answer.key)
+        if kind == "VALUE":
+            stored = self.reference.entries[answer.key]
+            answer.length, answer.value = stored.length, stored.value
+
+
+def answer_to(datagram: bytes, kind: str, **changes: object) -> bytes:
+    """What a server would answer to a request."""
+    message = codec.Message.decode(datagram)
+    message.kind = codec.Kind[kind]
+    for name, value in changes.items():
+        setattr(message, name, value)
+    return message.encode()
+
+
+def opened() -> KvSession:
+    session = KvSession(codec)
+    request = session.open(7, 1000, 0)
+    assert session.receive(answer_to(request, "OPENED", secret=b"12345678"), 5) is not None
+    return session
+
+
+def filled(value: bytes) -> bytes:
+    return value.ljust(SLOT_SIZE, b"\0")
+
+
+@pytest.mark.parametrize("size", [0, 1, SLOT_SIZE - 1, SLOT_SIZE, SLOT_SIZE + 1, 2**16 - 1])
+def test_values_of_every_length(size):
+    sent = codec.Message.decode(opened().insert(5, b"x" * size, 10))
+    assert (sent.kind.name, sent.key, sent.length) == ("INSERT", 5, size)
+    assert sent.value == filled(b"x" * min(size, SLOT_SIZE))
+
+
+def test_a_write_sent_again_keeps_its_number_and_the_next_has_the_next():
+    session = opened()
+    first = session.update(5, b"a", 10)
+    assert session.again() == first
+    assert session.receive(answer_to(first, "UPDATED", version=3), 20).version == 3
+    assert codec.Message.decode(session.delete(5, 30)).sequence == codec.Message.decode(first).sequence + 1
+
+
+def test_reads_are_numbered_apart_from_writes():
+    session = opened()
+    write = session.insert(5, b"a", 10)
+    (first, get), (second, other) = session.get(5, 11), session.get(6, 12)
+    assert first != second and set(session.outstanding_reads) == {first, second}
+    assert session.again() == write
+    # A get and a write of one number: the kinds tell their answers apart.
+    assert codec.Message.decode(get).sequence == codec.Message.decode(write).sequence
+    assert session.receive(answer_to(get, "VALUE", version=1), 20).kind.name == "VALUE"
+    assert session.is_waiting and set(session.outstanding_reads) == {second}
+    assert session.receive(answer_to(write, "INSERTED", version=1), 21).kind.name == "INSERTED"
+    assert set(session.outstanding_reads) == {second}
+    assert session.receive(answer_to(other, "MISSING"), 22) is not None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"client": 8}, {"sequence": 999}, {"secret": bytes(8)}, {"key": 6}], ids=lambda changes: next(iter(changes))
+)
+def test_answers_to_other_reads_are_ignored(changes):
+    session = opened()
+    number, datagram = session.get(5, 10)
+    assert session.receive(answer_to(datagram, "VALUE", **changes), 20) is None
+    assert session.receive(answer_to(datagram, "ABSENT"), 20) is None
+    session.forget(number)
+    assert session.receive(answer_to(datagram, "VALUE"), 20) is None
+
+
+def test_a_write_that_was_given_up_goes_before_the_next():
+    session = opened()
+    first = session.insert(5, b"a", 10)
+    session.give_up()
+    assert not session.is_waiting and session.given_up == [first]
+    second = session.delete(5, 20)
+    assert session.receive(answer_to(first, "INSERTED"), 25) is None
+    assert session.receive(answer_to(second, "DELETED", version=1), 30) is not None
+    assert session.given_up == []
+
+
+def test_a_read_does_not_extend_the_lease():
+    session = opened()
+    end = session.lease_end_ns
+    _, datagram = session.get(5, end - 10)
+    assert session.receive(answer_to(datagram, "MISSING"), end - 5) is not None
+    assert session.lease_end_ns == end
+    with pytest.raises(LeaseEnded):
+        session.get(5, end)
+
+
+def connected(server: PlainServer, choose: random.Random, **options: Any) -> KvCaller:
+    connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    connection.connect(server.address)
+    caller = KvCaller(KvSession(codec), connection, retry_seconds=0.005, **options)
+    caller.open(choose, CAPACITIES["session"])
+    return caller
+
+
+def write(caller: KvCaller, choose: random.Random, key: int, entries: dict[int, bytes]) -> Outcome:
+    """A random write, which must have the outcome that the dict says."""
+    value = choose.randbytes(choose.choice([0, 1, SLOT_SIZE - 1, SLOT_SIZE, SLOT_SIZE + 1]))
+    match choose.randrange(3):
+        case 0:
+            outcome = caller.insert(key, value)
+            wanted = "TOO_LONG" if len(value) > SLOT_SIZE else "EXISTS" if key in entries else "INSERTED"
+        case 1:
+            outcome = caller.update(key, value)
+            wanted = "TOO_LONG" if len(value) > SLOT_SIZE else "UPDATED" if key in entries else "ABSENT"
+        case _:
+            outcome, value = caller.delete(key), None
+            wanted = "DELETED" if key in entries else "ABSENT"
+    assert outcome.kind == wanted and (outcome.version is not None) == (wanted in VERSIONED)
+    if outcome.is_done:
+        entries.pop(key, None)
+        if value is not None:
+            entries[key] = value
+    return outcome
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_callers_over_a_faulty_link(seed):
+    choose, entries, outcomes = random.Random(seed), {}, Counter()
+    with PlainStore(Reference(OfEightBuckets(), CAPACITIES), faults=0.2, seed=seed) as server:
+        callers = [connected(server, choose) for _ in range(3)]
+        for _ in range(150):
+            caller, key = choose.choice(callers), choose.randrange(6)
+            outcomes[write(caller, choose, key, entries).kind] += 1
+            found = choose.choice(callers).get(key)
+            assert (found and found.value) == entries.get(key)
+        assert set(outcomes) == {"INSERTED", "EXISTS", "UPDATED", "ABSENT", "DELETED", "TOO_LONG"}
+        assert sum(caller.retry_count for caller in callers) > 0
+        for caller in callers:
+            caller.renew()
+            caller.close()
+            with pytest.raises(SessionError, match="is not open"):
+                caller.insert(1, b"")
+
+
+def test_who_is_refused_is_told_and_may_wait_or_go_on():
+    choose = random.Random(1)
+    with PlainStore(Reference(OfEightBuckets(), CAPACITIES)) as server:
+        caller = connected(server, choose)
+        assert caller.insert(1, b"one") == Outcome("INSERTED", 1)
+        address = server.address
+    with pytest.raises(NotServed, match="the daemon is not there"):
+        caller.update(1, b"two")
+    with pytest.raises(NotServed):
+        caller.get(1)
+    with PlainStore(server.reference, address=address):
+        assert caller.again() == Outcome("UPDATED", 2)
+        assert caller.get(1) == Entry(2, b"two")
+    with pytest.raises(NotServed):
+        caller.update(1, b"three")
+    with PlainStore(server.reference, address=address):
+        # The update never arrived, so it goes before the delete; whether it is executed is nobody's to say.
+        assert caller.delete(1) == Outcome("DELETED", 3)
+        assert caller.get(1) is None
+
+
+def test_an_answer_that_came_while_another_was_waited_for():
+    choose = random.Random(2)
+    with PlainStore(Reference(OfEightBuckets(), CAPACITIES)) as server:
+        caller = connected(server, choose)
+        connection = caller._connection
+        connection.send(caller.session.insert(1, b"one", caller.now_ns()))
+        assert caller.get(2) is None  # the answers come in this order
+        assert not caller.session.is_waiting
+        assert caller.again() == Outcome("INSERTED", 1)
