@@ -11,6 +11,7 @@ from harness.bench.report import Spread
 
 WIDTH, HEIGHT = 720, 440
 LEFT, RIGHT, TOP, BOTTOM = 76, 150, 48, 60
+LABEL_WIDTH = 34
 COLOURS = ("#1f6feb", "#d9480f", "#2b8a3e", "#862e9c")
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #24292f }
@@ -48,10 +49,7 @@ class Curve:
         parts += self._scales(x, y, low, high)
         for colour, (name, spreads) in zip(COLOURS, self.series.items()):
             parts += _series(name, colour, [(x(share), y(each.low), y(each.median), y(each.high)) for share, each in zip(self.shares, spreads)])
-            parts += [
-                f'<text x="{x(share):.1f}" y="{y(each.median) - 10:.1f}" text-anchor="middle" style="fill:{colour}">{each.median:.2f}</text>'
-                for share, each in zip(self.shares, spreads)
-            ]
+            parts += _values(colour, [(x(share), y(each.median), each.median) for share, each in zip(self.shares, spreads)])
         body = "\n  ".join(parts)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">\n'
@@ -83,7 +81,7 @@ def _apart(shares: list[float], x) -> list[float]:
     """Those whose labels do not touch."""
     shown: list[float] = []
     for share in shares:
-        if not shown or x(share) - x(shown[-1]) > 26:
+        if not shown or x(share) - x(shown[-1]) > LABEL_WIDTH:
             shown.append(share)
     return shown
 
@@ -96,4 +94,17 @@ def _series(name: str, colour: str, points: list[tuple[float, float, float, floa
         parts.append(f'<circle cx="{x:.1f}" cy="{middle:.1f}" r="3.5" fill="{colour}"/>')
     x, _, middle, _ = points[-1]
     parts.append(f'<text x="{x + 12:.1f}" y="{middle + 4:.1f}" style="fill:{colour}">{escape(name)}</text>')
+    return parts
+
+
+def _values(colour: str, points: list[tuple[float, float, float]]) -> list[str]:
+    """What the points stand for: above them, or below where the label would touch the one before."""
+    parts = []
+    before = -LABEL_WIDTH
+    for x, y, value in points:
+        is_apart = x - before > LABEL_WIDTH
+        before = x if is_apart else -LABEL_WIDTH
+        parts.append(
+            f'<text x="{x:.1f}" y="{y - 10 if is_apart else y + 20:.1f}" text-anchor="middle" style="fill:{colour}">{value:.2f}</text>'
+        )
     return parts
