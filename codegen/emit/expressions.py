@@ -323,8 +323,8 @@ class Expressions(Values, Loops, Branchless):
         self.bind(name, value)
         return body
 
-    def bind(self, name: str, value: Expr) -> None:
-        place = self.declare(value.type, name, value)
+    def bind(self, name: str, value: Expr, c_name: str = "") -> None:
+        place = self.declare(value.type, c_name or name, value)
         if is_scalar(value.type):
             interval = interval_of(value)
             kind = "" if not isinstance(value.type, (UInt, Bits)) else (
@@ -339,7 +339,7 @@ class Expressions(Values, Loops, Branchless):
     def _in(self, element: Expr, set_: Expr) -> Text:
         if not isinstance(element, (Int, Literal)) and not is_path(element) and not isinstance(set_, (Var, Field)):
             name = f"element {len(self.bound)}"
-            self.bind(name, element)
+            self.bind(name, element, _item_name(element))
             element = Var(name, element.type, element.span, interval_of(element) if isinstance(element.type, UInt) else None)
         same = lambda other: Compare("=", element, other, Bool(), element.span)  # noqa: E731
         match set_:
@@ -425,6 +425,13 @@ class Expressions(Values, Loops, Branchless):
 def index_key(index: Expr) -> str:
     """The same for the same place; nothing but paths has a name."""
     return ".".join(location(index) or ()) if is_path(index) else f"at {index.span}"
+
+
+def _item_name(expr: Expr) -> str:
+    """What a local for a value is called: `slots_item` for an item of `slots`."""
+    if isinstance(expr, Index) and isinstance(expr.base, Field):
+        return f"{expr.base.name} item"
+    return ""
 
 
 def _label(expr: Expr) -> str:

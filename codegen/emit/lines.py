@@ -45,7 +45,7 @@ def wrapped(line: str) -> str:
     return indent + f"\n{indent}    ".join(pieces)
 
 
-_BREAKS = (" && ", " || "), (" | ", " & "), (", ", " ? ", " : ")
+_BREAKS = (" && ", " || "), (" | ", " & "), (" == ", " != ", ", ", " ? ", " : ")
 """After which a line may be broken: the first of these that there is."""
 
 

@@ -164,8 +164,8 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
 	if (way > 0) {
 		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
-		const enum kv_mark element_5 = kv_mark_array_4_at(&bucket->marks, way);
-		const bool live = element_5 == KV_MARK_CLEAN || element_5 == KV_MARK_DIRTY;
+		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, way);
+		const bool live = marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY;
 		/* OnEntry, KvSteps.tla:84 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			if (live) {
@@ -402,8 +402,8 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	bool holds = first > 0;
 
 	if (!holds) {
-		const enum kv_mark element_3 = kv_mark_array_4_at(&bucket->marks, message->way);
-		holds = element_3 == KV_MARK_EMPTY || element_3 == KV_MARK_CLEAN;
+		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, message->way);
+		holds = marks_item == KV_MARK_EMPTY || marks_item == KV_MARK_CLEAN;
 	}
 	if (holds) {
 		return stepwise_continue(KV_LEAF_LIFT_2);
@@ -424,8 +424,8 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 		if (!(message->entry >= 1 && message->entry <= 16)) {
 			return stepwise_continue(KV_LEAF_STOW_PAGE_FULL);
 		}
-		if (page->spilled.items[stepwise_position(message->entry,
-		    16)].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT) {
+		if (page->spilled.items[stepwise_position(message->entry, 16)].mark !=
+		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT) {
 			return stepwise_continue(KV_LEAF_STOW_ENTRY_TAKEN);
 		}
 		if (!(message->old >= 1 && message->old <= 16)) {
@@ -439,8 +439,8 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 			message->stowed = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_STOW_3));
 		}
-		if (!(page->spilled.items[stepwise_position(message->old,
-		    16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
+		if (!(page->spilled.items[stepwise_position(message->old, 16)].mark ==
+		    KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 		    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 		    page->spilled.items[stepwise_position(message->old, 16)].key == message->victim)) {
 			return stepwise_continue(KV_LEAF_STOW_OLD_ONE_GONE);
@@ -462,8 +462,8 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	}
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
-	    page->spilled.items[stepwise_position(message->old,
-	    16)].key == stepwise_choose(STEPWISE_CHOOSE(112, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
+	    page->spilled.items[stepwise_position(message->old, 16)].key ==
+	    stepwise_choose(STEPWISE_CHOOSE(112, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(KV_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -487,8 +487,8 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
 	if (own > 0) {
 		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
-		const enum kv_mark element_5 = kv_mark_array_4_at(&bucket->marks, own);
-		const bool live = element_5 == KV_MARK_CLEAN || element_5 == KV_MARK_DIRTY;
+		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, own);
+		const bool live = marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY;
 		/* OnEntry, KvSteps.tla:84 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			if (live) {
@@ -585,13 +585,13 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			bool value;
 
 			if (STEPWISE_CHOOSE(120, message->lifted == KV_MARK_EMPTY)) {
-				const enum kv_mark element_7 = kv_mark_array_4_at(&bucket->marks, message->way);
-				value = element_7 == KV_MARK_EMPTY || element_7 == KV_MARK_CLEAN;
+				const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, message->way);
+				value = marks_item_2 == KV_MARK_EMPTY || marks_item_2 == KV_MARK_CLEAN;
 			} else {
 				value = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
 				    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
-				    bucket->entries.items[stepwise_position(message->way,
-				    4)].version == message->carried.version;
+				    bucket->entries.items[stepwise_position(message->way, 4)].version ==
+				    message->carried.version;
 			}
 			holds = value;
 		}
@@ -613,13 +613,13 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		bool value_2;
 
 		if (STEPWISE_CHOOSE(122, message->lifted == KV_MARK_EMPTY)) {
-			const enum kv_mark element_8 = kv_mark_array_4_at(&bucket->marks, message->way);
-			value_2 = element_8 == KV_MARK_EMPTY || element_8 == KV_MARK_CLEAN;
+			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, message->way);
+			value_2 = marks_item_3 == KV_MARK_EMPTY || marks_item_3 == KV_MARK_CLEAN;
 		} else {
 			value_2 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
 			    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
-			    bucket->entries.items[stepwise_position(message->way,
-			    4)].version == message->carried.version;
+			    bucket->entries.items[stepwise_position(message->way, 4)].version ==
+			    message->carried.version;
 		}
 		holds_3 = value_2;
 	}
