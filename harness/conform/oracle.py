@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from harness.conform.values import refers, resolved, to_tla, zero
 HERE = Path(__file__).parent
 MODULE = "ConformRun"
 KEPT_MAX = 24
+EXTENDS = re.compile(r"^EXTENDS\s+((?:\w+\s*,\s*)*\w+)", re.MULTILINE)
+INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
 
 
 @dataclass(frozen=True)
@@ -179,9 +182,8 @@ class Oracle:
         """What TLC prints, or what it printed of the same modules before: a result is kept in workdir."""
         module, config = self.module(), self.config()
         digest = hashlib.sha256(f"{module}\0{config}\0{os.stat(tlc.jar()).st_size}".encode())
-        for folder in (*self.search_path, HERE):
-            for path in sorted(folder.glob("*.tla")):
-                digest.update(path.read_bytes())
+        for path in reached(module, [*self.search_path, HERE]):
+            digest.update(path.read_bytes())
         kept = workdir / f"{digest.hexdigest()[:24]}.cases"
         if not kept.exists():
             workdir.mkdir(parents=True, exist_ok=True)
@@ -222,7 +224,7 @@ class Oracle:
         message = self._built(self.protocol.message, _parts(given, "message"))
         env = self._built(self.protocol.env, _parts(given, "env"))
         each = self.protocol.sweep[family.sweep_pass - 1].each if family.hook == "sweep" else None
-        named: dict[tuple[str, int | None], dict[Path, Any]] = {}
+        named: dict[tuple[str, int | None], dict[Way, Any]] = {}
         for place, value in given.items():
             if place.home in self._tables:
                 named.setdefault((place.home, place.index), {})[place.field, *place.rest] = resolved(value, message)
@@ -237,7 +239,7 @@ class Oracle:
         return Case(family, message, cells, env, verdict, ended, self._message_reader(answer), written)
 
 
-    def _built(self, kind: ir.Type, parts: dict[Path, Any]) -> Any:
+    def _built(self, kind: ir.Type, parts: dict[Way, Any]) -> Any:
         return nest(kind, parts, self._zero, dict, tuple)
 
     def _zero(self, kind: ir.Type) -> Any:
@@ -247,10 +249,10 @@ class Oracle:
         return self._zeros[id(kind)]
 
 
-Path = tuple[str | int, ...]
+Way = tuple[str | int, ...]
 
 
-def _parts(places: dict[Place, Any], home: str, index: int | None = None) -> dict[Path, Any]:
+def _parts(places: dict[Place, Any], home: str, index: int | None = None) -> dict[Way, Any]:
     """What is given of the message, of the environment or of a cell, by the way to it."""
     return {(place.field, *place.rest): given for place, given in places.items() if place.home == home and place.index == index}
 
@@ -260,7 +262,7 @@ def _row(row: tuple[Any, ...], related: list[bool], wanted: bool) -> str:
     return to_tla(tuple(value if of == wanted else 0 for value, of in zip(row, related)))
 
 
-def _text(kind: ir.Type, parts: dict[Path, str]) -> str:
+def _text(kind: ir.Type, parts: dict[Way, str]) -> str:
     """TLA+ of a value whose parts are given as TLA+."""
     return nest(kind, parts, lambda each: to_tla(zero(each)), lambda fields: _record(fields.items()),
                 lambda items: f"<<{', '.join(items)}>>")  # fmt: skip
@@ -274,6 +276,21 @@ def flat(kind: ir.Type, text: str) -> str:
         case ir.Array() if isinstance(kind.element, (ir.Array, ir.Record)):
             return "<<" + ", ".join(flat(kind.element, f"{text}[{at}]") for at in range(1, kind.size + 1)) + ">>"
     return text
+
+
+def reached(module: str, folders: list[Path]) -> list[Path]:
+    """The files of the modules that a module is made of, but for TLC's own: a model that has the same steps is none of them."""
+    found: dict[str, Path] = {}
+    texts = [module]
+    while texts:
+        text = texts.pop()
+        names = [name for names in EXTENDS.findall(text) for name in re.findall(r"\w+", names)] + INSTANCE.findall(text)
+        for name in names:
+            path = next((folder / f"{name}.tla" for folder in folders if (folder / f"{name}.tla").exists()), None)
+            if name not in found and path is not None:
+                found[name] = path
+                texts.append(path.read_text())
+    return [path for _, path in sorted(found.items())]
 
 
 def _trouble(trouble: Trouble) -> str:

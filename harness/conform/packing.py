@@ -326,10 +326,10 @@ def word_bytes(word: int) -> bytes:
     return struct.pack("<Q", word)
 
 
-def decodes(protocol: ir.Protocol, payload: bytes) -> bool:
-    """Whether every field of a client's payload is a value of its type; what is handed over is not looked at."""
+def decodes(protocol: ir.Protocol, payload: bytes, handed_over: bool = False) -> bool:
+    """Whether every field of a payload is a value of its type; what is handed over is only looked at where that is asked."""
     offset = 0
-    for name in protocol.wire:
+    for name in packet_fields(protocol) if handed_over else protocol.wire:
         kind = protocol.message.field(name)
         size = wire_size(kind)
         number = int.from_bytes(payload[offset : offset + size], "big")

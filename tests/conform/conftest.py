@@ -34,10 +34,10 @@ class Bench:
         self._xdp = self.trial.runner(programs, "xdp", 0, self.columns)
 
     def _first(self, hook: str) -> Case:
-        """One that is answered, with a change of a cell and of the packet."""
-        return next(case for case in self.stage.cases
-                    if case.family.hook == hook and case.verdict == "Reply" and case.writes
-                    and any(case.answer[name] != case.message[name] for name in self.protocol.wire))  # fmt: skip
+        """One that is answered, with a change of a cell, and of the packet as much as any."""
+        answered = [case for case in self.stage.cases
+                    if case.family.hook == hook and case.verdict == "Reply" and case.writes and not case.family.trouble.section]  # fmt: skip
+        return max(answered, key=lambda case: sum(case.answer[name] != case.message[name] for name in self.protocol.wire))
 
     def frame(self, version: int) -> Frame:
         """A right request."""

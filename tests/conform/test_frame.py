@@ -9,7 +9,7 @@ import pytest
 
 from harness.conform import frames
 from harness.conform.garbage import GarbageRun
-from harness.conform.packing import decodes
+from harness.conform.packing import decodes, fields_size, message_size
 from harness.rig import bpf
 
 BROADCAST, MULTICAST_4, MULTICAST_6 = b"\xff" * 6, bytes.fromhex("01005e0000fb"), bytes.fromhex("3333000000fb")
@@ -233,6 +233,39 @@ def test_tc_drops_a_malformed_answer(bench):
         assert found.verdict == bpf.TC_ACT_SHOT
         assert bench.counter(found) == "tc.malformed"
         assert found.image == given.image
+
+
+def handed_over_at(bench) -> range:
+    """Where in a payload the fields are that hooks hand over."""
+    if not bench.protocol.handover:
+        pytest.skip(f"{bench.protocol.name} hands nothing over")
+    return range(fields_size(bench.protocol, bench.protocol.wire), message_size(bench.protocol))
+
+
+def test_tc_drops_what_is_handed_over_outside_its_type(bench):
+    case, given = completion(bench)
+    frame, tried = bench.trial.comparison.frame(case, 0), 0
+    for at in handed_over_at(bench):
+        payload = frame.payload[:at] + b"\xff" + frame.payload[at + 1 :]
+        if not decodes(bench.protocol, payload, handed_over=True):
+            found = bench.run_tc(replace(given, packet=replace(frame, payload=payload).to_bytes()))
+            assert (found.verdict, bench.counter(found)) == (bpf.TC_ACT_SHOT, "tc.malformed"), at
+            assert found.image == given.image
+            tried += 1
+    assert tried >= 1, "nothing that is handed over can be outside its type"
+
+
+@VERSIONS
+@pytest.mark.parametrize("byte", [b"\x00", b"\x01", b"\xff"])
+def test_what_a_client_hands_over_is_no_matter(bench, version, byte):
+    """It is not looked at, and goes back as it came; the checksum is right for it."""
+    places = handed_over_at(bench)
+    plain = bench.frame(version)
+    frame = replace(plain, payload=plain.payload[: places.start] + byte * len(places))
+    found = bench.xdp(frame.to_bytes())
+    assert found.verdict == bpf.XDP_TX
+    answer = bench.xdp(plain.to_bytes()).packet[plain.payload_offset() :]
+    assert found.packet == frame.turned(answer[: places.start] + byte * len(places)).to_bytes()
 
 
 def test_tc_leaves_what_this_host_forwards(bench):

@@ -6,6 +6,7 @@ import pytest
 
 from harness import tla_values, tlc
 from harness.conform.build import HERE
+from harness.conform.oracle import reached
 
 TOY = r"""---- MODULE Toy ----
 EXTENDS Integers, Sequences, TLC
@@ -78,3 +79,30 @@ def test_a_sweep_goes_over_its_cells_with_one_record(shown):
     assert [index for _, _, index in told] == [1, 0, 1, 2, 0, 2]
     assert [write[:2] for write in writes] == [("a", 1), ("b", 0), ("a", 1), ("a", 2), ("b", 0), ("a", 2)]
     assert shown[9][:2] == (0, 2)
+
+
+def test_a_model_of_the_same_steps_is_not_what_is_evaluated(tmp_path):
+    """So that TLC is not asked again when only the model was changed."""
+    for name, text in (("Hooks", "EXTENDS Steps,\n  Naturals\n"), ("Steps", "EXTENDS Words\n"), ("Words", ""), ("Model", "EXTENDS Steps\n")):
+        (tmp_path / f"{name}.tla").write_text(f"---- MODULE {name} ----\n{text}====\n")
+    found = reached("---- MODULE Run ----\nEXTENDS Hooks, TLC\nO == INSTANCE Oracle WITH Capacity <- 1\n====\n", [tmp_path, HERE])
+    assert [path.stem for path in found] == ["Hooks", "Oracle", "Steps", "Words"]
+
+
+ONE = r"""---- MODULE One ----
+EXTENDS Integers, Sequences, TLC
+Capacities == [a |-> 2]
+TableIndex(table, msg) == msg
+O == INSTANCE Oracle WITH Capacity <- Capacities
+Step(table, msg, env) == [verdict |-> "Reply", cell |-> 0, msg |-> table[msg]]
+Show(one, msg) == LET r == O!RunUser(Step, "a", one, [a |-> [i \in 0..1 |-> 10 + i]], msg, 0) IN PrintT(<<r.verdict, r.msg>>)
+ASSUME Show(TRUE, 1)
+ASSUME Show(TRUE, 2)
+ASSUME Show(FALSE, 0)
+====
+"""
+
+
+def test_a_user_step_has_its_cell_or_none_is_asked(tmp_path):
+    shown = [tla_values.parse(line) for line in tlc.evaluate(tmp_path, ONE, [HERE])]
+    assert shown == [("Reply", 11), ("Drop", 2), ("Reply", 10)]
