@@ -50,7 +50,10 @@ def _c_field(names: Names, each: WireField) -> dict[str, Any]:
     if copied:
         read = f"stepwise_copy(message->{member}.bytes, payload + {offset}, {each.size}, {bytes_alignment(each.size)})"
         write = f"stepwise_copy(payload + {offset}, message->{member}.bytes, {each.size}, {bytes_alignment(each.size)})"
-    return {"member": member, "offset": offset, "size": each.size, "copied": copied, "read": read, "write": write}
+    return {
+        "member": member, "offset": offset, "size": each.size, "copied": copied, "is_bool": isinstance(each.type, Bool),
+        "read": read, "write": write,
+    }  # fmt: skip
 
 
 def _valid(names: Names, wire: tuple[WireField, ...]) -> str:

@@ -51,6 +51,14 @@ static __always_inline bool kv_message_decode(const unsigned char *payload, stru
 	message->bit = kv_hash_bit(message->key);
 	message->victim_bit = kv_hash_victim_bit(message->victim);
 	message->home = kv_hash_home(message->slot);
+	message->epoch = stepwise_zero();
+	message->way = stepwise_zero();
+	message->victim = stepwise_zero();
+	message->evicts = stepwise_zero() & 1;
+	message->found = stepwise_zero() & 1;
+	message->old = stepwise_zero();
+	message->entry = stepwise_zero();
+	message->filter = stepwise_zero();
 	return message->kind <= KV_MESSAGE_KIND_TOO_LONG &&
 	       !(message->client >> 14 | message->sequence >> 30);
 }

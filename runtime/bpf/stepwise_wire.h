@@ -27,6 +27,20 @@
 #define STEPWISE_BE64(value) (value)
 #endif
 
+/*
+ * Zero, which clang takes for anything: it so keeps it where the program's end will look for it. Of a constant it writes
+ * another copy before every branch that may lead there.
+ */
+static __always_inline __u64 stepwise_zero(void)
+{
+	__u64 zero = 0;
+
+#ifdef __bpf__
+	asm volatile("" : "+r"(zero));
+#endif
+	return zero;
+}
+
 /* An integer of 1 to 8 bytes, big endian. `size` is a constant. */
 static __always_inline __u64 stepwise_read(const unsigned char *from, __u32 size)
 {
