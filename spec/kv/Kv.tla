@@ -65,20 +65,25 @@ Length(number) == 1 + (number % SlotSize)
 
 EntryOf(version) == [version |-> version, length |-> Length(version), value |-> version]
 
-\* Ways <<mark, key, version>> of bucket 0, and entries <<key, version>> of its page.
-Begun(ways, spilled) ==
-  LET Way(i, blank, F(_)) == IF i \in DOMAIN ways THEN F(ways[i]) ELSE blank
-      gone == {ways[i][3] : i \in {j \in DOMAIN ways : ways[j][1] = "Gone"}}
-      bucket == [InitialCells.bucket[0] EXCEPT
-                  !.marks = [i \in 1..Ways |-> Way(i, "Empty", LAMBDA way : way[1])],
-                  !.keys = [i \in 1..Ways |-> Way(i, 0, LAMBDA way : way[2])],
-                  !.entries = [i \in 1..Ways |-> Way(i, @[i], LAMBDA way : EntryOf(way[3]))],
-                  !.floor = IF gone = {} THEN 0 ELSE CHOOSE version \in gone : \A other \in gone : other <= version,
-                  !.filter = {BitOf(spilled[j][1]) : j \in DOMAIN spilled}]
-      Held(j) == [mark |-> "Held", slot |-> 0, key |-> spilled[j][1], bit |-> BitOf(spilled[j][1]), entry |-> EntryOf(spilled[j][2])]
-  IN  [InitialCells EXCEPT
-        !.bucket[0] = bucket,
-        !.page[HomeOf(0)].spilled = [j \in 1..PageSize |-> IF j \in DOMAIN spilled THEN Held(j) ELSE @[j]]]
+\* A bucket with ways <<mark, key, version>>, whose page has entries <<key, version>>, of other buckets as well.
+Filled(slot, ways, spilled) ==
+  LET gone == {ways[i][3] : i \in {j \in DOMAIN ways : ways[j][1] = "Gone"}}
+      Given(i, blank, part) == IF i \in DOMAIN ways THEN ways[i][part] ELSE blank
+  IN  [InitialCells.bucket[slot] EXCEPT
+        !.marks = [i \in 1..Ways |-> Given(i, "Empty", 1)],
+        !.keys = [i \in 1..Ways |-> Given(i, 0, 2)],
+        !.entries = [i \in 1..Ways |-> IF i \in DOMAIN ways THEN EntryOf(ways[i][3]) ELSE @[i]],
+        !.floor = IF gone = {} THEN 0 ELSE CHOOSE version \in gone : \A other \in gone : other <= version,
+        !.filter = {BitOf(spilled[j][1]) : j \in {i \in DOMAIN spilled : SlotOf(spilled[i][1]) = slot}}]
+
+Held(key, version) ==
+  [mark |-> "Held", slot |-> SlotOf(key), key |-> key, bit |-> BitOf(key), entry |-> EntryOf(version)]
+
+\* Buckets in their order, and page 0.
+Begun(buckets, spilled) ==
+  [InitialCells EXCEPT
+    !.bucket = [slot \in DOMAIN @ |-> Filled(slot, buckets[slot + 1], spilled)],
+    !.page[0].spilled = [j \in 1..PageSize |-> IF j \in DOMAIN spilled THEN Held(spilled[j][1], spilled[j][2]) ELSE @[j]]]
 
 NoRequest == [BlankMessage EXCEPT !.kind = "None"]
 

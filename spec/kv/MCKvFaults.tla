@@ -78,6 +78,12 @@ FindHeldOnly(page, msg, env) == FindBy(page, msg, env, LAMBDA mark : mark = "Hel
 \* What was found is taken, also when it is just on its way out, or in.
 FindInPassing(page, msg, env) == FindBy(page, msg, env, LAMBDA mark : TRUE, LAMBDA mark : FALSE)
 
+\* The bucket is changed, whether the page could take what was lifted or not.
+ReadyUnstowed(bucket, msg) ==
+  /\ msg.way \in 1..Ways
+  /\ \/ bucket.marks[msg.way] \in {"Empty", "Clean"}
+     \/ bucket.marks[msg.way] = msg.lifted /\ bucket.keys[msg.way] = msg.victim
+
 \* What a client writes into the fields that the hooks hand over is believed.
 ClientBelieved(message) == message
 

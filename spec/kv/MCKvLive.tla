@@ -7,52 +7,72 @@
 (* to the bucket for ever may move it each time before another's           *)
 (* completion arrives.                                                     *)
 (***************************************************************************)
-EXTENDS MCKv
+EXTENDS MCKvFaults
 
 \* The reader's comment would only multiply the states, but for what Decides asks of it.
 NoEvent(from, to, step, verdict, given, message) ==
   IF step \in {"OnRequest", "OnCompletion"} /\ given.kind # message.kind
-    THEN [step |-> step, given |-> given, message |-> message]
-    ELSE [step |-> "", given |-> BlankMessage, message |-> BlankMessage]
+    THEN [from |-> from, to |-> to, step |-> step, verdict |-> verdict, given |-> given, message |-> message]
+    ELSE [from |-> "", to |-> "", step |-> "", verdict |-> "", given |-> BlankMessage, message |-> BlankMessage]
 
 Asked(client) == {clients[client].writing, clients[client].reading} \ {NoRequest}
 
-\* What XDP would pass to the daemon at this moment, and what this would send to TC.
-Passed(request) == HandedOver(request, OnRequest(BucketOf(request.key), Arrived(request)).msg)
+\* What XDP would pass to the daemon at this moment, and what this would send to TC.  (Sets, because TLC evaluates an
+\* operator's argument anew wherever it is used, when it asks what is enabled.)
+Passed(client) == {HandedOver(request, OnRequest(BucketOf(request.key), request).msg) : request \in Asked(client)}
 
-Found(request) == Arrived(UserStep(cells.page, Arrived(Passed(request)), [now |-> 0, random |-> 0, index |-> 0]).msg)
+Found(client) ==
+  LET env == [now |-> 0, random |-> 0, index |-> 0]
+      decided == {UserStep(cells.page, message, env).msg : message \in {Arrived(passed) : passed \in Passed(client)}}
+  IN  {Arrived(message) : message \in decided}
 
-\* Each arrival of what a client still waits for is some time after the others.
-NetworkIsFair(client) ==
-  /\ SF_vars(RunActs /\ \E request \in Asked(client) : AtXdp(Packet(client, request)))
-  /\ WF_vars(ClientActs(client) /\ \E packet \in answers : Receive(client, packet))
+\* What a client still waits for arrives now and then.
+Arrives(client) ==
+  /\ \E request \in Asked(client) : AtXdp(Packet(client, request))
+  /\ Decides
+  /\ UNCHANGED <<clients, issued>>
 
-DaemonIsFair(client) ==
-  /\ SF_vars(DaemonActs /\ runs = << >> /\ \E request \in Asked(client) : Serve(Packet(client, Passed(request))))
-  /\ SF_vars(RunActs /\ \E request \in Asked(client) : AtTc(Packet(client, Found(request))))
+Hears(client) ==
+  /\ \E packet \in answers : Receive(client, packet)
+  /\ UNCHANGED <<issued, writes, reads, versions>>
 
-RunsEnd == WF_vars(RunActs /\ \E r \in 1..MaxRuns : RunSection(r))
+\* The daemon gets it as XDP would pass it now, while no run is half way through; TC gets what the daemon would say now.
+IsServed(client) ==
+  /\ runs = << >>
+  /\ \E message \in Passed(client) : Serve(Packet(client, message))
+  /\ UNCHANGED <<clients, writes, reads, versions>>
+
+IsCompleted(client) ==
+  /\ \E message \in Found(client) : AtTc(Packet(client, message))
+  /\ Decides
+  /\ UNCHANGED <<clients, issued>>
+
+RunGoesOn ==
+  /\ \E r \in 1..MaxRuns : RunSection(r)
+  /\ Decides
+  /\ UNCHANGED <<clients, issued>>
+
+NetworkIsFair(client) == SF_vars(Arrives(client)) /\ WF_vars(Hears(client))
+
+DaemonIsFair(client) == SF_vars(IsServed(client)) /\ SF_vars(IsCompleted(client))
 
 \* With a daemon that serves, if it dies now and then.
-LiveSpec == Spec /\ RunsEnd /\ \A client \in Clients : NetworkIsFair(client) /\ DaemonIsFair(client)
+LiveSpec == Spec /\ WF_vars(RunGoesOn) /\ \A client \in Clients : NetworkIsFair(client) /\ DaemonIsFair(client)
 
 \* With a daemon that may be dead from any moment on.
-DeadSpec == Spec /\ RunsEnd /\ \A client \in Clients : NetworkIsFair(client)
+DeadSpec == Spec /\ WF_vars(RunGoesOn) /\ \A client \in Clients : NetworkIsFair(client)
 
 \* Every request is answered, if its client goes on asking.
-EveryRequestIsAnswered ==
-  \A client \in Clients :
-    /\ clients[client].writing # NoRequest ~> clients[client].writing = NoRequest
-    /\ clients[client].reading # NoRequest ~> clients[client].reading = NoRequest
+EveryRequestIsAnswered == \A client \in Clients : Asked(client) # {} ~> Asked(client) = {}
 
-\* Whether the bucket alone can answer.
-AnsweredHere(request) == request # NoRequest /\ OnRequest(BucketOf(request.key), Arrived(request)).msg.kind \in AllAnswers
+\* Whether the bucket alone can answer: it has the key, or its page has not.
+AnsweredHere(request) ==
+  LET bucket == BucketOf(request.key)
+  IN  \/ WayOf(bucket, request.key) > 0
+      \/ BitOf(request.key) \notin bucket.filter /\ (request.kind = "Insert" => RoomIn(bucket) > 0)
 
 \* Nobody waits for a dead daemon whose request the bucket can answer.
-NobodyWaitsForTheDead ==
-  \A client \in Clients :
-    /\ []<>(~ AnsweredHere(clients[client].writing))
-    /\ []<>(~ AnsweredHere(clients[client].reading))
+NobodyWaitsForTheDead == \A client \in Clients : []<>(\A request \in Asked(client) : ~ AnsweredHere(request))
 
 (***************************************************************************)
 (* Rules that are wrong                                                    *)
