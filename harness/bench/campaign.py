@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from harness.bench.build import BenchError, Build, Client
-from harness.bench.contest import UNDISTURBED_SHARE, Contest, Settings
+from harness.bench.contest import UNDISTURBED_SHARE, Contest, Settings, strange_outcome
 from harness.bench.link import Flight, Link, pinned
 from harness.bench.poller import Poller, marked_sockets, polling
 from harness.bench.program import Driver
@@ -152,15 +152,21 @@ def one_core_rows(contest: Contest, flights: Flights) -> list[Row]:
 
 
 def answer_rows(build: Build, flights: Flights) -> list[Row]:
-    """That the servers did what was asked for: the reflector has no answers of its own."""
+    """That the servers did what was asked for: the reflector has no answers of its own. A slot's first may be none."""
+    none = strange_outcome(build.plugin)
+
+    def answers(flight: Flight) -> list[int]:
+        return [max(count - flight.slots, 0) if number == none else count for number, count in enumerate(flight.outcomes)]
+
+    counts = {key: [answers(each) for each in own] for key, own in flights.items() if key[1] != "reflector"}
     rows = []
-    for (workload, server), own in flights.items():
-        if server != "reflector":
-            shares = {
-                f"{name} share": Spread.of([flight.outcomes[number] / sum(flight.outcomes) for flight in own])
-                for number, name in enumerate(build.plugin.OUTCOMES)
-            }
-            rows.append(Row(workload, server, shares))
+    for (workload, server), own in counts.items():
+        shares = {
+            f"{name} share": Spread.of([outcomes[number] / sum(outcomes) for outcomes in own])
+            for number, name in enumerate(build.plugin.OUTCOMES)
+            if any(outcomes[number] for all_of_them in counts.values() for outcomes in all_of_them)
+        }
+        rows.append(Row(workload, server, shares))
     return rows
 
 

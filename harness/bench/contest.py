@@ -137,7 +137,7 @@ class Contest:
             self.note(server.name, workload, "others used the CPU for part of the time; the figures are CPU time")
         explained = self.goes_on or self._are_losses_explained(server, workload, flight, counted)
         # A slot's first answer is none, and so is that of one that goes on without.
-        none = 0 if isinstance(server, Reflector) else flight.outcomes[self._strange_outcome()] - flight.slots - flight.given_up
+        none = 0 if isinstance(server, Reflector) else flight.outcomes[strange_outcome(self.plugin)] - flight.slots - flight.given_up
         if none > 0:
             self.note(server.name, workload, f"{none} answers that are none: DOES NOT COUNT")
         return explained and none <= 0
@@ -150,5 +150,7 @@ class Contest:
             self.note(server.name, workload, f"{len(flight.lost)} of {flight.slots} packets lost ({why})")
         return explained
 
-    def _strange_outcome(self) -> int:
-        return next(number for number, name in enumerate(self.plugin.OUTCOMES) if name not in self.plugin.EXPECTED_OUTCOMES)
+
+def strange_outcome(plugin: ModuleType) -> int:
+    """The number of the outcome that no answer of a server is to have."""
+    return next(number for number, name in enumerate(plugin.OUTCOMES) if name not in plugin.EXPECTED_OUTCOMES)
