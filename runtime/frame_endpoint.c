@@ -78,6 +78,9 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 
 	(void)statistics;
 	put_chunks(frame);
+	/* What is taken goes back with the next batch, and only what arrives calls for one: some chunks stay with the kernel. */
+	if (count > frame->chunk_count / 2)
+		count = frame->chunk_count / 2;
 	if (count > ENDPOINT_BATCH_MAX)
 		count = ENDPOINT_BATCH_MAX;
 	for (; taken < count; taken++) {
