@@ -7,14 +7,15 @@ computed: a condition becomes a bit, and a choice a multiplication.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from codegen.emit.c_values import ATOM, BIT_AND, BIT_OR, PRODUCT, SHIFT, SUM, Place, Text, kind_of_width
 from codegen.emit.lines import Lines
-from codegen.emit.terms import Choice, interval_of, is_path
+from codegen.emit.terms import Choice, interval_of, is_path, type_interval
 from codegen.emit.types import WORD_BITS, c_type, is_scalar, width_bits
 from codegen.ir import (
-    Arith, Bits, Bool, Compare, Enum, Expr, Field, First, If, In, Index, Int, Let, Literal, Logic, Not, SetOf, SetOp, Type,
+    Arith, Bits, Bool, Compare, Enum, Expr, Field, First, If, In, Index, Int, Interval, Let, Literal, Logic, Not, SetOf, SetOp, Type,
     UInt, Var,
 )  # fmt: skip
 
@@ -28,6 +29,8 @@ class Branchless:
     lines: Lines
     counters: set[str]
     branchless: bool
+    unconditional: int
+    ranges: dict[str, Interval]
     scalar: Callable[[Expr], Text]
     result: Callable[[str], str]
     fresh: Callable[[str], str]
@@ -47,9 +50,10 @@ class Branchless:
                 return is_path(expr) or (isinstance(expr, Field) and self._places(expr.base, counters))
             case Index(base=base, index=index):
                 return self._places(base, counters) and self._counts(index, counters)
-            case Arith(op=op, left=left, right=right):
-                whole = op in ("+", "-", "*") or (isinstance(right, Int) and interval_of(left).low >= 0)
-                return whole and interval_of(expr).low >= 0 and self.computable(left, counters) and self.computable(right, counters)
+            case Arith(left=left, right=right):
+                found = self.natural(expr)
+                fits = found is not None and found.low >= 0 and found.high < 1 << (WORD_BITS - 1)
+                return fits and self.computable(left, counters) and self.computable(right, counters)
             case If(condition=condition, then=then, otherwise=otherwise):
                 return self.testable(_bare(condition), counters) and all(self.computable(arm, counters) for arm in (then, otherwise))
             case First():
@@ -68,16 +72,16 @@ class Branchless:
         """Whether a condition can be had as a bit."""
         match expr:
             case Compare(left=left, right=right):
-                signed = isinstance(left.type, UInt) and min(interval_of(left).low, interval_of(right).low) < 0
-                narrow = expr.op == "=" or max(interval_of(left).high, interval_of(right).high) < 1 << (WORD_BITS - 1)
-                return not signed and narrow and self.computable(left, counters) and self.computable(right, counters)
+                ends = [self.natural(side) or type_interval(side.type) for side in (left, right)]
+                narrow = expr.op == "=" or max(end.high for end in ends) < 1 << (WORD_BITS - 1)
+                return narrow and self.computable(left, counters) and self.computable(right, counters)
             case Not(operand=operand):
                 return self.testable(operand, counters)
             case Logic(operands=operands):
                 return all(self.testable(operand, counters) for operand in operands)
             case In(element=element, set=SetOf(elements=elements)):
-                members = all(isinstance(member, Literal) for member in elements)
-                return members and isinstance(element.type, Enum) and len(element.type.members) <= WORD_BITS and self.computable(element, counters)
+                members = isinstance(element.type, Enum) and all(isinstance(member, Literal) for member in elements)
+                return members and len(element.type.members) <= WORD_BITS and self.computable(element, counters)
             case In(element=element, set=within):
                 bits = isinstance(within.type, Bits) and self._counts_within(element, within.type.size, counters)
                 return bits and self.computable(element, counters) and self.computable(within, counters)
@@ -89,9 +93,10 @@ class Branchless:
 
     def searchable(self, expr: First, counters: frozenset[str] = frozenset()) -> bool:
         domain = expr.domain
-        few = isinstance(domain.low, Int) and isinstance(domain.high, Int) and 0 < domain.bound <= SEARCHED_MAX
-        return few and expr.none is not None and self.computable(expr.none, counters) and self.testable(
-            expr.predicate, counters | {expr.variable})  # fmt: skip
+        if not (isinstance(domain.low, Int) and isinstance(domain.high, Int) and 0 < domain.bound <= SEARCHED_MAX):
+            return False
+        self.ranges[expr.variable] = Interval(domain.low.value, domain.high.value)
+        return expr.none is not None and self.computable(expr.none, counters) and self.testable(expr.predicate, counters | {expr.variable})
 
     def _places(self, expr: Expr, counters: frozenset[str]) -> bool:
         """Whether an object lies somewhere, whatever the conditions say."""
@@ -106,6 +111,31 @@ class Branchless:
 
     def _counts(self, index: Expr, counters: frozenset[str]) -> bool:
         return isinstance(index, Int) or (isinstance(index, Var) and (index.name in counters or index.name in self.counters))
+
+    def natural(self, expr: Expr) -> Interval | None:
+        """Where a number lies whatever the conditions around it say; None where that is not known."""
+        match expr:
+            case Int(value=value):
+                return Interval(value, value)
+            case Var(name=name) if name in self.ranges:
+                return self.ranges[name]
+            case If(then=then, otherwise=otherwise):
+                ends = self.natural(then), self.natural(otherwise)
+                return None if None in ends else Interval(min(end.low for end in ends), max(end.high for end in ends))
+            case First(domain=domain, none=none):
+                end = self.natural(none) if none is not None else Interval(domain.low.value, domain.low.value)
+                return None if end is None else Interval(min(domain.low.value, end.low), max(domain.high.value, end.high))
+            case Arith(op=op, left=left, right=right):
+                one, other = self.natural(left), self.natural(right)
+                if one is None or other is None:
+                    return None
+                if op in ("div", "%"):
+                    if one.low < 0 or not isinstance(right, Int):
+                        return None
+                    return Interval(0, right.value - 1) if op == "%" else Interval(one.low // right.value, one.high // right.value)
+                values = [_OPERATIONS[op](a, b) for a in (one.low, one.high) for b in (other.low, other.high)]
+                return Interval(min(values), max(values))
+        return type_interval(expr.type) if isinstance(expr.type, UInt) else None
 
     def _counts_within(self, element: Expr, size: int, counters: frozenset[str]) -> bool:
         """Whether the position of a bit is one, whatever the conditions say."""
@@ -146,13 +176,21 @@ class Branchless:
         less = Text(f"stepwise_less_bit({one}, {other})", ATOM, "u64")
         return less if expr.op in ("<", ">") else Text(f"{less} ^ 1", BIT_AND - 1, "u64")
 
+    @contextmanager
+    def whatever_holds(self) -> Iterator[None]:
+        """What is rendered meanwhile is computed also where the conditions around it do not hold."""
+        self.unconditional += 1
+        yield
+        self.unconditional -= 1
+
     def chosen(self, expr: If) -> Text:
         """A computable choice."""
         condition = expr.condition
-        bit = self.bit(_bare(condition)).text
+        with self.whatever_holds():
+            bit = self.bit(_bare(condition)).text
+            arms = f"{self.scalar(expr.then)}, {self.scalar(expr.otherwise)}"
         if isinstance(condition, Choice):
             bit = f"STEPWISE_CHOOSE({condition.number}, {bit})"
-        arms = f"{self.scalar(expr.then)}, {self.scalar(expr.otherwise)}"
         kind = "u64" if isinstance(expr.type, (UInt, Bits)) else ""
         return Text(f"stepwise_choose({bit}, {arms})", ATOM, kind)
 
@@ -171,7 +209,8 @@ class Branchless:
         bit_lines = Lines(self.lines.depth + 1)
         outer, self.lines = self.lines, bit_lines
         try:
-            bit = self.bit(expr.predicate)
+            with self.whatever_holds():
+                bit = self.bit(expr.predicate)
         finally:
             self.lines = outer
         if bit_lines.lines:
@@ -190,3 +229,6 @@ def _bare(condition: Expr | Choice) -> Expr:
 
 def _width(type_: Type) -> int:
     return width_bits(type_)
+
+
+_OPERATIONS = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}

@@ -33,6 +33,8 @@ class Expressions(Values, Loops, Branchless):
 
     def __init__(self, names: Names, helpers: Helpers, taken: set[str], branchless: bool = False):
         self.branchless = branchless
+        self.unconditional = 0  # depth of what is computed whatever the conditions say
+        self.ranges: dict[str, Interval] = {}  # where bound numbers lie, whatever the conditions at their uses say
         self.names = names
         self.helpers = helpers
         self.lines = Lines()
@@ -203,8 +205,9 @@ class Expressions(Values, Loops, Branchless):
         if expr.op in ("div", "%"):
             return self._divide(expr, left, right)
         kind = common_kind(left.kind, right.kind)
-        if not fits(expr.interval, kind):
-            kind = smallest_kind(expr.interval)
+        interval = self.natural(expr) or expr.interval if self.unconditional else expr.interval
+        if not fits(interval, kind):
+            kind = smallest_kind(interval)
             left = cast(left, kind)
             if kind == "s64" and right.kind == "u64":
                 right = cast(right, kind)
@@ -326,7 +329,7 @@ class Expressions(Values, Loops, Branchless):
     def bind(self, name: str, value: Expr, c_name: str = "") -> None:
         place = self.declare(value.type, c_name or name, value)
         if is_scalar(value.type):
-            interval = interval_of(value)
+            interval = self.ranges[name] = interval_of(value)
             kind = "" if not isinstance(value.type, (UInt, Bits)) else (
                 ("int" if fits(interval, "int") else "s64") if interval.low < 0 else kind_of_width(interval.high.bit_length())
             )  # fmt: skip

@@ -240,13 +240,20 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3),
 			    KV_MARK_CLEAN), i_3, first);
 		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(98, stepwise_less_bit(0, idle)), idle, first);
-		__u8 idle_2 = 0;
+		__u8 value;
 
-		STEPWISE_UNROLL
-		for (__u32 i_5 = 4; i_5 >= 1; i_5--)
-			idle_2 = stepwise_choose((bucket->used >> (i_5 - 1) & 1) ^ 1, i_5, idle_2);
-		const __u8 way_2 = stepwise_choose(STEPWISE_CHOOSE(102, stepwise_less_bit(0, room)), room,
-		    stepwise_choose(STEPWISE_CHOOSE(100, stepwise_less_bit(0, idle_2)), idle_2, bucket->epoch % 4 + 1));
+		if (STEPWISE_CHOOSE(102, room > 0)) {
+			value = room;
+		} else {
+			__u8 idle_2 = 0;
+
+			STEPWISE_UNROLL
+			for (__u32 i_5 = 4; i_5 >= 1; i_5--)
+				idle_2 = stepwise_choose((bucket->used >> (i_5 - 1) & 1) ^ 1, i_5, idle_2);
+			value = stepwise_choose(STEPWISE_CHOOSE(100, stepwise_less_bit(0, idle_2)), idle_2,
+			    bucket->epoch % 4 + 1);
+		}
+		const __u8 way_2 = value;
 		message->epoch = bucket->epoch;
 		message->way = way_2;
 		message->victim = bucket->keys.items[stepwise_position(way_2, 4)];
