@@ -13,7 +13,7 @@ from harness.conform import frames
 from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output
 from harness.conform.oracle import Case
-from harness.conform.packing import NotCanonical, Struct, StructCodec, WireCodec, WordCodec, fields_size, wire_message
+from harness.conform.packing import NotCanonical, Struct, StructCodec, WireCodec, WordCodec, fields_size, wire_message, wire_noise
 from harness.conform.values import Patterns, steps_of, zero
 from harness.rig import bpf
 
@@ -178,10 +178,16 @@ class Comparison:
 
     def _handed(self, case: Case, number: int) -> bytes:
         """What is in the fields that hooks hand over: when xdp gets a packet, anything that its sender liked."""
-        size = fields_size(self.protocol, self.protocol.handover)
+        size, kinds = fields_size(self.protocol, self.protocol.handover), map(self.protocol.message.field, self.protocol.handover)
         if case.family.hook != "xdp" or number % 5 == 0:
             return self._handover.encode(case.message)
-        return bytes([0xFF]) * size if number % 5 == 1 else random.Random(number).randbytes(size)
+        generator = random.Random(number)
+        match number % 5:
+            case 1:
+                return bytes([0xFF]) * size
+            case 2:
+                return generator.randbytes(size)
+        return b"".join(wire_noise(kind, generator) for kind in kinds)  # what is believed where it is believed at all
 
     def sweep_packet(self, case: Case, flip: bool) -> bytes:
         """What a sweep program is run on."""

@@ -6,6 +6,7 @@ packs otherwise does not match.
 
 from __future__ import annotations
 
+import random
 import struct
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -193,6 +194,18 @@ class WireCodec:
                 encoded = known[value] = self._codec.pack(kind, value).to_bytes(wire_size(kind), byte_order(kind))
             parts.append(encoded)
         return b"".join(parts)
+
+
+def wire_noise(kind: ir.Type, generator: random.Random) -> bytes:
+    """Some value of a field on the wire, seldom zero."""
+    match kind:
+        case ir.Bool():
+            number = 1
+        case ir.Enum():
+            number = generator.randrange(len(kind.members))
+        case _:
+            number = generator.getrandbits(word_bits(kind))
+    return number.to_bytes(wire_size(kind), byte_order(kind))
 
 
 def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def _ask(mutant: Mutant, scratch: Scratch, model_seconds: float = TIMEOUT_SECOND
     )  # fmt: skip
     if run.returncode == 0:
         return False, "SURVIVES: conformance finds nothing"
-    text = run.stdout if run.returncode == 1 else run.stderr
+    text = run.stdout if run.returncode == 1 and "MISMATCH" in run.stdout else run.stdout + run.stderr
     if run.returncode == 2 and "not once" in text:
         return False, f"no longer applies: {_last(text)}"
     wanted, expected_code = (check.conform, 1) if check.conform else (check.refused, 2)

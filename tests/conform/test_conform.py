@@ -17,12 +17,20 @@ def campaign(protocol: str, **options) -> Campaign:
     return Campaign(ROOT / "spec" / protocol, ROOT / "build" / "conform" / protocol, **options)
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("protocol", protocols())
-def test_conforms(protocol, form):
-    result = campaign(protocol).small(form)
+def test_conforms_in_every_form(protocol):
+    tried = campaign(protocol)
+    results = [tried.small(form) for form in FORMS]
+    assert [show(protocol, result) for result in results] == [[]] * len(FORMS)
+    assert show_pairs(protocol, results, tried.text.pairs_min) == []
+
+
+@pytest.mark.parametrize("protocol, variant", [(each, variant) for each in protocols() for variant in campaign(each).text.variants])
+def test_a_variant_conforms(protocol, variant):
+    result = campaign(protocol).small(LAYOUT, variant)
     assert show(protocol, result) == []
-    assert show_pairs(protocol, [result]) == []
+    assert sum(result.inputs.values()) >= 1000
+    assert len(result.uncovered()) < len(result.branches) // 20
 
 
 @pytest.mark.parametrize("protocol", protocols())
