@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include "interfaces.h"
 #include "log.h"
@@ -16,6 +17,7 @@
 #include "tables.h"
 
 #define INTERFACES_MAX 256
+#define RANDOM_MAX 32
 #define CELLS_MAX (4 * ENDPOINT_BATCH_MAX)
 
 struct cell {
@@ -42,8 +44,11 @@ struct rare_path {
 	bool reads_whole_tables;
 	unsigned long netns;
 	int interfaces_fd;
+	struct stat interfaces;  /* as it was when `indices` were read from it */
 	unsigned int indices[INTERFACES_MAX];  /* of the interfaces here that the protocol is loaded on */
 	size_t index_count;
+	__u64 random[RANDOM_MAX];  /* read ahead */
+	size_t random_count;
 };
 
 static __u64 now_ns(void)
@@ -54,9 +59,27 @@ static __u64 now_ns(void)
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
+/*
+ * An interface that comes or goes is a directory that is moved there or away: that changes
+ * the count of links, and both, the one after the other, leave the time of the last.
+ */
+static bool indices_changed(struct rare_path *path)
+{
+	struct stat now;
+	bool changed;
+
+	if (fstat(path->interfaces_fd, &now))
+		return true;
+	changed = now.st_nlink != path->interfaces.st_nlink || now.st_mtim.tv_sec != path->interfaces.st_mtim.tv_sec ||
+		  now.st_mtim.tv_nsec != path->interfaces.st_mtim.tv_nsec;
+	path->interfaces = now;
+	return changed;
+}
+
 static void read_indices(struct rare_path *path)
 {
-	path->index_count = interfaces_read_indices(path->interfaces_fd, path->netns, path->indices, INTERFACES_MAX);
+	if (indices_changed(path))
+		path->index_count = interfaces_read_indices(path->interfaces_fd, path->netns, path->indices, INTERFACES_MAX);
 }
 
 /* All that was decided so far is completed when this returns. */
@@ -162,7 +185,20 @@ static bool arrived_through_xdp(const struct rare_path *path, unsigned int ifind
 	return false;
 }
 
-static bool decide(struct rare_path *path, size_t index, const struct stepwise_environment *environment)
+/* Secrets may be made of it, so it is whole or there is none; up to 256 bytes a call are. Each is used once. */
+static bool next_random(struct rare_path *path, __u64 *random)
+{
+	if (!path->random_count) {
+		if (getrandom(path->random, sizeof(path->random), 0) != sizeof(path->random))
+			return false;
+		path->random_count = RANDOM_MAX;
+	}
+	*random = path->random[--path->random_count];
+	path->random[path->random_count] = 0;
+	return true;
+}
+
+static bool decide(struct rare_path *path, size_t index, struct stepwise_environment *environment)
 {
 	struct endpoint_datagram *datagram = &path->endpoint->datagrams[index];
 	struct daemon_statistics *statistics = path->statistics;
@@ -175,22 +211,11 @@ static bool decide(struct rare_path *path, size_t index, const struct stepwise_e
 		statistics->malformed++;
 		return false;
 	}
-	if (path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload) == STEPWISE_REPLY)
+	if (next_random(path, &environment->random) &&
+	    path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload) == STEPWISE_REPLY)
 		return true;
 	statistics->dropped++;
 	return false;
-}
-
-/* Secrets may be made of it, so it is whole or there is no answer; up to 256 bytes a call are. */
-static bool fill_random(__u64 *random, size_t count)
-{
-	for (size_t done = 0; done < count; done += 256 / sizeof(*random)) {
-		size_t part = count - done < 256 / sizeof(*random) ? count - done : 256 / sizeof(*random);
-
-		if (getrandom(random + done, part * sizeof(*random), 0) != (ssize_t)(part * sizeof(*random)))
-			return false;
-	}
-	return true;
 }
 
 /* Whenever some find no room, others wait, so that there is another batch to look after. */
@@ -206,7 +231,6 @@ static void count_overflowed(struct rare_path *path, struct endpoint *endpoint)
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 {
 	struct stepwise_environment environment = { .now_ns = now_ns() };
-	__u64 random[ENDPOINT_BATCH_MAX];
 	size_t count;
 
 	count = endpoint->operations->receive(endpoint, path->statistics);
@@ -214,13 +238,8 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 		return;
 	path->statistics->received += count;
 	read_indices(path);
-	if (!fill_random(random, count)) {
-		path->statistics->dropped += count;
-		return;
-	}
 	path->endpoint = endpoint;
 	for (size_t i = 0; i < count; i++) {
-		environment.random = random[i];
 		if (decide(path, i, &environment)) {
 			endpoint->operations->reply(endpoint, i);
 			path->read.decided = path->read.count;
