@@ -29,6 +29,17 @@ INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
 
 
 @dataclass(frozen=True)
+class Part:
+    """Every so many-th case, or all others."""
+
+    stride: int
+    others: bool = False
+
+
+EVERYTHING = Part(1)
+
+
+@dataclass(frozen=True)
 class Case:
     """One input of a hook, and what the model says of it.
 
@@ -196,10 +207,12 @@ class Oracle:
             partial.replace(kept)
         return kept.read_text().splitlines()
 
-    def cases(self, workdir: Path) -> Iterator[Case]:
-        """Every case of every family with the model's result."""
+    def cases(self, workdir: Path, part: Part = EVERYTHING) -> Iterator[Case]:
+        """The cases of all families with the model's result."""
         choices = [self._chosen(family) for family in self.families]
-        for line in self.lines(workdir):
+        for at, line in enumerate(self.lines(workdir)):
+            if (at % part.stride == 0) == part.others:
+                continue
             number, *rest = _parse(line)
             dimensions = choices[number]
             picked, (verdict, ended, answer, writes) = rest[:-4], rest[-4:]

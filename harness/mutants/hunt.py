@@ -62,14 +62,14 @@ def _ask(mutant: Mutant, scratch: Scratch, model_seconds: float = TIMEOUT_SECOND
     )  # fmt: skip
     if run.returncode == 0:
         return False, "SURVIVES: conformance finds nothing"
-    text = run.stdout if run.returncode == 1 and "MISMATCH" in run.stdout else run.stdout + run.stderr
+    text = run.stdout if run.returncode == 1 else run.stderr
     if run.returncode == 2 and "not once" in text:
         return False, f"no longer applies: {_last(text)}"
     wanted, expected_code = (check.conform, 1) if check.conform else (check.refused, 2)
     if run.returncode == expected_code and wanted in text:
         return True, _line_with(wanted, text)
     what = "a mismatch without" if run.returncode == 1 else "an error and not"
-    return False, f"caught by the wrong check: {what} {wanted!r}: {_shortened(text)}"
+    return False, f"caught by the wrong check: {what} {wanted!r}: {_shortened(run.stdout + run.stderr)}"
 
 
 def _ask_model(mutant: Mutant, scratch: Scratch, timeout_seconds: float) -> tuple[bool, str]:
