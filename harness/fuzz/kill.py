@@ -94,6 +94,8 @@ def kill_under_load(
     spec = plugin.workload(protocol).kill
     if not spec:
         raise LiveError(f"{protocol} has no load to kill its daemon under: spec/{protocol}/workload.yaml has no `kill`")
+    if receive_buffer is not None:
+        spec = {**spec, **{part: spec.get(part, {}) | differs for part, differs in spec.get("starved", {}).items()}}
     built = build(protocol, spec.get("override"))
     history = built.directory / "kill-history.txt"
     with Rig("kill") as rig, Server(rig, built, receive_buffer) as server:

@@ -23,7 +23,8 @@ class Workload:
     """spec/<p>/workload.yaml: how a protocol is to be exercised.
 
     fuzz: variants of the layout (small tables, so that everything collides), with the number of actors.
-    kill: options of the load that runs while the daemon is killed, and the override of the layout.
+    kill: options of the load that runs while the daemon is killed, and the override of the layout; under `starved`
+        those that differ where the daemon has no room for what waits.
     demo: what the demonstration shows, in order.
     """
 
@@ -41,10 +42,14 @@ class _Fuzz(documents.Strict):
     variants: list[dict[str, Any]] = []
 
 
-class _Kill(documents.Strict):
-    override: dict[str, Any] = {}
+class _Load(documents.Strict):
     load: Options = {}
     options: Options = {}
+
+
+class _Kill(_Load):
+    override: dict[str, Any] = {}
+    starved: _Load = _Load()
 
 
 class _Kills(documents.Strict):

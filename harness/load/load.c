@@ -30,7 +30,7 @@
 #define SCAN_PERIOD_NS 1000000ull /* how often clients without an answer are looked at */
 #define LATE_MAX 64               /* packets of a thread that are held back at a time */
 #define LATE_NS_MAX 50000000ull
-#define DRAIN_NS 3000000000ull    /* at the end clients may give back what they hold */
+#define DRAIN_NS 15000000000ull   /* at the end clients may give back what they hold */
 
 struct load_client {
 	int socket;
