@@ -2,7 +2,7 @@
 /*
  * What the clients of a load ask a store for: each gets and writes random keys,
  * in a closed loop. When time is over they read every key once more, so that
- * the history ends with what is there. See harness/load/load.h.
+ * the history ends with what is there, and may delete all. See harness/load/load.h.
  */
 #ifndef KV_WORKLOAD_H
 #define KV_WORKLOAD_H
@@ -25,7 +25,7 @@
 #define WORKLOAD_NO_KEY (~0ull)
 
 struct workload {
-	__u64 keys, crowd, gets, churn, long_values, impatient;
+	__u64 keys, crowd, gets, churn, long_values, impatient, tidy;
 };
 
 static const struct load_option workload_options[] = {
@@ -34,7 +34,8 @@ static const struct load_option workload_options[] = {
 	{"gets", "percentage of operations that are gets", offsetof(struct workload, gets), 80},
 	{"churn", "percentage of writes that insert or delete; the others update", offsetof(struct workload, churn), 0},
 	{"long", "percentage of writes with a value that is too long", offsetof(struct workload, long_values), 0},
-	{"impatient", "percentage of writes that are given up at their first retry", offsetof(struct workload, impatient), 0},
+	{"impatient", "percentage of requests that are given up at their first retry", offsetof(struct workload, impatient), 0},
+	{"tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0},
 	{NULL},
 };
 
@@ -42,7 +43,7 @@ struct workload_client {
 	struct session session;
 	struct session_read read;
 	__u64 missing;    /* a key that is to be inserted next, or WORKLOAD_NO_KEY */
-	bool impatient;   /* with the outstanding write */
+	bool impatient;   /* with the outstanding request */
 	bool settled;     /* time is over and it has no write left */
 	__u64 reads_back; /* the key that it is to read when time is over, or WORKLOAD_NO_KEY */
 };
@@ -50,6 +51,7 @@ struct workload_client {
 static __u64 *workload_keys;              /* all of them, the same for every client */
 static atomic_uint workload_writers;      /* clients that may still write */
 static atomic_ullong workload_read_back;  /* how many keys somebody has read again, or will */
+static atomic_ullong workload_tidied;     /* how many somebody has deleted, or will */
 
 /* The keys of the first buckets only, until there are enough. */
 static inline void workload_choose_keys(const struct workload *options)
@@ -162,6 +164,16 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	client->read.waiting = false;
 }
 
+static inline void workload_delete(struct workload_client *client, __u64 key, __u64 now_ns)
+{
+	struct kv_message *request = &client->session.request;
+
+	request->key = key;
+	request->length = 0;
+	memset(&request->value, 0, sizeof(request->value));
+	session_request(&client->session, KV_MESSAGE_KIND_DELETE, now_ns);
+}
+
 static inline void workload_write(const struct workload *options, struct load_thread *thread, struct workload_client *client,
 				  __u64 now_ns)
 {
@@ -176,12 +188,12 @@ static inline void workload_write(const struct workload *options, struct load_th
 	} else if (load_random(thread, 100) < options->churn) {
 		kind = load_random(thread, 2) ? KV_MESSAGE_KIND_INSERT : KV_MESSAGE_KIND_DELETE;
 	}
-	workload_fill(options, thread, &session->request);
-	if (kind == KV_MESSAGE_KIND_DELETE) {
-		session->request.length = 0;
-		memset(&session->request.value, 0, sizeof(session->request.value));
-	}
 	client->impatient = !session->has_given_up && load_random(thread, 100) < options->impatient;
+	if (kind == KV_MESSAGE_KIND_DELETE) {
+		workload_delete(client, session->request.key, now_ns);
+		return;
+	}
+	workload_fill(options, thread, &session->request);
 	session_request(session, kind, now_ns);
 }
 
@@ -191,17 +203,14 @@ static inline void workload_get(struct workload_client *client, __u64 key, __u64
 	session_read(&client->session, &client->read, KV_MESSAGE_KIND_GET, now_ns);
 }
 
-/* The next key that nobody has read again yet; WORKLOAD_NO_KEY when all were. */
-static inline __u64 workload_next_read_back(const struct workload *options, struct load_thread *thread)
+/* The next key that nobody has counted for yet; WORKLOAD_NO_KEY when all are. */
+static inline __u64 workload_claim(const struct workload *options, atomic_ullong *claimed)
 {
-	__u64 index = atomic_load(&workload_read_back);
+	__u64 index = atomic_load(claimed);
 
 	if (index < options->keys)
-		index = atomic_fetch_add(&workload_read_back, 1);
-	if (index >= options->keys)
-		return WORKLOAD_NO_KEY;
-	load_counts(thread)->read_back_due++;
-	return workload_keys[index];
+		index = atomic_fetch_add(claimed, 1);
+	return index < options->keys ? workload_keys[index] : WORKLOAD_NO_KEY;
 }
 
 /* Time is over. Whether nobody writes any more. */
@@ -213,10 +222,12 @@ static inline bool workload_all_settled(struct workload_client *client)
 	return workload_writers == 0;
 }
 
-/* Time is over: when nobody writes any more, all keys are read, and the sessions closed. */
+/* Time is over: when nobody writes any more, all keys are read, perhaps deleted, and the sessions closed. */
 static inline enum load_action workload_wind_up(const struct workload *options, struct load_thread *thread,
 						struct workload_client *client, __u64 now_ns, __u64 *wake_ns)
 {
+	__u64 key;
+
 	if (client->session.has_given_up) { /* the answer to another request says that it is over */
 		session_request(&client->session, KV_MESSAGE_KIND_RENEW, now_ns);
 		return LOAD_SEND;
@@ -225,13 +236,34 @@ static inline enum load_action workload_wind_up(const struct workload *options, 
 		*wake_ns = now_ns + 1000000;
 		return LOAD_WAIT;
 	}
-	if (client->reads_back == WORKLOAD_NO_KEY)
-		client->reads_back = workload_next_read_back(options, thread);
-	if (client->reads_back == WORKLOAD_NO_KEY)
-		session_request(&client->session, KV_MESSAGE_KIND_CLOSE, now_ns);
+	if (client->reads_back == WORKLOAD_NO_KEY) {
+		client->reads_back = workload_claim(options, &workload_read_back);
+		load_counts(thread)->read_back_due += client->reads_back != WORKLOAD_NO_KEY;
+	}
+	key = client->reads_back;
+	if (key != WORKLOAD_NO_KEY) {
+		workload_get(client, key, now_ns);
+		return LOAD_SEND;
+	}
+	if (options->tidy)
+		key = workload_claim(options, &workload_tidied);
+	if (key != WORKLOAD_NO_KEY)
+		workload_delete(client, key, now_ns);
 	else
-		workload_get(client, client->reads_back, now_ns);
+		session_request(&client->session, KV_MESSAGE_KIND_CLOSE, now_ns);
 	return LOAD_SEND;
+}
+
+/* A get or a write of a random key. */
+static inline void workload_ask_anything(const struct workload *options, struct load_thread *thread,
+					 struct workload_client *client, __u64 now_ns)
+{
+	if (client->missing != WORKLOAD_NO_KEY || load_random(thread, 100) >= options->gets) {
+		workload_write(options, thread, client, now_ns);
+		return;
+	}
+	workload_get(client, workload_keys[load_random(thread, options->keys)], now_ns);
+	client->impatient = load_random(thread, 100) < options->impatient;
 }
 
 /* What is outstanding: the message to send again, or NULL when it is not time yet. */
@@ -241,17 +273,19 @@ static inline const struct kv_message *workload_again(const struct workload *opt
 {
 	struct session *session = &client->session;
 
-	if (client->read.waiting)
-		return session_read_retry(&client->read, now_ns, wake_ns) ? &client->read.request : NULL;
-	if (!session_retry(session, now_ns, wake_ns))
+	bool due = client->read.waiting ? session_read_retry(&client->read, now_ns, wake_ns) : session_retry(session, now_ns, wake_ns);
+
+	if (!due)
 		return NULL;
 	if (client->impatient && !stopping) {
 		client->impatient = false;
 		load_counts(thread)->given_up++;
-		session_give_up(session);
-		workload_write(options, thread, client, now_ns);
+		if (!client->read.waiting)
+			session_give_up(session);
+		client->read.waiting = false;
+		workload_ask_anything(options, thread, client, now_ns);
 	}
-	return session_again(session);
+	return client->read.waiting ? &client->read.request : session_again(session);
 }
 
 /* What an open session asks next. */
@@ -262,10 +296,8 @@ static inline enum load_action workload_ask(const struct workload *options, stru
 		session_request(&client->session, KV_MESSAGE_KIND_RENEW, now_ns);
 	else if (stopping)
 		return workload_wind_up(options, thread, client, now_ns, wake_ns);
-	else if (client->missing != WORKLOAD_NO_KEY || load_random(thread, 100) >= options->gets)
-		workload_write(options, thread, client, now_ns);
 	else
-		workload_get(client, workload_keys[load_random(thread, options->keys)], now_ns);
+		workload_ask_anything(options, thread, client, now_ns);
 	return LOAD_SEND;
 }
 
@@ -312,6 +344,8 @@ static inline void workload_count(struct load_thread *thread, struct workload_cl
 		counts->read_back++;
 		return;
 	}
+	if (client->settled)
+		return;
 	counts->operations++;
 	counts->refused += outcome == KV_MESSAGE_KIND_EXISTS || outcome == KV_MESSAGE_KIND_ABSENT ||
 			   outcome == KV_MESSAGE_KIND_NO_ROOM || outcome == KV_MESSAGE_KIND_TOO_LONG;
@@ -396,8 +430,8 @@ static inline void workload_stop(const struct workload *options, struct load_thr
 				 __u64 now_ns)
 {
 	(void)now_ns;
-	while (workload_next_read_back(options, thread) != WORKLOAD_NO_KEY)
-		;
+	while (workload_claim(options, &workload_read_back) != WORKLOAD_NO_KEY)
+		load_counts(thread)->read_back_due++;
 	workload_lose(thread, client);
 }
 
