@@ -26,8 +26,8 @@ PARALLEL = 2
 def hunt_all(mutants: list[Mutant], without_faults: bool) -> list[Verdict]:
     """Every mutant, two at a time, each printed when it is done."""
     free: queue.SimpleQueue[Scratch] = queue.SimpleQueue()
-    for number in range(PARALLEL):
-        free.put(Scratch(number))
+    for _ in range(PARALLEL):
+        free.put(Scratch())
 
     def one(mutant: Mutant) -> Verdict:
         scratch = free.get()

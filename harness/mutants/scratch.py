@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import itertools
 import json
 import os
 import shutil
@@ -23,10 +26,18 @@ class NoLongerApplies(Exception):
 
 
 class Scratch:
-    """One copy, below build/mutants."""
+    """One copy, below build/mutants, that nobody else has as long as this process lives."""
 
-    def __init__(self, number: int | str) -> None:
-        self.root = BUILD / "mutants" / str(number)
+    def __init__(self, name: str = "") -> None:
+        folder = BUILD / "mutants"
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in itertools.count():
+            self.root = folder / f"{name}{number}"
+            self._lock = open(folder / f"{name}{number}.lock", "w")  # closed, and so given back, with this object
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            self._lock.close()
 
     def prepare(self, mutant: Mutant, with_fault: bool = True) -> None:
         """A fresh copy with the mutant's edits; without its fault, only with those of model configurations."""

@@ -26,7 +26,7 @@ OnRequest(counter, msg) ==
     [] OTHER -> NotARequest :: Drop(counter, msg)
 ====
 """
-LAYOUT = """
+LAYOUT_TEXT = """
 protocol: counter
 module: CounterSteps
 constants: {Last: 1_000_000}
@@ -53,7 +53,7 @@ def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "spec/lib", tmp_path / "spec/lib")
     spec = tmp_path / "spec/counter"
     spec.mkdir()
-    for name, text in (("CounterSteps.tla", STEPS), ("layout.yaml", LAYOUT), ("conform.yaml", CONFORM)):
+    for name, text in (("CounterSteps.tla", STEPS), ("layout.yaml", LAYOUT_TEXT), ("conform.yaml", CONFORM)):
         (spec / name).write_text(text)
     monkeypatch.setattr(protocols, "SPEC", tmp_path / "spec")
     return spec

@@ -51,7 +51,7 @@ def made(old: str, new: str, file: str = WIRE, **caught_by: str) -> Mutant:
 
 @pytest.fixture
 def scratch() -> Scratch:
-    return Scratch("of-tests")
+    return Scratch("of-tests-")
 
 
 def test_a_mutant_that_is_caught(scratch):
