@@ -59,6 +59,15 @@ def test_a_mutant_that_is_caught(scratch):
     assert verdict.caught and "test_indexes fails" in verdict.how
 
 
+def test_a_mutant_of_what_is_compiled(scratch):
+    """The same fault in the model's steps too would be no mismatch."""
+    steps, old, new = "limiter/LimiterSteps.tla", "msg.amount > level", "msg.amount >= level"
+    verdict = hunt(made(old, new, file=f"program/{steps}", conform="MISMATCH xdp"), scratch)
+    assert verdict.caught, verdict.how
+    verdict = hunt(made(old, new, file=f"spec/{steps}", conform="MISMATCH xdp"), scratch)
+    assert verdict.how == "SURVIVES: conformance finds nothing"
+
+
 def test_a_mutant_that_survives(scratch):
     verdict = hunt(made(COMMENT, "/* Another comment. */", test=WIRE_TEST), scratch)
     assert not verdict.caught and verdict.how == "SURVIVES: the test passes"
