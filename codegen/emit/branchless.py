@@ -122,7 +122,7 @@ class Branchless:
             case If(then=then, otherwise=otherwise):
                 ends = self.natural(then), self.natural(otherwise)
                 return None if None in ends else Interval(min(end.low for end in ends), max(end.high for end in ends))
-            case First(domain=domain, none=none):
+            case First(domain=domain, none=none) if isinstance(domain.low, Int) and isinstance(domain.high, Int):
                 end = self.natural(none) if none is not None else Interval(domain.low.value, domain.low.value)
                 return None if end is None else Interval(min(domain.low.value, end.low), max(domain.high.value, end.high))
             case Arith(op=op, left=left, right=right):
@@ -135,7 +135,7 @@ class Branchless:
                     return Interval(0, right.value - 1) if op == "%" else Interval(one.low // right.value, one.high // right.value)
                 values = [_OPERATIONS[op](a, b) for a in (one.low, one.high) for b in (other.low, other.high)]
                 return Interval(min(values), max(values))
-        return type_interval(expr.type) if isinstance(expr.type, UInt) else None
+        return type_interval(expr.type) if isinstance(expr.type, UInt) and not isinstance(expr, First) else None
 
     def _counts_within(self, element: Expr, size: int, counters: frozenset[str]) -> bool:
         """Whether the position of a bit is one, whatever the conditions say."""
