@@ -14,7 +14,7 @@ import pytest
 from harness.protocols import REPOSITORY
 
 NAMESPACES = Path("/run/netns")
-COMMAND = [sys.executable, "-m", "harness.demo", "lock", "--without-model", "--phase-seconds", "2"]
+COMMAND = [sys.executable, "-m", "harness.demo", "--without-model", "--phase-seconds", "2"]
 START_SECONDS_MAX = 120
 
 
@@ -34,20 +34,22 @@ def children_of(pid: int) -> list[str]:
     return found
 
 
-def test_demonstration():
-    demo = subprocess.Popen(COMMAND, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+@pytest.mark.parametrize("protocol", ["lock", "kv"])
+def test_demonstration(protocol):
+    demo = subprocess.Popen([*COMMAND, protocol], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     output, _ = demo.communicate()
     assert demo.returncode == 0, output
     assert output.count("linearizable") == 3
-    assert "lock_xdp" in output and "operations/s" in output and "rare path" in output
-    assert "both were another's" in output
+    assert f"{protocol}_xdp" in output and "operations/s" in output and "rare path" in output
+    assert "meanwhile the programs answered" in output
+    assert ("both were another's" in output) == (protocol == "lock")
     assert "Traceback" not in output
     assert namespaces_of(demo.pid) == [] and children_of(demo.pid) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(number):
-    demo = subprocess.Popen(COMMAND, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    demo = subprocess.Popen([*COMMAND, "lock"], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     end = time.monotonic() + START_SECONDS_MAX
     while not any("load" in command for command in children_of(demo.pid)):
         assert demo.poll() is None and time.monotonic() < end, "the demonstration did not get to its loads"

@@ -15,9 +15,11 @@ from harness.fuzz.server import Server
 from harness.fuzz.build import build
 from harness.fuzz.machine import Stage
 from harness.rig.netns import Rig
+from spec.kv import reference as kv_reference
 from spec.lock.reference import Actor, Reference
 
 VARIANTS = plugin.workload("lock").fuzz["variants"]
+KV_VARIANTS = plugin.workload("kv").fuzz["variants"]
 
 
 class Forgetful(Reference):
@@ -26,6 +28,13 @@ class Forgetful(Reference):
     def apply(self, message, outcome):
         if outcome != "RELEASED":
             super().apply(message, outcome)
+
+
+class Careless(kv_reference.Reference):
+    """Thinks that an insert begins with version 1, whatever was deleted."""
+
+    def version_of(self, kind, key):
+        return 1 if kind == "INSERTED" else super().version_of(kind, key)
 
 
 def find_fault(monkeypatch, seed: int) -> list[str]:
@@ -48,6 +57,29 @@ def test_round_agrees_with_the_reference(variant):
         counted += play("lock", VARIANTS[variant], 4, seed=seed, examples=6)
     for name in wanted:
         assert counted[name] > 0, f"no packet was counted as {name}: {counted}"
+
+
+@pytest.mark.parametrize("variant", range(len(KV_VARIANTS)))
+def test_store_agrees_with_a_dict(variant):
+    counted = Counter()
+    wanted = ("recall.3", "tc.end.1", "tc.end.2", "end.3", "end.4")
+    for seed in range(100 * variant + 1, 100 * variant + 10):
+        counted += play("kv", KV_VARIANTS[variant], 4, seed, examples=5)
+        if all(counted[name] for name in wanted):
+            break
+    for name in wanted:
+        assert counted[name] > 0, f"no packet was counted as {name}: {counted}"
+
+
+def test_wrong_store_is_found_out_and_the_example_is_short(monkeypatch):
+    """Shrunk, an example has little but what it takes: an open, an insert, a delete, an insert."""
+    monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=Careless, Actor=kv_reference.Actor))
+    with pytest.raises(AssertionError, match="INSERTED says version 2 of key . and should say 1") as failure:
+        for seed in range(1, 20):
+            play("kv", KV_VARIANTS[1], 2, seed, 40)
+    arrived = [line for note in failure.value.__notes__ for line in note.split("\n") if " arrived: " in line]
+    assert sum("INSERTED" in line for line in arrived) == 2 and sum("DELETED" in line for line in arrived) == 1, arrived
+    assert len(arrived) < 20, arrived
 
 
 def test_protocol_without_sessions_and_daemon():
