@@ -52,6 +52,7 @@ SpillsOfBoth == {<<0, "Update", 2>>, <<1, "Insert", 3>>}
 UpdatesBoth == {<<0, "Update", 0>>, <<0, "Update", 1>>}
 GetsAndUpdates == {<<0, "Get", 1>>, <<0, "Update", 1>>}
 SessionWishes == {<<0, "Update", 1>>, <<1, "Delete", 1>>}
+DeletesAndGets == {<<0, "Delete", 0>>, <<0, "Get", 0>>}
 UpdatesEach == {<<0, "Update", 1>>, <<1, "Update", 0>>}
 GetsAndUpdatesEach == {<<0, "Get", 1>>, <<1, "Update", 0>>}
 
@@ -78,9 +79,10 @@ Spilled01 == {Begun(<<<< >>>>, <<<<0, 4>>, <<1, 7>>>>)}
 DirtyOlderAndOther == {Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<0, 4>>, <<1, 7>>>>)}
 
 \* Written through: nothing is Dirty.
-ThroughBegun == {
+ThroughClean == {Begun(<<<<<<"Clean", 0, 4>>>>>>, <<<<0, 4>>>>)}
+
+ThroughBegun == ThroughClean \cup {
   Begun(<<<< >>>>, << >>),
-  Begun(<<<<<<"Clean", 0, 4>>>>>>, <<<<0, 4>>>>),
   Begun(<<<< >>>>, <<<<0, 4>>, <<1, 7>>>>)}
 
 \* Two ways: full of what has to be kept, or not quite.

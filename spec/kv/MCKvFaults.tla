@@ -72,7 +72,7 @@ FindBy(page, msg, env, InFilter(_), Hinders(_)) ==
                                        !.value = page.spilled[own].entry.value])
         [] OTHER -> Reply(page, [found EXCEPT !.version = page.spilled[own].entry.version])
 
-\* The filter is rebuilt of what is held, without what is on its way into the page.
+\* The filter is rebuilt of what is held, without what is on its way into the page, or not yet out of it.
 FindHeldOnly(page, msg, env) == FindBy(page, msg, env, LAMBDA mark : mark = "Held", LAMBDA mark : mark # "Held")
 
 \* What was found is taken, also when it is just on its way out, or in.
@@ -83,6 +83,12 @@ ReadyUnstowed(bucket, msg) ==
   /\ msg.way \in 1..Ways
   /\ \/ bucket.marks[msg.way] \in {"Empty", "Clean"}
      \/ bucket.marks[msg.way] = msg.lifted /\ bucket.keys[msg.way] = msg.victim
+
+\* The bucket is changed before it is looked whether the page has room, and the client is told that there is none.
+RefusedTooLate(bucket, msg, kind) ==
+  IF kind = "NoRoom"
+    THEN Continue(Put(bucket, msg.way, "Dirty", NewVersion(bucket, msg), msg), [msg EXCEPT !.kind = kind])
+    ELSE Continue(bucket, [msg EXCEPT !.kind = kind])
 
 \* What a client writes into the fields that the hooks hand over is believed.
 ClientBelieved(message) == message

@@ -49,6 +49,11 @@ def test_the_small_model_of_the_lock_is_no_toy() -> None:
     assert _model("lock", "small_sweep").distinct >= 100_000
 
 
+def test_the_small_models_of_the_store_are_no_toys() -> None:
+    holding = [model for model in models.models_of("kv") if model.size == "small" and not model.must_fail]
+    assert sum(model.distinct for model in holding) >= 200_000
+
+
 @pytest.mark.parametrize("model", ALL, ids=lambda model: f"{model.protocol}-{model.name}")
 def test_every_model_says_what_it_is_for(model: Model) -> None:
     assert model.module.is_file()
