@@ -59,13 +59,11 @@ def test_round_agrees_with_the_reference(variant):
         assert counted[name] > 0, f"no packet was counted as {name}: {counted}"
 
 
-@pytest.mark.parametrize("variant", range(len(KV_VARIANTS)))
-def test_store_agrees_with_a_dict(variant):
-    counted = Counter()
-    wanted = ("recall.3", "tc.end.1", "tc.end.2", "end.3", "end.4")
-    for seed in range(100 * variant + 1, 100 * variant + 10):
-        counted += play("kv", KV_VARIANTS[variant], 4, seed, examples=5)
-        if all(counted[name] for name in wanted):
+def test_store_agrees_with_a_dict():
+    counted, wanted = Counter(), ("recall.3", "tc.end.1", "tc.end.2", "end.3", "end.4", "garbled", "kills")
+    for seed in range(1, 20):  # when a retry meets its answer is a matter of luck
+        counted += play("kv", KV_VARIANTS[seed % len(KV_VARIANTS)], 4, seed, examples=5)
+        if seed >= len(KV_VARIANTS) and all(counted[name] for name in wanted):
             break
     for name in wanted:
         assert counted[name] > 0, f"no packet was counted as {name}: {counted}"
