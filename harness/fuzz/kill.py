@@ -104,7 +104,7 @@ def kill_under_load(
         load = rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         problems = _kill_until(server, load, time.monotonic() + seconds, period_seconds, progress)
         summary = finish_load(load)
-        counters = server.counters()
+        counters, daemon = server.counters(), server.status()["daemon"]
         problems += _left_over(server, protocol)
     verdict = histories.check(protocol, [history], timeout_seconds=300, drawing=built.directory / "kill-history.html")
     if verdict.linearizable:
@@ -112,6 +112,8 @@ def kill_under_load(
     problems += _problems(summary, counters, verdict)
     if period_seconds is not None and not server.kill_count:
         problems.append("the daemon was never killed")
+    if problems:
+        problems.append(f"the last daemon counted {daemon}, the programs {dict(counters)}")
     counts = server.counts
     return KillReport(
         server.kill_count, summary, counters, counts.rare_share(counters), counts.lost_share(counters), verdict, problems
