@@ -55,7 +55,7 @@ class Scratch:
             shutil.rmtree(program)
         if mutant.is_compiled and with_fault:
             shutil.copytree(self.root / "spec", program)
-        self._share_oracle(mutant.protocol)
+        self._share_oracle()
         for edit in mutant.edits:
             if not edit.is_generated and (with_fault or edit.file.endswith(".cfg")):
                 self._apply(edit.file, edit.old, edit.new)
@@ -69,13 +69,14 @@ class Scratch:
             raise NoLongerApplies(f"{file} has {old!r} {text.count(old)} times, not once")
         path.write_text(text.replace(old, new))
 
-    def _share_oracle(self, protocol: str) -> None:
-        """What TLC said of the same modules need not be asked again."""
-        source, target = (root / "conform" / protocol / "oracle" for root in (BUILD, self.root / "build"))
-        target.mkdir(parents=True, exist_ok=True)
-        for kept in source.glob("*.cases"):
-            if not (target / kept.name).exists():
-                shutil.copy2(kept, target / kept.name)
+    def _share_oracle(self) -> None:
+        """What TLC said of the same modules need not be asked again; a test may ask of every protocol."""
+        for kept in BUILD.glob("conform/*/oracle/*.cases"):
+            target = self.root / "build" / kept.relative_to(BUILD)
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with contextlib.suppress(FileNotFoundError):  # the oldest are thrown away
+                    shutil.copy2(kept, target)
 
     def run(self, *arguments: str, timeout_seconds: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
         """A Python command in the copy. What takes too long is killed with all that it started."""
