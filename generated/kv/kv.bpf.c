@@ -198,46 +198,53 @@ static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offs
 	return stepwise_to_daemon(context);
 }
 
-/* Everything up to the hook's end, with the message as the sections left it. */
-static __always_inline __u32 kv_xdp_run(const struct xdp_md *context, __u32 *udp_offset, struct kv_message *message)
+/* Of a packet that no section sees. */
+static __always_inline int kv_xdp_leave(__u32 end)
+{
+	kv_count(end, KV_COUNTER_SKIPPED);
+	return stepwise_verdict(end) == STEPWISE_FORWARD ? XDP_PASS : XDP_DROP;
+}
+
+/* With the message as the sections left it. */
+static __always_inline int kv_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, __u32 end)
+{
+	kv_count(end, KV_COUNTER_SKIPPED);
+	switch (stepwise_verdict(end)) {
+	case STEPWISE_REPLY:
+		return kv_xdp_reply(context, udp_offset, message);
+	case STEPWISE_FORWARD:
+		return kv_xdp_forward(context, udp_offset, message);
+	default:
+		return XDP_DROP;
+	}
+}
+
+/*
+ * What is not ours leaves before there is a message: where its end and the sections' are one, clang clears the whole
+ * message before each check of the frame.
+ */
+SEC("xdp")
+int kv_xdp(struct xdp_md *context)
 {
 	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	struct kv_env environment = {};
 	const unsigned char *payload = NULL;
+	struct kv_message message;
+	__u32 udp_offset = 0;
 
-	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, KV_PORT, KV_WIRE_SIZE, udp_offset,
+	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, KV_PORT, KV_WIRE_SIZE, &udp_offset,
 			       &payload)) {
 	case STEPWISE_FOREIGN:
-		return stepwise_end(STEPWISE_FORWARD, KV_COUNTER_FOREIGN);
+		return kv_xdp_leave(stepwise_end(STEPWISE_FORWARD, KV_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
-		return stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED);
+		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
 	case STEPWISE_OURS:
 		break;
 	}
-	if (!kv_message_decode(payload, message))
-		return stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED);
+	if (!kv_message_decode(payload, &message))
+		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
 	environment.now = kv_now();
-	return kv_run_xdp(NULL, message, &environment);
-}
-
-SEC("xdp")
-int kv_xdp(struct xdp_md *context)
-{
-	struct kv_message message = {};
-	__u32 udp_offset = 0;
-	const __u32 end = stepwise_hide(kv_xdp_run(context, &udp_offset, &message));
-
-	kv_count(end, KV_COUNTER_SKIPPED);
-	switch (stepwise_verdict(end)) {
-	case STEPWISE_REPLY:
-		return kv_xdp_reply(context, udp_offset, &message);
-	case STEPWISE_FORWARD:
-		if (stepwise_counter(end) != KV_COUNTER_FOREIGN)
-			return kv_xdp_forward(context, udp_offset, &message);
-		return XDP_PASS;
-	default:
-		return XDP_DROP;
-	}
+	return kv_xdp_end(context, udp_offset, &message, stepwise_hide(kv_run_xdp(NULL, &message, &environment)));
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */

@@ -152,46 +152,53 @@ static __always_inline int lock_xdp_reply(struct xdp_md *context, __u32 udp_offs
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
-/* Everything up to the hook's end, with the message as the sections left it. */
-static __always_inline __u32 lock_xdp_run(const struct xdp_md *context, __u32 *udp_offset, struct lock_message *message)
+/* Of a packet that no section sees. */
+static __always_inline int lock_xdp_leave(__u32 end)
+{
+	lock_count(end, LOCK_COUNTER_SKIPPED);
+	return stepwise_verdict(end) == STEPWISE_FORWARD ? XDP_PASS : XDP_DROP;
+}
+
+/* With the message as the sections left it. */
+static __always_inline int lock_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct lock_message *message, __u32 end)
+{
+	lock_count(end, LOCK_COUNTER_SKIPPED);
+	switch (stepwise_verdict(end)) {
+	case STEPWISE_REPLY:
+		return lock_xdp_reply(context, udp_offset, message);
+	case STEPWISE_FORWARD:
+		return stepwise_to_daemon(context);
+	default:
+		return XDP_DROP;
+	}
+}
+
+/*
+ * What is not ours leaves before there is a message: where its end and the sections' are one, clang clears the whole
+ * message before each check of the frame.
+ */
+SEC("xdp")
+int lock_xdp(struct xdp_md *context)
 {
 	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	struct lock_env environment = {};
 	const unsigned char *payload = NULL;
+	struct lock_message message;
+	__u32 udp_offset = 0;
 
-	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, LOCK_PORT, LOCK_WIRE_SIZE, udp_offset,
+	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, LOCK_PORT, LOCK_WIRE_SIZE, &udp_offset,
 			       &payload)) {
 	case STEPWISE_FOREIGN:
-		return stepwise_end(STEPWISE_FORWARD, LOCK_COUNTER_FOREIGN);
+		return lock_xdp_leave(stepwise_end(STEPWISE_FORWARD, LOCK_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
-		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED);
+		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
 	case STEPWISE_OURS:
 		break;
 	}
-	if (!lock_message_decode(payload, message))
-		return stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED);
+	if (!lock_message_decode(payload, &message))
+		return lock_xdp_leave(stepwise_end(STEPWISE_DROP, LOCK_COUNTER_MALFORMED));
 	environment.now = lock_now();
-	return lock_run_xdp(NULL, message, &environment);
-}
-
-SEC("xdp")
-int lock_xdp(struct xdp_md *context)
-{
-	struct lock_message message = {};
-	__u32 udp_offset = 0;
-	const __u32 end = stepwise_hide(lock_xdp_run(context, &udp_offset, &message));
-
-	lock_count(end, LOCK_COUNTER_SKIPPED);
-	switch (stepwise_verdict(end)) {
-	case STEPWISE_REPLY:
-		return lock_xdp_reply(context, udp_offset, &message);
-	case STEPWISE_FORWARD:
-		if (stepwise_counter(end) != LOCK_COUNTER_FOREIGN)
-			return stepwise_to_daemon(context);
-		return XDP_PASS;
-	default:
-		return XDP_DROP;
-	}
+	return lock_xdp_end(context, udp_offset, &message, stepwise_hide(lock_run_xdp(NULL, &message, &environment)));
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */

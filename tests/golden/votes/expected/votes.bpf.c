@@ -124,46 +124,53 @@ static __always_inline int votes_xdp_reply(struct xdp_md *context, __u32 udp_off
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
-/* Everything up to the hook's end, with the message as the sections left it. */
-static __always_inline __u32 votes_xdp_run(const struct xdp_md *context, __u32 *udp_offset, struct votes_message *message)
+/* Of a packet that no section sees. */
+static __always_inline int votes_xdp_leave(__u32 end)
+{
+	votes_count(end, VOTES_COUNTER_SKIPPED);
+	return stepwise_verdict(end) == STEPWISE_FORWARD ? XDP_PASS : XDP_DROP;
+}
+
+/* With the message as the sections left it. */
+static __always_inline int votes_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct votes_message *message, __u32 end)
+{
+	votes_count(end, VOTES_COUNTER_SKIPPED);
+	switch (stepwise_verdict(end)) {
+	case STEPWISE_REPLY:
+		return votes_xdp_reply(context, udp_offset, message);
+	case STEPWISE_FORWARD:
+		return stepwise_to_daemon(context);
+	default:
+		return XDP_DROP;
+	}
+}
+
+/*
+ * What is not ours leaves before there is a message: where its end and the sections' are one, clang clears the whole
+ * message before each check of the frame.
+ */
+SEC("xdp")
+int votes_xdp(struct xdp_md *context)
 {
 	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	struct votes_env environment = {};
 	const unsigned char *payload = NULL;
+	struct votes_message message;
+	__u32 udp_offset = 0;
 
-	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, VOTES_PORT, VOTES_WIRE_SIZE, udp_offset,
+	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, VOTES_PORT, VOTES_WIRE_SIZE, &udp_offset,
 			       &payload)) {
 	case STEPWISE_FOREIGN:
-		return stepwise_end(STEPWISE_FORWARD, VOTES_COUNTER_FOREIGN);
+		return votes_xdp_leave(stepwise_end(STEPWISE_FORWARD, VOTES_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
-		return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_MALFORMED);
+		return votes_xdp_leave(stepwise_end(STEPWISE_DROP, VOTES_COUNTER_MALFORMED));
 	case STEPWISE_OURS:
 		break;
 	}
-	if (!votes_message_decode(payload, message))
-		return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_MALFORMED);
+	if (!votes_message_decode(payload, &message))
+		return votes_xdp_leave(stepwise_end(STEPWISE_DROP, VOTES_COUNTER_MALFORMED));
 	environment.now = votes_now();
-	return votes_run_xdp(NULL, message, &environment);
-}
-
-SEC("xdp")
-int votes_xdp(struct xdp_md *context)
-{
-	struct votes_message message = {};
-	__u32 udp_offset = 0;
-	const __u32 end = stepwise_hide(votes_xdp_run(context, &udp_offset, &message));
-
-	votes_count(end, VOTES_COUNTER_SKIPPED);
-	switch (stepwise_verdict(end)) {
-	case STEPWISE_REPLY:
-		return votes_xdp_reply(context, udp_offset, &message);
-	case STEPWISE_FORWARD:
-		if (stepwise_counter(end) != VOTES_COUNTER_FOREIGN)
-			return stepwise_to_daemon(context);
-		return XDP_PASS;
-	default:
-		return XDP_DROP;
-	}
+	return votes_xdp_end(context, udp_offset, &message, stepwise_hide(votes_run_xdp(NULL, &message, &environment)));
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */
