@@ -61,10 +61,10 @@ def ablations(name: str, settings: Settings) -> list[Row]:
     for ablation, override in {"as it is": {}, **plugin.ABLATIONS}.items():
         progress(f"{name}, {ablation}: generating and compiling")
         variant = build(name, re.sub(r"\W+", "-", ablation), override)
-        with opened_contest(variant, settings, tuple(plugin.LOADS), with_udp=False) as contest:
-            runs = measure(contest, {workload: plugin.WORKLOADS[workload] for workload in plugin.ABLATION_WORKLOADS})
+        with opened_contest(variant, settings, tuple(plugin.ABLATION_LOADS), with_udp=False) as contest:
+            runs = measure(contest, plugin.ABLATION_WORKLOADS)
         rows += [replace(row, server=ablation) for row in table(contest, runs) if row.server == WithDaemon.name]
-    return sorted(rows, key=lambda row: plugin.ABLATION_WORKLOADS.index(row.workload))
+    return sorted(rows, key=lambda row: list(plugin.ABLATION_WORKLOADS).index(row.workload))
 
 
 @contextlib.contextmanager

@@ -68,10 +68,16 @@ TARGETS = {
 RARE_PATH_TARGETS = {"18 %": {"of_0_min": 0.25}}
 
 # What each takes away from the store, on top of the sizes above. Written through, all entries are in pages.
-ABLATION_WORKLOADS = ("80/20", "gets", "80/20 31% existing", "80/20 hot")
+ABLATION_WORKLOADS = {
+    **{name: WORKLOADS[name] for name in ("80/20", "gets", "80/20 31% existing", "80/20 hot")},
+    # Of the keys of a crowded bucket some are asked for more often than others.
+    "80/20 crowded zipf": _workload(UPDATES_OF_1024, zipf(GROUPS * GROUP_KEYS, 0.99, CROWDED)),
+}
+ABLATION_LOADS = RARE_PATH_LOADS
 ABLATIONS = {
     "write-through": {"constants": {"WriteBack": False}, "tables": {"page": {"capacity": 524_288}}},
     "write-back without filter": {"constants": {"Filtered": False}},
+    "evicts in turn": {"constants": {"SparesUsed": False}},
     **{f"{ways} ways": {"constants": {"Ways": ways}} for ways in (1, 2, 8)},
 }
 
