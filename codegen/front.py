@@ -17,6 +17,7 @@ from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
 from codegen.ir import Interval, Span
+from codegen.passes.apart import whole_uses
 from codegen.passes.bounds import Bounds
 from codegen.passes.facts import Facts
 from codegen.passes.inline import Inliner
@@ -263,12 +264,21 @@ class Loader:
                         "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
+        self.check_apart(resolved, steps)
         if resolved.user is None:
             self.check_forwards(resolved, steps)
             return
         for leaf in leaves(steps[resolved.user.step].body):
             if leaf.verdict not in ("Reply", "Drop"):
                 self.errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", "it ends with Reply or Drop"))
+
+    def check_apart(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
+        for name, table in {plan.step: plan.table for plan in resolved.plans()}.items():
+            apart = resolved.tables[table].apart
+            for field, span in whole_uses(steps[name], apart) if apart else ():
+                self.errors.add(LayoutInconsistent(
+                    span, f"{name} uses {f'the whole of {field}' if field else 'the whole cell'}, but {table} keeps {field or apart[0]} apart",
+                    "take its items one by one, or leave it in the cell"))  # fmt: skip
 
     def check_forwards(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         """Without a user step the daemon has no socket: the client would be told that the port is unreachable."""

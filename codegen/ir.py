@@ -524,7 +524,12 @@ class Pass:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """atomic: `word`, `spin_lock` or `res_spin_lock`; map: `array`."""
+    """atomic: `word`, `spin_lock` or `res_spin_lock`; map: `array`.
+
+    apart: array fields of the cell whose items are elements of a map of their own, in planes: that of the cell `index`
+        with the number i, from 1, is the element (i - 1) * capacity + index. They are touched under the cell's lock only,
+        and steps take them one by one.
+    """
 
     name: str
     cell: Record
@@ -532,6 +537,7 @@ class TableLayout:
     capacity: int
     index: str
     atomic: str
+    apart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -147,13 +147,14 @@ LocalText = Annotated[Union[Annotated[TypeText, Tag("type")], Annotated[Local, T
 
 
 class TableModel(Strict):
-    """An array of cells. index: the message's field that says which cell is meant."""
+    """An array of cells. index: the message's field that says which cell is meant. apart: array fields with a map of their own."""
 
     cell: dict[Name, TypeText] = Field(min_length=1)
     map: Literal["array"] = "array"
     capacity: Bound
     index: str = Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")
     atomic: Literal["word", "spin_lock", "res_spin_lock"]
+    apart: list[Name] = []
 
 
 def section_schema() -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from codegen import ir
+from codegen.c_names import apart_map
 from codegen.errors import Errors, LayoutInconsistent
 from codegen.ir import Span
 from codegen.layout import (
@@ -18,6 +19,12 @@ from codegen.layout import (
 
 WORD_BITS = 64
 CAPACITY_MAX = 2**31
+APART_ITEMS_MAX = 16
+"""Of one cell: a pointer to each of them lies on the program's stack, which has 512 bytes."""
+
+MAPS = ("counters", "sweep_state")
+"""Those that are not the layout's."""
+
 C_KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register"
     " restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true"
@@ -85,6 +92,11 @@ def width_bits(kind: ir.Type) -> int:
         case ir.Record(_, fields):
             return sum(width_bits(inner) for _, inner in fields)
     raise ValueError(f"{kind} is no type of a cell")
+
+
+def is_scalar(kind: ir.Type) -> bool:
+    """Whether a value is one integer in C."""
+    return isinstance(kind, (ir.UInt, ir.Bool, ir.Enum, ir.Bits)) or (isinstance(kind, ir.Bytes) and width_bits(kind) <= WORD_BITS)
 
 
 def resolve(layout: Layout, source: Source, errors: Errors) -> Resolved:
@@ -239,7 +251,37 @@ class Resolver:
         if model.atomic == "word" and bits > WORD_BITS:
             self.complain((*place, "atomic"), f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
                           "make its fields smaller, or choose spin_lock or res_spin_lock")  # fmt: skip
-        return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic)
+        self.check_apart(name, cell, capacity)
+        return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic, tuple(model.apart))
+
+    def check_apart(self, table: str, cell: ir.Record, capacity: int) -> None:
+        """What a table keeps apart: arrays whose items lie in memory, each of them an element of a map."""
+        model, kinds, items = self.layout.tables[table], dict(cell.fields), 0
+        if model.apart and model.atomic == "word":
+            self.complain(("tables", table, "apart"), f"a cell of {table} is a word, which has nothing to keep apart",
+                          "choose spin_lock or res_spin_lock, or remove `apart`")  # fmt: skip
+        for at, name in enumerate(model.apart):
+            place: Place = ("tables", table, "apart", at)
+            kind = kinds.get(name)
+            if kind is None:
+                self.complain(place, f"a cell of {table} has no field {name}", f"it has {', '.join(kinds)}")
+            elif not isinstance(kind, ir.Array):
+                self.complain(place, f"{name} is no array, and cannot be kept apart", "only items of an array can")
+            elif is_scalar(kind.element) and width_bits(kind) <= WORD_BITS:
+                self.complain(place, f"the items of {name} fit {WORD_BITS} bits together, and are one integer", "leave it in the cell")
+            elif kind.size * capacity >= 2**32:
+                self.complain(place, f"{kind.size} times {capacity} items of {name}", "a map has less than 2^32: lower one of them")
+            else:
+                items += kind.size
+            if name in model.apart[:at]:
+                self.complain(place, f"{name} is kept apart twice", "name it once")
+            if apart_map(table, name) in (*self.layout.tables, *MAPS):
+                self.complain(place, f"the map of {name} would be called {apart_map(table, name)}, as another is", "rename one of them")
+        if items > APART_ITEMS_MAX:
+            self.complain(("tables", table, "apart"), f"{table} keeps {items} items of a cell apart",
+                          f"{APART_ITEMS_MAX} can be: all are looked up before the cell's lock is taken")  # fmt: skip
+        if set(model.apart) >= set(kinds):
+            self.complain(("tables", table, "apart"), f"nothing is left in a cell of {table}", "leave a field in it")
 
     def message(self) -> ir.Record:
         fields: list[tuple[str, ir.Type]] = []
@@ -324,7 +366,7 @@ class Resolver:
             self.at(("types", name), layout.types[name], name, ("types", name))
             if re.fullmatch(r"u\d+|bool", name):
                 self.complain(("types", name), f"{name} is a type already", "choose another name")
-        for name in ("message", "contended", "counters", "sweep_state"):
+        for name in ("message", "contended", *MAPS):
             if name in layout.tables:
                 self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
 
@@ -394,6 +436,9 @@ class Resolver:
         elif atomic != "word" and reads == "table":
             self.complain((*place, table), f"the user section reads the whole of {table}, whose cells are no words",
                           "read one cell (`reads: cell`), or choose `atomic: word`")  # fmt: skip
+        elif self.layout.tables[table].apart:
+            self.complain((*place, table), f"the user section reads a cell of {table}, which keeps {self.layout.tables[table].apart[0]} apart",
+                          "userspace cannot read two maps at one moment: leave it in the cell")  # fmt: skip
         elif atomic == "res_spin_lock":
             self.complain((*place, table), f"the user section reads a cell of {table}, which is under res_spin_lock",
                           "only a word, or a cell under spin_lock, can be read from userspace while it is written")  # fmt: skip

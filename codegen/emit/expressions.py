@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from codegen.c_names import Names, field, variable
+from codegen.emit.apart import ApartItems
 from codegen.emit.branchless import Branchless
 from codegen.emit.c_values import (
     AND, ATOM, BIT_AND, BIT_OR, CONDITIONAL, EQUALITY, OR, PRODUCT, RELATION, SHIFT, SUM, UNARY,
@@ -28,7 +29,7 @@ from codegen.ir import (
 )  # fmt: skip
 
 
-class Expressions(Values, Loops, Branchless):
+class Expressions(Values, Loops, Branchless, ApartItems):
     """Renders the expressions of one step into `lines`. branchless: whether conditions shall become bits where they can."""
 
     def __init__(self, names: Names, helpers: Helpers, taken: set[str], branchless: bool = False):
@@ -41,6 +42,7 @@ class Expressions(Values, Loops, Branchless):
         self.bound: dict[str, Place | Text] = {}
         self.taken = taken  # names of C in this function
         self.counters: set[str] = set()  # variables of loops between constants
+        self.unrolled: set[str] = set()  # those of them that are constants when clang has unrolled the loop
         self.positions: dict[tuple[str, int], str] = {}  # locals that have the position of an index in an array of a size
         self.hint = ""  # name of the next loop's result
 
@@ -62,7 +64,7 @@ class Expressions(Values, Loops, Branchless):
 
     def captured(self, render: Callable[[], Text]) -> tuple[Text, list[str]]:
         """A value and the statements that it needs first, not yet written."""
-        outer, self.lines = self.lines, Lines(self.lines.depth + 1)
+        outer, self.lines = self.lines, self.lines.nested()
         try:
             value = render()
             return value, self.lines.lines
@@ -112,6 +114,8 @@ class Expressions(Values, Loops, Branchless):
             case Index(base=base) if isinstance(base.type, Table):
                 table = self.place(base).text
                 return Place(f"{self.names.function(base.type.name, 'at')}({table}, {self.scalar(expr.index)})")
+            case Index(base=base, index=index) if (apart := self.apart_field(base)) is not None:
+                return self.apart_item(apart, index)
             case Index(base=base) if not is_scalar(expr.type):
                 found = self.place(base)
                 if isinstance(expr.index, Int):
@@ -194,6 +198,8 @@ class Expressions(Values, Loops, Branchless):
         return Text(self.place(expr).value, ATOM, self.kind(expr.type))
 
     def _index(self, expr: Index) -> Text:
+        if self.apart_field(expr.base) is not None:
+            return Text(self.place(expr).value, UNARY, self.kind(expr.type))
         base = self.place(expr.base)
         if not Vector.of(expr.base.type).packed and (isinstance(expr.index, Int) or base.shared):
             return Text(base.item(self.position(expr.base.type, expr.index)).text, ATOM, self.kind(expr.type))

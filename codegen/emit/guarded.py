@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.c_names import Names
+from codegen.emit.apart import resident
 from codegen.emit.types import memory_layout, struct_layout
 from codegen.ir import Record, TableLayout
 
@@ -14,7 +15,7 @@ BEFORE_GUARD_BYTES = 8
 
 GUARD_BYTES = 4
 WASTE_DENOMINATOR = 8
-"""Cells grow to whole cache lines where that takes no more than this part of them."""
+"""Cells grow to whole cache lines where that takes no more than this part of these."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,11 @@ class Guarded:
 
     @classmethod
     def of(cls, table: TableLayout) -> "Guarded":
-        fields = [memory_layout(inner) for _, inner in table.cell.fields]
+        fields = [memory_layout(inner) for _, inner in resident(table).fields]
         plain, alignment = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields])
         behind, _ = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields], BEFORE_GUARD_BYTES)
         whole = -(-behind // LINE_BYTES) * LINE_BYTES
-        if whole - plain > plain // WASTE_DENOMINATOR:
+        if whole - plain > whole // WASTE_DENOMINATOR:
             return cls(table.cell, table.atomic, False, 0, plain)
         end = struct_end([(GUARD_BYTES, GUARD_BYTES), *fields], BEFORE_GUARD_BYTES)
         return cls(table.cell, table.atomic, True, whole - end if whole > behind else 0, whole)

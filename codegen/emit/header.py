@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.c_names import Names, field
+from codegen.emit.apart import apart_of, resident
 from codegen.emit.guarded import Guarded
 from codegen.emit.helpers import Helpers
 from codegen.emit.leaves import Leaves
@@ -16,15 +17,18 @@ from codegen.ir import Bytes, Enum, Protocol, Record, Table, Type
 
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
-    roots = (*(table.cell for table in protocol.tables), protocol.message, protocol.env, *made_types(protocol))
+    cells = [part for table in protocol.tables for part in (resident(table), *(table.cell.field(name).element for name in table.apart))]
+    roots = (*cells, protocol.message, protocol.env, *made_types(protocol))
     types = list(declared_types(roots))
     wire = packet_fields(protocol)
-    guarded = {table.cell: Guarded.of(table) for table in protocol.tables if table.atomic != "word"}
+    guarded = {resident(table): Guarded.of(table) for table in protocol.tables if table.atomic != "word"}
+    apart = [each for table in protocol.tables if (each := apart_of(names, table)) is not None]
     defines = [
         (names.macro("port"), protocol.port),
         (names.macro("wire_size"), wire[-1].offset + wire[-1].size),
         *((names.macro("wire", each.name), f"{each.offset} /* {_plural(each.size, 'byte')} */") for each in wire),
         *((names.macro("capacity", table.name), table.capacity) for table in protocol.tables),
+        *((entry.capacity_macro, f"({entry.size} * {names.macro('capacity', each.table)})") for each in apart for entry in each.fields),
         *((names.macro(name), value) for name, value in protocol.constants if type(value) is int),
         *([(names.macro("tick_ns"), protocol.tick_ns)] if protocol.tick_ns else []),
     ]
@@ -36,6 +40,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
             for each in types if isinstance(each, Enum)
         ],
         "structs": [_struct(names, each, guarded.get(each)) for each in types if not isinstance(each, Enum)],
+        "apart": apart,
         "words": [_word(names, cell) for cell in _word_cells(protocol)],
         "leaves": [(macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}") for macro, _, leaf in numbers.ordered],
         "counters": numbers.counters,
@@ -113,7 +118,8 @@ def steps_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str
     for step in numbers.steps.values():
         if isinstance(step.cell_type, Table) and step.cell_type.name not in [entry["name"] for entry in scanned]:
             scanned.append(_scanned(protocol, names, step.cell_type))
-    return {"helpers": helpers.text(), "steps": steps, "scanned": scanned, "header": names.file(".h")}
+    apart = any(table.apart for table in protocol.tables)
+    return {"helpers": helpers.text(), "steps": steps, "scanned": scanned, "header": names.file(".h"), "apart": apart}
 
 
 def _scanned(protocol: Protocol, names: Names, table: Table) -> dict[str, str]:

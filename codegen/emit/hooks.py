@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from codegen.c_names import Names, field, variable
+from codegen.emit.apart import APART, Apart, apart_of, uses_apart
 from codegen.emit.steps import element_type, writes_cell, written_fields
 from codegen.emit.terms import leaves, reads, walk
 from codegen.emit.types import c_type, width_bits
@@ -31,7 +32,7 @@ class Member:
 
 @dataclass(frozen=True)
 class SectionFunction:
-    """A step on one cell of one table, atomically."""
+    """A step on one cell of one table, atomically. apart: the struct of what the cell has apart, '' where the step does not look at it."""
 
     name: str
     step: str
@@ -41,6 +42,7 @@ class SectionFunction:
     cell_struct: str
     cell_function: str
     element_type: str
+    apart: str
     atomic: str
     writes: bool
     environment: bool
@@ -56,7 +58,7 @@ class Call:
     """One section of one hook. `element`: the local that points to the cell's element.
 
     lookup: the C function that finds the element, where it is found right before the section; '' where that
-    was done before the first one. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
+    was done before the first one. found: then the condition that it was. apart: the local with what the cell has apart. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
     index_of: the expression that env.index gets before, '' where the step does not ask.
     hidden: small message fields that sections before it wrote and the step reads. The verifier need not tell apart who
     wrote what: it would follow the rest of the hook once for each of them. Likewise, before a step that finds items by
@@ -76,10 +78,12 @@ class Call:
     last: bool
     hidden: tuple[Member, ...]
     after_skip: bool
+    apart: str
+    found: str
 
     @property
     def arguments(self) -> str:
-        found = [self.element, "message"]
+        found = [self.element, *([f"&{self.apart}"] if self.function.apart else []), "message"]
         if self.function.environment:
             found.append("environment")
         return ", ".join(found)
@@ -96,13 +100,27 @@ class Call:
 
 @dataclass(frozen=True)
 class Lookup:
-    """touched: whether what is found shall be fetched from memory long before its section, which takes more than a word of it."""
+    """touched: whether what is found shall be fetched from memory long before its section, which takes more than a word of it.
+
+    apart: the local for what the cell has apart, '' where no section asks; apart_struct and find_apart: its type, and what fills it in.
+    """
 
     element: str
     element_type: str
     function: str
     index: str
     touched: bool = False
+    apart: str = ""
+    apart_struct: str = ""
+    find_apart: str = ""
+
+    def found_by(self, tables: str, index: str) -> str:
+        """The condition that what it looks up is there."""
+        return " && ".join([self.element, *([f"{self.find_apart}({tables}, {index}, &{self.apart})"] if self.apart else [])])
+
+    def missing(self, tables: str) -> list[str]:
+        """The conditions that something is not there."""
+        return [f"!{self.element}", *([f"!{self.find_apart}({tables}, {self.index}, &{self.apart})"] if self.apart else [])]
 
 
 @dataclass(frozen=True)
@@ -115,6 +133,10 @@ class Hook:
     now: bool
     restored: bool = False
     """In a sweep: whether a section may end the chunk after another has written the message."""
+
+    def missing(self, tables: str) -> str:
+        """The condition that something is not there that is looked up before the first section."""
+        return " || ".join(condition for lookup in self.lookups for condition in lookup.missing(tables))
 
     @property
     def skips(self) -> bool:
@@ -142,13 +164,14 @@ class Hooks:
         early: dict[tuple[str, str | None], Lookup] = {}
         late: dict[tuple[str, str | None], Lookup] = {}
         current: set[tuple[str, str | None]] = set()  # looked up by what the index is now
+        apart = self._kept_apart(sections)
         calls = []
         for position, section in enumerate(sections):
             key = (section.table, section.index)
             again = key not in current and section.index in written
             found = early.get(key) or late.get(key)
             if found is None:
-                found = (late if again else early)[key] = self._lookup(section, early, late)
+                found = (late if again else early)[key] = self._lookup(section, apart, early, late)
             current.add(key)
             last = position == len(sections) - 1
             calls.append(self._call(section, found, found if again else None, f"message->{field(section.index)}", last))
@@ -159,7 +182,9 @@ class Hooks:
 
     def sweep(self, one: Pass) -> Hook:
         """One pass: the swept cell is `cell`, of index `index`; others are looked up where they are needed."""
+        apart = self._kept_apart(one.sections)
         swept = Lookup("swept", element_type(self._names, self._protocol, one.each), self._element_function(one.each), "index")
+        swept = self._with_apart(swept, apart.get(one.each))
         late: dict[tuple[str, str | None], Lookup] = {}
         calls = []
         for position, section in enumerate(one.sections):
@@ -168,7 +193,7 @@ class Hooks:
                 calls.append(self._call(section, swept, None, "index", last, sweep=True))
                 continue
             key = (section.table, section.index)
-            found = late.setdefault(key, self._lookup(section, {}, late))
+            found = late.setdefault(key, self._lookup(section, apart, {}, late))
             calls.append(self._call(section, found, found, f"message->{field(section.index)}", last, sweep=True))
         written = [bool(written_fields(self._steps[call.function.step_name])) for call in calls]
         restored = any(call.fails and call.contended == "drop" and any(written[:at]) for at, call in enumerate(calls))
@@ -181,13 +206,30 @@ class Hooks:
             any(call.function.environment for call in calls), any(_uses_env(step, "now") for step in steps),
         )  # fmt: skip
 
-    def _lookup(self, section: Section, *taken: dict) -> Lookup:
-        used = {lookup.element for group in taken for lookup in group.values()}
+    def _kept_apart(self, sections: tuple[Section, ...]) -> dict[str, Apart]:
+        """What sections of a hook look at apart from their cells, by its table."""
+        found = {}
+        for section in sections:
+            table = self._tables[section.table]
+            apart = apart_of(self._names, table)
+            if apart is not None and uses_apart(self._steps[section.step.name], table):
+                found[section.table] = apart
+        return found
+
+    @staticmethod
+    def _with_apart(lookup: Lookup, apart: Apart | None) -> Lookup:
+        if apart is None:
+            return lookup
+        return replace(lookup, apart=f"{lookup.element}_{APART}", apart_struct=apart.struct, find_apart=apart.find)
+
+    def _lookup(self, section: Section, apart: dict[str, Apart], *taken: dict) -> Lookup:
+        used = {name for group in taken for lookup in group.values() for name in (lookup.element, lookup.apart)}
         element = variable(section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used)
-        return Lookup(
+        lookup = Lookup(
             element, element_type(self._names, self._protocol, section.table), self._element_function(section.table),
             f"message->{field(section.index)}", self._tables[section.table].atomic != "word",
         )  # fmt: skip
+        return self._with_apart(lookup, apart.get(section.table))
 
     def _element_function(self, table: str) -> str:
         return self._names.function(table, "element")
@@ -204,6 +246,8 @@ class Hooks:
             function=function,
             element=found.element,
             lookup=lookup.function if lookup else "",
+            found=lookup.found_by("NULL" if sweep else "tables", index) if lookup else "",
+            apart=found.apart,
             index=index,
             contended=section.contended,
             retries=retries,
@@ -236,6 +280,7 @@ class Hooks:
         name = names.function(step.name, "on", table.name)
         if name not in self.functions:
             message = self._protocol.message
+            apart = apart_of(names, table)
             taken = {"message", "environment", "element", "before", "outcome"} | {one.local for one in self._saved(step)}
             self.functions[name] = SectionFunction(
                 name=name,
@@ -246,6 +291,7 @@ class Hooks:
                 cell_struct=c_type(names, table.cell),
                 cell_function=names.tag(table.cell),
                 element_type=element_type(names, self._protocol, table.name),
+                apart=apart.struct if apart is not None and uses_apart(step, table) else "",
                 atomic=table.atomic,
                 writes=any(leaf.cell for leaf in leaves(step.body)),
                 environment=step.env is not None,

@@ -22,6 +22,7 @@ class Loops:
     lines: Lines
     bound: dict[str, Place | Text]
     counters: set[str]
+    unrolled: set[str]
     branchless: bool
     searchable: Callable[[First], bool]
     searched: Callable[[First], Text]
@@ -74,6 +75,7 @@ class Loops:
         self.bound[name] = Text(local, ATOM, "u64" if wide == "__u64" else "u32")
         if isinstance(domain.low, Int) and isinstance(domain.high, Int):
             self.counters.add(name)
+            self.unrolled |= {name} if domain.bound <= UNROLL_MAX else set()
         self._unroll(domain.bound)
         if isinstance(domain.low, Int) and isinstance(domain.high, Int):
             with self.lines.block(f"for ({wide} {local} = {low}; {local} <= {high}; {local}++)"):

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from codegen.c_names import Names, field
+from codegen.emit.apart import apart_of
 from codegen.emit.guarded import Guarded
 from codegen.emit.hooks import Hooks, hook_fields
 from codegen.emit.leaves import Leaves
@@ -65,6 +66,7 @@ class Programs:
         return {
             "hooks": self._named_hooks(),
             "tables": [self._table(table) for table in self.protocol.tables],
+            "apart": self._apart(),
             "xdp": self.xdp,
             "tc": self.tc,
             "sweeps": self.sweeps,
@@ -80,6 +82,18 @@ class Programs:
             "handover_stores": self._stores(self.protocol.handover),
             "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
         }
+
+    def _apart(self) -> list[dict[str, Any]]:
+        """What is kept apart, where a program finds it, and where a plain function does."""
+        hooks = [hook for hook in (self.xdp, self.tc) if hook is not None]
+        found = []
+        for each in (apart_of(self.names, table) for table in self.protocol.tables):
+            if each is not None:
+                lookups = [[lookup.find_apart for hook in some for lookup in (*hook.lookups, *hook.late)]
+                           for some in (hooks, [sweep["hook"] for sweep in self.sweeps])]  # fmt: skip
+                in_hooks, in_sweep = (each.find in some for some in lookups)
+                found.append({**vars(each), "used": in_hooks or in_sweep, "used_in_hooks": in_hooks})
+        return found
 
     def _user_reads(self, table: TableLayout) -> str:
         user = self.protocol.user
@@ -168,6 +182,6 @@ def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     described = [protocol.name, [counter.name for counter in numbers.counters]]
     for table in protocol.tables:
         guard = [] if table.atomic == "word" else [Guarded.of(table).size, Guarded.of(table).lined]
-        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard])
+        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *table.apart])
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
     return int.from_bytes(digest[:8], "little")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from codegen.c_names import ENVIRONMENT, MESSAGE, Names, variable
+from codegen.emit.apart import APART, apart_of, table_of, uses_apart
 from codegen.emit.c_values import Place
 from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
@@ -15,7 +16,7 @@ from codegen.emit.terms import (
     Location, interval_of, is_path, leaves, location, overlap, reads_location, target_location, uses, walk,
 )  # fmt: skip
 from codegen.emit.types import Vector, c_type
-from codegen.ir import Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Protocol, Span, Step, Table, Type, Var
+from codegen.ir import Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Path, Protocol, Span, Step, Table, Type, Var
 
 _VERDICTS = {
     "Continue": "stepwise_continue",
@@ -32,11 +33,14 @@ class StepWriter:
         self.protocol = protocol
         self.names = names
         self.step = step
-        self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT})
+        self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT, APART})
         shared = not self._is_word()
         in_kernel = protocol.user is None or protocol.user.step.name != step.name
-        self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT}, branchless=shared and in_kernel)
+        self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT, APART}, branchless=shared and in_kernel)
         self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=shared)
+        table = table_of(protocol, step)
+        self.apart = apart_of(names, table) if table is not None and uses_apart(step, table) else None
+        self.out.apart, self.out.cell = self.apart, step.cell
         self.out.bound[step.message] = Place(MESSAGE, pointer=True)
         if step.env is not None:
             self.out.bound[step.env] = Place(ENVIRONMENT, pointer=True)
@@ -55,13 +59,19 @@ class StepWriter:
         if self.scans:
             cell = f"const {self.element_type()} *{self.cell}"
         else:
-            const = "" if writes_cell(self.step.body) else "const "
+            const = "" if self._writes_resident() else "const "
             cell = f"{const}{c_type(self.names, self.step.cell_type)} *{self.cell}"
         const = "" if written_fields(self.step) else "const "
-        found = [cell, f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"]
+        apart = [f"const {self.apart.struct} *{APART}"] if self.apart is not None else []
+        found = [cell, *apart, f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"]
         if self.step.env is not None:
             found.append(f"const {c_type(self.names, self.protocol.env)} *{ENVIRONMENT}")
         return found
+
+    def _writes_resident(self) -> bool:
+        """Whether it writes what lies in the table's own map."""
+        apart = [] if self.apart is None else [entry.name for entry in self.apart.fields]
+        return any(assign.path[0] not in apart for leaf in leaves(self.step.body) for assign in leaf.cell)
 
     def element_type(self) -> str:
         return element_type(self.names, self.protocol, self.step.cell_type.name)
@@ -107,6 +117,7 @@ class StepWriter:
             self.out.lines.add(f"/* {operator}, {_where(span)} */")
 
     def _leaf(self, leaf: Leaf) -> None:
+        self._find_apart(leaf)
         self._find_items(leaf)
         self._assign(leaf)
         self.out.taken -= set(self.out.positions.values())
@@ -132,6 +143,21 @@ class StepWriter:
                 self.out.lines.add("")
                 self.out.positions[place] = local
 
+    def _find_apart(self, leaf: Leaf) -> None:
+        """Locals for the items apart that a leaf writes or copies, found before it changes anything that says which they are."""
+        if self.apart is None:
+            return
+        for assign in leaf.cell:
+            entry = self.apart.field(str(assign.path[0]))
+            if entry is not None:
+                self.out.apart_item(entry, assign.path[1])
+        for assign in (*leaf.cell, *leaf.message):
+            read = assign.value
+            while isinstance(read, Field):
+                read = read.base
+            if isinstance(read, Index) and (entry := self.out.apart_field(read.base)) is not None:
+                self.out.apart_item(entry, read.index)
+
     def _indices(self, leaf: Leaf) -> Iterator[tuple[Expr, Vector]]:
         """Every index into an unpacked array of the cell, where the cell is stepped where it lies."""
         if not self.out.bound[self.step.cell].shared:
@@ -144,12 +170,22 @@ class StepWriter:
                         type_ = type_.field(part)
                         continue
                     vector = Vector.of(type_)
-                    if root == self.step.cell and not vector.packed:
+                    if root == self.step.cell and not vector.packed and not self._is_apart(assign.path, part):
                         yield part, vector
                     type_ = vector.element
                 for node in walk(assign.value):
-                    if isinstance(node, Index) and (location(node) or ("",))[0] == self.step.cell and not Vector.of(node.base.type).packed:
+                    if isinstance(node, Index) and self._lies_in_cell(node):
                         yield node.index, Vector.of(node.base.type)
+
+    def _is_apart(self, path: Path, part: str | Expr) -> bool:
+        """Whether a part of a path says which item of a field that is kept apart."""
+        return self.apart is not None and self.apart.field(str(path[0])) is not None and part is path[1]
+
+    def _lies_in_cell(self, node: Index) -> bool:
+        """Whether an item is found by its position in an unpacked array of the cell."""
+        return (
+            (location(node) or ("",))[0] == self.step.cell and not Vector.of(node.base.type).packed and self.out.apart_field(node.base) is None
+        )
 
     # --- Simultaneous assignment ---------------------------------------------------------------------
 
@@ -200,7 +236,11 @@ class StepWriter:
             name = f"value {len(self.out.bound)}"
             self.out.bound[name] = entry.place
             value = Var(name, self._target_type(entry.root, entry.assign), value.span)
-        self.out.put(target, type_, entry.assign.path, value, entry.where)
+        path = entry.assign.path
+        apart = self.apart.field(str(path[0])) if self.apart is not None and entry.root == self.step.cell else None
+        if apart is not None:
+            target, type_, path = self.out.apart_item(apart, path[1]), type_.field(apart.name).element, path[2:]
+        self.out.put(target, type_, path, value, entry.where)
 
     def _root_type(self, root: str) -> Type:
         return self.step.cell_type if root == self.step.cell else self.protocol.message

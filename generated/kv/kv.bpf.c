@@ -84,6 +84,30 @@ static __always_inline __u64 *kv_answer_element(const void *tables, __u32 index)
 	return bpf_map_lookup_elem(&answer, &index);
 }
 
+/* `entries` of `bucket`, apart: the first of every cell, then the second of every cell, and so on. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct kv_entry);
+	__uint(max_entries, KV_CAPACITY_BUCKET_ENTRIES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} bucket_entries SEC(".maps");
+
+/* Whether all of them are there, which they are for an index of `bucket`. */
+static __always_inline bool kv_bucket_find_apart(const void *tables, __u32 index, struct kv_bucket_apart *apart)
+{
+	(void)tables;
+	STEPWISE_UNROLL
+	for (__u32 i = 0; i < 4; i++) {
+		const __u32 place = i * KV_CAPACITY_BUCKET + index;
+
+		apart->entries[i] = bpf_map_lookup_elem(&bucket_entries, &place);
+		if (!apart->entries[i])
+			return false;
+	}
+	return true;
+}
+
 struct kv_counters {
 	__u64 counters[KV_COUNTERS];
 };

@@ -10,6 +10,7 @@
  *   struct kv_bucket_cell *kv_bucket_element(const void *tables, __u32 index)
  *   struct kv_page_cell *kv_page_element(const void *tables, __u32 index)
  *   __u64 *kv_answer_element(const void *tables, __u32 index)
+ *   bool kv_bucket_find_apart(const void *tables, __u32 index, struct kv_bucket_apart *apart)
  */
 #ifndef KV_HOOKS_H
 #define KV_HOOKS_H
@@ -98,13 +99,13 @@ static __always_inline __u32 kv_recall_on_answer(__u64 *element, struct kv_messa
 }
 
 /* OnRequest on one cell of `bucket`. */
-static __always_inline __u32 kv_on_request_on_bucket(struct kv_bucket_cell *element, struct kv_message *message)
+static __always_inline __u32 kv_on_request_on_bucket(struct kv_bucket_cell *element, const struct kv_bucket_apart *apart, struct kv_message *message)
 {
 	__u32 outcome;
 
 	if (bpf_res_spin_lock(&element->res_spin_lock))
 		return STEPWISE_CONTENDED;
-	outcome = kv_on_request(element, message);
+	outcome = kv_on_request(element, apart, message);
 	bpf_res_spin_unlock(&element->res_spin_lock);
 	return outcome;
 }
@@ -221,13 +222,13 @@ static __always_inline __u32 kv_issue_on_credential(__u64 *element, struct kv_me
 }
 
 /* Lift on one cell of `bucket`. */
-static __always_inline __u32 kv_lift_on_bucket(struct kv_bucket_cell *element, struct kv_message *message)
+static __always_inline __u32 kv_lift_on_bucket(struct kv_bucket_cell *element, const struct kv_bucket_apart *apart, struct kv_message *message)
 {
 	__u32 outcome;
 
 	if (bpf_res_spin_lock(&element->res_spin_lock))
 		return STEPWISE_CONTENDED;
-	outcome = kv_lift(element, message);
+	outcome = kv_lift(element, apart, message);
 	bpf_res_spin_unlock(&element->res_spin_lock);
 	return outcome;
 }
@@ -244,13 +245,13 @@ static __always_inline __u32 kv_stow_on_page(struct kv_page_cell *element, struc
 }
 
 /* OnCompletion on one cell of `bucket`. */
-static __always_inline __u32 kv_on_completion_on_bucket(struct kv_bucket_cell *element, struct kv_message *message)
+static __always_inline __u32 kv_on_completion_on_bucket(struct kv_bucket_cell *element, const struct kv_bucket_apart *apart, struct kv_message *message)
 {
 	__u32 outcome;
 
 	if (bpf_res_spin_lock(&element->res_spin_lock))
 		return STEPWISE_CONTENDED;
-	outcome = kv_on_completion(element, message);
+	outcome = kv_on_completion(element, apart, message);
 	bpf_res_spin_unlock(&element->res_spin_lock);
 	return outcome;
 }
@@ -307,10 +308,11 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 	__u64 *session = kv_session_element(tables, message->client);
 	__u64 *answer = kv_answer_element(tables, message->client);
 	struct kv_bucket_cell *bucket = kv_bucket_element(tables, message->slot);
+	struct kv_bucket_apart bucket_apart;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !answer || !bucket)
+	if (!credential || !session || !answer || !bucket || !kv_bucket_find_apart(tables, message->slot, &bucket_apart))
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED);
 	stepwise_touch(bucket, sizeof(*bucket));
 
@@ -330,7 +332,7 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 		return stepwise_end_at_leaf(outcome, KV_COUNTERS_XDP);
 
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
-	outcome = kv_on_request_on_bucket(bucket, message);
+	outcome = kv_on_request_on_bucket(bucket, &bucket_apart, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
@@ -354,10 +356,11 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	struct kv_bucket_cell *bucket = kv_bucket_element(tables, message->slot);
 	struct kv_page_cell *page = kv_page_element(tables, message->home);
 	__u64 *answer = kv_answer_element(tables, message->client);
+	struct kv_bucket_apart bucket_apart;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !bucket || !page || !answer)
+	if (!credential || !session || !bucket || !kv_bucket_find_apart(tables, message->slot, &bucket_apart) || !page || !answer)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
 	stepwise_touch(bucket, sizeof(*bucket));
 	stepwise_touch(page, sizeof(*page));
@@ -377,7 +380,7 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_LOST);
 
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
-	outcome = kv_lift_on_bucket(bucket, message);
+	outcome = kv_lift_on_bucket(bucket, &bucket_apart, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
@@ -395,7 +398,7 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	message->victim_bit = (__u8)stepwise_hide_zero(message->victim_bit);
 	message->lifted = (enum kv_mark)stepwise_hide_zero(message->lifted);
 	message->stowed = stepwise_hide_zero(message->stowed) & 1;
-	outcome = kv_on_completion_on_bucket(bucket, message);
+	outcome = kv_on_completion_on_bucket(bucket, &bucket_apart, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 

@@ -11,6 +11,7 @@
 #include "kv.h"
 #include "bpf/stepwise_sets.h"
 #include "bpf/stepwise_steps.h"
+#include "bpf/stepwise_verifier.h"
 
 static __always_inline enum kv_mark kv_mark_array_4_item(const struct kv_mark_array_4 *vector, __u32 position)
 {
@@ -20,6 +21,20 @@ static __always_inline enum kv_mark kv_mark_array_4_item(const struct kv_mark_ar
 static __always_inline enum kv_mark kv_mark_array_4_at(const struct kv_mark_array_4 *vector, __u32 index)
 {
 	return kv_mark_array_4_item(vector, index - 1);
+}
+
+/* The item of `entries` at an index from 1, which is in range: chosen among pointers that are there already. */
+static __always_inline struct kv_entry *kv_bucket_entries_at(const struct kv_bucket_apart *apart, __u32 index)
+{
+	const __u32 position = stepwise_hide(index - 1);
+	struct kv_entry *item = apart->entries[0];
+
+	STEPWISE_UNROLL
+	for (__u32 i = 1; i < 4; i++)
+		if (position == i)
+			item = apart->entries[i];
+	stepwise_join();
+	return item;
 }
 
 static __always_inline void kv_mark_array_4_put(struct kv_mark_array_4 *vector, __u32 index, enum kv_mark element)
@@ -150,7 +165,8 @@ static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, stru
 }
 
 /* OnRequest, KvSteps.tla:126 */
-static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct kv_message *message)
+static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
+		const struct kv_bucket_apart *apart, struct kv_message *message)
 {
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 40) {
 		message->kind = KV_MESSAGE_KIND_TOO_LONG;
@@ -163,19 +179,19 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		way = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
 		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
 	if (way > 0) {
-		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
+		struct kv_entry *entries_item = kv_bucket_entries_at(apart, way);
+
+		const __u32 version = entries_item->version;
 		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, way);
 		const bool live = marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY;
 		/* OnEntry, KvSteps.tla:84 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			if (live) {
-				const __u32 at = stepwise_position(way, 4);
-
 				bucket->used = bucket->used | 1U << (way - 1);
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
-				message->length = bucket->entries.items[at].length;
-				message->value = bucket->entries.items[at].value;
+				message->length = entries_item->length;
+				message->value = entries_item->value;
 				return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_2));
 			}
 			message->kind = KV_MESSAGE_KIND_MISSING;
@@ -187,13 +203,11 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 				message->version = version;
 				return stepwise_continue(KV_LEAF_ON_REQUEST_4);
 			}
-			const __u32 at = stepwise_position(way, 4);
-
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
-			bucket->keys.items[at] = message->key;
-			bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			bucket->entries.items[at].length = message->length;
-			bucket->entries.items[at].value = message->value;
+			bucket->keys.items[stepwise_position(way, 4)] = message->key;
+			entries_item->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+			entries_item->length = message->length;
+			entries_item->value = message->value;
 			message->kind = KV_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_5));
@@ -203,13 +217,11 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			return stepwise_continue(KV_LEAF_ON_REQUEST_6);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
-			const __u32 at = stepwise_position(way, 4);
-
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
-			bucket->keys.items[at] = message->key;
-			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
-			bucket->entries.items[at].length = message->length;
-			bucket->entries.items[at].value = message->value;
+			bucket->keys.items[stepwise_position(way, 4)] = message->key;
+			entries_item->version = ((__u64)version + 1) % 4294967296ULL;
+			entries_item->length = message->length;
+			entries_item->value = message->value;
 			bucket->used = bucket->used | 1U << (way - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
@@ -283,13 +295,13 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		    i_7, first_2);
 	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(104, stepwise_less_bit(0, idle_3)), idle_3, first_2);
 	if (room_2 > 0) {
-		const __u32 at = stepwise_position(room_2, 4);
+		struct kv_entry *entries_item_2 = kv_bucket_entries_at(apart, room_2);
 
 		kv_mark_array_4_put(&bucket->marks, room_2, KV_MARK_DIRTY);
-		bucket->keys.items[at] = message->key;
-		bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-		bucket->entries.items[at].length = message->length;
-		bucket->entries.items[at].value = message->value;
+		bucket->keys.items[stepwise_position(room_2, 4)] = message->key;
+		entries_item_2->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+		entries_item_2->length = message->length;
+		entries_item_2->value = message->value;
 		if (STEPWISE_CHOOSE(106, (bucket->used >> (room_2 - 1) & 1))) {
 			bucket->used = 0;
 		}
@@ -393,7 +405,8 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 }
 
 /* Lift, KvSteps.tla:193 */
-static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
+static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
+		const struct kv_bucket_apart *apart, struct kv_message *message)
 {
 	if (!stepwise_choose(STEPWISE_CHOOSE(110, message->found), message->kind == KV_MESSAGE_KIND_GET ||
 	    message->kind == KV_MESSAGE_KIND_UPDATE, message->kind == KV_MESSAGE_KIND_INSERT) ||
@@ -419,8 +432,10 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 		message->way = 0;
 		return stepwise_continue(KV_LEAF_LIFT_REPLACED);
 	}
+	struct kv_entry *entries_item = kv_bucket_entries_at(apart, message->way);
+
 	message->lifted = kv_mark_array_4_at(&bucket->marks, message->way);
-	message->carried = bucket->entries.items[stepwise_position(message->way, 4)];
+	message->carried = *entries_item;
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
@@ -480,7 +495,8 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 }
 
 /* OnCompletion, KvSteps.tla:245 */
-static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
+static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
+		const struct kv_bucket_apart *apart, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
 	    message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GET)) {
@@ -493,19 +509,19 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		own = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
 		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
 	if (own > 0) {
-		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
+		struct kv_entry *entries_item = kv_bucket_entries_at(apart, own);
+
+		const __u32 version = entries_item->version;
 		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, own);
 		const bool live = marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY;
 		/* OnEntry, KvSteps.tla:84 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			if (live) {
-				const __u32 at = stepwise_position(own, 4);
-
 				bucket->used = bucket->used | 1U << (own - 1);
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
-				message->length = bucket->entries.items[at].length;
-				message->value = bucket->entries.items[at].value;
+				message->length = entries_item->length;
+				message->value = entries_item->value;
 				return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_2));
 			}
 			message->kind = KV_MESSAGE_KIND_MISSING;
@@ -517,13 +533,11 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 				message->version = version;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_4);
 			}
-			const __u32 at = stepwise_position(own, 4);
-
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
-			bucket->keys.items[at] = message->key;
-			bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			bucket->entries.items[at].length = message->length;
-			bucket->entries.items[at].value = message->value;
+			bucket->keys.items[stepwise_position(own, 4)] = message->key;
+			entries_item->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+			entries_item->length = message->length;
+			entries_item->value = message->value;
 			message->kind = KV_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_5));
@@ -533,13 +547,11 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_6);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
-			const __u32 at = stepwise_position(own, 4);
-
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
-			bucket->keys.items[at] = message->key;
-			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
-			bucket->entries.items[at].length = message->length;
-			bucket->entries.items[at].value = message->value;
+			bucket->keys.items[stepwise_position(own, 4)] = message->key;
+			entries_item->version = ((__u64)version + 1) % 4294967296ULL;
+			entries_item->length = message->length;
+			entries_item->value = message->value;
 			bucket->used = bucket->used | 1U << (own - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
@@ -581,30 +593,35 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		message->moved = true;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_15));
 	}
-	bool holds_2 = message->kind == KV_MESSAGE_KIND_GET;
+	bool holds_3 = message->kind == KV_MESSAGE_KIND_GET;
 
-	if (holds_2) {
-		bool holds = message->way >= 1 && message->way <= 4 &&
+	if (holds_3) {
+		bool holds_2 = message->way >= 1 && message->way <= 4 &&
 		    !(((message->old >= 1 && message->old <= 16 && message->lifted != KV_MARK_EMPTY) ||
 		    message->lifted == KV_MARK_DIRTY) && !message->stowed);
 
-		if (holds) {
+		if (holds_2) {
 			bool value;
 
 			if (STEPWISE_CHOOSE(120, message->lifted == KV_MARK_EMPTY)) {
 				const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_2 == KV_MARK_EMPTY || marks_item_2 == KV_MARK_CLEAN;
 			} else {
-				value = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
-				    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
-				    bucket->entries.items[stepwise_position(message->way, 4)].version ==
-				    message->carried.version;
+				bool holds = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
+				    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim;
+
+				if (holds) {
+					struct kv_entry *entries_item_2 = kv_bucket_entries_at(apart, message->way);
+
+					holds = entries_item_2->version == message->carried.version;
+				}
+				value = holds;
 			}
-			holds = value;
+			holds_2 = value;
 		}
-		holds_2 = !holds;
+		holds_3 = !holds_2;
 	}
-	if (holds_2) {
+	if (holds_3) {
 		message->kind = KV_MESSAGE_KIND_VALUE;
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_UNCACHED);
 	}
@@ -612,25 +629,30 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		message->kind = KV_MESSAGE_KIND_NO_ROOM;
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_17);
 	}
-	bool holds_3 = message->way >= 1 && message->way <= 4 &&
+	bool holds_5 = message->way >= 1 && message->way <= 4 &&
 	    !(((message->old >= 1 && message->old <= 16 && message->lifted != KV_MARK_EMPTY) ||
 	    message->lifted == KV_MARK_DIRTY) && !message->stowed);
 
-	if (holds_3) {
+	if (holds_5) {
 		bool value_2;
 
 		if (STEPWISE_CHOOSE(122, message->lifted == KV_MARK_EMPTY)) {
 			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, message->way);
 			value_2 = marks_item_3 == KV_MARK_EMPTY || marks_item_3 == KV_MARK_CLEAN;
 		} else {
-			value_2 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
-			    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
-			    bucket->entries.items[stepwise_position(message->way, 4)].version ==
-			    message->carried.version;
+			bool holds_4 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
+			    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim;
+
+			if (holds_4) {
+				struct kv_entry *entries_item_3 = kv_bucket_entries_at(apart, message->way);
+
+				holds_4 = entries_item_3->version == message->carried.version;
+			}
+			value_2 = holds_4;
 		}
-		holds_3 = value_2;
+		holds_5 = value_2;
 	}
-	if (!holds_3) {
+	if (!holds_5) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
 	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(126,
@@ -638,15 +660,15 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	    stepwise_choose(STEPWISE_CHOOSE(124, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == KV_MARK_EMPTY) {
-		const __u32 at = stepwise_position(message->way, 4);
+		struct kv_entry *entries_item_4 = kv_bucket_entries_at(apart, message->way);
 
 		kv_mark_array_4_put(&bucket->marks, message->way,
 		    stepwise_choose(STEPWISE_CHOOSE(128, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
 		    KV_MARK_DIRTY, KV_MARK_CLEAN));
-		bucket->keys.items[at] = message->key;
-		bucket->entries.items[at].version = version_2;
-		bucket->entries.items[at].length = message->length;
-		bucket->entries.items[at].value = message->value;
+		bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
+		entries_item_4->version = version_2;
+		entries_item_4->length = message->length;
+		entries_item_4->value = message->value;
 		if (STEPWISE_CHOOSE(130, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
@@ -658,15 +680,15 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_19));
 	}
-	const __u32 at = stepwise_position(message->way, 4);
+	struct kv_entry *entries_item_5 = kv_bucket_entries_at(apart, message->way);
 
 	kv_mark_array_4_put(&bucket->marks, message->way,
 	    stepwise_choose(STEPWISE_CHOOSE(136, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
 	    KV_MARK_DIRTY, KV_MARK_CLEAN));
-	bucket->keys.items[at] = message->key;
-	bucket->entries.items[at].version = version_2;
-	bucket->entries.items[at].length = message->length;
-	bucket->entries.items[at].value = message->value;
+	bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
+	entries_item_5->version = version_2;
+	entries_item_5->length = message->length;
+	entries_item_5->value = message->value;
 	if (STEPWISE_CHOOSE(138, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}

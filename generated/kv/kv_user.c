@@ -20,6 +20,7 @@ enum {
 	KV_TABLE_BUCKET,
 	KV_TABLE_PAGE,
 	KV_TABLE_ANSWER,
+	KV_TABLE_BUCKET_ENTRIES,
 };
 
 static __always_inline __u64 *kv_credential_element(const void *tables, __u32 index)
@@ -55,6 +56,17 @@ static __always_inline __u64 *kv_answer_element(const void *tables, __u32 index)
 	const struct stepwise_tables *opened = tables;
 
 	return index < KV_CAPACITY_ANSWER ? (__u64 *)opened->memory[KV_TABLE_ANSWER] + index : NULL;
+}
+
+static __always_inline bool kv_bucket_find_apart(const void *tables, __u32 index, struct kv_bucket_apart *apart)
+{
+	const struct stepwise_tables *opened = tables;
+
+	if (index >= KV_CAPACITY_BUCKET)
+		return false;
+	for (__u32 i = 0; i < 4; i++)
+		apart->entries[i] = (struct kv_entry *)opened->memory[KV_TABLE_BUCKET_ENTRIES] + (size_t)i * KV_CAPACITY_BUCKET + index;
+	return true;
 }
 
 #include "kv_hooks.h"
@@ -171,6 +183,13 @@ static const struct stepwise_table kv_tables[] = {
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
+	[KV_TABLE_BUCKET_ENTRIES] = {
+		.name = "bucket_entries",
+		.capacity = KV_CAPACITY_BUCKET_ENTRIES,
+		.element_size = sizeof(struct kv_entry),
+		.mmapable = true,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
+	},
 };
 
 static const char *const kv_counters[] = KV_COUNTER_NAMES;
@@ -186,9 +205,9 @@ const struct stepwise_protocol stepwise_protocol = {
 	.wire_size = KV_WIRE_SIZE,
 	.sweep_size = sizeof(struct kv_message),
 	.sweep_period_ms = 250,
-	.layout_id = 0x7ed941346455c309,
+	.layout_id = 0xe66495ea04041f63,
 	.tables = kv_tables,
-	.table_count = 5,
+	.table_count = 6,
 	.counters = kv_counters,
 	.counter_count = KV_COUNTERS,
 	.passes = kv_passes,
