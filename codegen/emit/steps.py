@@ -13,7 +13,7 @@ from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import wrapped
 from codegen.emit.terms import (
-    Location, interval_of, is_path, leaves, location, overlap, reads_location, target_location, uses, walk,
+    Location, interval_of, is_path, leaves, location, overlap, reads, reads_location, target_location, uses, walk,
 )  # fmt: skip
 from codegen.emit.types import Vector, c_type
 from codegen.ir import Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Path, Protocol, Span, Step, Table, Type, Var
@@ -79,7 +79,7 @@ class StepWriter:
     def text(self) -> str:
         span = self.step.span
         self._body(self.step.body, self.step.name)
-        unused = [name for name, parameter in self._arguments() if not uses(self.step.body, parameter) and not self._assigned(parameter)]
+        unused = [name for name, parameter in self._arguments() if not self._used(parameter) and not self._assigned(parameter)]
         head = _signature(f"static __always_inline __u32 {self.names.step(self.step)}(", self.parameters())
         comment = f"/* {self.step.name}, {_where(span)} */"
         voids = [f"\t(void){name};" for name in unused]
@@ -89,9 +89,14 @@ class StepWriter:
         found = [(self.cell, self.step.cell), (MESSAGE, self.step.message)]
         return found + ([(ENVIRONMENT, self.step.env)] if self.step.env is not None else [])
 
+    def _used(self, parameter: str) -> bool:
+        if parameter != self.step.cell or self.apart is None:
+            return bool(uses(self.step.body, parameter))
+        return any(where[0] == parameter and self.apart.field(where[1]) is None for where in reads(self.step.body))
+
     def _assigned(self, parameter: str) -> bool:
         if parameter == self.step.cell:
-            return writes_cell(self.step.body)
+            return self._writes_resident()
         return parameter == self.step.message and bool(written_fields(self.step))
 
     # --- Bodies -------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ class Comparison:
             places, flip = self.places(case, columns), bool(number % 2)
             sweep = case.family.hook == "sweep"
             packet = self.sweep_packet(case, flip) if sweep else self.frame(case, number).to_bytes()
-            indexes = tuple(index for _, index in places)
+            indexes = tuple(part.first + index for table, index in places for part in self.tables[table].parts)
             made.append(Input(indexes, self.image(case, places, flip), self.environment(case, flip), packet))
         return made
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen import ir
+from codegen.c_names import apart_map
 from harness.conform.kernel import Input, Output, RunnerError
 
 
@@ -57,7 +58,7 @@ class _Protocol(ctypes.Structure):
 
 
 class Native:
-    """lib<protocol>_user.so of one build, with tables of its own in ordinary memory. sizes: bytes of each table's elements."""
+    """lib<protocol>_user.so of one build, with maps of its own in ordinary memory. sizes: bytes of each map's elements."""
 
     def __init__(self, path: Path, protocol: ir.Protocol, sizes: dict[str, int]) -> None:
         try:
@@ -66,11 +67,14 @@ class Native:
         except (OSError, ValueError) as error:
             raise RunnerError(f"loading the userspace handler {path}: {error}") from None
         self._tick_ns = protocol.tick_ns or 1
-        self._names = [table.name for table in protocol.tables]
+        capacities = {table.name: table.capacity for table in protocol.tables}
+        for table in protocol.tables:
+            capacities |= {apart_map(table.name, name): table.cell.field(name).size * table.capacity for name in table.apart}
+        self._names = list(capacities)  # in the order of stepwise_protocol.tables
         self._sizes = sizes
-        self._capacities = [table.capacity for table in protocol.tables]
+        self._capacities = list(capacities.values())
         # Anonymous memory is zero and costs nothing where it is not touched: tables may have millions of elements.
-        self._memory = {table.name: mmap.mmap(-1, sizes[table.name] * table.capacity) for table in protocol.tables}
+        self._memory = {name: mmap.mmap(-1, sizes[name] * capacity) for name, capacity in capacities.items()}
         views = (ctypes.c_char.from_buffer(self._memory[name]) for name in self._names)
         self._pointers = (ctypes.c_void_p * len(self._names))(*map(ctypes.addressof, views))
         self._tables = _Tables(self._pointers, _ReadCell(self._read_cell))
@@ -98,7 +102,7 @@ class Native:
     ) -> list[Output]:
         """Each input once, at its clock (ticks and random bytes).
 
-        columns: the table of each watched cell. Packets come out as they went in but for the payload. Counters are
+        columns: the map of each watched element. Packets come out as they went in but for the payload. Counters are
         the kernel's alone.
         """
         handler, sizes = self._handlers[hook], [self._sizes[name] for name in columns]

@@ -156,19 +156,24 @@ class Server:
         return {name: self._cells(name, self.build.capacities[name]) for name in self._codecs}
 
     def _cells(self, table: str, capacity: int) -> list[dict[str, Any]]:
-        pinned, codec = self._map(f"state/tables/{table}"), self._codecs[table]
-        return [codec.unpack(pinned.lookup(index)) for index in range(capacity)]
+        codec = self._codecs[table]
+        parts = [(self._map(f"state/tables/{part.map}"), part.first) for part in codec.parts]
+        return [codec.unpack(b"".join(pinned.lookup(first + index) for pinned, first in parts)) for index in range(capacity)]
 
     def write(self, table: str, index: int, cell: dict[str, Any]) -> None:
         """Put a value into a cell."""
-        self._map(f"state/tables/{table}").update(index, self._codecs[table].pack(cell))
+        packed = self._codecs[table].pack(cell)
+        for part in self._codecs[table].parts:
+            self._map(f"state/tables/{part.map}").update(part.first + index, packed[: part.size])
+            packed = packed[part.size :]
 
     def clear(self) -> None:
         """Make all cells blank again."""
         for table, capacity in self.build.capacities.items():
-            pinned = self._map(f"state/tables/{table}")
-            for index in range(capacity):
-                pinned.update(index, bytes(pinned.value_size))
+            for part in self._codecs[table].parts:
+                pinned = self._map(f"state/tables/{part.map}")
+                for index in range(capacity):
+                    pinned.update(part.first + index, bytes(pinned.value_size))
 
 
 def process_state(pid: int) -> str:
