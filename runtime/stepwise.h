@@ -34,7 +34,7 @@ struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
-	bool mmapable;         /* word cells; the elements of others hold a guard */
+	bool mmapable;         /* words, and what is kept apart from its cells; the elements of others hold a guard */
 	__u32 guard_offset;    /* bytes from the element's begin */
 	enum stepwise_user_reads user_reads;
 };
