@@ -527,7 +527,7 @@ class TableLayout:
     """atomic: `word`, `spin_lock` or `res_spin_lock`; map: `array`.
 
     apart: array fields of the cell whose items are elements of a map of their own, in planes: that of the cell `index`
-        with the number i, from 1, is the element (i - 1) * capacity + index. They are touched under the cell's lock only,
+        with the number i, from 1, is the element (i - 1) * capacity + index. They are touched under the cell's guard only,
         and steps take them one by one.
     """
 

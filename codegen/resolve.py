@@ -279,7 +279,7 @@ class Resolver:
                 self.complain(place, f"the map of {name} would be called {apart_map(table, name)}, as another is", "rename one of them")
         if items > APART_ITEMS_MAX:
             self.complain(("tables", table, "apart"), f"{table} keeps {items} items of a cell apart",
-                          f"{APART_ITEMS_MAX} can be: all are looked up before the cell's lock is taken")  # fmt: skip
+                          f"{APART_ITEMS_MAX} can be: all are looked up before the cell's guard is taken")  # fmt: skip
         if set(model.apart) >= set(kinds):
             self.complain(("tables", table, "apart"), f"nothing is left in a cell of {table}", "leave a field in it")
 
