@@ -28,10 +28,12 @@ LOAD_SECONDS_MAX = 30
 class KillReport:
     """What was seen. `problems` is empty when everything held.
 
+    away_seconds_max: the longest time from a kill to the next daemon.
     lost_share: of what XDP forwarded, packets that no answer of the daemon came to.
     """
 
     kills: int
+    away_seconds_max: float
     load: dict[str, Any]
     counters: Counter[str]
     rare_share: float
@@ -42,7 +44,7 @@ class KillReport:
     def __str__(self) -> str:
         load = self.load
         lines = [
-            f"daemon killed             {self.kills} times in {load['seconds']:.0f} s",
+            f"daemon killed             {self.kills} times in {load['seconds']:.0f} s, away for {self.away_seconds_max:.2f} s at most",
             f"operations answered       {load['operations']}, of these {load['refused']} refused",
             f"requests sent again       {load['retries']}, given up {load['given_up']}",
             f"faults                    {load['faults']} packets lost, repeated or late; {load['unserved']} refused by the kernel",
@@ -114,10 +116,8 @@ def kill_under_load(
         problems.append("the daemon was never killed")
     if problems:
         problems.append(f"the last daemon counted {daemon}, the programs {dict(counters)}")
-    counts = server.counts
-    return KillReport(
-        server.kill_count, summary, counters, counts.rare_share(counters), counts.lost_share(counters), verdict, problems
-    )
+    shares = server.counts.rare_share(counters), server.counts.lost_share(counters)
+    return KillReport(server.kill_count, server.away_seconds_max, summary, counters, *shares, verdict, problems)
 
 
 def _kill_until(

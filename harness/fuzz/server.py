@@ -48,6 +48,8 @@ class Server:
         self.receive_buffer = receive_buffer
         self.counts = Counts(build.protocol)
         self.kill_count = 0
+        self.away_seconds_max = 0.0
+        self._killed_at = 0.0
         self._daemon: subprocess.Popen[str] | None = None
         self._stands_still = False
         self._codecs = cell_codecs(build.protocol, Shapes(build.programs), _Plain())
@@ -108,9 +110,12 @@ class Server:
             self._daemon.kill()
             error = self._daemon.stderr.read().strip()
             raise LiveError(f"the daemon of {self.build.name} did not get ready: {error or line or 'no word from it'}")
+        if self.kill_count:
+            self.away_seconds_max = max(self.away_seconds_max, time.monotonic() - self._killed_at)
 
     def kill(self) -> None:
         """kill -9, and wait until it is gone."""
+        self._killed_at = time.monotonic()
         self._end(signal.SIGKILL)
         self.kill_count += 1
 

@@ -84,7 +84,8 @@ static inline bool session_due(__u64 *retry_ns, __u64 *retry_wait_ns, __u64 now_
 	*retry_wait_ns *= 2;
 	if (*retry_wait_ns > SESSION_RETRY_MAX_NS)
 		*retry_wait_ns = SESSION_RETRY_MAX_NS;
-	*retry_ns = now_ns + *retry_wait_ns;
+	/* Not in step with others: where room is short, those who come last would be lost each time. */
+	*retry_ns = now_ns + *retry_wait_ns - now_ns % (*retry_wait_ns / 2);
 	return true;
 }
 
