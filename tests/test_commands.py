@@ -22,9 +22,9 @@ COMMANDS = {
     "fresh": 2,
     "veristat": 2,
     "check": 20,
-    "conform": 15,
+    "conform": 25,
     "mutants": 30,
-    "bench --runs 1 --seconds 0.1": 5,
+    "bench --runs 1 --seconds 0.1": 15,
 }
 
 
