@@ -145,14 +145,25 @@ def one_core_rows(contest: Contest, flights: Flights) -> list[Row]:
             figures["ns over reflector"] = Spread.of([each.cpu_ns - reflector.cpu_ns for each, reflector, *_ in runs])
         for number, base in enumerate(bases[1:], 2):
             if server not in bases[1:]:
-                figures[f"times {base}"] = Spread.of([flight[number].cpu_ns / flight[0].cpu_ns for flight in runs])
+                figures[f"times {base}"] = Spread.of([_times(flight[number], flight[0]) for flight in runs])
         figures["CPU share"] = Spread.of([each.cpu_share for each, *_ in runs])
-        rows.append(Row(workload, server, figures, tuple(contest.notes.get((server, workload), ()))))
+        notes = contest.notes.get((server, workload), [])
+        if not all(each.round_trips for each in own):
+            notes = [*notes, "it answered nothing in one run or more: let the runs be longer"]
+        rows.append(Row(workload, server, figures, tuple(notes)))
     return rows
 
 
+def _times(base: Flight, own: Flight) -> float:
+    """How many times the base's rate. 0 where the base did not get round to an answer: nothing is shown by that."""
+    return base.cpu_ns / own.cpu_ns if base.round_trips else 0.0
+
+
 def answer_rows(build: Build, flights: Flights) -> list[Row]:
-    """That the servers did what was asked for: the reflector has no answers of its own. A slot's first may be none."""
+    """That the servers did what was asked for: the reflector has no answers of its own. A slot's first may be none.
+
+    In a short run, a slow server may have had no time for more than the first: then no share of its answers is known.
+    """
     none = strange_outcome(build.plugin)
 
     def answers(flight: Flight) -> list[int]:
@@ -162,7 +173,7 @@ def answer_rows(build: Build, flights: Flights) -> list[Row]:
     rows = []
     for (workload, server), own in counts.items():
         shares = {
-            f"{name} share": Spread.of([outcomes[number] / sum(outcomes) for outcomes in own])
+            f"{name} share": Spread.of([outcomes[number] / max(sum(outcomes), 1) for outcomes in own])
             for number, name in enumerate(build.plugin.OUTCOMES)
             if any(outcomes[number] for all_of_them in counts.values() for outcomes in all_of_them)
         }
