@@ -6,12 +6,12 @@ names. Numbers that are drawn are keys in the order in which they were inserted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from harness.bench.workload import Numbers, Workload, mixed, uniform, zipf
 from spec.kv.bench_memcached import Memcached
 from spec.lib import session_bench
+
+open_in_tables = session_bench.open_in_tables
+open_by_messages = session_bench.open_by_messages
 
 KEYS = 2_000_000
 BUCKETS = 9_000_000
@@ -81,18 +81,3 @@ ABLATIONS = {
     "entries in the bucket": {"tables": {"bucket": {"apart": []}}},
     **{f"{ways} ways": {"constants": {"Ways": ways}} for ways in (1, 2, 8)},
 }
-
-
-def _states(sessions: list[tuple[int, int]]) -> list[list[int]]:
-    """Of slots whose sessions are open and have asked for nothing yet."""
-    return [[client, secret, 0, 0, 0] for client, secret in sessions]
-
-
-def open_in_tables(tables: Callable[[str], Any], clients: Sequence[int], codec: Any) -> list[list[int]]:
-    """Open sessions by writing the server's tables; returns the slots' states."""
-    return _states(session_bench.open_in_tables(tables, clients))
-
-
-def open_by_messages(exchange: Callable[[bytes], bytes], clients: Sequence[int], codec: Any) -> list[list[int]]:
-    """Open sessions as a client does; `exchange` sends a datagram and waits for the answer."""
-    return _states(session_bench.open_by_messages(exchange, clients, codec))

@@ -5,11 +5,11 @@ What a slot asks for is in bench.h. The numbers in a slot's state are in the ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from harness.bench.workload import Workload
 from spec.lib import session_bench
+
+open_in_tables = session_bench.open_in_tables
+open_by_messages = session_bench.open_by_messages
 
 # The table of the speed figures: 36 million cells for 24 million lock ids.
 OVERRIDE = {"tables": {"lock": {"capacity": 36_000_000}}}
@@ -31,18 +31,3 @@ TARGETS = {
     "uniform": {"of_reflector_min": 0.63, "ns_over_reflector_max": 95, "times_kernel_udp_min": 25},
     "hot": {"ns_over_reflector_max": 30},
 }
-
-
-def _states(sessions: list[tuple[int, int]]) -> list[list[int]]:
-    """Of slots whose sessions are open and have asked for nothing yet."""
-    return [[client, secret, 0, 0, 0] for client, secret in sessions]
-
-
-def open_in_tables(tables: Callable[[str], Any], clients: Sequence[int], codec: Any) -> list[list[int]]:
-    """Open sessions by writing the server's tables; returns the slots' states."""
-    return _states(session_bench.open_in_tables(tables, clients))
-
-
-def open_by_messages(exchange: Callable[[bytes], bytes], clients: Sequence[int], codec: Any) -> list[list[int]]:
-    """Open sessions as a client does; `exchange` sends a datagram and waits for the answer."""
-    return _states(session_bench.open_by_messages(exchange, clients, codec))
