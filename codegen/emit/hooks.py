@@ -100,16 +100,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Lookup:
-    """touched: whether what is found shall be fetched from memory long before its section, which takes more than a word of it.
-
-    apart: the local for what the cell has apart, '' where no section asks; apart_struct and find_apart: its type, and what fills it in.
-    """
+    """apart: the local for what the cell has apart, '' where no section asks; apart_struct and find_apart: its type, and what fills it in."""
 
     element: str
     element_type: str
     function: str
     index: str
-    touched: bool = False
     apart: str = ""
     apart_struct: str = ""
     find_apart: str = ""
@@ -227,7 +223,7 @@ class Hooks:
         element = variable(section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used)
         lookup = Lookup(
             element, element_type(self._names, self._protocol, section.table), self._element_function(section.table),
-            f"message->{field(section.index)}", self._tables[section.table].atomic != "word",
+            f"message->{field(section.index)}",
         )  # fmt: skip
         return self._with_apart(lookup, apart.get(section.table))
 

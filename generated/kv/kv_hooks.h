@@ -314,7 +314,6 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 
 	if (!credential || !session || !answer || !bucket || !kv_bucket_find_apart(tables, message->slot, &bucket_apart))
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED);
-	stepwise_touch(bucket, sizeof(*bucket));
 
 	outcome = kv_authenticate_on_credential(credential, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
@@ -362,8 +361,6 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 
 	if (!credential || !session || !bucket || !kv_bucket_find_apart(tables, message->slot, &bucket_apart) || !page || !answer)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
-	stepwise_touch(bucket, sizeof(*bucket));
-	stepwise_touch(page, sizeof(*page));
 
 	outcome = kv_confirm_on_credential(credential, message);
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * How a section gets its cell for itself, and how a hook ends: the same source in
- * BPF programs and in userspace (there with words only).
+ * BPF programs and in userspace.
  *
  * A hook's end is an outcome whose leaf is replaced by the number of a counter.
  */
@@ -16,30 +16,6 @@
 #endif
 
 #define STEPWISE_SKIPPED 16u /* in an end: a section on the way was contended and left out */
-
-/*
- * Whether guarded cells are touched at the top of a hook. They are not in the
- * cache, as a rule, and a compare-and-swap of a section before theirs is a barrier:
- * the processor would begin to fetch them only behind it.
- */
-#ifndef STEPWISE_TOUCHES
-#define STEPWISE_TOUCHES 1
-#endif
-
-#define STEPWISE_LINE_BYTES 64
-#define STEPWISE_TOUCHED_OFFSET 16 /* behind the guard, which must not be read; in the same line */
-
-/* Reads of an element's first two cache lines, for nothing. `size` is a constant. */
-static __always_inline void stepwise_touch(const void *element, __u32 size)
-{
-#if STEPWISE_TOUCHES
-	for (__u32 at = STEPWISE_TOUCHED_OFFSET; at < size && at < 2 * STEPWISE_LINE_BYTES; at += STEPWISE_LINE_BYTES)
-		(void)*(const volatile __u8 *)(element + at);
-#else
-	(void)element;
-	(void)size;
-#endif
-}
 
 static __always_inline __u64 stepwise_load(const __u64 *word)
 {
