@@ -126,13 +126,14 @@ class WithDaemon:
         self._cpu = cpu
         self._process: subprocess.Popen[Any] | None = None
         self._is_attached = False
+        self._has_tables = False
 
     def attach(self) -> None:
         """The daemon's loader takes no interface that another's program is on."""
         with self.link.rig.server.entered():
             bpf.detach_xdp(self.link.rig.server.ifindex)
         self._run("load", self.link.rig.server.iface)
-        self._is_attached = True
+        self._is_attached = self._has_tables = True
         if self._process is None:
             self._process = started(self.link.rig.server, self._cpu, [self.build.daemon, "serve"])
 
@@ -164,7 +165,8 @@ class WithDaemon:
             self.detach()
         if self._process:
             stop(self._process)
-        self._run("purge")
+        if self._has_tables:
+            self._run("purge")
 
     def _status(self) -> dict[str, Any]:
         return json.loads(self._run("status", "--json"))
