@@ -23,7 +23,9 @@ from codegen.passes.facts import Facts
 from codegen.passes.inline import Inliner
 from codegen.passes.lower import Lowering, unique
 from codegen.passes.subset import Subset
-from codegen.resolve import Resolved, SectionPlan
+from codegen.passes.tail import tail_uses, written_with_cell
+from codegen.resolve import Resolved
+from codegen.sections import SectionPlan
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LIBRARY = REPOSITORY / "spec" / "lib"
@@ -159,14 +161,13 @@ class Loader:
         tables: dict[str, tuple[str, bool]] = {}
         within = Subset(module, self.errors)
         for plan in resolved.plans():
-            user = plan is resolved.user
             span = resolve.position(resolved, plan)
             if plan.step in tables:
-                if tables[plan.step] != (plan.table, user):
+                if tables[plan.step] != (plan.table, plan.user):
                     self.errors.add(LayoutInconsistent(span, f"{plan.step} is a step of {tables[plan.step][0]} already",
                                                        "a step works on one table: define another operator that calls it"))  # fmt: skip
                 continue
-            tables[plan.step] = (plan.table, user)
+            tables[plan.step] = (plan.table, plan.user)
             operator = module.top.get(plan.step)
             if operator is None:
                 self.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
@@ -179,7 +180,6 @@ class Loader:
     def step(
         self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan
     ) -> ir.Step | None:
-        user = plan is resolved.user
         if len(operator.parameters) not in (2, 3) or any(operator.arities):
             self.errors.add(StepSignature(operator.span, f"{plan.step} has {len(operator.parameters)} parameters",
                                           "a step is Step(cell, msg) or Step(cell, msg, env)"))  # fmt: skip
@@ -192,8 +192,8 @@ class Loader:
             self.errors.add(stop.error)
             return None
         table = resolved.tables[plan.table]
-        cell_type = ir.Table(table.name, table.cell, table.capacity) if plan.whole else table.cell
-        hidden = {"index"} if user else {"random"}
+        cell_type = ir.Table(table.name, table.cell, table.capacity) if plan.reads == "table" else table.cell
+        hidden = {"index"} if plan.user else {"random"}
         env_type = ir.Record("env", tuple(field for field in resolved.env.fields if field[0] not in hidden))
         kinds = (cell_type, resolved.message, env_type)
         parameters = [ir.Var(name, kind, operator.span) for name, kind in zip(names, kinds)]
@@ -203,7 +203,7 @@ class Loader:
         if len(self.errors.found) > before:
             return None
         body = unique(body, set(names))
-        body = Bounds(self.errors, kernel=not user).body(body, (parameters[0], parameters[1]), self.given(parameters, table, user))
+        body = Bounds(self.errors, kernel=not plan.user).body(body, (parameters[0], parameters[1]), self.given(parameters, table, plan.user))
         env = names[2] if len(names) == 3 else None
         return ir.Step(plan.step, names[0], names[1], env, cell_type, body, operator.span)
 
@@ -221,7 +221,7 @@ class Loader:
     def section(self, plan: SectionPlan, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Section:
         step = steps[plan.step]
         index = None if plan.swept else resolved.tables[plan.table].index
-        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)))
+        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)), plan.reads)
 
     def protocol(self, module: sany.Module, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Protocol:
         written = resolved.layout
@@ -242,7 +242,10 @@ class Loader:
             tables=tuple(resolved.tables.values()),
             xdp=sections(resolved.xdp),
             tc=sections(resolved.tc),
-            user=self.section(resolved.user, resolved, steps) if resolved.user else None,
+            user=sections(resolved.user),
+            user_row=isinstance(written.hooks.user, list),
+            forwards=tuple(written.forwards),
+            tail=resolved.tail,
             sweep_period_ms=written.sweep.period_ms if written.sweep else 0,
             sweep=tuple(ir.Pass(each, sections(plans)) for each, plans in resolved.sweep),
             budgets=tuple(
@@ -265,12 +268,39 @@ class Loader:
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
         self.check_apart(resolved, steps)
-        if resolved.user is None:
+        self.check_tail(resolved, steps)
+        if not resolved.user:
             self.check_forwards(resolved, steps)
+        self.check_user(resolved, steps)
+
+    def check_user(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
+        in_row = isinstance(resolved.layout.hooks.user, list)
+        verdicts, instead = ("Reply", "Drop"), "it ends with Reply or Drop"
+        if in_row:
+            verdicts, instead = ("Continue", *verdicts), "it ends with Continue, Reply or Drop"
+        for plan in resolved.user:
+            for leaf in leaves(steps[plan.step].body):
+                if leaf.verdict not in verdicts:
+                    self.errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", instead))
+                if plan.reads and leaf.cell:
+                    self.errors.add(StepSignature(leaf.cell[0].span, f"the user step {plan.step} changes a cell that it only reads",
+                                                  "return the cell as it is"))  # fmt: skip
+
+    def check_tail(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
+        """The programs never look at it, and a word that is lost to another writer does not bring it back."""
+        if resolved.tail is None:
             return
-        for leaf in leaves(steps[resolved.user.step].body):
-            if leaf.verdict not in ("Reply", "Drop"):
-                self.errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", "it ends with Reply or Drop"))
+        tail = resolved.tail.field
+        for plan in {plan.step: plan for plan in resolved.plans()}.values():
+            step = steps[plan.step]
+            if not plan.user:
+                for span in tail_uses(step, tail):
+                    self.errors.add(LayoutInconsistent(span, f"{plan.step} uses the message's {tail}, which no program sees",
+                                                       "only steps of hooks.user can"))  # fmt: skip
+            elif resolved.tables[plan.table].atomic == "word":
+                for span in written_with_cell(step.body, tail):
+                    self.errors.add(LayoutInconsistent(span, f"{plan.step} changes the message's {tail} as it changes a word",
+                                                       "change it in a section of another table"))  # fmt: skip
 
     def check_apart(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         for name, table in {plan.step: plan.table for plan in resolved.plans()}.items():

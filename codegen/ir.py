@@ -505,6 +505,8 @@ class Section:
     One Step object serves all sections that name it: a step belongs to one table.
     contended: `drop`, `skip` or `never`; see docs/layout.md.
     writes: whether any leaf changes the cell; a section that does not is a plain load.
+    reads: of a user section, what it only reads: `table` (the whole of it, the step's cell type is a Table) or `cell`; ''
+        where it steps a cell, as the sections of all other hooks do.
     """
 
     table: str
@@ -512,6 +514,7 @@ class Section:
     index: str | None
     contended: str
     writes: bool
+    reads: str = ""
 
 
 @dataclass(frozen=True)
@@ -524,7 +527,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """atomic: `word`, `spin_lock` or `res_spin_lock`; map: `array`.
+    """atomic: `word`, `spin_lock` or `res_spin_lock`, or `user` where only the daemon has to do with it; map: `array`.
 
     apart: array fields of the cell whose items are elements of a map of their own, in planes: that of the cell `index`
         with the number i, from 1, is the element (i - 1) * capacity + index. They are touched under the cell's guard only,
@@ -538,6 +541,19 @@ class TableLayout:
     index: str
     atomic: str
     apart: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TailLayout:
+    """What follows the fixed part of a message: as many bytes as the field `length` says, if over < length <= max.
+
+    To the steps it is the message's last field, `field`, of type Bytes(max); only those of the user hook name it.
+    """
+
+    field: str
+    length: str
+    over: int
+    max: int
 
 
 @dataclass(frozen=True)
@@ -572,8 +588,8 @@ class Protocol:
         from a client, whatever it has there.
     env: fields now (when the layout has a clock), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
-    user: the section of the user hook, whose cell type is a Table where it reads the whole of it; None where nothing is
-        forwarded.
+    user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
+    forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.
     sources: the files it was compiled from, relative to the repository's root, in order.
     """
 
@@ -590,8 +606,11 @@ class Protocol:
     tables: tuple[TableLayout, ...]
     xdp: tuple[Section, ...]
     tc: tuple[Section, ...]
-    user: Section | None
+    user: tuple[Section, ...]
     sweep_period_ms: int
     sweep: tuple[Pass, ...]
     budgets: tuple[tuple[str, Budget], ...]
     sources: tuple[str, ...]
+    user_row: bool = False
+    forwards: tuple[str, ...] = ()
+    tail: TailLayout | None = None

@@ -147,13 +147,16 @@ LocalText = Annotated[Union[Annotated[TypeText, Tag("type")], Annotated[Local, T
 
 
 class TableModel(Strict):
-    """An array of cells. index: the message's field that says which cell is meant. apart: array fields with a map of their own."""
+    """An array of cells. index: the message's field that says which cell is meant. apart: array fields with a map of their own.
+
+    atomic: `user` where only the daemon has to do with the cells.
+    """
 
     cell: dict[Name, TypeText] = Field(min_length=1)
     map: Literal["array"] = "array"
     capacity: Bound
     index: str = Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")
-    atomic: Literal["word", "spin_lock", "res_spin_lock"]
+    atomic: Literal["word", "spin_lock", "res_spin_lock", "user"]
     apart: list[Name] = []
 
 
@@ -179,12 +182,30 @@ def user_schema() -> dict[str, Any]:
 UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(user_schema())]
 
 
+def row_tag(value: Any) -> str:
+    return "row" if isinstance(value, list) else "one"
+
+
+UserHook = Annotated[
+    Union[Annotated[UserText, Tag("one")], Annotated[list[UserText], Field(min_length=1), Tag("row")]], Discriminator(row_tag)
+]
+
+
 class Hooks(Strict):
-    """What runs where: rows of sections for xdp and tc; for user one section, over a whole table or one cell of it."""
+    """What runs where: rows of sections; for user also one section, over a whole table or one cell of it."""
 
     xdp: list[SectionText] = Field(min_length=1)
-    user: UserText | None = None
+    user: UserHook | None = None
     tc: list[SectionText] = []
+
+
+class TailModel(Strict):
+    """What follows the fixed part of a message: `length` bytes, if over < length <= max. To user steps it is the message's `field`."""
+
+    field: Name
+    length: Name
+    over: Bound
+    max: Bound
 
 
 class PassModel(Strict):
@@ -239,6 +260,8 @@ class Layout(Strict):
     message: dict[Name, TypeText] = Field(min_length=1)
     handover: dict[Name, TypeText] = {}
     local: dict[Name, LocalText] = {}
+    tail: TailModel | None = None
+    forwards: list[Name] = []
     tables: dict[Name, TableModel] = Field(min_length=1)
     hooks: Hooks
     sweep: Sweep | None = None

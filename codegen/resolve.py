@@ -10,15 +10,19 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from codegen import ir
-from codegen.c_names import apart_map
+from codegen.c_names import apart_map, upper
 from codegen.errors import Errors, LayoutInconsistent
 from codegen.ir import Span
 from codegen.layout import (
     ArrayType, BitsType, BytesType, EnumType, Layout, Local, RecordType, SequenceType, SetType, Source, TypeText,
 )  # fmt: skip
+from codegen.sections import Place, SectionPlan, Sections
 
 WORD_BITS = 64
 CAPACITY_MAX = 2**31
+TAIL_BYTES_MIN, TAIL_BYTES_MAX = 9, 1024
+"""Up to 8 bytes are a number in C, and have no need of a tail."""
+
 APART_ITEMS_MAX = 16
 """Of one cell: a pointer to each of them lies on the program's stack, which has 512 bytes."""
 
@@ -30,25 +34,10 @@ C_KEYWORDS = frozenset(
     " restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true"
     " false asm typeof errno".split()
 )
+C_CONSTANTS = ("PORT", "WIRE_SIZE", "TICK_NS", "TAIL_OVER", "TAIL_MAX", "BRANCHES", "BRANCH_LINES", "COUNTERS", "COUNTER_NAMES")
+"""Behind the protocol's name: those that every header has."""
+
 WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
-Place = tuple[Union[str, int], ...]
-
-
-@dataclass(frozen=True)
-class SectionPlan:
-    """A section before its step is compiled. position: where in the layout it stands.
-
-    whole: whether it reads the whole table, as a user section may.
-    """
-
-    table: str
-    step: str
-    contended: str
-    explicit: bool
-    swept: bool
-    position: Place
-    whole: bool = False
-
 
 @dataclass
 class Resolved:
@@ -63,13 +52,14 @@ class Resolved:
     hashes: tuple[ir.HashIndex, ...]
     xdp: list[SectionPlan]
     tc: list[SectionPlan]
-    user: SectionPlan | None
+    user: list[SectionPlan]
     sweep: list[tuple[str, list[SectionPlan]]]
+    tail: ir.TailLayout | None
     used: set[str] = field(default_factory=set)
 
     def plans(self) -> list[SectionPlan]:
         sweep = [plan for _, plans in self.sweep for plan in plans]
-        return [*self.xdp, *self.tc, *([self.user] if self.user else []), *sweep]
+        return [*self.xdp, *self.tc, *self.user, *sweep]
 
 
 def width_bits(kind: ir.Type) -> int:
@@ -104,7 +94,7 @@ def resolve(layout: Layout, source: Source, errors: Errors) -> Resolved:
     return Resolver(layout, source, errors).run()
 
 
-class Resolver:
+class Resolver(Sections):
     def __init__(self, layout: Layout, source: Source, errors: Errors):
         self.layout = layout
         self.source = source
@@ -121,20 +111,22 @@ class Resolver:
 
     def run(self) -> Resolved:
         tables = {name: self.table(name) for name in self.layout.tables}
-        message = self.message()
+        tail = self.tail()
+        message = self.message(tail)
         env = self.environment()
         self.check_names()
         self.check_indices(message, tables)
         self.check_wire(message)
+        self.check_forwards()
         hooks = self.layout.hooks
         xdp = [self.section(text, ("hooks", "xdp", at)) for at, text in enumerate(hooks.xdp)]
         tc = [self.section(text, ("hooks", "tc", at)) for at, text in enumerate(hooks.tc)]
-        user = self.section(hooks.user, ("hooks", "user"), user=True) if hooks.user else None
+        user = self.user()
         sweep = self.sweep()
         self.check_budgets()
         hashes = self.hashes(message)
         return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
-                        [one for one in xdp if one], [one for one in tc if one], user, sweep, self.used)  # fmt: skip
+                        [one for one in xdp if one], [one for one in tc if one], user, sweep, tail, self.used)  # fmt: skip
 
     # --- Types ------------------------------------------------------------------------------------------
 
@@ -257,8 +249,9 @@ class Resolver:
     def check_apart(self, table: str, cell: ir.Record, capacity: int) -> None:
         """What a table keeps apart: arrays whose items lie in memory, each of them an element of a map."""
         model, kinds, items = self.layout.tables[table], dict(cell.fields), 0
-        if model.apart and model.atomic == "word":
-            self.complain(("tables", table, "apart"), f"a cell of {table} is a word, which has nothing to keep apart",
+        if model.apart and model.atomic in ("word", "user"):
+            reason = "is a word, which" if model.atomic == "word" else "is the daemon's alone, and"
+            self.complain(("tables", table, "apart"), f"a cell of {table} {reason} has nothing to keep apart",
                           "choose spin_lock or res_spin_lock, or remove `apart`")  # fmt: skip
         for at, name in enumerate(model.apart):
             place: Place = ("tables", table, "apart", at)
@@ -283,7 +276,7 @@ class Resolver:
         if set(model.apart) >= set(kinds):
             self.complain(("tables", table, "apart"), f"nothing is left in a cell of {table}", "leave a field in it")
 
-    def message(self) -> ir.Record:
+    def message(self, tail: ir.TailLayout | None) -> ir.Record:
         fields: list[tuple[str, ir.Type]] = []
         for name, text in self.layout.message.items():
             fields.append((name, self.at(("message", name), text, f"message.{name}", ("message", name))))
@@ -298,7 +291,44 @@ class Resolver:
                 continue
             place, text, enum_name = self.local_target(name)
             fields.append((name, self.at(place, text, enum_name, place)))
+        if tail is not None:
+            fields.append((tail.field, ir.Bytes(tail.max)))
         return ir.Record("message", tuple(fields))
+
+    def tail(self) -> ir.TailLayout | None:
+        """What follows the fixed part of a message. Where that is inconsistent, there is none to go on with."""
+        model, before = self.layout.tail, len(self.errors.found)
+        if model is None:
+            return None
+        longest = self.bound(model.max, ("tail", "max"), TAIL_BYTES_MIN, TAIL_BYTES_MAX, TAIL_BYTES_MAX)
+        over = self.bound(model.over, ("tail", "over"), 0, longest - 1, 0)
+        for part in ("message", "handover", "local"):
+            if model.field in getattr(self.layout, part):
+                self.complain(("tail", "field"), f"{model.field} is a field of `{part}` already", "rename one of them")
+        if model.field in C_KEYWORDS:
+            self.complain(("tail", "field"), f"{model.field} is a word of C", "choose another name")
+        place: Place = ("tail", "length")
+        if model.length not in self.layout.message:
+            self.complain(place, f"{model.length} is no field of `message`", f"there is {', '.join(self.layout.message)}")
+        else:
+            kind = self.at(("message", model.length), self.layout.message[model.length], "", place)
+            if not isinstance(kind, ir.UInt) or not longest < 2**kind.width <= 2**32:
+                self.complain(place, f"message.{model.length} cannot say how long a tail is", f"it must be uN, and hold {longest}")
+        if self.layout.hooks.user is None:
+            self.complain(("tail",), "a tail, but there is no user hook, and nobody else looks at it", "remove it, or add hooks.user")
+        return ir.TailLayout(model.field, model.length, over, longest) if len(self.errors.found) == before else None
+
+    def check_forwards(self) -> None:
+        for at, name in enumerate(self.layout.forwards):
+            place: Place = ("forwards", at)
+            if name in self.layout.handover:
+                self.complain(place, f"{name} is handed over, and forwarded so", "remove it")
+            elif name not in self.layout.message:
+                self.complain(place, f"{name} is no field of `message`", f"there is {', '.join(self.layout.message)}")
+            elif name in self.layout.forwards[:at]:
+                self.complain(place, f"{name} is forwarded twice", "name it once")
+        if self.layout.forwards and self.layout.hooks.user is None:
+            self.complain(("forwards",), "fields are forwarded, but there is no user hook", "remove it, or add hooks.user")
 
     def environment(self) -> ir.Record:
         fields: list[tuple[str, ir.Type]] = []
@@ -366,6 +396,12 @@ class Resolver:
             self.at(("types", name), layout.types[name], name, ("types", name))
             if re.fullmatch(r"u\d+|bool", name):
                 self.complain(("types", name), f"{name} is a type already", "choose another name")
+        for place, macro in (
+            *((("constants", name), upper(name)) for name in layout.constants),
+            *((place, f"WIRE_{upper(str(place[-1]))}") for place in places if place[0] in ("message", "handover")),
+        ):  # fmt: skip
+            if macro in C_CONSTANTS:
+                self.complain(place, f"{place[-1]} would be {macro} in C, as another is", "choose another name")
         for name in ("message", "contended", *MAPS):
             if name in layout.tables:
                 self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
@@ -407,57 +443,6 @@ class Resolver:
                 self.complain(("budget",), f"the {program} program has no budget", "give it insns, states and stack")
             if not there and budget is not None:
                 self.complain(("budget", program), f"a budget for {program}, which there is not", "remove it")
-
-    # --- Hooks ------------------------------------------------------------------------------------------------
-
-    def section(self, text: dict[str, str], place: Place, user: bool = False, each: str | None = None) -> SectionPlan | None:
-        option = "reads" if user else "contended"
-        pairs = [(table, step) for table, step in text.items() if table != option]
-        if len(pairs) != 1:
-            self.complain(place, "a section that is not one table with one step",
-                          "write {table: Step, reads: cell}" if user else "write {table: Step, contended: skip}")  # fmt: skip
-            return None
-        table, step = pairs[0]
-        contended = text.get("contended", "drop")
-        if contended not in ("drop", "skip", "never"):
-            self.complain((*place, "contended"), f"contended: {contended}", "it is drop, skip or never")
-        if table not in self.layout.tables:
-            self.complain((*place, table), f"there is no table {table}", f"there is {', '.join(self.layout.tables)}")
-            return None
-        reads = text.get("reads", "table")
-        if user:
-            self.check_user(table, reads, place)
-        return SectionPlan(table, step, contended, "contended" in text, table == each, (*place, table), user and reads == "table")
-
-    def check_user(self, table: str, reads: str, place: Place) -> None:
-        atomic = self.layout.tables[table].atomic
-        if reads not in ("table", "cell"):
-            self.complain((*place, "reads"), f"reads: {reads}", "it is table or cell")
-        elif atomic != "word" and reads == "table":
-            self.complain((*place, table), f"the user section reads the whole of {table}, whose cells are no words",
-                          "read one cell (`reads: cell`), or choose `atomic: word`")  # fmt: skip
-        elif self.layout.tables[table].apart:
-            self.complain((*place, table), f"the user section reads a cell of {table}, which keeps {self.layout.tables[table].apart[0]} apart",
-                          "userspace cannot read two maps at one moment: leave it in the cell")  # fmt: skip
-        elif atomic == "res_spin_lock":
-            self.complain((*place, table), f"the user section reads a cell of {table}, which is under res_spin_lock",
-                          "only a word, or a cell under spin_lock, can be read from userspace while it is written")  # fmt: skip
-
-    def sweep(self) -> list[tuple[str, list[SectionPlan]]]:
-        passes = []
-        for at, one in enumerate(self.layout.sweep.passes if self.layout.sweep else ()):
-            place: Place = ("sweep", "passes", at)
-            if one.each not in self.layout.tables:
-                self.complain((*place, "each"), f"there is no table {one.each}", f"there is {', '.join(self.layout.tables)}")
-            plans = [
-                self.section(text, (*place, "sections", number), each=one.each)
-                for number, text in enumerate(one.sections)
-            ]
-            if plans and plans[0] is not None and plans[0].table != one.each:
-                self.complain(plans[0].position, f"a pass over {one.each} begins with {plans[0].table}",
-                              f"begin with a section on {one.each}")  # fmt: skip
-            passes.append((one.each, [plan for plan in plans if plan]))
-        return passes
 
 
 def position(resolved: Resolved, plan: SectionPlan) -> Span:

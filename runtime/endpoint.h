@@ -11,8 +11,8 @@
 #define ENDPOINT_PAYLOAD_BYTES_MAX 1500
 
 struct endpoint_datagram {
-	unsigned char *payload;  /* until the next batch */
-	size_t size;
+	unsigned char *payload;  /* until the next batch; there is room for ENDPOINT_PAYLOAD_BYTES_MAX */
+	size_t size;             /* of what came, then of the reply */
 	unsigned int ifindex;  /* where it arrived */
 };
 
@@ -27,7 +27,7 @@ struct endpoint_operations {
 	/* The datagrams that were waiting, at most ENDPOINT_BATCH_MAX. Never waits. */
 	size_t (*receive)(struct endpoint *endpoint, struct daemon_statistics *statistics);
 
-	/* Puts one of the batch, with what its payload is now, behind the replies that wait to be sent. */
+	/* Puts one of the batch, with what its payload and its size are now, behind the replies that wait to be sent. */
 	void (*reply)(struct endpoint *endpoint, size_t index);
 
 	/*

@@ -125,23 +125,51 @@ static __u64 sum_bytes(const unsigned char *bytes, size_t size)
 	return sum + part;
 }
 
+static __u16 fold(__u64 sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
 /* None stays none, as in IPv4 it may be. Both addresses are in front of the UDP header. */
 static void fill_checksum(struct udphdr *udp, size_t addresses_bytes)
 {
 	const size_t size = ntohs(udp->len);
-	__u64 sum;
+	__u16 sum;
 
 	if (!udp->check)
 		return;
 	udp->check = 0;
-	sum = sum_bytes((unsigned char *)udp - addresses_bytes, addresses_bytes + size) + htons(IPPROTO_UDP) + udp->len;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
+	sum = fold(sum_bytes((unsigned char *)udp - addresses_bytes, addresses_bytes + size) + htons(IPPROTO_UDP) + udp->len);
 	udp->check = sum == 0xffff ? 0xffff : ~sum;
 }
 
+static __be16 *half_word(unsigned char *bytes, size_t offset)
+{
+	return (__be16 *)(bytes + offset);
+}
+
+/* The lengths of UDP and IP, where the reply is longer than what came, or shorter. */
+static void set_size(unsigned char *bytes, struct udphdr *udp, size_t payload_bytes)
+{
+	const __be16 length = htons(sizeof(*udp) + payload_bytes);
+	unsigned char *header = bytes + sizeof(struct ethhdr);
+
+	if (udp->len == length)
+		return;
+	udp->len = length;
+	if ((unsigned char *)udp == header + sizeof(struct ipv6hdr)) {
+		*half_word(header, offsetof(struct ipv6hdr, payload_len)) = length;
+		return;
+	}
+	*half_word(header, offsetof(struct iphdr, tot_len)) = htons(sizeof(struct iphdr) + sizeof(*udp) + payload_bytes);
+	*half_word(header, offsetof(struct iphdr, check)) = 0;
+	*half_word(header, offsetof(struct iphdr, check)) = ~fold(sum_bytes(header, sizeof(struct iphdr)));
+}
+
 /* Sender and receiver change places, as they do in what XDP answers. Returns the bytes of the frame without what came after it. */
-static size_t turn_round(unsigned char *bytes)
+static size_t turn_round(unsigned char *bytes, size_t payload_bytes)
 {
 	struct ethhdr *ethernet = (struct ethhdr *)bytes;
 	struct udphdr *udp = (struct udphdr *)(bytes + udp_offset(bytes));
@@ -150,6 +178,7 @@ static size_t turn_round(unsigned char *bytes)
 	exchange(ethernet->h_dest, ethernet->h_source, ETH_ALEN);
 	exchange((unsigned char *)udp - 2 * address_bytes, (unsigned char *)udp - address_bytes, address_bytes);
 	exchange(&udp->source, &udp->dest, sizeof(udp->source));
+	set_size(bytes, udp, payload_bytes);
 	fill_checksum(udp, 2 * address_bytes);
 	return (unsigned char *)udp - bytes + ntohs(udp->len);
 }
@@ -160,7 +189,7 @@ static void reply(struct endpoint *endpoint, size_t index)
 	unsigned char *bytes = frame->memory + frame->frames[index].addr;
 	struct iovec *vector = &frame->vectors[frame->reply_count];
 
-	*vector = (struct iovec){ bytes, turn_round(bytes) };
+	*vector = (struct iovec){ bytes, turn_round(bytes, endpoint->datagrams[index].size) };
 	frame->replies[frame->reply_count++].msg_hdr = (struct msghdr){ .msg_iov = vector, .msg_iovlen = 1 };
 }
 

@@ -16,6 +16,9 @@
 #include "pins.h"
 #include "stepwise_queues.h"
 
+#define BUSY_PAUSE_US 2000
+#define BUSY_ATTEMPTS_MAX 500
+
 static unsigned int queue_count(const char *name)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
@@ -31,11 +34,27 @@ static unsigned int queue_count(const char *name)
 	return count ? count : 1;
 }
 
+/*
+ * The queue of a daemon that was killed is its own until the kernel comes to letting go of
+ * it, some milliseconds after its end, or as long as others keep the processors busy. What
+ * arrives meanwhile waits in the UDP sockets.
+ */
+static struct endpoint *open_when_free(const struct frame_queue *queue, __u32 buffer_bytes)
+{
+	struct endpoint *endpoint = frame_endpoint_open(queue, buffer_bytes);
+
+	for (int attempt = 0; !endpoint && errno == EBUSY && attempt < BUSY_ATTEMPTS_MAX; attempt++) {
+		usleep(BUSY_PAUSE_US);
+		endpoint = frame_endpoint_open(queue, buffer_bytes);
+	}
+	return endpoint;
+}
+
 /* NULL with errno set. */
 static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *queue, __u32 buffer_bytes)
 {
 	const __u32 place = STEPWISE_QUEUE(queue->ifindex, queue->number);
-	struct endpoint *endpoint = frame_endpoint_open(queue, buffer_bytes);
+	struct endpoint *endpoint = open_when_free(queue, buffer_bytes);
 	int err;
 
 	if (!endpoint)

@@ -8,8 +8,9 @@
 #define FRAME_QUEUES_MAX 64 /* that one daemon serves */
 
 /*
- * Opens an endpoint for each and tells XDP; says what could not be had and goes on: the UDP
- * sockets get the datagrams of other queues. Returns how many.
+ * Opens an endpoint for each and tells XDP; waits up to a second for one that somebody else
+ * has, says what could not be had and goes on: the UDP sockets get the datagrams of other
+ * queues. Returns how many.
  */
 size_t frame_queues_open(struct endpoint *endpoints[FRAME_QUEUES_MAX], __u32 buffer_bytes);
 

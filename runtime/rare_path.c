@@ -125,9 +125,9 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struc
 	struct rare_path *path;
 	char directory[PATH_MAX];
 
-	if (protocol->wire_size >= ENDPOINT_PAYLOAD_BYTES_MAX) {
-		log_error("cannot serve %s: its messages have %u bytes, and a datagram takes less than %u", protocol->name,
-			  protocol->wire_size, ENDPOINT_PAYLOAD_BYTES_MAX);
+	if (protocol->wire_size + protocol->tail_max >= ENDPOINT_PAYLOAD_BYTES_MAX) {
+		log_error("cannot serve %s: its messages have up to %u bytes, and a datagram takes less than %u", protocol->name,
+			  protocol->wire_size + protocol->tail_max, ENDPOINT_PAYLOAD_BYTES_MAX);
 		return NULL;
 	}
 	path = calloc(1, sizeof(*path));
@@ -207,12 +207,13 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 		statistics->unexpected_interface++;
 		return false;
 	}
-	if (datagram->size != path->protocol->wire_size) {
+	if (datagram->size < path->protocol->wire_size || datagram->size - path->protocol->wire_size > path->protocol->tail_max) {
 		statistics->malformed++;
 		return false;
 	}
 	if (next_random(path, &environment->random) &&
-	    path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload) == STEPWISE_REPLY)
+	    path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload, &datagram->size) ==
+		    STEPWISE_REPLY)
 		return true;
 	statistics->dropped++;
 	return false;

@@ -23,18 +23,19 @@ struct stepwise_environment {
 	__u64 random;  /* from getrandom() */
 };
 
-/* What the user hook reads of a table. */
+/* What the user hook reads of a table, or writes. */
 enum stepwise_user_reads {
 	STEPWISE_USER_READS_NOTHING,
 	STEPWISE_USER_READS_CELL,   /* one, by stepwise_read_cell() */
 	STEPWISE_USER_READS_TABLE,  /* the whole of it in memory; only of a mmapable one */
+	STEPWISE_USER_STEPS,        /* one cell is stepped, by stepwise_cell(); only of a mmapable one */
 };
 
 struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
-	bool mmapable;         /* words, and what is kept apart from its cells; the elements of others hold a guard */
+	bool mmapable;         /* words, what is kept apart from its cells, what only userspace has; the elements of others hold a guard */
 	__u32 guard_offset;    /* bytes from the element's begin */
 	enum stepwise_user_reads user_reads;
 };
@@ -43,6 +44,7 @@ struct stepwise_table {
 struct stepwise_tables {
 	void *const *memory;  /* `capacity` elements each; NULL where a table is not to be had as memory */
 	bool (*read_cell)(const struct stepwise_tables *tables, unsigned int table, __u32 index, void *element);
+	void *(*cell)(const struct stepwise_tables *tables, unsigned int table, __u32 index);
 };
 
 /*
@@ -56,6 +58,16 @@ static inline bool stepwise_read_cell(const struct stepwise_tables *tables, unsi
 	return tables->read_cell(tables, table, index, element);
 }
 
+/*
+ * One element, where it lies: for a user step that writes it, and no other (STEPWISE_USER_STEPS). NULL for an index that
+ * is out of range. Whoever calls on_forwarded learns of it like of a cell that is read. A word is shared with the
+ * programs, and is stepped by compare-and-swap; what only userspace has is its caller's until on_forwarded returns.
+ */
+static inline void *stepwise_cell(const struct stepwise_tables *tables, unsigned int table, __u32 index)
+{
+	return tables->cell(tables, table, index);
+}
+
 /* One pass of the sweep: a program that is test-run over chunks of a table. */
 struct stepwise_pass {
 	const char *program;
@@ -65,7 +77,8 @@ struct stepwise_pass {
 struct stepwise_protocol {
 	const char *name;
 	__u16 port;             /* UDP, host order */
-	__u16 wire_size;        /* bytes of every message on the wire */
+	__u16 wire_size;        /* bytes of every message on the wire; without the tail, where it may have one */
+	__u16 tail_max;         /* bytes that may follow; 0 where all messages have one size */
 	__u32 sweep_size;       /* bytes of the protocol's struct that is threaded through a sweep */
 	__u32 sweep_period_ms;  /* 0 where nothing is swept */
 	__u64 layout_id;        /* hash of everything that pinned maps depend on */
@@ -83,14 +96,15 @@ struct stepwise_protocol {
 	const char *tc_program;  /* NULL where nothing is completed */
 
 	/*
-	 * The rare path: decide on one forwarded message. Reads of the tables what
-	 * user_reads says, and changes none. Rewrites the payload (wire_size bytes) and
-	 * says STEPWISE_REPLY or STEPWISE_DROP, the latter also for a payload that does
-	 * not decode and for a cell that could not be read. NULL where nothing is
-	 * forwarded.
+	 * The rare path: decide on one forwarded message. Reads and writes of the tables
+	 * what user_reads says. Rewrites the payload and says STEPWISE_REPLY or
+	 * STEPWISE_DROP, the latter also for a payload that does not decode and for a cell
+	 * that could not be read. NULL where nothing is forwarded. `payload` has room for
+	 * wire_size + tail_max bytes; `size`: of what came, between wire_size and that,
+	 * and then of the reply.
 	 */
 	enum stepwise_verdict (*on_forwarded)(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-					      unsigned char *payload);
+					      unsigned char *payload, size_t *size);
 
 	/*
 	 * The sections of the xdp and of the tc hook as plain functions, over ordinary
@@ -98,13 +112,14 @@ struct stepwise_protocol {
 	 * threads share (cells are stepped by compare-and-swap or under their guards here
 	 * too). The kernel-UDP server of the benchmark is made of them. They say
 	 * STEPWISE_REPLY, STEPWISE_FORWARD (with the payload as it came, but for what is
-	 * handed over) or STEPWISE_DROP, the last also for a payload that does not
-	 * decode. run_tc is NULL where nothing is completed.
+	 * handed over or forwarded) or STEPWISE_DROP, the last also for a payload that
+	 * does not decode. run_tc is NULL where nothing is completed. `payload` and
+	 * `size` as above; a tail stays as it is.
 	 */
 	enum stepwise_verdict (*run_xdp)(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-					 unsigned char *payload);
+					 unsigned char *payload, size_t *size);
 	enum stepwise_verdict (*run_tc)(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-					unsigned char *payload);
+					unsigned char *payload, size_t *size);
 
 	/* The compiled BPF object, from the libbpf skeleton. */
 	const void *(*object)(size_t *size);

@@ -46,6 +46,18 @@ static bool read_cell(const struct stepwise_tables *interface, unsigned int tabl
 	return true;
 }
 
+static void *cell(const struct stepwise_tables *interface, unsigned int table, __u32 index)
+{
+	const struct tables *tables = (const struct tables *)interface;
+	const struct stepwise_table *stepped = &tables->protocol->tables[table];
+
+	if (index >= stepped->capacity || stepped->user_reads != STEPWISE_USER_STEPS)
+		return NULL;
+	if (tables->observer)
+		tables->observer(tables->context, table, index);
+	return (unsigned char *)tables->memory[table] + (size_t)index * stepped->element_size;
+}
+
 static int open_pin(const struct stepwise_table *table, __u32 file_flags, int *fd)
 {
 	DECLARE_LIBBPF_OPTS(bpf_obj_get_opts, options, .file_flags = file_flags);
@@ -64,7 +76,8 @@ static int open_pin(const struct stepwise_table *table, __u32 file_flags, int *f
 
 /*
  * Not opened for reading only: of such a descriptor the kernel maps no table. But a
- * mapping that was made for reading stays so, and the descriptor goes.
+ * mapping that was made for reading stays so, and the descriptor goes. Only what the
+ * daemon steps itself is mapped for writing.
  */
 static int map_table(const struct stepwise_table *table, void **memory)
 {
@@ -74,7 +87,8 @@ static int map_table(const struct stepwise_table *table, void **memory)
 	err = open_pin(table, 0, &fd);
 	if (err)
 		return err;
-	mapped = mmap(NULL, table_bytes(table), PROT_READ, MAP_SHARED, fd, 0);
+	mapped = mmap(NULL, table_bytes(table), table->user_reads == STEPWISE_USER_STEPS ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+		      fd, 0);
 	err = mapped == MAP_FAILED ? -errno : 0;
 	close(fd);
 	if (err)
@@ -111,7 +125,7 @@ struct tables *tables_open(const struct stepwise_protocol *protocol, tables_obse
 		log_error("cannot open the tables of %s: %s", protocol->name, strerror(-err));
 		goto failed;
 	}
-	tables->interface = (struct stepwise_tables){ .memory = tables->memory, .read_cell = read_cell };
+	tables->interface = (struct stepwise_tables){ .memory = tables->memory, .read_cell = read_cell, .cell = cell };
 	for (__u32 i = 0; i < protocol->table_count; i++) {
 		err = open_table(tables, i);
 		if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The pinned tables as the protocol's handler reads them. */
+/* The pinned tables as the protocol's handler reads them, and steps some. */
 #ifndef STEPWISE_TABLES_H
 #define STEPWISE_TABLES_H
 
@@ -7,10 +7,10 @@
 
 struct tables;
 
-/* Called before one cell is read. */
+/* Called before one cell is read, or stepped. */
 typedef void tables_observer(void *context, unsigned int table, __u32 index);
 
-/* Opens, for reading only, the tables that the protocol reads. NULL after a message. */
+/* Opens the tables that the protocol reads, for that only, and those whose cells it steps. NULL after a message. */
 struct tables *tables_open(const struct stepwise_protocol *protocol, tables_observer *observer, void *context);
 void tables_close(struct tables *tables);
 

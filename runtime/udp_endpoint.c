@@ -60,9 +60,12 @@ static int open_socket(int family, __u16 port, __u32 buffer_bytes, bool *unsuppo
 		goto failed;
 	if (set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, buffer_bytes))
 		set_option(fd, SOL_SOCKET, SO_RCVBUF, buffer_bytes);
+	/* And a reply that does not fit is refused here: TC takes a fragment for somebody else's, and completes nothing. */
 	if (family == AF_INET6 ? set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) ||
-					 set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) :
-				 set_option(fd, IPPROTO_IP, IP_PKTINFO, 1))
+					 set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) ||
+					 set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE) :
+				 set_option(fd, IPPROTO_IP, IP_PKTINFO, 1) ||
+					 set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE))
 		goto failed;
 	if (bind_to_port(fd, family, port) == 0)
 		return fd;

@@ -36,7 +36,12 @@
 static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 static void *memory[TABLES_MAX];
 static bool read_cell(const struct stepwise_tables *opened, unsigned int table, __u32 index, void *element);
-static const struct stepwise_tables tables = { .memory = memory, .read_cell = read_cell };
+static void *cell(const struct stepwise_tables *opened, unsigned int table, __u32 index);
+static const struct stepwise_tables tables = { .memory = memory, .read_cell = read_cell, .cell = cell };
+
+/* What the handler steps itself, it takes for its own: the daemon is one thread. */
+static pthread_mutex_t handler_guard = PTHREAD_MUTEX_INITIALIZER;
+static bool handler_steps;
 
 struct worker {
 	pthread_t thread;
@@ -58,6 +63,7 @@ static int allocate_tables(void)
 	for (__u32 i = 0; i < protocol->table_count; i++) {
 		size_t size = (size_t)protocol->tables[i].capacity * protocol->tables[i].element_size;
 
+		handler_steps |= protocol->tables[i].user_reads == STEPWISE_USER_STEPS;
 		memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (memory[i] == MAP_FAILED)
 			return -errno;
@@ -84,6 +90,13 @@ static bool read_cell(const struct stepwise_tables *opened, unsigned int table, 
 	return true;
 }
 
+static void *cell(const struct stepwise_tables *opened, unsigned int table, __u32 index)
+{
+	const struct stepwise_table *stepped = &protocol->tables[table];
+
+	return index < stepped->capacity ? (unsigned char *)opened->memory[table] + (size_t)index * stepped->element_size : NULL;
+}
+
 /* IPv6, which takes IPv4 as well. */
 static int open_socket(__u16 port)
 {
@@ -105,17 +118,32 @@ static int open_socket(__u16 port)
 	return err;
 }
 
-static bool decide(unsigned char *payload, struct stepwise_environment *environment)
+static enum stepwise_verdict handle(const struct stepwise_environment *environment, unsigned char *payload, size_t *size)
 {
-	enum stepwise_verdict verdict = protocol->run_xdp(&tables, environment, payload);
+	enum stepwise_verdict verdict;
 
+	if (!handler_steps)
+		return protocol->on_forwarded(&tables, environment, payload, size);
+	pthread_mutex_lock(&handler_guard);
+	verdict = protocol->on_forwarded(&tables, environment, payload, size);
+	pthread_mutex_unlock(&handler_guard);
+	return verdict;
+}
+
+static bool decide(unsigned char *payload, size_t *size, struct stepwise_environment *environment)
+{
+	enum stepwise_verdict verdict;
+
+	if (*size < protocol->wire_size || *size - protocol->wire_size > protocol->tail_max)
+		return false;
+	verdict = protocol->run_xdp(&tables, environment, payload, size);
 	if (verdict != STEPWISE_FORWARD)
 		return verdict == STEPWISE_REPLY;
 	if (!protocol->on_forwarded || getrandom(&environment->random, sizeof(environment->random), 0) < 0)
 		return false;
-	verdict = protocol->on_forwarded(&tables, environment, payload);
+	verdict = handle(environment, payload, size);
 	if (verdict == STEPWISE_REPLY && protocol->run_tc)
-		verdict = protocol->run_tc(&tables, environment, payload);
+		verdict = protocol->run_tc(&tables, environment, payload, size);
 	return verdict == STEPWISE_REPLY;
 }
 
@@ -156,9 +184,9 @@ static void serve_batch(int fd, struct batch *batch)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	environment.now_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
 	for (int i = 0; i < count; i++) {
-		if (batch->headers[i].msg_len != protocol->wire_size || !decide(batch->payloads[i], &environment))
+		batch->vectors[i].iov_len = batch->headers[i].msg_len;
+		if (!decide(batch->payloads[i], &batch->vectors[i].iov_len, &environment))
 			continue;
-		batch->vectors[i].iov_len = protocol->wire_size;
 		batch->headers[chosen++] = batch->headers[i];
 	}
 	send_all(fd, batch->headers, chosen);
@@ -235,10 +263,10 @@ int main(int count, char **values)
 	threads = CPU_COUNT(&allowed);
 	if (!parse_arguments(count, values, &threads, &port))
 		return EXIT_USAGE;
-	if (!protocol->run_xdp || protocol->wire_size >= PAYLOAD_BYTES_MAX) {
-		log_error("cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have %u bytes "
-			  "and a datagram takes less than %d",
-			  protocol->name, protocol->wire_size, PAYLOAD_BYTES_MAX);
+	if (!protocol->run_xdp || protocol->wire_size + protocol->tail_max >= PAYLOAD_BYTES_MAX) {
+		log_error("cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have up to %u "
+			  "bytes and a datagram takes less than %d",
+			  protocol->name, protocol->wire_size + protocol->tail_max, PAYLOAD_BYTES_MAX);
 		return 1;
 	}
 	err = allocate_tables();

@@ -39,15 +39,16 @@ class Place:
     """An object; `pointer` says that the text is its address.
 
     shared: whether it is part of a cell that is stepped where it lies, so that an item is found by its address; what is
-    local shall stay in registers, which have none.
+    local shall stay in registers, which have none. elsewhere: the member that is a pointer to what it means, if there is one.
     """
 
     text: str
     pointer: bool = False
     shared: bool = False
+    elsewhere: str = ""
 
     def member(self, name: str) -> "Place":
-        return Place(f"{self.text}{'->' if self.pointer else '.'}{name}", shared=self.shared)
+        return Place(f"{self.text}{'->' if self.pointer else '.'}{name}", pointer=name == self.elsewhere, shared=self.shared)
 
     def item(self, position: str) -> "Place":
         """Of the struct of an array."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from codegen.c_names import Names, field, python_field, upper
-from codegen.emit.types import GeneratorError, WireField, bytes_alignment, c_type, declared_types, is_scalar, packet_fields
+from codegen.emit.types import GeneratorError, WireField, bytes_alignment, c_type, declared_types, handover_place, is_scalar, packet_fields
 from codegen.ir import (
-    Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, Table, Type, UInt,
+    Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, Type, UInt,
 )  # fmt: skip
 
 
@@ -21,11 +22,26 @@ def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "wire_size": fields[-1].offset + fields[-1].size,
         "fields": [_c_field(names, each) for each in wire],
         "handover": [_c_field(names, each) for each in handover],
+        "handover_size": handover_place(protocol)[1],
+        "forwarded": [_c_field(names, each) for each in wire if each.name in protocol.forwards],
+        "tail": tail_macros(protocol, names),
         "hashes": [_c_hash(protocol, names, each) for each in protocol.hashes],
         "handed_over_hashes": [_c_hash(protocol, names, each) for each in protocol.hashes if each.field in late],
         "valid": _valid(names, wire),
         "handover_valid": _valid(names, handover),
     }
+
+
+def tail_macros(protocol: Protocol, names: Names) -> dict[str, Any] | None:
+    """What C says of a tail: where in the payload its length is, in how many bytes, between what it must be; its member's name and type."""
+    tail = protocol.tail
+    if tail is None:
+        return None
+    length = next(each for each in packet_fields(protocol) if each.name == tail.length)
+    return {
+        "length": names.macro("wire", tail.length), "length_size": length.size, "over": names.macro("tail_over"),
+        "max": names.macro("tail_max"), "field": field(tail.field), "type": names.function("message", tail.field),
+    }  # fmt: skip
 
 
 def handed_over_hashes(protocol: Protocol) -> set[str]:
@@ -106,7 +122,13 @@ def python_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "enums": [{"name": enum_class(protocol, each), "members": [upper(member) for member in each.members]} for each in used],
         "fields": [_python_field(protocol, each) for each in wire],
         "hashes": [_python_hash(protocol, each) for each in protocol.hashes],
+        "tail": _plain_tail(protocol, python_field),
     }
+
+
+def _plain_tail(protocol: Protocol, named: Callable[[str], str]) -> dict[str, Any] | None:
+    tail = protocol.tail
+    return None if tail is None else {"member": named(tail.field), "length": named(tail.length), "over": tail.over, "max": tail.max}
 
 
 def enum_class(protocol: Protocol, enum: Enum) -> str:
@@ -175,8 +197,9 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "rule_bottom": "=" * 78,
         "module": protocol.module,
         "hooks": [{"name": name, "sections": [_tla_section(section) for section in sections]} for name, sections in hooks if sections],
-        "user": None if protocol.user is None else {"table": protocol.user.table, "call": _tla_call(protocol.user, _tla_read(protocol.user))},
-        "handed_over": _tla_handed_over(protocol.handover),
+        "rare_path": [_tla_section(section) for section in protocol.user],
+        "handed_over": _tla_copied("message", protocol.handover, "from"),
+        "passed_on": _tla_copied("HandedOver(packet, message)", protocol.forwards, "message"),
         "passes": passes,
         "sweep_steps": [
             f"pass = {number} /\\ at = {at} -> {_tla_call(section, 'cell')}"
@@ -190,22 +213,18 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
 def _tla_section(section: Section) -> dict[str, str]:
     return {
         "table": section.table, "step": section.step.name, "contended": section.contended, "call": _tla_call(section, "cell"),
+        "reads": section.reads or "none",
     }  # fmt: skip
 
 
-def _tla_read(user: Section) -> str:
-    """What the user step has for its first parameter: the table, or the one cell of it that is meant."""
-    return "table" if isinstance(user.step.cell_type, Table) else f'table[TableIndex("{user.table}", msg)]'
-
-
-def _tla_handed_over(handover: tuple[str, ...]) -> str:
-    """The body of HandedOver."""
-    if not handover:
-        return "message"
-    head = "[message EXCEPT "
+def _tla_copied(message: str, names: tuple[str, ...], other: str) -> str:
+    """A message with some fields of another."""
+    if not names:
+        return message
+    head = f"[{message} EXCEPT "
     lines, line = [], head
-    for number, name in enumerate(handover):
-        piece = f"!.{name} = from.{name}" + (", " if number < len(handover) - 1 else "]")
+    for number, name in enumerate(names):
+        piece = f"!.{name} = {other}.{name}" + (", " if number < len(names) - 1 else "]")
         if len(line) + len(piece) > 110:
             lines.append(line.rstrip())
             line = " " * (2 + len(head))
@@ -262,6 +281,7 @@ def wire_context(protocol: Protocol) -> dict[str, Any]:
         "fields": [_wire_row(each) for each in wire if each.name not in handed_over],
         "handover": [_wire_row(each) for each in wire if each.name in handed_over],
         "enums": [{"name": each.name, "members": each.members} for each in enums],
+        "tail": _plain_tail(protocol, str),
     }
 
 

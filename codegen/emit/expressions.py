@@ -109,7 +109,7 @@ class Expressions(Values, Loops, Branchless, ApartItems):
             case Var(name=name):
                 bound = self.bound[name]
                 return bound if isinstance(bound, Place) else Place(bound.text)
-            case Field(base=base, name=name):
+            case Field(base=base, name=name) if not self.elsewhere(expr):
                 return self.place(base).member(field(name))
             case Index(base=base) if isinstance(base.type, Table):
                 table = self.place(base).text
@@ -128,6 +128,13 @@ class Expressions(Values, Loops, Branchless, ApartItems):
         self.lines.add("")
         self.into(Place(local), expr.type, expr)
         return Place(local)
+
+    def elsewhere(self, expr: Expr) -> bool:
+        """Whether it is a field whose bytes lie where no address of its type may: they are copied, and nothing else."""
+        if not isinstance(expr, Field) or not isinstance(expr.base, Var):
+            return False
+        bound = self.bound[expr.base.name]
+        return isinstance(bound, Place) and bound.elsewhere == field(expr.name)
 
     def position(self, type_: Type, index: Expr) -> str:
         """Where the item of an array lies in C, so that the verifier sees that it lies there."""

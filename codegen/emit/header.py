@@ -13,7 +13,11 @@ from codegen.emit.steps import StepWriter, element_type
 from codegen.emit.types import (
     Vector, bytes_alignment, c_type, declaration, declared_types, is_vector, made_types, packet_fields, unsigned, word_fields,
 )  # fmt: skip
-from codegen.ir import Bytes, Enum, Protocol, Record, Table, Type
+from codegen.ir import Bytes, Enum, Protocol, Record, Table, TailLayout, Type
+
+ELEMENT_ALIGNMENT = 8
+PLAIN = {"alias": "", "tail": "", "attribute": ""}
+"""Of a struct: a type of a pointer, a member that is one, and an attribute, which most have not."""
 
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
@@ -21,7 +25,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
     roots = (*cells, protocol.message, protocol.env, *made_types(protocol))
     types = list(declared_types(roots))
     wire = packet_fields(protocol)
-    guarded = {resident(table): Guarded.of(table) for table in protocol.tables if table.atomic != "word"}
+    guarded = {resident(table): Guarded.of(table) for table in protocol.tables if table.atomic not in ("word", "user")}
     apart = [each for table in protocol.tables if (each := apart_of(names, table)) is not None]
     defines = [
         (names.macro("port"), protocol.port),
@@ -31,6 +35,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
         *((entry.capacity_macro, f"({entry.size} * {names.macro('capacity', each.table)})") for each in apart for entry in each.fields),
         *((names.macro(name), value) for name, value in protocol.constants if type(value) is int),
         *([(names.macro("tick_ns"), protocol.tick_ns)] if protocol.tick_ns else []),
+        *([(names.macro("tail_over"), protocol.tail.over), (names.macro("tail_max"), protocol.tail.max)] if protocol.tail else []),
     ]
     return {
         "guarded": [guard.checked(names) for guard in guarded.values()],
@@ -39,7 +44,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
             {"tag": names.tag(each), "members": [names.member(each, member) for member in each.members]}
             for each in types if isinstance(each, Enum)
         ],
-        "structs": [_struct(names, each, guarded.get(each)) for each in types if not isinstance(each, Enum)],
+        "structs": [{**PLAIN, **_declared(protocol, names, each, guarded.get(each))} for each in types if not isinstance(each, Enum)],
         "apart": apart,
         "words": [_word(names, cell) for cell in _word_cells(protocol)],
         "leaves": [(macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}") for macro, _, leaf in numbers.ordered],
@@ -67,6 +72,26 @@ def _word_cells(protocol: Protocol) -> list[Record]:
         if table.atomic == "word":
             found.setdefault(table.cell.name, table.cell)
     return list(found.values())
+
+
+def _declared(protocol: Protocol, names: Names, type_: Type, guarded: Guarded | None = None) -> dict[str, Any]:
+    if type_ == protocol.message and protocol.tail is not None:
+        return _tailed(names, type_, protocol.tail)
+    if any(table.cell == type_ and table.atomic == "user" for table in protocol.tables):
+        # Userspace has the map's elements as an array, in which they are so far apart.
+        return {**_struct(names, type_), "attribute": f" __attribute__((aligned({ELEMENT_ALIGNMENT})))"}
+    return _struct(names, type_, guarded)
+
+
+def _tailed(names: Names, message: Record, tail: TailLayout) -> dict[str, Any]:
+    """A message whose last field is in userspace only, and where the packet has it."""
+    fixed = Record(message.name, tuple(each for each in message.fields if each[0] != tail.field))
+    alias = names.function("message", tail.field)
+    return {
+        **_struct(names, fixed),
+        "alias": f"typedef {c_type(names, message.field(tail.field))} {alias} __attribute__((aligned(1)))",
+        "tail": f"{alias} *{field(tail.field)}",
+    }
 
 
 def _struct(names: Names, type_: Type, guarded: Guarded | None = None) -> dict[str, Any]:
@@ -113,13 +138,21 @@ def _word(names: Names, cell: Record) -> dict[str, Any]:
 
 def steps_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
     helpers = Helpers(names)
-    steps = [StepWriter(protocol, names, helpers, step).text() for step in numbers.steps.values()]
+    steps = {step.name: StepWriter(protocol, names, helpers, step).text() for step in numbers.steps.values()}
+    apart_from_kernel = {section.step.name for section in protocol.user} if protocol.user_row or protocol.tail else set()
     scanned = []
     for step in numbers.steps.values():
         if isinstance(step.cell_type, Table) and step.cell_type.name not in [entry["name"] for entry in scanned]:
             scanned.append(_scanned(protocol, names, step.cell_type))
     apart = any(table.apart for table in protocol.tables)
-    return {"helpers": helpers.text(), "steps": steps, "scanned": scanned, "header": names.file(".h"), "apart": apart}
+    return {
+        "helpers": helpers.text(),
+        "steps": [text for name, text in steps.items() if name not in apart_from_kernel],
+        "user_steps": [text for name, text in steps.items() if name in apart_from_kernel],
+        "scanned": scanned,
+        "header": names.file(".h"),
+        "apart": apart,
+    }
 
 
 def _scanned(protocol: Protocol, names: Names, table: Table) -> dict[str, str]:

@@ -8,7 +8,7 @@ from codegen.c_names import Names, field, variable
 from codegen.emit.apart import APART, Apart, apart_of, uses_apart
 from codegen.emit.steps import element_type, writes_cell, written_fields
 from codegen.emit.terms import leaves, reads, walk
-from codegen.emit.types import c_type, width_bits
+from codegen.emit.types import c_type, memory_layout, struct_layout, width_bits
 from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout, Var
 
 
@@ -28,6 +28,33 @@ class Saved:
 class Member:
     name: str
     type: str
+    bytes: int
+
+
+SLOT_BYTES = 8
+"""Of the stack, as the verifier keeps track of it."""
+
+
+def hidden_slots(members: list[Member]) -> tuple[tuple[Member, ...], ...]:
+    """Members, by slots of the stack in which none of them is the first: of those the verifier knows nothing.
+
+    One of more than four bytes has its slots to itself.
+    """
+    slots: list[list[Member]] = []
+    for member in sorted(members, key=lambda each: -each.bytes):
+        room = (slot for slot in slots if _slot_bytes([*slot, member]) <= SLOT_BYTES)
+        slot = next(room, None)
+        if slot is None:
+            slots.append([member])
+        else:
+            slot.insert(0, member)
+    return tuple(tuple(slot) for slot in slots)
+
+
+def _slot_bytes(members: list[Member]) -> int:
+    """From the first byte of the slot, which none has, to the end of the last, the small ones first."""
+    sizes = sorted(each.bytes for each in members)
+    return struct_layout([(size, size) for size in sizes], start=1)[0]
 
 
 @dataclass(frozen=True)
@@ -52,6 +79,13 @@ class SectionFunction:
     environment_read: tuple[Member, ...]
     written: tuple[Member, ...]
 
+    @property
+    def slots(self) -> tuple[tuple[Member, ...], ...]:
+        """What further attempts read and write, hidden from the verifier."""
+        outcome = Member("outcome", "volatile __u32", 4)
+        after = [replace(member, name=f"{member.name}_after") for member in self.written]
+        return hidden_slots([*self.read, *self.environment_read, outcome, *after])
+
 
 @dataclass(frozen=True)
 class Call:
@@ -63,6 +97,8 @@ class Call:
     hidden: small message fields that sections before it wrote and the step reads. The verifier need not tell apart who
     wrote what: it would follow the rest of the hook once for each of them. Likewise, before a step that finds items by
     their index, those that sections before it tested: of such an index the verifier keeps every bound that it has seen.
+    And again, before a section that may be retried, those that were hidden from a step in between, which tested them.
+    hides_skip: likewise whether it was skipped, where both it and one after it may be retried.
     """
 
     function: SectionFunction
@@ -78,6 +114,7 @@ class Call:
     last: bool
     hidden: tuple[Member, ...]
     after_skip: bool
+    hides_skip: bool
     apart: str
     found: str
 
@@ -254,20 +291,23 @@ class Hooks:
             last=last,
             hidden=(),
             after_skip=False,
+            hides_skip=False,
         )
 
     def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
         """Says before which sections which fields are hidden, and where sections may have been skipped."""
-        found, written, tested = [], set(), set()
+        found, written, tested, hidden_before = [], set(), set(), set()
         message = self._protocol.message
-        for call in calls:
+        for at, call in enumerate(calls):
             step = self._steps[call.function.step_name]
             read = _read(step, step.message)
-            known = written if call.function.atomic == "word" else written | tested
+            known = written | (tested if call.function.atomic != "word" else hidden_before if call.retries else set())
             hidden = {name for name in known & read if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
             after_skip = any(before.skips for before in found)
-            found.append(replace(call, hidden=self._members(message, hidden), after_skip=after_skip))
+            hides_skip = call.skips and call.retries and any(after.retries for after in calls[at + 1 :])
+            found.append(replace(call, hidden=self._members(message, hidden), after_skip=after_skip, hides_skip=hides_skip))
             written = (written - hidden) | set(written_fields(step))
+            hidden_before |= hidden
             tested |= read
         return tuple(found)
 
@@ -313,7 +353,7 @@ class Hooks:
 
     def _members(self, record: Record, used: set[str]) -> tuple[Member, ...]:
         return tuple(
-            Member(field(name), c_type(self._names, type_)) for name, type_ in record.fields if name in used
+            Member(field(name), c_type(self._names, type_), memory_layout(type_)[0]) for name, type_ in record.fields if name in used
         )
 
 

@@ -97,7 +97,7 @@ class Leaves:
 
 def unique_steps(protocol: Protocol) -> list[Step]:
     """In the order of the hooks: xdp, tc, user, sweep."""
-    sections = [*protocol.xdp, *protocol.tc, *([protocol.user] if protocol.user else [])]
+    sections = [*protocol.xdp, *protocol.tc, *protocol.user]
     sections += [section for one in protocol.sweep for section in one.sections]
     found: dict[str, Step] = {}
     for section in sections:

@@ -8,16 +8,21 @@ from typing import Any
 
 from codegen.c_names import Names, field
 from codegen.emit.apart import apart_of
+from codegen.emit.codecs import tail_macros
 from codegen.emit.guarded import Guarded
 from codegen.emit.hooks import Hooks, hook_fields
 from codegen.emit.leaves import Leaves
+from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.steps import element_type
-from codegen.emit.types import bytes_alignment, c_type, is_scalar, packet_fields, width_bits
+from codegen.emit.types import bytes_alignment, c_type, handover_place, is_scalar, packet_fields, width_bits
 from codegen.ir import Bytes, Protocol, Section, Table, TableLayout
 
 
 CLOCK_BITS = 32
 """Ticks of env.now that fit beside the jiffy they were read in: see runtime/bpf/stepwise_clock.h."""
+
+MEMORY = 2
+"""How values lie in memory: raised whenever they come to lie otherwise, since maps that are pinned are read again."""
 
 
 class Programs:
@@ -41,11 +46,11 @@ class Programs:
 
     def _named_hooks(self) -> list[dict[str, Any]]:
         protocol = self.protocol
-        stores = self._stores(hook_fields(protocol.wire, protocol.xdp))
-        found = [{"name": "xdp", "base": "XDP", "counter": "", "hook": self.xdp, "stores": stores}]
+        stores, blanks = self._stores(hook_fields(protocol.wire, protocol.xdp)), self._blanks()
+        found = [{"name": "xdp", "base": "XDP", "counter": "", "hook": self.xdp, "stores": stores, "blanks": blanks}]
         if self.tc is not None:
-            stores = self._stores(hook_fields((*protocol.wire, *protocol.handover), protocol.tc))
-            found.append({"name": "tc", "base": "TC", "counter": "TC_", "hook": self.tc, "stores": stores})
+            stores = self._stores(hook_fields(protocol.wire, protocol.tc))
+            found.append({"name": "tc", "base": "TC", "counter": "TC_", "hook": self.tc, "stores": stores, "blanks": blanks})
         return found
 
     def _stores(self, changed: tuple[str, ...]) -> list[str]:
@@ -61,6 +66,11 @@ class Programs:
             verb = "stepwise_replace_bytes" if isinstance(each.type, Bytes) else "stepwise_replace"
             found.append(f"{verb}(payload, {offset}, {each.size}, {member})")
         return found
+
+    def _blanks(self) -> list[str]:
+        """The call that keeps from a client what is handed over."""
+        start, size = handover_place(self.protocol)
+        return [f"stepwise_blank(payload, {self.names.macro('wire', start)}, {size})"] if size else []
 
     def common(self) -> dict[str, Any]:
         return {
@@ -78,8 +88,11 @@ class Programs:
             "steps_header": self.names.file("_steps.h"),
             "codec_header": self.names.file("_codec.h"),
             "sections": list(self.hooks.functions.values()),
-            "forwards": self.protocol.user is not None,
-            "handover_stores": self._stores(self.protocol.handover),
+            "forwards": bool(self.protocol.user),
+            "handover_stores": self._stores((*self.protocol.handover, *hook_fields(self.protocol.forwards, self.protocol.xdp))),
+            "handover": bool(self.protocol.handover),
+            "encode_forwarded": self._encode_forwarded(),
+            "tail": tail_macros(self.protocol, self.names),
             "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
         }
 
@@ -95,11 +108,11 @@ class Programs:
                 found.append({**vars(each), "used": in_hooks or in_sweep, "used_in_hooks": in_hooks})
         return found
 
-    def _user_reads(self, table: TableLayout) -> str:
-        user = self.protocol.user
-        if user is None or user.table != table.name:
-            return "NOTHING"
-        return "TABLE" if isinstance(user.step.cell_type, Table) else "CELL"
+    def _encode_forwarded(self) -> str:
+        """The function that writes what xdp has for the daemon, '' where it has nothing."""
+        if self.protocol.forwards:
+            return self.names.function("message", "encode", "forwarded")
+        return self.names.function("message", "encode", "handover") if self.protocol.handover else ""
 
     def _table(self, table: TableLayout) -> dict[str, Any]:
         return {
@@ -108,11 +121,11 @@ class Programs:
             "capacity": self.names.macro("capacity", table.name),
             "element_type": element_type(self.names, self.protocol, table.name),
             "function": self.names.function(table.name, "element"),
-            "mmapable": table.atomic == "word",
+            "mmapable": table.atomic in ("word", "user"),
             "guard": table.atomic,
             "in_hooks": table.name in {section.table for section in (*self.protocol.xdp, *self.protocol.tc)},
             "in_sweep": table.name in {section.table for one in self.protocol.sweep for section in one.sections},
-            "user_reads": f"STEPWISE_USER_READS_{self._user_reads(table)}",
+            "user_reads": user_reads(self.protocol, table),
             "number_macro": self._table_macro(table.name),
         }
 
@@ -134,11 +147,14 @@ class Programs:
     # --- Userspace --------------------------------------------------------------------------------
 
     def user_context(self) -> dict[str, Any]:
-        user = self.protocol.user
+        alone = self.protocol.user[0] if self.protocol.user and not self.protocol.user_row else None
+        row = user_sections(self.protocol, self.names)
         return {
             **self.common(),
             "skeleton": self.names.file(".skel.h"),
-            "user": None if user is None else self._user(user),
+            "user": None if alone is None else self._user(alone),
+            "user_row": row,
+            "user_environment": any(section.step.env is not None for section in self.protocol.user),
             "environment_fields": self._environment_fields(),
             "environment_used": self._userspace_sets_environment(),
             "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
@@ -163,9 +179,8 @@ class Programs:
 
     def _userspace_sets_environment(self) -> bool:
         """Whether a step asks for env: all run in userspace too."""
-        user = self.protocol.user
         hooks = [one["hook"] for one in self._named_hooks()]
-        return (user is not None and user.step.env is not None) or any(hook.environment for hook in hooks)
+        return any(section.step.env is not None for section in self.protocol.user) or any(hook.environment for hook in hooks)
 
     def _environment_fields(self) -> list[tuple[str, str]]:
         found, now = [], self._now()
@@ -179,9 +194,9 @@ class Programs:
 
 def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     """A hash of everything that pinned maps depend on: cells and how they lie in memory, capacities, atomicity and counters."""
-    described = [protocol.name, [counter.name for counter in numbers.counters]]
+    described = [MEMORY, protocol.name, [counter.name for counter in numbers.counters]]
     for table in protocol.tables:
-        guard = [] if table.atomic == "word" else [Guarded.of(table).size, Guarded.of(table).lined]
+        guard = [] if table.atomic in ("word", "user") else [Guarded.of(table).size, Guarded.of(table).lined]
         described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *table.apart])
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
     return int.from_bytes(digest[:8], "little")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from codegen.c_names import ENVIRONMENT, MESSAGE, Names, variable
+from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
 from codegen.emit.apart import APART, apart_of, table_of, uses_apart
 from codegen.emit.c_values import Place
 from codegen.emit.expressions import Expressions, index_key
@@ -35,13 +35,13 @@ class StepWriter:
         self.step = step
         self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT, APART})
         shared = not self._is_word()
-        in_kernel = protocol.user is None or protocol.user.step.name != step.name
+        in_kernel = step.name not in {section.step.name for section in protocol.user}
         self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT, APART}, branchless=shared and in_kernel)
         self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=shared)
         table = table_of(protocol, step)
         self.apart = apart_of(names, table) if table is not None and uses_apart(step, table) else None
         self.out.apart, self.out.cell = self.apart, step.cell
-        self.out.bound[step.message] = Place(MESSAGE, pointer=True)
+        self.out.bound[step.message] = Place(MESSAGE, pointer=True, elsewhere=field(protocol.tail.field) if protocol.tail else "")
         if step.env is not None:
             self.out.bound[step.env] = Place(ENVIRONMENT, pointer=True)
 

@@ -103,8 +103,6 @@ def memory_layout(type_: Type) -> tuple[int, int]:
     match type_:
         case Bool():
             return 1, 1
-        case Enum():
-            return 4, 4
         case Bytes(size) if not is_scalar(type_):
             return size, bytes_alignment(size)
         case Record(_, fields):
@@ -181,8 +179,7 @@ def declared_types(roots: tuple[Type, ...]) -> Iterator[Type]:
 
 def made_types(protocol: Protocol) -> Iterator[Type]:
     """The types of sets and sequences that steps make on the way and no field has, in the order of the steps."""
-    sections = [*protocol.xdp, *protocol.tc, *(section for one in protocol.sweep for section in one.sections)]
-    sections += [protocol.user] if protocol.user else []
+    sections = [*protocol.xdp, *protocol.tc, *(section for one in protocol.sweep for section in one.sections), *protocol.user]
 
     def visit(node: Any) -> Iterator[Type]:
         if isinstance(node, tuple):
@@ -275,6 +272,12 @@ class WireField:
 def packet_fields(protocol: Protocol) -> tuple[WireField, ...]:
     """All fields of the payload: those of the wire, then those that the hooks hand over."""
     return wire_fields(protocol.message, (*protocol.wire, *protocol.handover))
+
+
+def handover_place(protocol: Protocol) -> tuple[str, int]:
+    """The first field that the hooks hand over, and the bytes of all of them, which follow one another; "" and 0 where there is none."""
+    found = packet_fields(protocol)[len(protocol.wire) :]
+    return (found[0].name, sum(each.size for each in found)) if found else ("", 0)
 
 
 def wire_fields(message: Record, order: tuple[str, ...]) -> tuple[WireField, ...]:

@@ -32,6 +32,7 @@ class Values:
     place: Callable[[Expr], Place]
     argument: Callable[[Expr], str]
     position: Callable[[Type, Expr], str]
+    elsewhere: Callable[[Expr], bool]
     declare: Callable[[Type, str, Expr], Place]
     condition_of: Callable[[If], str]
     branchless: bool
@@ -58,6 +59,8 @@ class Values:
                 self.into(target, type_, self.let(name, value, body), at)
             case _ if is_scalar(expr.type):
                 self.lines.add(f"{target.value} = {self.scalar(expr)};")
+            case Field() if self.elsewhere(expr):
+                self.lines.add(f"{target.value} = {self.place(expr.base).member(field(expr.name)).value};")
             case Var() | Field() | Index():
                 self._copy(target, type_, self.place(expr), expr.type)
             case SetOf(elements=elements) | SequenceOf(elements=elements):

@@ -30,10 +30,12 @@ TcSections == <<
   Section("credential", "Confirm", "drop"),
   Section("session", "Resume", "drop"),
   Section("credential", "Issue", "never"),
+  Section("shelf", "Claim", "skip"),
   Section("bucket", "Lift", "skip"),
   Section("page", "Stow", "skip"),
   Section("bucket", "OnCompletion", "skip"),
   Section("page", "Settle", "never"),
+  Section("shelf", "Shelve", "skip"),
   Section("answer", "Remember", "never"),
   Section("session", "End", "never")
 >>
@@ -42,12 +44,14 @@ TcStep(at, cell, msg, env) ==
   CASE at = 1 -> Confirm(cell, msg)
     [] at = 2 -> Resume(cell, msg, env)
     [] at = 3 -> Issue(cell, msg)
-    [] at = 4 -> Lift(cell, msg)
-    [] at = 5 -> Stow(cell, msg)
-    [] at = 6 -> OnCompletion(cell, msg)
-    [] at = 7 -> Settle(cell, msg)
-    [] at = 8 -> Remember(cell, msg)
-    [] at = 9 -> End(cell, msg)
+    [] at = 4 -> Claim(cell, msg)
+    [] at = 5 -> Lift(cell, msg)
+    [] at = 6 -> Stow(cell, msg)
+    [] at = 7 -> OnCompletion(cell, msg)
+    [] at = 8 -> Settle(cell, msg)
+    [] at = 9 -> Shelve(cell, msg)
+    [] at = 10 -> Remember(cell, msg)
+    [] at = 11 -> End(cell, msg)
 
 SweepPasses == <<
   [each |-> "session", sections |-> <<
@@ -68,27 +72,48 @@ TableIndex(table, msg) ==
     [] table = "session" -> msg.client
     [] table = "bucket" -> msg.slot
     [] table = "page" -> msg.home
+    [] table = "shelf" -> msg.shelf
+    [] table = "tail" -> msg.shelf
     [] table = "answer" -> msg.client
 
 \* `message` with what the hooks and the user step hand to one another, as `from` has it.
 HandedOver(message, from) ==
   [message EXCEPT !.epoch = from.epoch, !.way = from.way, !.victim = from.victim, !.evicts = from.evicts,
-                  !.found = from.found, !.old = from.old, !.entry = from.entry, !.filter = from.filter]
+                  !.found = from.found, !.old = from.old, !.entry = from.entry, !.filter = from.filter,
+                  !.spot = from.spot, !.generation = from.generation, !.former = from.former]
 
-UserTable == "page"
+\* What XDP passes to the daemon: the packet as it came, with what the sections have for it.
+PassedOn(packet, message) ==
+  [HandedOver(packet, message) EXCEPT !.version = message.version, !.length = message.length]
 
-UserStep(table, msg, env) == Find(table[TableIndex("page", msg)], msg, env)
+\* Sections of the daemon: what they only read, a `cell` or a `table`, or `none` where they step a cell. A whole table is
+\* the cell that UserStep gets.
+UserSection(table, step, reads) == [table |-> table, step |-> step, contended |-> "drop", reads |-> reads]
+
+UserSections == <<
+  UserSection("page", "Find", "cell"),
+  UserSection("shelf", "Reserve", "none"),
+  UserSection("tail", "Keep", "none")
+>>
+
+UserStep(at, cell, msg, env) ==
+  CASE at = 1 -> Find(cell, msg, env)
+    [] at = 2 -> Reserve(cell, msg)
+    [] at = 3 -> Keep(cell, msg)
 
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
-    [] table = "bucket" -> [epoch |-> 0, filter |-> {}, keys |-> [i \in 1..4 |-> 0], floor |-> 0, marks |-> [i \in 1..4 |-> "Empty"], used |-> {}, entries |-> [i \in 1..4 |-> [version |-> 0, length |-> 0, value |-> 0]]]
-    [] table = "page" -> [spilled |-> [i \in 1..16 |-> [mark |-> "Vacant", bit |-> 0, slot |-> 0, key |-> 0, entry |-> [version |-> 0, length |-> 0, value |-> 0]]]]
+    [] table = "bucket" -> [epoch |-> 0, filter |-> {}, keys |-> [i \in 1..4 |-> 0], floor |-> 0, marks |-> [i \in 1..4 |-> "Empty"], used |-> {}, entries |-> [i \in 1..4 |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]]]
+    [] table = "page" -> [spilled |-> [i \in 1..16 |-> [mark |-> "Vacant", bit |-> 0, slot |-> 0, key |-> 0, entry |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]]]]
+    [] table = "shelf" -> [generation |-> 0, taken |-> {}]
+    [] table = "tail" -> [bytes |-> [i \in 1..16 |-> 0]]
     [] table = "answer" -> [sequence |-> 0, version |-> 0]
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, key |-> 0, version |-> 0, length |-> 0,
    value |-> 0, epoch |-> 0, way |-> 0, victim |-> 0, evicts |-> FALSE, found |-> FALSE, old |-> 0, entry |-> 0,
-   filter |-> {}, gone |-> {}, slot |-> 0, bit |-> 0, victim_bit |-> 0, home |-> 0, lifted |-> "Empty",
-   carried |-> [version |-> 0, length |-> 0, value |-> 0], stowed |-> FALSE, moved |-> FALSE]
+   filter |-> {}, spot |-> 0, generation |-> 0, former |-> 0, gone |-> {}, slot |-> 0, bit |-> 0, victim_bit |-> 0,
+   home |-> 0, shelf |-> 0, lifted |-> "Empty", carried |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0],
+   stowed |-> FALSE, moved |-> FALSE, claimed |-> FALSE, done |-> FALSE, tail |-> 0]
 ==============================================================================

@@ -5,6 +5,7 @@
 #include "bpf/stepwise_clock.h"
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_tail.h"
 #include "stepwise_sweep.h"
 #include "kv_codec.h"
 
@@ -69,6 +70,28 @@ static __always_inline struct kv_page_cell *kv_page_element(const void *tables, 
 	(void)tables;
 	return bpf_map_lookup_elem(&page, &index);
 }
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, KV_CAPACITY_SHELF);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} shelf SEC(".maps");
+
+static __always_inline __u64 *kv_shelf_element(const void *tables, __u32 index)
+{
+	(void)tables;
+	return bpf_map_lookup_elem(&shelf, &index);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct kv_tail_cell);
+	__uint(max_entries, KV_CAPACITY_TAIL);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} tail SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -159,7 +182,10 @@ static __always_inline void kv_count(__u32 end, __u32 skipped)
 
 /* --- XDP -------------------------------------------------------------------------------- */
 
-/* Writes the fields that the hook can have changed; says how that changes a checksum over the payload. */
+/*
+ * Of an answer to a client: writes the fields that the hook can have changed, and blanks what the hooks hand over. Says how
+ * that changes a checksum over the payload.
+ */
 static __always_inline __u64 kv_store_xdp(unsigned char *payload, const struct kv_message *message)
 {
 	__u64 change = 0;
@@ -168,10 +194,14 @@ static __always_inline __u64 kv_store_xdp(unsigned char *payload, const struct k
 	change += stepwise_replace(payload, KV_WIRE_VERSION, 4, message->version);
 	change += stepwise_replace(payload, KV_WIRE_LENGTH, 2, message->length);
 	change += stepwise_replace_block(payload, KV_WIRE_VALUE, 40, message->value.bytes, 8);
+	change += stepwise_blank(payload, KV_WIRE_EPOCH, 31);
 	return change;
 }
 
-/* Writes the fields that the hook can have changed; says how that changes a checksum over the payload. */
+/*
+ * Of an answer to a client: writes the fields that the hook can have changed, and blanks what the hooks hand over. Says how
+ * that changes a checksum over the payload.
+ */
 static __always_inline __u64 kv_store_tc(unsigned char *payload, const struct kv_message *message)
 {
 	__u64 change = 0;
@@ -180,15 +210,17 @@ static __always_inline __u64 kv_store_tc(unsigned char *payload, const struct kv
 	change += stepwise_replace(payload, KV_WIRE_VERSION, 4, message->version);
 	change += stepwise_replace(payload, KV_WIRE_LENGTH, 2, message->length);
 	change += stepwise_replace_block(payload, KV_WIRE_VALUE, 40, message->value.bytes, 8);
-	change += stepwise_replace(payload, KV_WIRE_WAY, 1, message->way);
+	change += stepwise_blank(payload, KV_WIRE_EPOCH, 31);
 	return change;
 }
 
-/* Likewise for what the hooks hand over, whatever the client had there. */
+/* Of a request to the daemon: writes what the hook has for it, whatever the client had there. Says likewise. */
 static __always_inline __u64 kv_store_handover(unsigned char *payload, const struct kv_message *message)
 {
 	__u64 change = 0;
 
+	change += stepwise_replace(payload, KV_WIRE_VERSION, 4, message->version);
+	change += stepwise_replace(payload, KV_WIRE_LENGTH, 2, message->length);
 	change += stepwise_replace(payload, KV_WIRE_EPOCH, 4, message->epoch);
 	change += stepwise_replace(payload, KV_WIRE_WAY, 1, message->way);
 	change += stepwise_replace(payload, KV_WIRE_VICTIM, 8, message->victim);
@@ -197,6 +229,9 @@ static __always_inline __u64 kv_store_handover(unsigned char *payload, const str
 	change += stepwise_replace(payload, KV_WIRE_OLD, 1, message->old);
 	change += stepwise_replace(payload, KV_WIRE_ENTRY, 1, message->entry);
 	change += stepwise_replace(payload, KV_WIRE_FILTER, 8, message->filter);
+	change += stepwise_replace(payload, KV_WIRE_SPOT, 1, message->spot);
+	change += stepwise_replace(payload, KV_WIRE_GENERATION, 4, message->generation);
+	change += stepwise_replace(payload, KV_WIRE_FORMER, 1, message->former);
 	return change;
 }
 
@@ -250,14 +285,12 @@ static __always_inline int kv_xdp_end(struct xdp_md *context, __u32 udp_offset, 
 SEC("xdp")
 int kv_xdp(struct xdp_md *context)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	struct kv_env environment = {};
 	const unsigned char *payload = NULL;
 	struct kv_message message;
 	__u32 udp_offset = 0;
 
-	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, KV_PORT, KV_WIRE_SIZE, &udp_offset,
-			       &payload)) {
+	switch (stepwise_parse_tailed(context, KV_PORT, KV_WIRE_SIZE, kv_message_tail_size, &udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		return kv_xdp_leave(stepwise_end(STEPWISE_FORWARD, KV_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
@@ -301,8 +334,7 @@ static __always_inline __u32 kv_tc_run(struct __sk_buff *skb, __u32 *udp_offset,
 	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
 	    skb->data_end - skb->data < headers_size)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
-	switch (stepwise_parse((const void *)(long)skb->data, (const void *)(long)skb->data_end, STEPWISE_PORT_SOURCE,
-			       KV_PORT, KV_WIRE_SIZE, udp_offset, &payload)) {
+	switch (stepwise_parse_sent_tailed(skb, KV_PORT, KV_WIRE_SIZE, kv_message_tail_size, udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		return stepwise_end(STEPWISE_CONTINUE, KV_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:

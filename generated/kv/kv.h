@@ -14,7 +14,7 @@
 #include "bpf/stepwise_c.h"
 
 #define KV_PORT 20232
-#define KV_WIRE_SIZE 94
+#define KV_WIRE_SIZE 100
 #define KV_WIRE_KIND 0 /* 1 byte */
 #define KV_WIRE_CLIENT 1 /* 2 bytes */
 #define KV_WIRE_SEQUENCE 3 /* 4 bytes */
@@ -31,10 +31,15 @@
 #define KV_WIRE_OLD 84 /* 1 byte */
 #define KV_WIRE_ENTRY 85 /* 1 byte */
 #define KV_WIRE_FILTER 86 /* 8 bytes */
+#define KV_WIRE_SPOT 94 /* 1 byte */
+#define KV_WIRE_GENERATION 95 /* 4 bytes */
+#define KV_WIRE_FORMER 99 /* 1 byte */
 #define KV_CAPACITY_CREDENTIAL 16384
 #define KV_CAPACITY_SESSION 16384
 #define KV_CAPACITY_BUCKET 1048576
 #define KV_CAPACITY_PAGE 65536
+#define KV_CAPACITY_SHELF 512
+#define KV_CAPACITY_TAIL 512
 #define KV_CAPACITY_ANSWER 16384
 #define KV_CAPACITY_BUCKET_ENTRIES (4 * KV_CAPACITY_BUCKET)
 #define KV_SEQUENCE_MODULUS 1073741824
@@ -44,12 +49,19 @@
 #define KV_WAYS 4
 #define KV_PAGE_SIZE 16
 #define KV_SLOT_SIZE 40
+#define KV_VALUE_MAX 1024
+#define KV_SPOTS 16
 #define KV_VERSION_MODULUS 4294967296
 #define KV_EPOCH_MODULUS 4294967296
+#define KV_GENERATION_MODULUS 1073741824
 #define KV_FILTER_BITS 64
 #define KV_TICK_NS 134217728
+#define KV_TAIL_OVER 40
+#define KV_TAIL_MAX 1024
 
 /* --- Types ------------------------------------------------------------------- */
+
+/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
 
 enum kv_session_state {
 	KV_SESSION_STATE_VACANT,
@@ -57,7 +69,7 @@ enum kv_session_state {
 	KV_SESSION_STATE_BUSY,
 	KV_SESSION_STATE_FORWARDED,
 	KV_SESSION_STATE_CLOSING,
-};
+} __attribute__((packed));
 
 enum kv_message_kind {
 	KV_MESSAGE_KIND_OPEN,
@@ -80,21 +92,21 @@ enum kv_message_kind {
 	KV_MESSAGE_KIND_ABSENT,
 	KV_MESSAGE_KIND_NO_ROOM,
 	KV_MESSAGE_KIND_TOO_LONG,
-};
+} __attribute__((packed));
 
 enum kv_mark {
 	KV_MARK_EMPTY,
 	KV_MARK_CLEAN,
 	KV_MARK_DIRTY,
 	KV_MARK_GONE,
-};
+} __attribute__((packed));
 
 enum kv_page_spilled_element_mark {
 	KV_PAGE_SPILLED_ELEMENT_MARK_VACANT,
 	KV_PAGE_SPILLED_ELEMENT_MARK_JOINING,
 	KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
 	KV_PAGE_SPILLED_ELEMENT_MARK_LEAVING,
-};
+} __attribute__((packed));
 
 struct kv_credential_cell {
 	__u64 secret;
@@ -136,6 +148,7 @@ struct kv_bytes_40 {
 struct kv_entry {
 	__u32 version;
 	__u16 length;
+	__u8 spot;
 	struct kv_bytes_40 value;
 };
 
@@ -160,6 +173,23 @@ struct kv_page_cell {
 	__u8 after_fields[48];
 };
 
+struct kv_shelf_cell {
+	__u32 generation;
+	__u16 taken;
+};
+
+struct kv_bytes_1024 {
+	__u8 bytes[1024] __attribute__((aligned(8)));
+};
+
+struct kv_bytes_1024_array_16 {
+	struct kv_bytes_1024 items[16];
+};
+
+struct kv_tail_cell {
+	struct kv_bytes_1024_array_16 bytes;
+} __attribute__((aligned(8)));
+
 struct kv_answer_cell {
 	__u32 sequence;
 	__u32 version;
@@ -170,6 +200,9 @@ struct kv_u14_set_16 {
 	__u16 items[16];
 	__u8 count;
 };
+
+/* Of a packet, so at any address. */
+typedef struct kv_bytes_1024 kv_message_tail __attribute__((aligned(1)));
 
 struct kv_message {
 	enum kv_message_kind kind;
@@ -188,15 +221,24 @@ struct kv_message {
 	__u8 old;
 	__u8 entry;
 	__u64 filter;
+	__u8 spot;
+	__u32 generation;
+	__u8 former;
 	struct kv_u14_set_16 gone;
 	__u32 slot;
 	__u8 bit;
 	__u8 victim_bit;
 	__u32 home;
+	__u32 shelf;
 	enum kv_mark lifted;
 	struct kv_entry carried;
 	bool stowed;
 	bool moved;
+	bool claimed;
+	bool done;
+#ifndef __bpf__
+	kv_message_tail *tail; /* in the payload, behind the fixed part */
+#endif
 };
 
 struct kv_env {
@@ -244,6 +286,21 @@ static __always_inline struct kv_session_cell kv_session_cell_unpack(__u64 word)
 	};
 }
 
+/* A word: bits from the lowest, generation 30, taken 16. */
+static __always_inline __u64 kv_shelf_cell_pack(const struct kv_shelf_cell *cell)
+{
+	return (__u64)cell->generation |
+	       (__u64)cell->taken << 30;
+}
+
+static __always_inline struct kv_shelf_cell kv_shelf_cell_unpack(__u64 word)
+{
+	return (struct kv_shelf_cell){
+		.generation = word & 0x3fffffff,
+		.taken = word >> 30 & 0xffff,
+	};
+}
+
 /* A word: bits from the lowest, sequence 30, version 32. */
 static __always_inline __u64 kv_answer_cell_pack(const struct kv_answer_cell *cell)
 {
@@ -261,7 +318,7 @@ static __always_inline struct kv_answer_cell kv_answer_cell_unpack(__u64 word)
 
 _Static_assert(sizeof(struct kv_bucket_cell) == 64, "size of a cell");
 _Static_assert(offsetof(struct kv_bucket_cell, res_spin_lock) == 8, "place of a cell's guard");
-_Static_assert(sizeof(struct kv_page_cell) == 1216, "size of a cell");
+_Static_assert(sizeof(struct kv_page_cell) == 1088, "size of a cell");
 _Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's guard");
 
 /* --- Leaves: where a step ends ---------------------------------------------------- */
@@ -278,8 +335,8 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
 	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
 	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
-	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:304 */
-	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:305 */
+	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:392 */
+	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:393 */
 	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
 	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
 	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
@@ -291,76 +348,100 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
 	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
 	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
-	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:303 */
-	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_REQUEST_2 = 26, /* Continue, KvSteps.tla:86 */
-	KV_LEAF_ON_REQUEST_3 = 27, /* Continue, KvSteps.tla:90 */
-	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:93 */
-	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:94 */
-	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:97 */
-	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:99 */
-	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:102 */
-	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:137 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 34, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED = 35, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_REQUEST_12 = 36, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_REQUEST_FULL = 37, /* Continue, KvSteps.tla:146 */
-	KV_LEAF_REMEMBER_1 = 38, /* Continue, KvSteps.tla:309 */
-	KV_LEAF_REMEMBER_2 = 39, /* Continue, KvSteps.tla:310 */
-	KV_LEAF_CONFIRM_1 = 40, /* Continue, SessionSteps.tla:135 */
-	KV_LEAF_CONFIRM_2 = 41, /* Continue, SessionSteps.tla:136 */
-	KV_LEAF_RESUME_1 = 42, /* Continue, SessionSteps.tla:141 */
-	KV_LEAF_RESUME_2 = 43, /* Continue, SessionSteps.tla:146 */
-	KV_LEAF_RESUME_3 = 44, /* Continue, SessionSteps.tla:148 */
-	KV_LEAF_ISSUE_1 = 45, /* Continue, SessionSteps.tla:153 */
-	KV_LEAF_ISSUE_2 = 46, /* Continue, SessionSteps.tla:154 */
-	KV_LEAF_LIFT_1 = 47, /* Continue, KvSteps.tla:194 */
-	KV_LEAF_LIFT_2 = 48, /* Continue, KvSteps.tla:200 */
-	KV_LEAF_LIFT_REPLACED = 49, /* Continue, KvSteps.tla:201 */
-	KV_LEAF_LIFT_4 = 50, /* Continue, KvSteps.tla:203 */
-	KV_LEAF_STOW_PAGE_FULL = 51, /* Continue, KvSteps.tla:224 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 52, /* Continue, KvSteps.tla:225 */
-	KV_LEAF_STOW_3 = 53, /* Continue, KvSteps.tla:226 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 54, /* Continue, KvSteps.tla:227 */
-	KV_LEAF_STOW_5 = 55, /* Continue, KvSteps.tla:228 */
-	KV_LEAF_STOW_6 = 56, /* Continue, KvSteps.tla:229 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 57, /* Continue, KvSteps.tla:230 */
-	KV_LEAF_STOW_8 = 58, /* Continue, KvSteps.tla:231 */
-	KV_LEAF_ON_COMPLETION_1 = 59, /* Continue, KvSteps.tla:255 */
-	KV_LEAF_ON_COMPLETION_2 = 60, /* Continue, KvSteps.tla:86 */
-	KV_LEAF_ON_COMPLETION_3 = 61, /* Continue, KvSteps.tla:90 */
-	KV_LEAF_ON_COMPLETION_4 = 62, /* Continue, KvSteps.tla:93 */
-	KV_LEAF_ON_COMPLETION_5 = 63, /* Continue, KvSteps.tla:94 */
-	KV_LEAF_ON_COMPLETION_6 = 64, /* Continue, KvSteps.tla:97 */
-	KV_LEAF_ON_COMPLETION_7 = 65, /* Continue, KvSteps.tla:99 */
-	KV_LEAF_ON_COMPLETION_8 = 66, /* Continue, KvSteps.tla:102 */
-	KV_LEAF_ON_COMPLETION_LATE = 67, /* Continue, KvSteps.tla:259 */
-	KV_LEAF_ON_COMPLETION_10 = 68, /* Continue, KvSteps.tla:261 */
-	KV_LEAF_ON_COMPLETION_11 = 69, /* Continue, KvSteps.tla:263 */
-	KV_LEAF_ON_COMPLETION_12 = 70, /* Continue, KvSteps.tla:265 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 71, /* Continue, KvSteps.tla:268 */
-	KV_LEAF_ON_COMPLETION_15 = 72, /* Continue, KvSteps.tla:272 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 73, /* Continue, KvSteps.tla:275 */
-	KV_LEAF_ON_COMPLETION_17 = 74, /* Continue, KvSteps.tla:277 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 75, /* Continue, KvSteps.tla:279 */
-	KV_LEAF_ON_COMPLETION_19 = 76, /* Continue, KvSteps.tla:281 */
-	KV_LEAF_ON_COMPLETION_20 = 77, /* Continue, KvSteps.tla:283 */
-	KV_LEAF_SETTLE_1 = 78, /* Continue, KvSteps.tla:293 */
-	KV_LEAF_SETTLE_2 = 79, /* Continue, KvSteps.tla:294 */
-	KV_LEAF_SETTLE_3 = 80, /* Continue, KvSteps.tla:295 */
-	KV_LEAF_SETTLE_4 = 81, /* Continue, KvSteps.tla:296 */
-	KV_LEAF_FIND_1 = 82, /* Reply, KvSteps.tla:163 */
-	KV_LEAF_FIND_NOT_SEEN = 83, /* Drop, KvSteps.tla:164 */
-	KV_LEAF_FIND_ON_ITS_WAY = 84, /* Drop, KvSteps.tla:166 */
-	KV_LEAF_FIND_4 = 85, /* Reply, KvSteps.tla:168 */
-	KV_LEAF_FIND_5 = 86, /* Reply, KvSteps.tla:170 */
-	KV_LEAF_FIND_6 = 87, /* Reply, KvSteps.tla:176 */
-	KV_LEAF_EXPIRE_1 = 88, /* Drop, SessionSteps.tla:162 */
-	KV_LEAF_EXPIRE_2 = 89, /* Continue, SessionSteps.tla:164 */
-	KV_LEAF_EXPIRE_3 = 90, /* Continue, SessionSteps.tla:166 */
-	KV_LEAF_EXPIRE_4 = 91, /* Drop, SessionSteps.tla:167 */
-	KV_LEAF_RETIRE_1 = 92, /* Continue, SessionSteps.tla:171 */
-	KV_LEAF_RETIRE_2 = 93, /* Drop, SessionSteps.tla:172 */
+	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:391 */
+	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:162 */
+	KV_LEAF_ON_REQUEST_TAIL_READ = 26, /* Continue, KvSteps.tla:146 */
+	KV_LEAF_ON_REQUEST_WRITTEN = 27, /* Continue, KvSteps.tla:150 */
+	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:109 */
+	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:113 */
+	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:116 */
+	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:117 */
+	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:120 */
+	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:122 */
+	KV_LEAF_ON_REQUEST_10 = 34, /* Continue, KvSteps.tla:125 */
+	KV_LEAF_ON_REQUEST_11 = 35, /* Continue, KvSteps.tla:168 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 36, /* Continue, KvSteps.tla:170 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED = 37, /* Continue, KvSteps.tla:172 */
+	KV_LEAF_ON_REQUEST_14 = 38, /* Continue, KvSteps.tla:174 */
+	KV_LEAF_ON_REQUEST_FULL = 39, /* Continue, KvSteps.tla:177 */
+	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:397 */
+	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:398 */
+	KV_LEAF_CONFIRM_1 = 42, /* Continue, SessionSteps.tla:135 */
+	KV_LEAF_CONFIRM_2 = 43, /* Continue, SessionSteps.tla:136 */
+	KV_LEAF_RESUME_1 = 44, /* Continue, SessionSteps.tla:141 */
+	KV_LEAF_RESUME_2 = 45, /* Continue, SessionSteps.tla:146 */
+	KV_LEAF_RESUME_3 = 46, /* Continue, SessionSteps.tla:148 */
+	KV_LEAF_ISSUE_1 = 47, /* Continue, SessionSteps.tla:153 */
+	KV_LEAF_ISSUE_2 = 48, /* Continue, SessionSteps.tla:154 */
+	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:288 */
+	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:289 */
+	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:290 */
+	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:246 */
+	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:253 */
+	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:254 */
+	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:256 */
+	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:277 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:278 */
+	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:279 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:280 */
+	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:281 */
+	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:282 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:283 */
+	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:284 */
+	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:328 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:308 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:308 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:333 */
+	KV_LEAF_ON_COMPLETION_5 = 68, /* Continue, KvSteps.tla:109 */
+	KV_LEAF_ON_COMPLETION_6 = 69, /* Continue, KvSteps.tla:113 */
+	KV_LEAF_ON_COMPLETION_7 = 70, /* Continue, KvSteps.tla:116 */
+	KV_LEAF_ON_COMPLETION_8 = 71, /* Continue, KvSteps.tla:117 */
+	KV_LEAF_ON_COMPLETION_9 = 72, /* Continue, KvSteps.tla:120 */
+	KV_LEAF_ON_COMPLETION_10 = 73, /* Continue, KvSteps.tla:122 */
+	KV_LEAF_ON_COMPLETION_11 = 74, /* Continue, KvSteps.tla:125 */
+	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:337 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:339 */
+	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:341 */
+	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:343 */
+	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:345 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:348 */
+	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:352 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:355 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:308 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:308 */
+	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:359 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:361 */
+	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:363 */
+	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:365 */
+	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:375 */
+	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:376 */
+	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:377 */
+	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:378 */
+	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:382 */
+	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:383 */
+	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:384 */
+	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:197 */
+	KV_LEAF_FIND_NOT_SEEN = 97, /* Drop, KvSteps.tla:198 */
+	KV_LEAF_FIND_3 = 98, /* Continue, KvSteps.tla:199 */
+	KV_LEAF_FIND_ON_ITS_WAY = 99, /* Drop, KvSteps.tla:201 */
+	KV_LEAF_FIND_5 = 100, /* Continue, KvSteps.tla:185 */
+	KV_LEAF_FIND_6 = 101, /* Reply, KvSteps.tla:185 */
+	KV_LEAF_FIND_7 = 102, /* Continue, KvSteps.tla:185 */
+	KV_LEAF_FIND_8 = 103, /* Reply, KvSteps.tla:185 */
+	KV_LEAF_FIND_9 = 104, /* Continue, KvSteps.tla:185 */
+	KV_LEAF_FIND_10 = 105, /* Reply, KvSteps.tla:185 */
+	KV_LEAF_RESERVE_1 = 106, /* Continue, KvSteps.tla:221 */
+	KV_LEAF_RESERVE_SHELF_FULL = 107, /* Continue, KvSteps.tla:222 */
+	KV_LEAF_RESERVE_3 = 108, /* Continue, KvSteps.tla:223 */
+	KV_LEAF_KEEP_1 = 109, /* Reply, KvSteps.tla:227 */
+	KV_LEAF_KEEP_2 = 110, /* Reply, KvSteps.tla:228 */
+	KV_LEAF_KEEP_3 = 111, /* Reply, KvSteps.tla:229 */
+	KV_LEAF_EXPIRE_1 = 112, /* Drop, SessionSteps.tla:162 */
+	KV_LEAF_EXPIRE_2 = 113, /* Continue, SessionSteps.tla:164 */
+	KV_LEAF_EXPIRE_3 = 114, /* Continue, SessionSteps.tla:166 */
+	KV_LEAF_EXPIRE_4 = 115, /* Drop, SessionSteps.tla:167 */
+	KV_LEAF_RETIRE_1 = 116, /* Continue, SessionSteps.tla:171 */
+	KV_LEAF_RETIRE_2 = 117, /* Drop, SessionSteps.tla:172 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -479,7 +560,7 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define KV_BRANCHES 158
+#define KV_BRANCHES 192
 
 #define KV_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
@@ -493,8 +574,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
 	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
 	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:304:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:305:17" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:392:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:393:17" }, \
 	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
 	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
 	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
@@ -506,140 +587,174 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
 	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:303:44" }, \
-	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:131:21" }, \
-	{ 26, "on_request.2", "spec/kv/KvSteps.tla:86:17" }, \
-	{ 27, "on_request.3", "spec/kv/KvSteps.tla:90:17" }, \
-	{ 28, "on_request.4", "spec/kv/KvSteps.tla:93:17" }, \
-	{ 29, "on_request.5", "spec/kv/KvSteps.tla:94:17" }, \
-	{ 30, "on_request.6", "spec/kv/KvSteps.tla:97:10" }, \
-	{ 31, "on_request.7", "spec/kv/KvSteps.tla:99:10" }, \
-	{ 32, "on_request.8", "spec/kv/KvSteps.tla:102:10" }, \
-	{ 33, "on_request.9", "spec/kv/KvSteps.tla:137:10" }, \
-	{ 34, "on_request.never_spilled", "spec/kv/KvSteps.tla:139:26" }, \
-	{ 35, "on_request.not_spilled", "spec/kv/KvSteps.tla:141:24" }, \
-	{ 36, "on_request.12", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 37, "on_request.full", "spec/kv/KvSteps.tla:146:18" }, \
-	{ 38, "remember.1", "spec/kv/KvSteps.tla:309:10" }, \
-	{ 39, "remember.2", "spec/kv/KvSteps.tla:310:10" }, \
-	{ 40, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 41, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 42, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 43, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
-	{ 44, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 45, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 46, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 47, "lift.1", "spec/kv/KvSteps.tla:194:79" }, \
-	{ 48, "lift.2", "spec/kv/KvSteps.tla:200:86" }, \
-	{ 49, "lift.replaced", "spec/kv/KvSteps.tla:201:73" }, \
-	{ 50, "lift.4", "spec/kv/KvSteps.tla:203:10" }, \
-	{ 51, "stow.page_full", "spec/kv/KvSteps.tla:224:59" }, \
-	{ 52, "stow.entry_taken", "spec/kv/KvSteps.tla:225:72" }, \
-	{ 53, "stow.3", "spec/kv/KvSteps.tla:226:31" }, \
-	{ 54, "stow.old_one_gone", "spec/kv/KvSteps.tla:227:64" }, \
-	{ 55, "stow.5", "spec/kv/KvSteps.tla:228:24" }, \
-	{ 56, "stow.6", "spec/kv/KvSteps.tla:229:31" }, \
-	{ 57, "stow.old_one_moved", "spec/kv/KvSteps.tla:230:106" }, \
-	{ 58, "stow.8", "spec/kv/KvSteps.tla:231:24" }, \
-	{ 59, "on_completion.1", "spec/kv/KvSteps.tla:255:10" }, \
-	{ 60, "on_completion.2", "spec/kv/KvSteps.tla:86:17" }, \
-	{ 61, "on_completion.3", "spec/kv/KvSteps.tla:90:17" }, \
-	{ 62, "on_completion.4", "spec/kv/KvSteps.tla:93:17" }, \
-	{ 63, "on_completion.5", "spec/kv/KvSteps.tla:94:17" }, \
-	{ 64, "on_completion.6", "spec/kv/KvSteps.tla:97:10" }, \
-	{ 65, "on_completion.7", "spec/kv/KvSteps.tla:99:10" }, \
-	{ 66, "on_completion.8", "spec/kv/KvSteps.tla:102:10" }, \
-	{ 67, "on_completion.late", "spec/kv/KvSteps.tla:259:18" }, \
-	{ 68, "on_completion.10", "spec/kv/KvSteps.tla:261:10" }, \
-	{ 69, "on_completion.11", "spec/kv/KvSteps.tla:263:10" }, \
-	{ 70, "on_completion.12", "spec/kv/KvSteps.tla:265:10" }, \
-	{ 71, "on_completion.not_stowed", "spec/kv/KvSteps.tla:268:30" }, \
-	{ 72, "on_completion.15", "spec/kv/KvSteps.tla:272:24" }, \
-	{ 73, "on_completion.uncached", "spec/kv/KvSteps.tla:275:22" }, \
-	{ 74, "on_completion.17", "spec/kv/KvSteps.tla:277:10" }, \
-	{ 75, "on_completion.not_ready", "spec/kv/KvSteps.tla:279:22" }, \
-	{ 76, "on_completion.19", "spec/kv/KvSteps.tla:281:10" }, \
-	{ 77, "on_completion.20", "spec/kv/KvSteps.tla:283:10" }, \
-	{ 78, "settle.1", "spec/kv/KvSteps.tla:293:39" }, \
-	{ 79, "settle.2", "spec/kv/KvSteps.tla:294:31" }, \
-	{ 80, "settle.3", "spec/kv/KvSteps.tla:295:30" }, \
-	{ 81, "settle.4", "spec/kv/KvSteps.tla:296:17" }, \
-	{ 82, "find.1", "spec/kv/KvSteps.tla:163:29" }, \
-	{ 83, "find.not_seen", "spec/kv/KvSteps.tla:164:34" }, \
-	{ 84, "find.on_its_way", "spec/kv/KvSteps.tla:166:22" }, \
-	{ 85, "find.4", "spec/kv/KvSteps.tla:168:10" }, \
-	{ 86, "find.5", "spec/kv/KvSteps.tla:170:10" }, \
-	{ 87, "find.6", "spec/kv/KvSteps.tla:176:10" }, \
-	{ 88, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 89, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 90, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 91, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 92, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 93, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 94, "on_request.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
-	{ 95, "on_request.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
-	{ 96, "on_request.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
-	{ 97, "on_request.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
-	{ 98, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
-	{ 99, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
-	{ 100, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
-	{ 101, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
-	{ 102, "on_request.choice.then", "spec/kv/KvSteps.tla:120:56" }, \
-	{ 103, "on_request.choice.else", "spec/kv/KvSteps.tla:112:15" }, \
-	{ 104, "on_request.choice.then", "spec/kv/KvSteps.tla:57:40" }, \
-	{ 105, "on_request.choice.else", "spec/kv/KvSteps.tla:56:16" }, \
-	{ 106, "on_request.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
-	{ 107, "on_request.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 108, "on_request.choice.then", "spec/kv/KvSteps.tla:113:38" }, \
-	{ 109, "on_request.choice.else", "spec/kv/KvSteps.tla:113:48" }, \
-	{ 110, "lift.choice.then", "spec/kv/KvSteps.tla:186:34" }, \
-	{ 111, "lift.choice.else", "spec/kv/KvSteps.tla:186:70" }, \
-	{ 112, "stow.choice.then", "spec/kv/KvSteps.tla:230:63" }, \
-	{ 113, "stow.choice.else", "spec/kv/KvSteps.tla:230:76" }, \
-	{ 114, "on_completion.choice.then", "spec/kv/KvSteps.tla:102:36" }, \
-	{ 115, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
-	{ 116, "on_completion.choice.then", "spec/kv/KvSteps.tla:103:71" }, \
-	{ 117, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:83" }, \
-	{ 118, "on_completion.choice.then", "spec/kv/KvSteps.tla:272:55" }, \
-	{ 119, "on_completion.choice.else", "spec/kv/KvSteps.tla:74:44" }, \
-	{ 120, "on_completion.choice.then", "spec/kv/KvSteps.tla:237:47" }, \
-	{ 121, "on_completion.choice.else", "spec/kv/KvSteps.tla:238:17" }, \
-	{ 122, "on_completion.choice.then", "spec/kv/KvSteps.tla:237:47" }, \
-	{ 123, "on_completion.choice.else", "spec/kv/KvSteps.tla:238:17" }, \
-	{ 124, "on_completion.choice.then", "spec/kv/KvSteps.tla:43:25" }, \
-	{ 125, "on_completion.choice.else", "spec/kv/KvSteps.tla:43:25" }, \
-	{ 126, "on_completion.choice.then", "spec/kv/KvSteps.tla:189:28" }, \
-	{ 127, "on_completion.choice.else", "spec/kv/KvSteps.tla:190:8" }, \
-	{ 128, "on_completion.choice.then", "spec/kv/KvSteps.tla:249:53" }, \
-	{ 129, "on_completion.choice.else", "spec/kv/KvSteps.tla:249:66" }, \
-	{ 130, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
-	{ 131, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 132, "on_completion.choice.then", "spec/kv/KvSteps.tla:250:94" }, \
-	{ 133, "on_completion.choice.else", "spec/kv/KvSteps.tla:250:109" }, \
-	{ 134, "on_completion.choice.then", "spec/kv/KvSteps.tla:250:63" }, \
-	{ 135, "on_completion.choice.else", "spec/kv/KvSteps.tla:250:76" }, \
-	{ 136, "on_completion.choice.then", "spec/kv/KvSteps.tla:249:53" }, \
-	{ 137, "on_completion.choice.else", "spec/kv/KvSteps.tla:249:66" }, \
-	{ 138, "on_completion.choice.then", "spec/kv/KvSteps.tla:70:85" }, \
-	{ 139, "on_completion.choice.else", "spec/kv/KvSteps.tla:70:48" }, \
-	{ 140, "on_completion.choice.then", "spec/kv/KvSteps.tla:284:45" }, \
-	{ 141, "on_completion.choice.else", "spec/kv/KvSteps.tla:284:83" }, \
-	{ 142, "on_completion.choice.then", "spec/kv/KvSteps.tla:250:94" }, \
-	{ 143, "on_completion.choice.else", "spec/kv/KvSteps.tla:250:109" }, \
-	{ 144, "on_completion.choice.then", "spec/kv/KvSteps.tla:250:63" }, \
-	{ 145, "on_completion.choice.else", "spec/kv/KvSteps.tla:250:76" }, \
-	{ 146, "settle.choice.then", "spec/kv/KvSteps.tla:288:72" }, \
-	{ 147, "settle.choice.else", "spec/kv/KvSteps.tla:288:86" }, \
-	{ 148, "settle.choice.then", "spec/kv/KvSteps.tla:289:74" }, \
-	{ 149, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
-	{ 150, "settle.choice.then", "spec/kv/KvSteps.tla:289:74" }, \
-	{ 151, "settle.choice.else", "spec/kv/KvSteps.tla:289:86" }, \
-	{ 152, "settle.choice.then", "spec/kv/KvSteps.tla:288:72" }, \
-	{ 153, "settle.choice.else", "spec/kv/KvSteps.tla:288:86" }, \
-	{ 154, "find.choice.then", "spec/kv/KvSteps.tla:158:16" }, \
-	{ 155, "find.choice.else", "spec/kv/KvSteps.tla:160:81" }, \
-	{ 156, "find.choice.then", "spec/kv/KvSteps.tla:160:42" }, \
-	{ 157, "find.choice.else", "spec/kv/KvSteps.tla:160:51" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:391:44" }, \
+	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:162:21" }, \
+	{ 26, "on_request.tail_read", "spec/kv/KvSteps.tla:146:22" }, \
+	{ 27, "on_request.written", "spec/kv/KvSteps.tla:150:21" }, \
+	{ 28, "on_request.4", "spec/kv/KvSteps.tla:109:17" }, \
+	{ 29, "on_request.5", "spec/kv/KvSteps.tla:113:17" }, \
+	{ 30, "on_request.6", "spec/kv/KvSteps.tla:116:17" }, \
+	{ 31, "on_request.7", "spec/kv/KvSteps.tla:117:17" }, \
+	{ 32, "on_request.8", "spec/kv/KvSteps.tla:120:10" }, \
+	{ 33, "on_request.9", "spec/kv/KvSteps.tla:122:10" }, \
+	{ 34, "on_request.10", "spec/kv/KvSteps.tla:125:10" }, \
+	{ 35, "on_request.11", "spec/kv/KvSteps.tla:168:10" }, \
+	{ 36, "on_request.never_spilled", "spec/kv/KvSteps.tla:170:26" }, \
+	{ 37, "on_request.not_spilled", "spec/kv/KvSteps.tla:172:24" }, \
+	{ 38, "on_request.14", "spec/kv/KvSteps.tla:174:10" }, \
+	{ 39, "on_request.full", "spec/kv/KvSteps.tla:177:18" }, \
+	{ 40, "remember.1", "spec/kv/KvSteps.tla:397:10" }, \
+	{ 41, "remember.2", "spec/kv/KvSteps.tla:398:10" }, \
+	{ 42, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
+	{ 43, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
+	{ 44, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
+	{ 45, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
+	{ 46, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
+	{ 47, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
+	{ 48, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
+	{ 49, "claim.1", "spec/kv/KvSteps.tla:288:57" }, \
+	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:289:92" }, \
+	{ 51, "claim.3", "spec/kv/KvSteps.tla:290:17" }, \
+	{ 52, "lift.1", "spec/kv/KvSteps.tla:246:79" }, \
+	{ 53, "lift.2", "spec/kv/KvSteps.tla:253:86" }, \
+	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:254:73" }, \
+	{ 55, "lift.4", "spec/kv/KvSteps.tla:256:10" }, \
+	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:277:59" }, \
+	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:278:72" }, \
+	{ 58, "stow.3", "spec/kv/KvSteps.tla:279:31" }, \
+	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:280:64" }, \
+	{ 60, "stow.5", "spec/kv/KvSteps.tla:281:24" }, \
+	{ 61, "stow.6", "spec/kv/KvSteps.tla:282:31" }, \
+	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:283:106" }, \
+	{ 63, "stow.8", "spec/kv/KvSteps.tla:284:24" }, \
+	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:328:10" }, \
+	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:308:34" }, \
+	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:308:84" }, \
+	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:333:30" }, \
+	{ 68, "on_completion.5", "spec/kv/KvSteps.tla:109:17" }, \
+	{ 69, "on_completion.6", "spec/kv/KvSteps.tla:113:17" }, \
+	{ 70, "on_completion.7", "spec/kv/KvSteps.tla:116:17" }, \
+	{ 71, "on_completion.8", "spec/kv/KvSteps.tla:117:17" }, \
+	{ 72, "on_completion.9", "spec/kv/KvSteps.tla:120:10" }, \
+	{ 73, "on_completion.10", "spec/kv/KvSteps.tla:122:10" }, \
+	{ 74, "on_completion.11", "spec/kv/KvSteps.tla:125:10" }, \
+	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:337:18" }, \
+	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:339:22" }, \
+	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:341:10" }, \
+	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:343:10" }, \
+	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:345:10" }, \
+	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:348:30" }, \
+	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:352:24" }, \
+	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:355:22" }, \
+	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:308:34" }, \
+	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:308:84" }, \
+	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:359:10" }, \
+	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:361:22" }, \
+	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:363:10" }, \
+	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:365:10" }, \
+	{ 89, "settle.1", "spec/kv/KvSteps.tla:375:39" }, \
+	{ 90, "settle.2", "spec/kv/KvSteps.tla:376:31" }, \
+	{ 91, "settle.3", "spec/kv/KvSteps.tla:377:30" }, \
+	{ 92, "settle.4", "spec/kv/KvSteps.tla:378:17" }, \
+	{ 93, "shelve.1", "spec/kv/KvSteps.tla:382:47" }, \
+	{ 94, "shelve.2", "spec/kv/KvSteps.tla:383:62" }, \
+	{ 95, "shelve.3", "spec/kv/KvSteps.tla:384:17" }, \
+	{ 96, "find.1", "spec/kv/KvSteps.tla:197:29" }, \
+	{ 97, "find.not_seen", "spec/kv/KvSteps.tla:198:34" }, \
+	{ 98, "find.3", "spec/kv/KvSteps.tla:199:44" }, \
+	{ 99, "find.on_its_way", "spec/kv/KvSteps.tla:201:22" }, \
+	{ 100, "find.5", "spec/kv/KvSteps.tla:185:63" }, \
+	{ 101, "find.6", "spec/kv/KvSteps.tla:185:88" }, \
+	{ 102, "find.7", "spec/kv/KvSteps.tla:185:63" }, \
+	{ 103, "find.8", "spec/kv/KvSteps.tla:185:88" }, \
+	{ 104, "find.9", "spec/kv/KvSteps.tla:185:63" }, \
+	{ 105, "find.10", "spec/kv/KvSteps.tla:185:88" }, \
+	{ 106, "reserve.1", "spec/kv/KvSteps.tla:221:29" }, \
+	{ 107, "reserve.shelf_full", "spec/kv/KvSteps.tla:222:33" }, \
+	{ 108, "reserve.3", "spec/kv/KvSteps.tla:223:17" }, \
+	{ 109, "keep.1", "spec/kv/KvSteps.tla:227:36" }, \
+	{ 110, "keep.2", "spec/kv/KvSteps.tla:228:28" }, \
+	{ 111, "keep.3", "spec/kv/KvSteps.tla:229:17" }, \
+	{ 112, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
+	{ 113, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
+	{ 114, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
+	{ 115, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
+	{ 116, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 117, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
+	{ 118, "on_request.choice.then", "spec/kv/KvSteps.tla:125:36" }, \
+	{ 119, "on_request.choice.else", "spec/kv/KvSteps.tla:98:44" }, \
+	{ 120, "on_request.choice.then", "spec/kv/KvSteps.tla:126:71" }, \
+	{ 121, "on_request.choice.else", "spec/kv/KvSteps.tla:126:83" }, \
+	{ 122, "on_request.choice.then", "spec/kv/KvSteps.tla:80:40" }, \
+	{ 123, "on_request.choice.else", "spec/kv/KvSteps.tla:79:16" }, \
+	{ 124, "on_request.choice.then", "spec/kv/KvSteps.tla:136:38" }, \
+	{ 125, "on_request.choice.else", "spec/kv/KvSteps.tla:136:48" }, \
+	{ 126, "on_request.choice.then", "spec/kv/KvSteps.tla:168:30" }, \
+	{ 127, "on_request.choice.else", "spec/kv/KvSteps.tla:135:15" }, \
+	{ 128, "on_request.choice.then", "spec/kv/KvSteps.tla:94:85" }, \
+	{ 129, "on_request.choice.else", "spec/kv/KvSteps.tla:94:48" }, \
+	{ 130, "on_request.choice.then", "spec/kv/KvSteps.tla:136:38" }, \
+	{ 131, "on_request.choice.else", "spec/kv/KvSteps.tla:136:48" }, \
+	{ 132, "on_request.choice.then", "spec/kv/KvSteps.tla:177:38" }, \
+	{ 133, "on_request.choice.else", "spec/kv/KvSteps.tla:135:15" }, \
+	{ 134, "lift.choice.then", "spec/kv/KvSteps.tla:238:34" }, \
+	{ 135, "lift.choice.else", "spec/kv/KvSteps.tla:238:70" }, \
+	{ 136, "stow.choice.then", "spec/kv/KvSteps.tla:283:63" }, \
+	{ 137, "stow.choice.else", "spec/kv/KvSteps.tla:283:76" }, \
+	{ 138, "on_completion.choice.then", "spec/kv/KvSteps.tla:332:64" }, \
+	{ 139, "on_completion.choice.else", "spec/kv/KvSteps.tla:332:106" }, \
+	{ 140, "on_completion.choice.then", "spec/kv/KvSteps.tla:335:85" }, \
+	{ 141, "on_completion.choice.else", "spec/kv/KvSteps.tla:335:115" }, \
+	{ 142, "on_completion.choice.then", "spec/kv/KvSteps.tla:335:85" }, \
+	{ 143, "on_completion.choice.else", "spec/kv/KvSteps.tla:335:115" }, \
+	{ 144, "on_completion.choice.then", "spec/kv/KvSteps.tla:335:85" }, \
+	{ 145, "on_completion.choice.else", "spec/kv/KvSteps.tla:335:115" }, \
+	{ 146, "on_completion.choice.then", "spec/kv/KvSteps.tla:125:36" }, \
+	{ 147, "on_completion.choice.else", "spec/kv/KvSteps.tla:98:44" }, \
+	{ 148, "on_completion.choice.then", "spec/kv/KvSteps.tla:126:71" }, \
+	{ 149, "on_completion.choice.else", "spec/kv/KvSteps.tla:126:83" }, \
+	{ 150, "on_completion.choice.then", "spec/kv/KvSteps.tla:335:85" }, \
+	{ 151, "on_completion.choice.else", "spec/kv/KvSteps.tla:335:115" }, \
+	{ 152, "on_completion.choice.then", "spec/kv/KvSteps.tla:352:55" }, \
+	{ 153, "on_completion.choice.else", "spec/kv/KvSteps.tla:98:44" }, \
+	{ 154, "on_completion.choice.then", "spec/kv/KvSteps.tla:296:47" }, \
+	{ 155, "on_completion.choice.else", "spec/kv/KvSteps.tla:297:17" }, \
+	{ 156, "on_completion.choice.then", "spec/kv/KvSteps.tla:296:47" }, \
+	{ 157, "on_completion.choice.else", "spec/kv/KvSteps.tla:297:17" }, \
+	{ 158, "on_completion.choice.then", "spec/kv/KvSteps.tla:56:25" }, \
+	{ 159, "on_completion.choice.else", "spec/kv/KvSteps.tla:56:25" }, \
+	{ 160, "on_completion.choice.then", "spec/kv/KvSteps.tla:241:28" }, \
+	{ 161, "on_completion.choice.else", "spec/kv/KvSteps.tla:242:8" }, \
+	{ 162, "on_completion.choice.then", "spec/kv/KvSteps.tla:321:53" }, \
+	{ 163, "on_completion.choice.else", "spec/kv/KvSteps.tla:321:66" }, \
+	{ 164, "on_completion.choice.then", "spec/kv/KvSteps.tla:94:85" }, \
+	{ 165, "on_completion.choice.else", "spec/kv/KvSteps.tla:94:48" }, \
+	{ 166, "on_completion.choice.then", "spec/kv/KvSteps.tla:322:94" }, \
+	{ 167, "on_completion.choice.else", "spec/kv/KvSteps.tla:322:109" }, \
+	{ 168, "on_completion.choice.then", "spec/kv/KvSteps.tla:322:63" }, \
+	{ 169, "on_completion.choice.else", "spec/kv/KvSteps.tla:322:76" }, \
+	{ 170, "on_completion.choice.then", "spec/kv/KvSteps.tla:321:53" }, \
+	{ 171, "on_completion.choice.else", "spec/kv/KvSteps.tla:321:66" }, \
+	{ 172, "on_completion.choice.then", "spec/kv/KvSteps.tla:94:85" }, \
+	{ 173, "on_completion.choice.else", "spec/kv/KvSteps.tla:94:48" }, \
+	{ 174, "on_completion.choice.then", "spec/kv/KvSteps.tla:366:45" }, \
+	{ 175, "on_completion.choice.else", "spec/kv/KvSteps.tla:366:83" }, \
+	{ 176, "on_completion.choice.then", "spec/kv/KvSteps.tla:322:94" }, \
+	{ 177, "on_completion.choice.else", "spec/kv/KvSteps.tla:322:109" }, \
+	{ 178, "on_completion.choice.then", "spec/kv/KvSteps.tla:322:63" }, \
+	{ 179, "on_completion.choice.else", "spec/kv/KvSteps.tla:322:76" }, \
+	{ 180, "settle.choice.then", "spec/kv/KvSteps.tla:370:72" }, \
+	{ 181, "settle.choice.else", "spec/kv/KvSteps.tla:370:86" }, \
+	{ 182, "settle.choice.then", "spec/kv/KvSteps.tla:371:74" }, \
+	{ 183, "settle.choice.else", "spec/kv/KvSteps.tla:371:86" }, \
+	{ 184, "settle.choice.then", "spec/kv/KvSteps.tla:371:74" }, \
+	{ 185, "settle.choice.else", "spec/kv/KvSteps.tla:371:86" }, \
+	{ 186, "settle.choice.then", "spec/kv/KvSteps.tla:370:72" }, \
+	{ 187, "settle.choice.else", "spec/kv/KvSteps.tla:370:86" }, \
+	{ 188, "find.choice.then", "spec/kv/KvSteps.tla:192:16" }, \
+	{ 189, "find.choice.else", "spec/kv/KvSteps.tla:194:81" }, \
+	{ 190, "find.choice.then", "spec/kv/KvSteps.tla:194:42" }, \
+	{ 191, "find.choice.else", "spec/kv/KvSteps.tla:194:51" }, \
 }
 
 #endif

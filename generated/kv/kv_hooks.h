@@ -9,6 +9,8 @@
  *   __u64 *kv_session_element(const void *tables, __u32 index)
  *   struct kv_bucket_cell *kv_bucket_element(const void *tables, __u32 index)
  *   struct kv_page_cell *kv_page_element(const void *tables, __u32 index)
+ *   __u64 *kv_shelf_element(const void *tables, __u32 index)
+ *   struct kv_tail_cell *kv_tail_element(const void *tables, __u32 index)
  *   __u64 *kv_answer_element(const void *tables, __u32 index)
  *   bool kv_bucket_find_apart(const void *tables, __u32 index, struct kv_bucket_apart *apart)
  */
@@ -47,28 +49,31 @@ static __always_inline __u32 kv_begin_on_session(__u64 *element, struct kv_messa
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct kv_begin_on_session_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum kv_message_kind, kind);
-	STEPWISE_HIDDEN(__u32, sequence);
-	STEPWISE_HIDDEN(__u32, now);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
-	STEPWISE_HIDDEN(enum kv_message_kind, kind_after);
+	STEPWISE_HIDES(1);
+	enum kv_message_kind kind_after;
+	enum kv_message_kind kind;
+	__u32 sequence;
+	STEPWISE_HIDES(2);
+	__u32 now;
+	STEPWISE_HIDES(3);
+	volatile __u32 outcome;
 };
 
 static long kv_begin_on_session_again(__u32 number, void *context)
 {
 	struct kv_begin_on_session_attempt *attempt = context;
 	const struct kv_env environment = {
-		.now = attempt->now.value,
+		.now = attempt->now,
 	};
 	struct kv_message message = {
-		.kind = attempt->kind.value,
-		.sequence = attempt->sequence.value,
+		.kind = attempt->kind,
+		.sequence = attempt->sequence,
 	};
 
 	(void)number;
-	attempt->outcome.value = kv_begin_on_session(attempt->element, &message, &environment);
-	attempt->kind_after.value = message.kind;
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = kv_begin_on_session(attempt->element, &message, &environment);
+	attempt->kind_after = message.kind;
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 kv_begin_on_session_retried(__u64 *element, struct kv_message *message,
@@ -80,14 +85,14 @@ static __always_inline __u32 kv_begin_on_session_retried(__u64 *element, struct 
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.sequence.value = message->sequence;
-	attempt.now.value = environment->now;
-	attempt.outcome.value = outcome;
-	attempt.kind_after.value = message->kind;
+	attempt.kind = message->kind;
+	attempt.sequence = message->sequence;
+	attempt.now = environment->now;
+	attempt.outcome = outcome;
+	attempt.kind_after = message->kind;
 	stepwise_retry(kv_begin_on_session_again, &attempt);
-	message->kind = attempt.kind_after.value;
-	return attempt.outcome.value;
+	message->kind = attempt.kind_after;
+	return attempt.outcome;
 }
 
 /* Recall on one cell of `answer`. */
@@ -167,26 +172,29 @@ static __always_inline __u32 kv_resume_on_session(__u64 *element, struct kv_mess
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct kv_resume_on_session_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum kv_message_kind, kind);
-	STEPWISE_HIDDEN(__u32, sequence);
-	STEPWISE_HIDDEN(__u32, now);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
+	STEPWISE_HIDES(1);
+	enum kv_message_kind kind;
+	__u32 sequence;
+	STEPWISE_HIDES(2);
+	__u32 now;
+	STEPWISE_HIDES(3);
+	volatile __u32 outcome;
 };
 
 static long kv_resume_on_session_again(__u32 number, void *context)
 {
 	struct kv_resume_on_session_attempt *attempt = context;
 	const struct kv_env environment = {
-		.now = attempt->now.value,
+		.now = attempt->now,
 	};
 	struct kv_message message = {
-		.kind = attempt->kind.value,
-		.sequence = attempt->sequence.value,
+		.kind = attempt->kind,
+		.sequence = attempt->sequence,
 	};
 
 	(void)number;
-	attempt->outcome.value = kv_resume_on_session(attempt->element, &message, &environment);
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = kv_resume_on_session(attempt->element, &message, &environment);
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 kv_resume_on_session_retried(__u64 *element, struct kv_message *message,
@@ -198,12 +206,12 @@ static __always_inline __u32 kv_resume_on_session_retried(__u64 *element, struct
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.sequence.value = message->sequence;
-	attempt.now.value = environment->now;
-	attempt.outcome.value = outcome;
+	attempt.kind = message->kind;
+	attempt.sequence = message->sequence;
+	attempt.now = environment->now;
+	attempt.outcome = outcome;
 	stepwise_retry(kv_resume_on_session_again, &attempt);
-	return attempt.outcome.value;
+	return attempt.outcome;
 }
 
 /* Issue on one cell of `credential`. */
@@ -219,6 +227,74 @@ static __always_inline __u32 kv_issue_on_credential(__u64 *element, struct kv_me
 	if (stepwise_compare_and_swap(element, before, kv_credential_cell_pack(&credential)))
 		return outcome;
 	return STEPWISE_CONTENDED;
+}
+
+/* Claim on one cell of `shelf`. */
+static __always_inline __u32 kv_claim_on_shelf(__u64 *element, struct kv_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct kv_shelf_cell shelf = kv_shelf_cell_unpack(before);
+	const bool claimed = message->claimed;
+	const __u32 outcome = kv_claim(&shelf, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, kv_shelf_cell_pack(&shelf)))
+		return outcome;
+	message->claimed = claimed;
+	return STEPWISE_CONTENDED;
+}
+
+/* What further attempts read, and apart from it what the last of them wrote. */
+struct kv_claim_on_shelf_attempt {
+	__u64 *element;
+	STEPWISE_HIDES(1);
+	enum kv_message_kind kind;
+	__u16 length;
+	__u32 generation;
+	STEPWISE_HIDES(2);
+	bool claimed_after;
+	bool claimed;
+	__u8 spot;
+	volatile __u32 outcome;
+};
+
+static long kv_claim_on_shelf_again(__u32 number, void *context)
+{
+	struct kv_claim_on_shelf_attempt *attempt = context;
+	struct kv_message message = {
+		.kind = attempt->kind,
+		.length = attempt->length,
+		.spot = attempt->spot,
+		.generation = attempt->generation,
+		.claimed = attempt->claimed,
+	};
+
+	(void)number;
+	attempt->outcome = kv_claim_on_shelf(attempt->element, &message);
+	attempt->claimed_after = message.claimed;
+	return attempt->outcome != STEPWISE_CONTENDED;
+}
+
+static __always_inline __u32 kv_claim_on_shelf_retried(__u64 *element, struct kv_message *message)
+{
+	const __u32 outcome = kv_claim_on_shelf(element, message);
+	struct kv_claim_on_shelf_attempt attempt;
+
+	if (outcome != STEPWISE_CONTENDED)
+		return outcome;
+	attempt.element = element;
+	attempt.kind = message->kind;
+	attempt.length = message->length;
+	attempt.spot = message->spot;
+	attempt.generation = message->generation;
+	attempt.claimed = message->claimed;
+	attempt.outcome = outcome;
+	attempt.claimed_after = message->claimed;
+	stepwise_retry(kv_claim_on_shelf_again, &attempt);
+	message->claimed = attempt.claimed_after;
+	return attempt.outcome;
 }
 
 /* Lift on one cell of `bucket`. */
@@ -265,6 +341,65 @@ static __always_inline __u32 kv_settle_on_page(struct kv_page_cell *element, str
 	outcome = kv_settle(element, message);
 	bpf_spin_unlock(&element->spin_lock);
 	return outcome;
+}
+
+/* Shelve on one cell of `shelf`. */
+static __always_inline __u32 kv_shelve_on_shelf(__u64 *element, struct kv_message *message)
+{
+	const __u64 before = stepwise_load(element);
+	struct kv_shelf_cell shelf = kv_shelf_cell_unpack(before);
+	const __u32 outcome = kv_shelve(&shelf, message);
+
+	if (!stepwise_is_changed(outcome))
+		return outcome;
+	stepwise_join();
+	if (stepwise_compare_and_swap(element, before, kv_shelf_cell_pack(&shelf)))
+		return outcome;
+	return STEPWISE_CONTENDED;
+}
+
+/* What further attempts read, and apart from it what the last of them wrote. */
+struct kv_shelve_on_shelf_attempt {
+	__u64 *element;
+	STEPWISE_HIDES(1);
+	bool claimed;
+	__u8 former;
+	__u8 spot;
+	volatile __u32 outcome;
+	STEPWISE_HIDES(2);
+	bool done;
+};
+
+static long kv_shelve_on_shelf_again(__u32 number, void *context)
+{
+	struct kv_shelve_on_shelf_attempt *attempt = context;
+	struct kv_message message = {
+		.spot = attempt->spot,
+		.former = attempt->former,
+		.claimed = attempt->claimed,
+		.done = attempt->done,
+	};
+
+	(void)number;
+	attempt->outcome = kv_shelve_on_shelf(attempt->element, &message);
+	return attempt->outcome != STEPWISE_CONTENDED;
+}
+
+static __always_inline __u32 kv_shelve_on_shelf_retried(__u64 *element, struct kv_message *message)
+{
+	const __u32 outcome = kv_shelve_on_shelf(element, message);
+	struct kv_shelve_on_shelf_attempt attempt;
+
+	if (outcome != STEPWISE_CONTENDED)
+		return outcome;
+	attempt.element = element;
+	attempt.spot = message->spot;
+	attempt.former = message->former;
+	attempt.claimed = message->claimed;
+	attempt.done = message->done;
+	attempt.outcome = outcome;
+	stepwise_retry(kv_shelve_on_shelf_again, &attempt);
+	return attempt.outcome;
 }
 
 /* Expire on one cell of `session`. */
@@ -352,6 +487,7 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 {
 	__u64 *credential = kv_credential_element(tables, message->client);
 	__u64 *session = kv_session_element(tables, message->client);
+	__u64 *shelf = kv_shelf_element(tables, message->shelf);
 	struct kv_bucket_cell *bucket = kv_bucket_element(tables, message->slot);
 	struct kv_page_cell *page = kv_page_element(tables, message->home);
 	__u64 *answer = kv_answer_element(tables, message->client);
@@ -359,7 +495,7 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !bucket || !kv_bucket_find_apart(tables, message->slot, &bucket_apart) || !page || !answer)
+	if (!credential || !session || !shelf || !bucket || !kv_bucket_find_apart(tables, message->slot, &bucket_apart) || !page || !answer)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
 
 	outcome = kv_confirm_on_credential(credential, message);
@@ -376,6 +512,11 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	if (outcome == STEPWISE_CONTENDED)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_LOST);
 
+	outcome = kv_claim_on_shelf_retried(shelf, message);
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
+	skipped = stepwise_hide_zero(skipped);
+
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
 	outcome = kv_lift_on_bucket(bucket, &bucket_apart, message);
 	if (outcome == STEPWISE_CONTENDED)
@@ -387,14 +528,17 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	outcome = kv_stow_on_page(page, message);
 
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
+	message->length = (__u16)stepwise_hide_zero(message->length);
 	message->epoch = (__u32)stepwise_hide_zero(message->epoch);
 	message->way = (__u8)stepwise_hide_zero(message->way);
 	message->found = stepwise_hide_zero(message->found) & 1;
 	message->old = (__u8)stepwise_hide_zero(message->old);
 	message->entry = (__u8)stepwise_hide_zero(message->entry);
+	message->spot = (__u8)stepwise_hide_zero(message->spot);
 	message->victim_bit = (__u8)stepwise_hide_zero(message->victim_bit);
 	message->lifted = (enum kv_mark)stepwise_hide_zero(message->lifted);
 	message->stowed = stepwise_hide_zero(message->stowed) & 1;
+	message->claimed = stepwise_hide_zero(message->claimed) & 1;
 	outcome = kv_on_completion_on_bucket(bucket, &bucket_apart, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
@@ -405,6 +549,14 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	message->stowed = stepwise_hide_zero(message->stowed) & 1;
 	message->moved = stepwise_hide_zero(message->moved) & 1;
 	outcome = kv_settle_on_page(page, message);
+
+	message->spot = (__u8)stepwise_hide_zero(message->spot);
+	message->former = (__u8)stepwise_hide_zero(message->former);
+	message->claimed = stepwise_hide_zero(message->claimed) & 1;
+	message->done = stepwise_hide_zero(message->done) & 1;
+	outcome = kv_shelve_on_shelf_retried(shelf, message);
+	if (outcome == STEPWISE_CONTENDED)
+		skipped = STEPWISE_SKIPPED;
 
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
 	message->version = (__u32)stepwise_hide_zero(message->version);

@@ -150,7 +150,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:302 */
+/* Recall, KvSteps.tla:390 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -164,11 +164,11 @@ static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, stru
 	return stepwise_reply(KV_LEAF_RECALL_3);
 }
 
-/* OnRequest, KvSteps.tla:126 */
+/* OnRequest, KvSteps.tla:157 */
 static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 		const struct kv_bucket_apart *apart, struct kv_message *message)
 {
-	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 40) {
+	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 1024) {
 		message->kind = KV_MESSAGE_KIND_TOO_LONG;
 		return stepwise_continue(KV_LEAF_ON_REQUEST_TOO_LONG);
 	}
@@ -179,90 +179,125 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 		way = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
 		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
 	if (way > 0) {
-		struct kv_entry *entries_item = kv_bucket_entries_at(apart, way);
-
-		const __u32 version = entries_item->version;
 		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, way);
-		const bool live = marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY;
-		/* OnEntry, KvSteps.tla:84 */
+		bool holds = (marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY);
+
+		if (holds) {
+			struct kv_entry *entries_item = kv_bucket_entries_at(apart, way);
+
+			holds = entries_item->length > 40;
+		}
+		if (holds ||
+		    ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+		    message->length > 40)) {
+			/* LookUpOwn, KvSteps.tla:145 */
+			if (message->kind == KV_MESSAGE_KIND_GET) {
+				struct kv_entry *entries_item_2 = kv_bucket_entries_at(apart, way);
+
+				message->epoch = bucket->epoch;
+				message->way = way;
+				message->victim = message->key;
+				message->evicts = false;
+				message->version = entries_item_2->version;
+				message->length = entries_item_2->length;
+				message->spot = entries_item_2->spot;
+				return stepwise_continue(KV_LEAF_ON_REQUEST_TAIL_READ);
+			}
+			message->epoch = bucket->epoch;
+			message->way = way;
+			message->victim = message->key;
+			message->evicts = false;
+			return stepwise_continue(KV_LEAF_ON_REQUEST_WRITTEN);
+		}
+		struct kv_entry *entries_item_3 = kv_bucket_entries_at(apart, way);
+
+		const __u32 version = entries_item_3->version;
+		/* OnEntry, KvSteps.tla:107 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
-			if (live) {
+			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
+			if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
 				bucket->used = bucket->used | 1U << (way - 1);
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
-				message->length = entries_item->length;
-				message->value = entries_item->value;
-				return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_2));
+				message->length = entries_item_3->length;
+				message->value = entries_item_3->value;
+				return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_4));
 			}
 			message->kind = KV_MESSAGE_KIND_MISSING;
-			return stepwise_continue(KV_LEAF_ON_REQUEST_3);
+			return stepwise_continue(KV_LEAF_ON_REQUEST_5);
 		}
 		if (message->kind == KV_MESSAGE_KIND_INSERT) {
-			if (live) {
+			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, way);
+			if (marks_item_3 == KV_MARK_CLEAN || marks_item_3 == KV_MARK_DIRTY) {
 				message->kind = KV_MESSAGE_KIND_EXISTS;
 				message->version = version;
-				return stepwise_continue(KV_LEAF_ON_REQUEST_4);
+				return stepwise_continue(KV_LEAF_ON_REQUEST_6);
 			}
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
 			bucket->keys.items[stepwise_position(way, 4)] = message->key;
-			entries_item->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			entries_item->length = message->length;
-			entries_item->value = message->value;
+			entries_item_3->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+			entries_item_3->length = message->length;
+			entries_item_3->spot = message->spot;
+			entries_item_3->value = message->value;
 			message->kind = KV_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_5));
+			message->done = true;
+			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_7));
 		}
-		if (!live) {
+		const enum kv_mark marks_item_4 = kv_mark_array_4_at(&bucket->marks, way);
+		if (!(marks_item_4 == KV_MARK_CLEAN || marks_item_4 == KV_MARK_DIRTY)) {
 			message->kind = KV_MESSAGE_KIND_ABSENT;
-			return stepwise_continue(KV_LEAF_ON_REQUEST_6);
+			return stepwise_continue(KV_LEAF_ON_REQUEST_8);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
 			bucket->keys.items[stepwise_position(way, 4)] = message->key;
-			entries_item->version = ((__u64)version + 1) % 4294967296ULL;
-			entries_item->length = message->length;
-			entries_item->value = message->value;
+			entries_item_3->version = ((__u64)version + 1) % 4294967296ULL;
+			entries_item_3->length = message->length;
+			entries_item_3->spot = message->spot;
+			entries_item_3->value = message->value;
 			bucket->used = bucket->used | 1U << (way - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
-			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_7));
+			message->done = true;
+			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_9));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(94, stepwise_less_bit(bucket->floor, version)), version,
-		    bucket->floor);
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(118, stepwise_less_bit(bucket->floor, version)),
+		    version, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(96, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(120, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
-		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_8));
+		message->done = true;
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_10));
 	}
+	__u8 idle = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i_2 = 4; i_2 >= 1; i_2--)
+		idle = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_EMPTY) |
+		    (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_CLEAN) &
+		    ((bucket->used >> (i_2 - 1) & 1) ^ 1)), i_2, idle);
+	__u8 first = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
+		first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3), KV_MARK_CLEAN), i_3,
+		    first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(122, stepwise_less_bit(0, idle)), idle, first);
 	if ((bucket->filter >> message->bit & 1)) {
-		__u8 idle = 0;
-
-		STEPWISE_UNROLL
-		for (__u32 i_2 = 4; i_2 >= 1; i_2--)
-			idle = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2),
-			    KV_MARK_EMPTY) |
-			    (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_CLEAN) &
-			    ((bucket->used >> (i_2 - 1) & 1) ^ 1)), i_2, idle);
-		__u8 first = 0;
-
-		STEPWISE_UNROLL
-		for (__u32 i_3 = 4; i_3 >= 1; i_3--)
-			first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3),
-			    KV_MARK_CLEAN), i_3, first);
-		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(98, stepwise_less_bit(0, idle)), idle, first);
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(102, room > 0)) {
+		if (STEPWISE_CHOOSE(126, room > 0)) {
 			value = room;
 		} else {
 			__u8 idle_2 = 0;
 
 			STEPWISE_UNROLL
-			for (__u32 i_5 = 4; i_5 >= 1; i_5--)
-				idle_2 = stepwise_choose((bucket->used >> (i_5 - 1) & 1) ^ 1, i_5, idle_2);
-			value = stepwise_choose(STEPWISE_CHOOSE(100, stepwise_less_bit(0, idle_2)), idle_2,
+			for (__u32 i_4 = 4; i_4 >= 1; i_4--)
+				idle_2 = stepwise_choose((bucket->used >> (i_4 - 1) & 1) ^ 1, i_4, idle_2);
+			value = stepwise_choose(STEPWISE_CHOOSE(124, stepwise_less_bit(0, idle_2)), idle_2,
 			    bucket->epoch % 4 + 1);
 		}
 		const __u8 way_2 = value;
@@ -270,7 +305,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 		message->way = way_2;
 		message->victim = bucket->keys.items[stepwise_position(way_2, 4)];
 		message->evicts = room == 0;
-		return stepwise_continue(KV_LEAF_ON_REQUEST_9);
+		return stepwise_continue(KV_LEAF_ON_REQUEST_11);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
 		message->kind = KV_MESSAGE_KIND_MISSING;
@@ -280,50 +315,44 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 		message->kind = KV_MESSAGE_KIND_ABSENT;
 		return stepwise_continue(KV_LEAF_ON_REQUEST_NOT_SPILLED);
 	}
-	__u8 idle_3 = 0;
+	if (room > 0 && !(message->length > 40)) {
+		struct kv_entry *entries_item_4 = kv_bucket_entries_at(apart, room);
 
-	STEPWISE_UNROLL
-	for (__u32 i_6 = 4; i_6 >= 1; i_6--)
-		idle_3 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_6), KV_MARK_EMPTY) |
-		    (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_6), KV_MARK_CLEAN) &
-		    ((bucket->used >> (i_6 - 1) & 1) ^ 1)), i_6, idle_3);
-	__u8 first_2 = 0;
-
-	STEPWISE_UNROLL
-	for (__u32 i_7 = 4; i_7 >= 1; i_7--)
-		first_2 = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_7), KV_MARK_CLEAN),
-		    i_7, first_2);
-	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(104, stepwise_less_bit(0, idle_3)), idle_3, first_2);
-	if (room_2 > 0) {
-		struct kv_entry *entries_item_2 = kv_bucket_entries_at(apart, room_2);
-
-		kv_mark_array_4_put(&bucket->marks, room_2, KV_MARK_DIRTY);
-		bucket->keys.items[stepwise_position(room_2, 4)] = message->key;
-		entries_item_2->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-		entries_item_2->length = message->length;
-		entries_item_2->value = message->value;
-		if (STEPWISE_CHOOSE(106, (bucket->used >> (room_2 - 1) & 1))) {
+		kv_mark_array_4_put(&bucket->marks, room, KV_MARK_DIRTY);
+		bucket->keys.items[stepwise_position(room, 4)] = message->key;
+		entries_item_4->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+		entries_item_4->length = message->length;
+		entries_item_4->spot = message->spot;
+		entries_item_4->value = message->value;
+		if (STEPWISE_CHOOSE(128, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->kind = KV_MESSAGE_KIND_INSERTED;
 		message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_12));
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_14));
 	}
-	__u8 idle_5 = 0;
+	__u8 value_2;
 
-	STEPWISE_UNROLL
-	for (__u32 i_11 = 4; i_11 >= 1; i_11--)
-		idle_5 = stepwise_choose((bucket->used >> (i_11 - 1) & 1) ^ 1, i_11, idle_5);
-	const __u8 way_3 = stepwise_choose(STEPWISE_CHOOSE(108, stepwise_less_bit(0, idle_5)), idle_5,
-	    bucket->epoch % 4 + 1);
+	if (STEPWISE_CHOOSE(132, room > 0)) {
+		value_2 = room;
+	} else {
+		__u8 idle_3 = 0;
+
+		STEPWISE_UNROLL
+		for (__u32 i_5 = 4; i_5 >= 1; i_5--)
+			idle_3 = stepwise_choose((bucket->used >> (i_5 - 1) & 1) ^ 1, i_5, idle_3);
+		value_2 = stepwise_choose(STEPWISE_CHOOSE(130, stepwise_less_bit(0, idle_3)), idle_3,
+		    bucket->epoch % 4 + 1);
+	}
+	const __u8 way_3 = value_2;
 	message->epoch = bucket->epoch;
 	message->way = way_3;
 	message->victim = bucket->keys.items[stepwise_position(way_3, 4)];
-	message->evicts = true;
+	message->evicts = room == 0;
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:307 */
+/* Remember, KvSteps.tla:395 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -404,11 +433,26 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Lift, KvSteps.tla:193 */
+/* Claim, KvSteps.tla:287 */
+static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
+{
+	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+	    message->length > 40) || !(message->spot >= 1 && message->spot <= 16)) {
+		return stepwise_continue(KV_LEAF_CLAIM_1);
+	}
+	if (shelf->generation != message->generation || (shelf->taken >> (message->spot - 1) & 1)) {
+		return stepwise_continue(KV_LEAF_CLAIM_OVERWRITTEN);
+	}
+	shelf->taken = shelf->taken | 1U << (message->spot - 1);
+	message->claimed = true;
+	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
+}
+
+/* Lift, KvSteps.tla:245 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
 		const struct kv_bucket_apart *apart, struct kv_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(110, message->found), message->kind == KV_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(134, message->found), message->kind == KV_MESSAGE_KIND_GET ||
 	    message->kind == KV_MESSAGE_KIND_UPDATE, message->kind == KV_MESSAGE_KIND_INSERT) ||
 	    bucket->epoch != message->epoch || !(message->way >= 1 && message->way <= 4)) {
 		return stepwise_continue(KV_LEAF_LIFT_1);
@@ -439,7 +483,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:219 */
+/* Stow, KvSteps.tla:272 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -485,7 +529,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(112, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(136, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(KV_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -494,7 +538,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:245 */
+/* OnCompletion, KvSteps.tla:317 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 		const struct kv_bucket_apart *apart, struct kv_message *message)
 {
@@ -509,230 +553,367 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 		own = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
 		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
 	if (own > 0) {
-		struct kv_entry *entries_item = kv_bucket_entries_at(apart, own);
+		bool holds = (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+		    message->length > 40 && !message->claimed;
 
-		const __u32 version = entries_item->version;
-		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, own);
-		const bool live = marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY;
-		/* OnEntry, KvSteps.tla:84 */
+		if (holds) {
+			const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, own);
+			holds = (marks_item == KV_MARK_CLEAN ||
+			    marks_item == KV_MARK_DIRTY) == (message->kind == KV_MESSAGE_KIND_UPDATE);
+		}
+		if (holds) {
+			/* Untailed, KvSteps.tla:308 */
+			if (message->spot == 0) {
+				message->kind = KV_MESSAGE_KIND_NO_ROOM;
+				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
+			}
+			return stepwise_continue(KV_LEAF_ON_COMPLETION_UNCLAIMED);
+		}
+		bool holds_3 = message->kind == KV_MESSAGE_KIND_GET;
+
+		if (holds_3) {
+			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, own);
+			bool holds_2 = (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY);
+
+			if (holds_2) {
+				struct kv_entry *entries_item = kv_bucket_entries_at(apart, own);
+
+				holds_2 = entries_item->length > 40;
+			}
+			bool value;
+
+			if (STEPWISE_CHOOSE(138, holds_2)) {
+				struct kv_entry *entries_item_2 = kv_bucket_entries_at(apart, own);
+
+				value = !(message->spot == entries_item_2->spot &&
+				    message->version == entries_item_2->version);
+			} else {
+				value = message->spot > 0;
+			}
+			holds_3 = value;
+		}
+		if (holds_3) {
+			return stepwise_continue(KV_LEAF_ON_COMPLETION_OTHER_TAIL);
+		}
+		struct kv_entry *entries_item_3 = kv_bucket_entries_at(apart, own);
+
+		const __u32 version = entries_item_3->version;
+		/* OnEntry, KvSteps.tla:107 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
-			if (live) {
+			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, own);
+			if (marks_item_3 == KV_MARK_CLEAN || marks_item_3 == KV_MARK_DIRTY) {
 				bucket->used = bucket->used | 1U << (own - 1);
+				if (STEPWISE_CHOOSE(140, entries_item_3->length > 40)) {
+					message->former = entries_item_3->spot;
+				} else {
+					message->former = 0;
+				}
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
-				message->length = entries_item->length;
-				message->value = entries_item->value;
-				return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_2));
+				message->length = entries_item_3->length;
+				message->value = entries_item_3->value;
+				return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_5));
 			}
+			message->former = 0;
 			message->kind = KV_MESSAGE_KIND_MISSING;
-			return stepwise_continue(KV_LEAF_ON_COMPLETION_3);
+			return stepwise_continue(KV_LEAF_ON_COMPLETION_6);
 		}
 		if (message->kind == KV_MESSAGE_KIND_INSERT) {
-			if (live) {
+			const enum kv_mark marks_item_4 = kv_mark_array_4_at(&bucket->marks, own);
+			if (marks_item_4 == KV_MARK_CLEAN || marks_item_4 == KV_MARK_DIRTY) {
+				if (STEPWISE_CHOOSE(142, entries_item_3->length > 40)) {
+					message->former = entries_item_3->spot;
+				} else {
+					message->former = 0;
+				}
 				message->kind = KV_MESSAGE_KIND_EXISTS;
 				message->version = version;
-				return stepwise_continue(KV_LEAF_ON_COMPLETION_4);
+				return stepwise_continue(KV_LEAF_ON_COMPLETION_7);
 			}
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
 			bucket->keys.items[stepwise_position(own, 4)] = message->key;
-			entries_item->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			entries_item->length = message->length;
-			entries_item->value = message->value;
+			entries_item_3->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+			entries_item_3->length = message->length;
+			entries_item_3->spot = message->spot;
+			entries_item_3->value = message->value;
+			message->former = 0;
 			message->kind = KV_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_5));
+			message->done = true;
+			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_8));
 		}
-		if (!live) {
+		const enum kv_mark marks_item_5 = kv_mark_array_4_at(&bucket->marks, own);
+		if (!(marks_item_5 == KV_MARK_CLEAN || marks_item_5 == KV_MARK_DIRTY)) {
+			message->former = 0;
 			message->kind = KV_MESSAGE_KIND_ABSENT;
-			return stepwise_continue(KV_LEAF_ON_COMPLETION_6);
+			return stepwise_continue(KV_LEAF_ON_COMPLETION_9);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
 			bucket->keys.items[stepwise_position(own, 4)] = message->key;
-			entries_item->version = ((__u64)version + 1) % 4294967296ULL;
-			entries_item->length = message->length;
-			entries_item->value = message->value;
+			entries_item_3->version = ((__u64)version + 1) % 4294967296ULL;
+			entries_item_3->value = message->value;
 			bucket->used = bucket->used | 1U << (own - 1);
+			if (STEPWISE_CHOOSE(144, entries_item_3->length > 40)) {
+				message->former = entries_item_3->spot;
+			} else {
+				message->former = 0;
+			}
+			entries_item_3->length = message->length;
+			entries_item_3->spot = message->spot;
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
-			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_7));
+			message->done = true;
+			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_10));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(114, stepwise_less_bit(bucket->floor, version)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(146, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(116, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(148, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
+		if (STEPWISE_CHOOSE(150, entries_item_3->length > 40)) {
+			message->former = entries_item_3->spot;
+		} else {
+			message->former = 0;
+		}
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
-		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_8));
+		message->done = true;
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_11));
 	}
 	if (bucket->epoch != message->epoch) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_LATE);
 	}
+	if (message->kind == KV_MESSAGE_KIND_GET && !message->found && message->spot > 0) {
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_LONGER);
+	}
 	if (message->kind == KV_MESSAGE_KIND_GET && !message->found) {
 		message->kind = KV_MESSAGE_KIND_MISSING;
-		return stepwise_continue(KV_LEAF_ON_COMPLETION_10);
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_14);
 	}
 	if (message->kind == KV_MESSAGE_KIND_INSERT && message->found) {
 		message->kind = KV_MESSAGE_KIND_EXISTS;
-		return stepwise_continue(KV_LEAF_ON_COMPLETION_11);
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_15);
 	}
 	if (message->kind != KV_MESSAGE_KIND_INSERT && !message->found) {
 		message->kind = KV_MESSAGE_KIND_ABSENT;
-		return stepwise_continue(KV_LEAF_ON_COMPLETION_12);
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_16);
 	}
 	if (message->kind == KV_MESSAGE_KIND_DELETE) {
 		if (!message->stowed) {
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(118,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(152,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
 		message->kind = KV_MESSAGE_KIND_DELETED;
+		message->done = true;
 		message->moved = true;
-		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_15));
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_19));
 	}
-	bool holds_3 = message->kind == KV_MESSAGE_KIND_GET;
+	bool holds_6 = message->kind == KV_MESSAGE_KIND_GET;
 
-	if (holds_3) {
-		bool holds_2 = message->way >= 1 && message->way <= 4 &&
+	if (holds_6) {
+		bool holds_5 = message->way >= 1 && message->way <= 4 &&
 		    !(((message->old >= 1 && message->old <= 16 && message->lifted != KV_MARK_EMPTY) ||
 		    message->lifted == KV_MARK_DIRTY) && !message->stowed);
 
-		if (holds_2) {
-			bool value;
+		if (holds_5) {
+			bool value_2;
 
-			if (STEPWISE_CHOOSE(120, message->lifted == KV_MARK_EMPTY)) {
-				const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, message->way);
-				value = marks_item_2 == KV_MARK_EMPTY || marks_item_2 == KV_MARK_CLEAN;
+			if (STEPWISE_CHOOSE(154, message->lifted == KV_MARK_EMPTY)) {
+				const enum kv_mark marks_item_6 = kv_mark_array_4_at(&bucket->marks, message->way);
+				value_2 = marks_item_6 == KV_MARK_EMPTY || marks_item_6 == KV_MARK_CLEAN;
 			} else {
-				bool holds = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
+				bool holds_4 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
 				    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim;
 
-				if (holds) {
-					struct kv_entry *entries_item_2 = kv_bucket_entries_at(apart, message->way);
+				if (holds_4) {
+					struct kv_entry *entries_item_4 = kv_bucket_entries_at(apart, message->way);
 
-					holds = entries_item_2->version == message->carried.version;
+					holds_4 = entries_item_4->version == message->carried.version;
 				}
-				value = holds;
+				value_2 = holds_4;
 			}
-			holds_2 = value;
+			holds_5 = value_2;
 		}
-		holds_3 = !holds_2;
+		holds_6 = !holds_5;
 	}
-	if (holds_3) {
+	if (holds_6) {
 		message->kind = KV_MESSAGE_KIND_VALUE;
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_UNCACHED);
 	}
+	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+	    message->length > 40 && !message->claimed) {
+		/* Untailed, KvSteps.tla:308 */
+		if (message->spot == 0) {
+			message->kind = KV_MESSAGE_KIND_NO_ROOM;
+			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
+		}
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_UNCLAIMED_2);
+	}
 	if (message->lifted == KV_MARK_DIRTY && message->entry == 0) {
 		message->kind = KV_MESSAGE_KIND_NO_ROOM;
-		return stepwise_continue(KV_LEAF_ON_COMPLETION_17);
+		return stepwise_continue(KV_LEAF_ON_COMPLETION_23);
 	}
-	bool holds_5 = message->way >= 1 && message->way <= 4 &&
+	bool holds_8 = message->way >= 1 && message->way <= 4 &&
 	    !(((message->old >= 1 && message->old <= 16 && message->lifted != KV_MARK_EMPTY) ||
 	    message->lifted == KV_MARK_DIRTY) && !message->stowed);
 
-	if (holds_5) {
-		bool value_2;
+	if (holds_8) {
+		bool value_3;
 
-		if (STEPWISE_CHOOSE(122, message->lifted == KV_MARK_EMPTY)) {
-			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, message->way);
-			value_2 = marks_item_3 == KV_MARK_EMPTY || marks_item_3 == KV_MARK_CLEAN;
+		if (STEPWISE_CHOOSE(156, message->lifted == KV_MARK_EMPTY)) {
+			const enum kv_mark marks_item_7 = kv_mark_array_4_at(&bucket->marks, message->way);
+			value_3 = marks_item_7 == KV_MARK_EMPTY || marks_item_7 == KV_MARK_CLEAN;
 		} else {
-			bool holds_4 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
+			bool holds_7 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
 			    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim;
 
-			if (holds_4) {
-				struct kv_entry *entries_item_3 = kv_bucket_entries_at(apart, message->way);
+			if (holds_7) {
+				struct kv_entry *entries_item_5 = kv_bucket_entries_at(apart, message->way);
 
-				holds_4 = entries_item_3->version == message->carried.version;
+				holds_7 = entries_item_5->version == message->carried.version;
 			}
-			value_2 = holds_4;
+			value_3 = holds_7;
 		}
-		holds_5 = value_2;
+		holds_8 = value_3;
 	}
-	if (!holds_5) {
+	if (!holds_8) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
-	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(126,
+	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(160,
 	    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(124, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(158, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == KV_MARK_EMPTY) {
-		struct kv_entry *entries_item_4 = kv_bucket_entries_at(apart, message->way);
+		struct kv_entry *entries_item_6 = kv_bucket_entries_at(apart, message->way);
 
 		kv_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(128, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
+		    stepwise_choose(STEPWISE_CHOOSE(162, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
 		    KV_MARK_DIRTY, KV_MARK_CLEAN));
 		bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
-		entries_item_4->version = version_2;
-		entries_item_4->length = message->length;
-		entries_item_4->value = message->value;
-		if (STEPWISE_CHOOSE(130, (bucket->used >> (message->way - 1) & 1))) {
+		entries_item_6->version = version_2;
+		entries_item_6->length = message->length;
+		entries_item_6->spot = message->spot;
+		entries_item_6->value = message->value;
+		if (STEPWISE_CHOOSE(164, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(134,
-		    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(132, message->found), KV_MESSAGE_KIND_UPDATED,
-		    KV_MESSAGE_KIND_INSERTED));
 		message->version = version_2;
+		message->done = message->kind != KV_MESSAGE_KIND_GET;
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(168,
+		    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE,
+		    stepwise_choose(STEPWISE_CHOOSE(166, message->found), KV_MESSAGE_KIND_UPDATED,
+		    KV_MESSAGE_KIND_INSERTED));
 		message->moved = false;
-		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_19));
+		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_25));
 	}
-	struct kv_entry *entries_item_5 = kv_bucket_entries_at(apart, message->way);
+	struct kv_entry *entries_item_7 = kv_bucket_entries_at(apart, message->way);
 
 	kv_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(136, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
+	    stepwise_choose(STEPWISE_CHOOSE(170, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
 	    KV_MARK_DIRTY, KV_MARK_CLEAN));
 	bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
-	entries_item_5->version = version_2;
-	entries_item_5->length = message->length;
-	entries_item_5->value = message->value;
-	if (STEPWISE_CHOOSE(138, (bucket->used >> (message->way - 1) & 1))) {
+	entries_item_7->version = version_2;
+	entries_item_7->length = message->length;
+	entries_item_7->spot = message->spot;
+	entries_item_7->value = message->value;
+	if (STEPWISE_CHOOSE(172, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(140, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(174, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(144, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)),
-	    KV_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(142, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 	message->version = version_2;
+	message->done = message->kind != KV_MESSAGE_KIND_GET;
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(178, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)),
+	    KV_MESSAGE_KIND_VALUE,
+	    stepwise_choose(STEPWISE_CHOOSE(176, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 	message->moved = true;
-	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_20));
+	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:287 */
+/* Settle, KvSteps.tla:369 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == KV_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(146, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(180, message->moved),
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(148, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(182, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(150, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(184, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(152, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(186, message->moved),
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_3));
 	}
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Find, KvSteps.tla:153 */
+/* Shelve, KvSteps.tla:381 */
+static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct kv_message *message)
+{
+	if (message->done && message->former >= 1 && message->former <= 16) {
+		shelf->taken = shelf->taken & ~(1U << (message->former - 1));
+		return stepwise_changed(stepwise_continue(KV_LEAF_SHELVE_1));
+	}
+	if (!message->done && message->claimed && message->spot >= 1 && message->spot <= 16) {
+		shelf->taken = shelf->taken & ~(1U << (message->spot - 1));
+		return stepwise_changed(stepwise_continue(KV_LEAF_SHELVE_2));
+	}
+	return stepwise_continue(KV_LEAF_SHELVE_3);
+}
+
+/* Expire, SessionSteps.tla:161 */
+static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct kv_message *message,
+		const struct kv_env *environment)
+{
+	if (message->gone.count >= 16) {
+		return stepwise_drop(KV_LEAF_EXPIRE_1);
+	}
+	if (session->state == KV_SESSION_STATE_CLOSING) {
+		kv_u14_set_16_insert(&message->gone, environment->index);
+		return stepwise_continue(KV_LEAF_EXPIRE_2);
+	}
+	if ((session->state == KV_SESSION_STATE_IDLE || session->state == KV_SESSION_STATE_FORWARDED) &&
+	    (session->deadline + (33554432 - environment->now)) % 33554432 > 8388608) {
+		session->state = KV_SESSION_STATE_CLOSING;
+		kv_u14_set_16_insert(&message->gone, environment->index);
+		return stepwise_changed(stepwise_continue(KV_LEAF_EXPIRE_3));
+	}
+	return stepwise_drop(KV_LEAF_EXPIRE_4);
+}
+
+/* Retire, SessionSteps.tla:169 */
+static __always_inline __u32 kv_retire(struct kv_session_cell *session, const struct kv_message *message,
+		const struct kv_env *environment)
+{
+	if (session->state == KV_SESSION_STATE_CLOSING && kv_u14_set_16_has(&message->gone, environment->index)) {
+		session->state = KV_SESSION_STATE_VACANT;
+		return stepwise_changed(stepwise_continue(KV_LEAF_RETIRE_1));
+	}
+	return stepwise_drop(KV_LEAF_RETIRE_2);
+}
+
+#ifndef __bpf__
+
+/* --- Of the daemon, which has what the programs have not ------------------------------ */
+
+/* Find, KvSteps.tla:187 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -743,6 +924,9 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	if (message->way == 0) {
 		return stepwise_drop(KV_LEAF_FIND_NOT_SEEN);
+	}
+	if (message->kind == KV_MESSAGE_KIND_GET && message->spot > 0) {
+		return stepwise_continue(KV_LEAF_FIND_3);
 	}
 	bool found = false;
 
@@ -785,12 +969,12 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(156, message->kind == KV_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(190, message->kind == KV_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(154, message->evicts)) {
+		if (STEPWISE_CHOOSE(188, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL
@@ -810,28 +994,25 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	const __u8 old = value_2;
 	if (own == 0) {
-		message->found = false;
-		message->old = old;
-		message->entry = vacant;
-		__u64 bits = 0;
+		/* Decided, KvSteps.tla:185 */
+		if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+		    message->length > 40) || message->spot > 0) {
+			message->found = false;
+			message->old = old;
+			message->entry = vacant;
+			__u64 bits = 0;
 
-		STEPWISE_UNROLL
-		for (__u32 i_4 = 1; i_4 <= 16; i_4++) {
-			if (page->spilled.items[i_4 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
-			    page->spilled.items[i_4 - 1].slot == message->slot && i_4 != old) {
-				bits |= 1ULL << page->spilled.items[i_4 - 1].bit;
+			STEPWISE_UNROLL
+			for (__u32 i_4 = 1; i_4 <= 16; i_4++) {
+				if (page->spilled.items[i_4 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
+				    page->spilled.items[i_4 - 1].slot == message->slot && i_4 != old) {
+					bits |= 1ULL << page->spilled.items[i_4 - 1].bit;
+				}
 			}
+			message->filter = bits;
+			return stepwise_continue(KV_LEAF_FIND_5);
 		}
-		message->filter = bits;
-		return stepwise_reply(KV_LEAF_FIND_4);
-	}
-	if (message->kind == KV_MESSAGE_KIND_GET) {
-		const __u32 at = stepwise_position(own, 16);
-
-		message->found = true;
-		message->version = page->spilled.items[at].entry.version;
-		message->length = page->spilled.items[at].entry.length;
-		message->value = page->spilled.items[at].entry.value;
+		message->found = false;
 		message->old = old;
 		message->entry = vacant;
 		__u64 bits_2 = 0;
@@ -844,54 +1025,135 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 			}
 		}
 		message->filter = bits_2;
-		return stepwise_reply(KV_LEAF_FIND_5);
+		return stepwise_reply(KV_LEAF_FIND_6);
 	}
+	if (message->kind == KV_MESSAGE_KIND_GET) {
+		/* Decided, KvSteps.tla:185 */
+		if (page->spilled.items[stepwise_position(own, 16)].entry.spot > 0) {
+			const __u32 at = stepwise_position(own, 16);
+
+			message->found = true;
+			message->version = page->spilled.items[at].entry.version;
+			message->length = page->spilled.items[at].entry.length;
+			message->value = page->spilled.items[at].entry.value;
+			message->spot = page->spilled.items[at].entry.spot;
+			message->old = old;
+			message->entry = vacant;
+			__u64 bits_3 = 0;
+
+			STEPWISE_UNROLL
+			for (__u32 i_6 = 1; i_6 <= 16; i_6++) {
+				if (page->spilled.items[i_6 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
+				    page->spilled.items[i_6 - 1].slot == message->slot && i_6 != old) {
+					bits_3 |= 1ULL << page->spilled.items[i_6 - 1].bit;
+				}
+			}
+			message->filter = bits_3;
+			return stepwise_continue(KV_LEAF_FIND_7);
+		}
+		const __u32 at = stepwise_position(own, 16);
+
+		message->found = true;
+		message->version = page->spilled.items[at].entry.version;
+		message->length = page->spilled.items[at].entry.length;
+		message->value = page->spilled.items[at].entry.value;
+		message->spot = page->spilled.items[at].entry.spot;
+		message->old = old;
+		message->entry = vacant;
+		__u64 bits_4 = 0;
+
+		STEPWISE_UNROLL
+		for (__u32 i_7 = 1; i_7 <= 16; i_7++) {
+			if (page->spilled.items[i_7 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
+			    page->spilled.items[i_7 - 1].slot == message->slot && i_7 != old) {
+				bits_4 |= 1ULL << page->spilled.items[i_7 - 1].bit;
+			}
+		}
+		message->filter = bits_4;
+		return stepwise_reply(KV_LEAF_FIND_8);
+	}
+	/* Decided, KvSteps.tla:185 */
+	if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+	    message->length > 40) || message->spot > 0) {
+		const __u32 at = stepwise_position(own, 16);
+
+		message->found = true;
+		message->version = page->spilled.items[at].entry.version;
+		message->former = page->spilled.items[at].entry.spot;
+		message->old = old;
+		message->entry = vacant;
+		__u64 bits_5 = 0;
+
+		STEPWISE_UNROLL
+		for (__u32 i_8 = 1; i_8 <= 16; i_8++) {
+			if (page->spilled.items[i_8 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
+			    page->spilled.items[i_8 - 1].slot == message->slot && i_8 != old) {
+				bits_5 |= 1ULL << page->spilled.items[i_8 - 1].bit;
+			}
+		}
+		message->filter = bits_5;
+		return stepwise_continue(KV_LEAF_FIND_9);
+	}
+	const __u32 at = stepwise_position(own, 16);
+
 	message->found = true;
-	message->version = page->spilled.items[stepwise_position(own, 16)].entry.version;
+	message->version = page->spilled.items[at].entry.version;
+	message->former = page->spilled.items[at].entry.spot;
 	message->old = old;
 	message->entry = vacant;
-	__u64 bits_3 = 0;
+	__u64 bits_6 = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_6 = 1; i_6 <= 16; i_6++) {
-		if (page->spilled.items[i_6 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
-		    page->spilled.items[i_6 - 1].slot == message->slot && i_6 != old) {
-			bits_3 |= 1ULL << page->spilled.items[i_6 - 1].bit;
+	for (__u32 i_9 = 1; i_9 <= 16; i_9++) {
+		if (page->spilled.items[i_9 - 1].mark != KV_PAGE_SPILLED_ELEMENT_MARK_VACANT &&
+		    page->spilled.items[i_9 - 1].slot == message->slot && i_9 != old) {
+			bits_6 |= 1ULL << page->spilled.items[i_9 - 1].bit;
 		}
 	}
-	message->filter = bits_3;
-	return stepwise_reply(KV_LEAF_FIND_6);
+	message->filter = bits_6;
+	return stepwise_reply(KV_LEAF_FIND_10);
 }
 
-/* Expire, SessionSteps.tla:161 */
-static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct kv_message *message,
-		const struct kv_env *environment)
+/* Reserve, KvSteps.tla:218 */
+static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
-	if (message->gone.count >= 16) {
-		return stepwise_drop(KV_LEAF_EXPIRE_1);
+	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+	    message->length > 40)) {
+		return stepwise_continue(KV_LEAF_RESERVE_1);
 	}
-	if (session->state == KV_SESSION_STATE_CLOSING) {
-		kv_u14_set_16_insert(&message->gone, environment->index);
-		return stepwise_continue(KV_LEAF_EXPIRE_2);
+	__u8 free = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i = 1; i <= 16; i++) {
+		if (!(shelf->taken >> (i - 1) & 1)) {
+			free = i;
+			break;
+		}
 	}
-	if ((session->state == KV_SESSION_STATE_IDLE || session->state == KV_SESSION_STATE_FORWARDED) &&
-	    (session->deadline + (33554432 - environment->now)) % 33554432 > 8388608) {
-		session->state = KV_SESSION_STATE_CLOSING;
-		kv_u14_set_16_insert(&message->gone, environment->index);
-		return stepwise_changed(stepwise_continue(KV_LEAF_EXPIRE_3));
+	if (free == 0) {
+		message->spot = 0;
+		return stepwise_continue(KV_LEAF_RESERVE_SHELF_FULL);
 	}
-	return stepwise_drop(KV_LEAF_EXPIRE_4);
+	message->spot = free;
+	message->generation = (shelf->generation + 1) % 1073741824;
+	shelf->generation = (shelf->generation + 1) % 1073741824;
+	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Retire, SessionSteps.tla:169 */
-static __always_inline __u32 kv_retire(struct kv_session_cell *session, const struct kv_message *message,
-		const struct kv_env *environment)
+/* Keep, KvSteps.tla:226 */
+static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message)
 {
-	if (session->state == KV_SESSION_STATE_CLOSING && kv_u14_set_16_has(&message->gone, environment->index)) {
-		session->state = KV_SESSION_STATE_VACANT;
-		return stepwise_changed(stepwise_continue(KV_LEAF_RETIRE_1));
+	if (!(message->spot >= 1 && message->spot <= 16)) {
+		return stepwise_reply(KV_LEAF_KEEP_1);
 	}
-	return stepwise_drop(KV_LEAF_RETIRE_2);
+	if (message->kind == KV_MESSAGE_KIND_GET) {
+		*message->tail = tail->bytes.items[stepwise_position(message->spot, 16)];
+		return stepwise_reply(KV_LEAF_KEEP_2);
+	}
+	tail->bytes.items[stepwise_position(message->spot, 16)] = *message->tail;
+	return stepwise_changed(stepwise_reply(KV_LEAF_KEEP_3));
 }
+
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 /* Do not edit: change those, and run `python -m codegen generate kv`. */
 /* Userspace: the rare path, the hooks as plain functions, and what the daemon has to know of kv. */
 #include <stddef.h>
+#include <string.h>
 #include <bpf/libbpf.h>
 
 #include "stepwise.h"
@@ -19,6 +20,8 @@ enum {
 	KV_TABLE_SESSION,
 	KV_TABLE_BUCKET,
 	KV_TABLE_PAGE,
+	KV_TABLE_SHELF,
+	KV_TABLE_TAIL,
 	KV_TABLE_ANSWER,
 	KV_TABLE_BUCKET_ENTRIES,
 };
@@ -51,6 +54,13 @@ static __always_inline struct kv_page_cell *kv_page_element(const void *tables, 
 	return index < KV_CAPACITY_PAGE ? (struct kv_page_cell *)opened->memory[KV_TABLE_PAGE] + index : NULL;
 }
 
+static __always_inline __u64 *kv_shelf_element(const void *tables, __u32 index)
+{
+	const struct stepwise_tables *opened = tables;
+
+	return index < KV_CAPACITY_SHELF ? (__u64 *)opened->memory[KV_TABLE_SHELF] + index : NULL;
+}
+
 static __always_inline __u64 *kv_answer_element(const void *tables, __u32 index)
 {
 	const struct stepwise_tables *opened = tables;
@@ -79,32 +89,91 @@ static void kv_env_set(struct kv_env *to, const struct stepwise_environment *fro
 	};
 }
 
+/* Whether a payload is as long as its message says; the tail of what is no client's request may be missing. */
+static bool kv_is_whole(const unsigned char *payload, size_t size)
+{
+	return size == KV_WIRE_SIZE || size == KV_WIRE_SIZE + kv_message_tail_size(payload);
+}
+
+/* Find on a copy of one cell of `page`. */
+static __u32 kv_find_on_page(const struct stepwise_tables *tables, struct kv_message *message, const struct kv_env *environment)
+{
+	struct kv_page_cell page;
+
+	if (!stepwise_read_cell(tables, KV_TABLE_PAGE, message->home, &page))
+		return STEPWISE_DROP;
+	return kv_find(&page, message, environment);
+}
+
+/* Reserve on one cell of `shelf`, which the programs step as well. */
+static __u32 kv_reserve_on_shelf(const struct stepwise_tables *tables, struct kv_message *message)
+{
+	__u64 *element = stepwise_cell(tables, KV_TABLE_SHELF, message->shelf);
+
+	if (!element)
+		return STEPWISE_DROP;
+	for (__u32 attempt = 0; attempt < STEPWISE_ATTEMPTS; attempt++) {
+		const __u64 before = stepwise_load(element);
+		struct kv_shelf_cell shelf = kv_shelf_cell_unpack(before);
+		struct kv_message after = *message;
+		const __u32 outcome = kv_reserve(&shelf, &after);
+
+		if (stepwise_is_changed(outcome) && !stepwise_compare_and_swap(element, before, kv_shelf_cell_pack(&shelf)))
+			continue;
+		*message = after;
+		return outcome;
+	}
+	return STEPWISE_DROP;
+}
+
+/* Keep on one cell of `tail`, where it lies: nobody else has to do with it. */
+static __u32 kv_keep_on_tail(const struct stepwise_tables *tables, struct kv_message *message)
+{
+	struct kv_tail_cell *tail = stepwise_cell(tables, KV_TABLE_TAIL, message->shelf);
+
+	return tail ? kv_keep(tail, message) : (__u32)STEPWISE_DROP;
+}
+
+static __u32 kv_run_user(const struct stepwise_tables *tables, struct kv_message *message, const struct kv_env *environment)
+{
+	__u32 outcome = kv_find_on_page(tables, message, environment);
+
+	if (stepwise_verdict(outcome) == STEPWISE_CONTINUE)
+		outcome = kv_reserve_on_shelf(tables, message);
+	if (stepwise_verdict(outcome) == STEPWISE_CONTINUE)
+		outcome = kv_keep_on_tail(tables, message);
+	return outcome;
+}
+
 static enum stepwise_verdict kv_on_forwarded_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct kv_env env;
 	struct kv_message message;
-	struct kv_page_cell element;
 	__u32 outcome;
 
-	if (!kv_message_decode_handed_over(payload, &message))
+	if (!kv_is_whole(payload, *size) || !kv_message_decode_handed_over(payload, &message))
 		return STEPWISE_DROP;
-	if (!stepwise_read_cell(tables, KV_TABLE_PAGE, message.home, &element))
-		return STEPWISE_DROP;
+	message.tail = (kv_message_tail *)(payload + KV_WIRE_SIZE);
+	memset(payload + *size, 0, KV_WIRE_SIZE + KV_TAIL_MAX - *size);
 	kv_env_set(&env, environment);
-	outcome = kv_find(&element, &message, &env);
+	outcome = kv_run_user(tables, &message, &env);
 	if (stepwise_verdict(outcome) != STEPWISE_REPLY)
 		return STEPWISE_DROP;
 	kv_message_encode(payload, &message);
+	/* A tail goes one way: what came with one is answered without. */
+	*size = KV_WIRE_SIZE + (*size == KV_WIRE_SIZE ? kv_message_tail_size(payload) : 0);
 	return STEPWISE_REPLY;
 }
 
 static enum stepwise_verdict kv_xdp_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct kv_env env;
 	struct kv_message message;
 
+	if (*size != KV_WIRE_SIZE + kv_message_tail_size(payload))
+		return STEPWISE_DROP;
 	if (!kv_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	kv_env_set(&env, environment);
@@ -113,7 +182,7 @@ static enum stepwise_verdict kv_xdp_message(const struct stepwise_tables *tables
 		kv_message_encode_answer(payload, &message);
 		return STEPWISE_REPLY;
 	case STEPWISE_FORWARD:
-		kv_message_encode_handover(payload, &message);
+		kv_message_encode_forwarded(payload, &message);
 		return STEPWISE_FORWARD;
 	default:
 		return STEPWISE_DROP;
@@ -121,17 +190,19 @@ static enum stepwise_verdict kv_xdp_message(const struct stepwise_tables *tables
 }
 
 static enum stepwise_verdict kv_tc_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct kv_env env;
 	struct kv_message message;
 
+	if (!kv_is_whole(payload, *size))
+		return STEPWISE_DROP;
 	if (!kv_message_decode_handed_over(payload, &message))
 		return STEPWISE_DROP;
 	kv_env_set(&env, environment);
 	switch (stepwise_verdict(kv_run_tc(tables, &message, &env))) {
 	case STEPWISE_REPLY:
-		kv_message_encode(payload, &message);
+		kv_message_encode_answer(payload, &message);
 		return STEPWISE_REPLY;
 	case STEPWISE_FORWARD:
 		return STEPWISE_FORWARD;
@@ -176,6 +247,20 @@ static const struct stepwise_table kv_tables[] = {
 		.guard_offset = offsetof(struct kv_page_cell, spin_lock),
 		.user_reads = STEPWISE_USER_READS_CELL,
 	},
+	[KV_TABLE_SHELF] = {
+		.name = "shelf",
+		.capacity = KV_CAPACITY_SHELF,
+		.element_size = sizeof(__u64),
+		.mmapable = true,
+		.user_reads = STEPWISE_USER_STEPS,
+	},
+	[KV_TABLE_TAIL] = {
+		.name = "tail",
+		.capacity = KV_CAPACITY_TAIL,
+		.element_size = sizeof(struct kv_tail_cell),
+		.mmapable = true,
+		.user_reads = STEPWISE_USER_STEPS,
+	},
 	[KV_TABLE_ANSWER] = {
 		.name = "answer",
 		.capacity = KV_CAPACITY_ANSWER,
@@ -203,11 +288,12 @@ const struct stepwise_protocol stepwise_protocol = {
 	.name = "kv",
 	.port = KV_PORT,
 	.wire_size = KV_WIRE_SIZE,
-	.sweep_size = sizeof(struct kv_message),
+	.tail_max = KV_TAIL_MAX,
+	.sweep_size = offsetof(struct kv_message, tail), /* the programs' has no more */
 	.sweep_period_ms = 250,
-	.layout_id = 0xe66495ea04041f63,
+	.layout_id = 0xb45ae968ba704c98,
 	.tables = kv_tables,
-	.table_count = 6,
+	.table_count = 8,
 	.counters = kv_counters,
 	.counter_count = KV_COUNTERS,
 	.passes = kv_passes,

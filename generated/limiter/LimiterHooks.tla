@@ -24,6 +24,10 @@ TableIndex(table, msg) ==
 HandedOver(message, from) ==
   message
 
+\* What XDP passes to the daemon: the packet as it came, with what the sections have for it.
+PassedOn(packet, message) ==
+  HandedOver(packet, message)
+
 InitialCell(table) ==
   CASE table = "bucket" -> [tokens |-> 0, filled |-> 0]
 

@@ -23,11 +23,13 @@
 
 /* --- Types ------------------------------------------------------------------- */
 
+/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
+
 enum limiter_message_kind {
 	LIMITER_MESSAGE_KIND_TAKE,
 	LIMITER_MESSAGE_KIND_ALLOWED,
 	LIMITER_MESSAGE_KIND_DENIED,
-};
+} __attribute__((packed));
 
 struct limiter_bucket_cell {
 	__u16 tokens;

@@ -34,28 +34,30 @@ static __always_inline __u32 limiter_on_take_on_bucket(__u64 *element, struct li
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct limiter_on_take_on_bucket_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum limiter_message_kind, kind);
-	STEPWISE_HIDDEN(__u16, amount);
-	STEPWISE_HIDDEN(__u32, now);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
-	STEPWISE_HIDDEN(enum limiter_message_kind, kind_after);
+	STEPWISE_HIDES(1);
+	enum limiter_message_kind kind;
+	__u16 amount;
+	__u32 now;
+	STEPWISE_HIDES(2);
+	enum limiter_message_kind kind_after;
+	volatile __u32 outcome;
 };
 
 static long limiter_on_take_on_bucket_again(__u32 number, void *context)
 {
 	struct limiter_on_take_on_bucket_attempt *attempt = context;
 	const struct limiter_env environment = {
-		.now = attempt->now.value,
+		.now = attempt->now,
 	};
 	struct limiter_message message = {
-		.kind = attempt->kind.value,
-		.amount = attempt->amount.value,
+		.kind = attempt->kind,
+		.amount = attempt->amount,
 	};
 
 	(void)number;
-	attempt->outcome.value = limiter_on_take_on_bucket(attempt->element, &message, &environment);
-	attempt->kind_after.value = message.kind;
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = limiter_on_take_on_bucket(attempt->element, &message, &environment);
+	attempt->kind_after = message.kind;
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 limiter_on_take_on_bucket_retried(__u64 *element, struct limiter_message *message,
@@ -67,14 +69,14 @@ static __always_inline __u32 limiter_on_take_on_bucket_retried(__u64 *element, s
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.amount.value = message->amount;
-	attempt.now.value = environment->now;
-	attempt.outcome.value = outcome;
-	attempt.kind_after.value = message->kind;
+	attempt.kind = message->kind;
+	attempt.amount = message->amount;
+	attempt.now = environment->now;
+	attempt.outcome = outcome;
+	attempt.kind_after = message->kind;
 	stepwise_retry(limiter_on_take_on_bucket_again, &attempt);
-	message->kind = attempt.kind_after.value;
-	return attempt.outcome.value;
+	message->kind = attempt.kind_after;
+	return attempt.outcome;
 }
 
 static __always_inline __u32 limiter_run_xdp(const void *tables, struct limiter_message *message,

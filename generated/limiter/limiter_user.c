@@ -36,11 +36,12 @@ static void limiter_env_set(struct limiter_env *to, const struct stepwise_enviro
 }
 
 static enum stepwise_verdict limiter_xdp_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct limiter_env env;
 	struct limiter_message message;
 
+	(void)size;
 	if (!limiter_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	limiter_env_set(&env, environment);
@@ -78,7 +79,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.wire_size = LIMITER_WIRE_SIZE,
 	.sweep_size = sizeof(struct limiter_message),
 	.sweep_period_ms = 0,
-	.layout_id = 0xfcb00b08f3f6a9e7,
+	.layout_id = 0x69929cc1221df61e,
 	.tables = limiter_tables,
 	.table_count = 1,
 	.counters = limiter_counters,

@@ -77,9 +77,20 @@ TableIndex(table, msg) ==
 HandedOver(message, from) ==
   message
 
-UserTable == "overflow"
+\* What XDP passes to the daemon: the packet as it came, with what the sections have for it.
+PassedOn(packet, message) ==
+  HandedOver(packet, message)
 
-UserStep(table, msg, env) == OnForwarded(table, msg, env)
+\* Sections of the daemon: what they only read, a `cell` or a `table`, or `none` where they step a cell. A whole table is
+\* the cell that UserStep gets.
+UserSection(table, step, reads) == [table |-> table, step |-> step, contended |-> "drop", reads |-> reads]
+
+UserSections == <<
+  UserSection("overflow", "OnForwarded", "table")
+>>
+
+UserStep(at, cell, msg, env) ==
+  CASE at = 1 -> OnForwarded(cell, msg, env)
 
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]

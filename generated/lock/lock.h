@@ -35,13 +35,15 @@
 
 /* --- Types ------------------------------------------------------------------- */
 
+/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
+
 enum lock_session_state {
 	LOCK_SESSION_STATE_VACANT,
 	LOCK_SESSION_STATE_IDLE,
 	LOCK_SESSION_STATE_BUSY,
 	LOCK_SESSION_STATE_FORWARDED,
 	LOCK_SESSION_STATE_CLOSING,
-};
+} __attribute__((packed));
 
 enum lock_message_kind {
 	LOCK_MESSAGE_KIND_OPEN,
@@ -56,20 +58,20 @@ enum lock_message_kind {
 	LOCK_MESSAGE_KIND_GRANTED,
 	LOCK_MESSAGE_KIND_REJECTED,
 	LOCK_MESSAGE_KIND_RELEASED,
-};
+} __attribute__((packed));
 
 enum lock_lock_mode {
 	LOCK_LOCK_MODE_FREE,
 	LOCK_LOCK_MODE_SHARED,
 	LOCK_LOCK_MODE_EXCLUSIVE,
-};
+} __attribute__((packed));
 
 enum lock_overflow_state {
 	LOCK_OVERFLOW_STATE_VACANT,
 	LOCK_OVERFLOW_STATE_JOINING,
 	LOCK_OVERFLOW_STATE_HELD,
 	LOCK_OVERFLOW_STATE_LEAVING,
-};
+} __attribute__((packed));
 
 struct lock_credential_cell {
 	__u64 secret;

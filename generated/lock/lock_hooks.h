@@ -45,28 +45,31 @@ static __always_inline __u32 lock_begin_on_session(__u64 *element, struct lock_m
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct lock_begin_on_session_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum lock_message_kind, kind);
-	STEPWISE_HIDDEN(__u32, sequence);
-	STEPWISE_HIDDEN(__u32, now);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
-	STEPWISE_HIDDEN(enum lock_message_kind, kind_after);
+	STEPWISE_HIDES(1);
+	enum lock_message_kind kind_after;
+	enum lock_message_kind kind;
+	__u32 sequence;
+	STEPWISE_HIDES(2);
+	__u32 now;
+	STEPWISE_HIDES(3);
+	volatile __u32 outcome;
 };
 
 static long lock_begin_on_session_again(__u32 number, void *context)
 {
 	struct lock_begin_on_session_attempt *attempt = context;
 	const struct lock_env environment = {
-		.now = attempt->now.value,
+		.now = attempt->now,
 	};
 	struct lock_message message = {
-		.kind = attempt->kind.value,
-		.sequence = attempt->sequence.value,
+		.kind = attempt->kind,
+		.sequence = attempt->sequence,
 	};
 
 	(void)number;
-	attempt->outcome.value = lock_begin_on_session(attempt->element, &message, &environment);
-	attempt->kind_after.value = message.kind;
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = lock_begin_on_session(attempt->element, &message, &environment);
+	attempt->kind_after = message.kind;
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 lock_begin_on_session_retried(__u64 *element, struct lock_message *message,
@@ -78,14 +81,14 @@ static __always_inline __u32 lock_begin_on_session_retried(__u64 *element, struc
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.sequence.value = message->sequence;
-	attempt.now.value = environment->now;
-	attempt.outcome.value = outcome;
-	attempt.kind_after.value = message->kind;
+	attempt.kind = message->kind;
+	attempt.sequence = message->sequence;
+	attempt.now = environment->now;
+	attempt.outcome = outcome;
+	attempt.kind_after = message->kind;
 	stepwise_retry(lock_begin_on_session_again, &attempt);
-	message->kind = attempt.kind_after.value;
-	return attempt.outcome.value;
+	message->kind = attempt.kind_after;
+	return attempt.outcome;
 }
 
 /* OnRequest on one cell of `lock`. */
@@ -108,26 +111,28 @@ static __always_inline __u32 lock_on_request_on_lock(__u64 *element, struct lock
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct lock_on_request_on_lock_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum lock_message_kind, kind);
-	STEPWISE_HIDDEN(__u16, client);
-	STEPWISE_HIDDEN(enum lock_lock_mode, mode);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
-	STEPWISE_HIDDEN(enum lock_message_kind, kind_after);
+	STEPWISE_HIDES(1);
+	enum lock_message_kind kind;
+	__u16 client;
+	volatile __u32 outcome;
+	STEPWISE_HIDES(2);
+	enum lock_message_kind kind_after;
+	enum lock_lock_mode mode;
 };
 
 static long lock_on_request_on_lock_again(__u32 number, void *context)
 {
 	struct lock_on_request_on_lock_attempt *attempt = context;
 	struct lock_message message = {
-		.kind = attempt->kind.value,
-		.client = attempt->client.value,
-		.mode = attempt->mode.value,
+		.kind = attempt->kind,
+		.client = attempt->client,
+		.mode = attempt->mode,
 	};
 
 	(void)number;
-	attempt->outcome.value = lock_on_request_on_lock(attempt->element, &message);
-	attempt->kind_after.value = message.kind;
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = lock_on_request_on_lock(attempt->element, &message);
+	attempt->kind_after = message.kind;
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 lock_on_request_on_lock_retried(__u64 *element, struct lock_message *message)
@@ -138,14 +143,14 @@ static __always_inline __u32 lock_on_request_on_lock_retried(__u64 *element, str
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.client.value = message->client;
-	attempt.mode.value = message->mode;
-	attempt.outcome.value = outcome;
-	attempt.kind_after.value = message->kind;
+	attempt.kind = message->kind;
+	attempt.client = message->client;
+	attempt.mode = message->mode;
+	attempt.outcome = outcome;
+	attempt.kind_after = message->kind;
 	stepwise_retry(lock_on_request_on_lock_again, &attempt);
-	message->kind = attempt.kind_after.value;
-	return attempt.outcome.value;
+	message->kind = attempt.kind_after;
+	return attempt.outcome;
 }
 
 /* End on one cell of `session`. */
@@ -190,26 +195,29 @@ static __always_inline __u32 lock_resume_on_session(__u64 *element, struct lock_
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct lock_resume_on_session_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum lock_message_kind, kind);
-	STEPWISE_HIDDEN(__u32, sequence);
-	STEPWISE_HIDDEN(__u32, now);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
+	STEPWISE_HIDES(1);
+	enum lock_message_kind kind;
+	__u32 sequence;
+	STEPWISE_HIDES(2);
+	__u32 now;
+	STEPWISE_HIDES(3);
+	volatile __u32 outcome;
 };
 
 static long lock_resume_on_session_again(__u32 number, void *context)
 {
 	struct lock_resume_on_session_attempt *attempt = context;
 	const struct lock_env environment = {
-		.now = attempt->now.value,
+		.now = attempt->now,
 	};
 	struct lock_message message = {
-		.kind = attempt->kind.value,
-		.sequence = attempt->sequence.value,
+		.kind = attempt->kind,
+		.sequence = attempt->sequence,
 	};
 
 	(void)number;
-	attempt->outcome.value = lock_resume_on_session(attempt->element, &message, &environment);
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = lock_resume_on_session(attempt->element, &message, &environment);
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 lock_resume_on_session_retried(__u64 *element, struct lock_message *message,
@@ -221,12 +229,12 @@ static __always_inline __u32 lock_resume_on_session_retried(__u64 *element, stru
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.sequence.value = message->sequence;
-	attempt.now.value = environment->now;
-	attempt.outcome.value = outcome;
+	attempt.kind = message->kind;
+	attempt.sequence = message->sequence;
+	attempt.now = environment->now;
+	attempt.outcome = outcome;
 	stepwise_retry(lock_resume_on_session_again, &attempt);
-	return attempt.outcome.value;
+	return attempt.outcome;
 }
 
 /* Issue on one cell of `credential`. */
@@ -264,28 +272,30 @@ static __always_inline __u32 lock_claim_on_overflow(__u64 *element, struct lock_
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct lock_claim_on_overflow_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum lock_message_kind, kind);
-	STEPWISE_HIDDEN(__u16, client);
-	STEPWISE_HIDDEN(__u32, slot);
-	STEPWISE_HIDDEN(bool, claimed);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
-	STEPWISE_HIDDEN(bool, claimed_after);
+	STEPWISE_HIDES(1);
+	enum lock_message_kind kind;
+	__u16 client;
+	__u32 slot;
+	STEPWISE_HIDES(2);
+	bool claimed_after;
+	bool claimed;
+	volatile __u32 outcome;
 };
 
 static long lock_claim_on_overflow_again(__u32 number, void *context)
 {
 	struct lock_claim_on_overflow_attempt *attempt = context;
 	struct lock_message message = {
-		.kind = attempt->kind.value,
-		.client = attempt->client.value,
-		.slot = attempt->slot.value,
-		.claimed = attempt->claimed.value,
+		.kind = attempt->kind,
+		.client = attempt->client,
+		.slot = attempt->slot,
+		.claimed = attempt->claimed,
 	};
 
 	(void)number;
-	attempt->outcome.value = lock_claim_on_overflow(attempt->element, &message);
-	attempt->claimed_after.value = message.claimed;
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = lock_claim_on_overflow(attempt->element, &message);
+	attempt->claimed_after = message.claimed;
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 lock_claim_on_overflow_retried(__u64 *element, struct lock_message *message)
@@ -296,15 +306,15 @@ static __always_inline __u32 lock_claim_on_overflow_retried(__u64 *element, stru
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.client.value = message->client;
-	attempt.slot.value = message->slot;
-	attempt.claimed.value = message->claimed;
-	attempt.outcome.value = outcome;
-	attempt.claimed_after.value = message->claimed;
+	attempt.kind = message->kind;
+	attempt.client = message->client;
+	attempt.slot = message->slot;
+	attempt.claimed = message->claimed;
+	attempt.outcome = outcome;
+	attempt.claimed_after = message->claimed;
 	stepwise_retry(lock_claim_on_overflow_again, &attempt);
-	message->claimed = attempt.claimed_after.value;
-	return attempt.outcome.value;
+	message->claimed = attempt.claimed_after;
+	return attempt.outcome;
 }
 
 /* OnCompletion on one cell of `lock`. */
@@ -329,36 +339,39 @@ static __always_inline __u32 lock_on_completion_on_lock(__u64 *element, struct l
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct lock_on_completion_on_lock_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum lock_message_kind, kind);
-	STEPWISE_HIDDEN(__u16, client);
-	STEPWISE_HIDDEN(enum lock_lock_mode, mode);
-	STEPWISE_HIDDEN(__u16, entry);
-	STEPWISE_HIDDEN(__u16, own);
-	STEPWISE_HIDDEN(bool, claimed);
-	STEPWISE_HIDDEN(bool, kept);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
-	STEPWISE_HIDDEN(enum lock_message_kind, kind_after);
-	STEPWISE_HIDDEN(bool, kept_after);
+	STEPWISE_HIDES(1);
+	enum lock_message_kind kind;
+	__u16 client;
+	volatile __u32 outcome;
+	STEPWISE_HIDES(2);
+	bool kept;
+	bool claimed;
+	enum lock_lock_mode mode;
+	__u16 own;
+	__u16 entry;
+	STEPWISE_HIDES(3);
+	bool kept_after;
+	enum lock_message_kind kind_after;
 };
 
 static long lock_on_completion_on_lock_again(__u32 number, void *context)
 {
 	struct lock_on_completion_on_lock_attempt *attempt = context;
 	struct lock_message message = {
-		.kind = attempt->kind.value,
-		.client = attempt->client.value,
-		.mode = attempt->mode.value,
-		.entry = attempt->entry.value,
-		.own = attempt->own.value,
-		.claimed = attempt->claimed.value,
-		.kept = attempt->kept.value,
+		.kind = attempt->kind,
+		.client = attempt->client,
+		.mode = attempt->mode,
+		.entry = attempt->entry,
+		.own = attempt->own,
+		.claimed = attempt->claimed,
+		.kept = attempt->kept,
 	};
 
 	(void)number;
-	attempt->outcome.value = lock_on_completion_on_lock(attempt->element, &message);
-	attempt->kind_after.value = message.kind;
-	attempt->kept_after.value = message.kept;
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = lock_on_completion_on_lock(attempt->element, &message);
+	attempt->kind_after = message.kind;
+	attempt->kept_after = message.kept;
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 lock_on_completion_on_lock_retried(__u64 *element, struct lock_message *message)
@@ -369,20 +382,20 @@ static __always_inline __u32 lock_on_completion_on_lock_retried(__u64 *element, 
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.client.value = message->client;
-	attempt.mode.value = message->mode;
-	attempt.entry.value = message->entry;
-	attempt.own.value = message->own;
-	attempt.claimed.value = message->claimed;
-	attempt.kept.value = message->kept;
-	attempt.outcome.value = outcome;
-	attempt.kind_after.value = message->kind;
-	attempt.kept_after.value = message->kept;
+	attempt.kind = message->kind;
+	attempt.client = message->client;
+	attempt.mode = message->mode;
+	attempt.entry = message->entry;
+	attempt.own = message->own;
+	attempt.claimed = message->claimed;
+	attempt.kept = message->kept;
+	attempt.outcome = outcome;
+	attempt.kind_after = message->kind;
+	attempt.kept_after = message->kept;
 	stepwise_retry(lock_on_completion_on_lock_again, &attempt);
-	message->kind = attempt.kind_after.value;
-	message->kept = attempt.kept_after.value;
-	return attempt.outcome.value;
+	message->kind = attempt.kind_after;
+	message->kept = attempt.kept_after;
+	return attempt.outcome;
 }
 
 /* Settle on one cell of `overflow`. */
@@ -536,6 +549,7 @@ static __always_inline __u32 lock_run_tc(const void *tables, struct lock_message
 	outcome = lock_claim_on_overflow_retried(overflow, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
+	skipped = stepwise_hide_zero(skipped);
 
 	message->claimed = (bool)stepwise_hide(message->claimed);
 	outcome = lock_on_completion_on_lock_retried(lock, message);

@@ -60,12 +60,13 @@ static void lock_env_set(struct lock_env *to, const struct stepwise_environment 
 }
 
 static enum stepwise_verdict lock_on_forwarded_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct lock_env env;
 	struct lock_message message;
 	__u32 outcome;
 
+	(void)size;
 	if (!lock_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	lock_env_set(&env, environment);
@@ -77,11 +78,12 @@ static enum stepwise_verdict lock_on_forwarded_message(const struct stepwise_tab
 }
 
 static enum stepwise_verdict lock_xdp_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct lock_env env;
 	struct lock_message message;
 
+	(void)size;
 	if (!lock_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	lock_env_set(&env, environment);
@@ -97,11 +99,12 @@ static enum stepwise_verdict lock_xdp_message(const struct stepwise_tables *tabl
 }
 
 static enum stepwise_verdict lock_tc_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct lock_env env;
 	struct lock_message message;
 
+	(void)size;
 	if (!lock_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	lock_env_set(&env, environment);
@@ -167,7 +170,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.wire_size = LOCK_WIRE_SIZE,
 	.sweep_size = sizeof(struct lock_message),
 	.sweep_period_ms = 250,
-	.layout_id = 0x9c79df103a3ace45,
+	.layout_id = 0xbd0283a762081df,
 	.tables = lock_tables,
 	.table_count = 4,
 	.counters = lock_counters,

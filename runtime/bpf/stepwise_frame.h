@@ -84,10 +84,22 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 	return false;
 }
 
-/*
- * Whose a packet is. Ours are UDP on our port to one receiver; the message of an
- * ours but malformed packet is not to be read.
- */
+/* The UDP header of what is UDP on our port to one receiver, or NULL. */
+static __always_inline const struct udphdr *stepwise_find_udp(const void *packet, const void *end, enum stepwise_port which,
+							      __u16 port, struct stepwise_network *network, __u32 *udp_offset)
+{
+	const struct udphdr *udp;
+
+	if (!stepwise_parse_network(packet, end, network))
+		return NULL;
+	*udp_offset = stepwise_hide(network->udp_offset) & STEPWISE_UDP_OFFSET_MASK;
+	udp = packet + *udp_offset;
+	if ((const void *)(udp + 1) > end || (which == STEPWISE_PORT_SOURCE ? udp->source : udp->dest) != bpf_htons(port))
+		return NULL;
+	return udp;
+}
+
+/* Whose a packet is; the message of an ours but malformed packet is not to be read. */
 static __always_inline enum stepwise_arrival stepwise_parse(const void *packet, const void *end, enum stepwise_port which,
 							    __u16 port, __u32 payload_size, __u32 *udp_offset,
 							    const unsigned char **payload)
@@ -96,12 +108,8 @@ static __always_inline enum stepwise_arrival stepwise_parse(const void *packet, 
 	struct stepwise_network network;
 	const struct udphdr *udp;
 
-	if (!stepwise_parse_network(packet, end, &network))
-		return STEPWISE_FOREIGN;
-	*udp_offset = stepwise_hide(network.udp_offset) & STEPWISE_UDP_OFFSET_MASK;
-	udp = packet + *udp_offset;
-	if ((const void *)(udp + 1) > end ||
-	    (which == STEPWISE_PORT_SOURCE ? udp->source : udp->dest) != bpf_htons(port))
+	udp = stepwise_find_udp(packet, end, which, port, &network, udp_offset);
+	if (!udp)
 		return STEPWISE_FOREIGN;
 	if ((const void *)udp + udp_size > end || udp->len != bpf_htons(udp_size) || network.udp_length != udp->len)
 		return STEPWISE_MALFORMED;

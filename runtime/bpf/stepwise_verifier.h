@@ -20,6 +20,9 @@
 		type value; \
 	} __attribute__((aligned(8))) name
 
+/* Likewise, of all members up to the end of the eight bytes that begin here. */
+#define STEPWISE_HIDES(number) __u8 lower_##number __attribute__((aligned(8)))
+
 /*
  * Where paths meet again: the verifier compares what it knows with what it knew
  * here before, and need not go on. It would do so at the next branch anyway. No

@@ -19,6 +19,7 @@ EXTENDS Frame
 CONSTANTS
   OpenClients,  \* those that begin with an open session
   Wishes,       \* what clients ask for: <<client, kind, key>>
+  Longs,        \* whether the values that a client writes may be long: a set of BOOLEAN for each
   Renewing,     \* clients that renew their sessions
   Quitters,     \* clients that give up writes
   Lapses,       \* clients whose leases may end
@@ -26,6 +27,7 @@ CONSTANTS
   MaxReads,     \* reads of each client
   MaxOpens,     \* sessions that a client opens
   MaxSecrets,   \* secrets that the daemon gives away
+  MaxKept,      \* tails that the daemon puts on a shelf
   Beginnings,   \* what the tables hold at the beginning
   Forged,       \* packets of others that are about from the start
   Replays       \* whether packets stay in the network when their client has moved on
@@ -57,13 +59,21 @@ InitialCells ==
   IN  [BlankCells EXCEPT
         !.bucket = [slot \in DOMAIN @ |-> BlankBucket(@[slot])],
         !.page = [home \in DOMAIN @ |-> [spilled |-> [j \in 1..PageSize |-> @[home].spilled[j]]]],
+        !.tail = [number \in DOMAIN @ |-> [bytes |-> [i \in 1..Spots |-> @[number].bytes[i]]]],
         !.session = [client \in DOMAIN @ |-> IF client \in OpenClients THEN session ELSE @[client]],
         !.credential = [client \in DOMAIN @ |-> IF client \in OpenClients THEN [secret |-> client + 1] ELSE @[client]]]
 
 \* Lengths and values tell versions and writes apart.
 Length(number) == 1 + (number % SlotSize)
+LongLength(number) == SlotSize + 1 + (number % (ValueMax - SlotSize))
 
-EntryOf(version) == [version |-> version, length |-> Length(version), value |-> version]
+\* Of what is there at the beginning, versions from 51 on have a tail, in the spot that their last digit says.
+BeginsLong(version) == version > 50
+
+EntryOf(version) ==
+  IF BeginsLong(version)
+    THEN [version |-> version, length |-> LongLength(version), spot |-> version % 10, value |-> 0]
+    ELSE [version |-> version, length |-> Length(version), spot |-> 0, value |-> version]
 
 \* A bucket with ways <<mark, key, version>>, whose page has entries <<key, version>>, of other buckets as well.
 Filled(slot, ways, spilled) ==
@@ -81,7 +91,17 @@ Held(key, version) ==
 
 \* Buckets in their order, and page 0.
 Begun(buckets, spilled) ==
+  LET in == UNION {{<<ways[i][2], ways[i][3]>> : i \in {j \in DOMAIN ways : ways[j][1] \in {"Clean", "Dirty"}}} :
+                     ways \in {buckets[slot] : slot \in DOMAIN buckets}}
+      hidden == UNION {{ways[i][2] : i \in DOMAIN ways} : ways \in {buckets[slot] : slot \in DOMAIN buckets}}
+      out == {spilled[j] : j \in {i \in DOMAIN spilled : spilled[i][1] \notin hidden}}
+      tails == {each \in in \cup out : BeginsLong(each[2])}
+      Of(number, i) == {each \in tails : ShelfOf(each[1]) = number /\ each[2] % 10 = i}
+  IN
   [InitialCells EXCEPT
+    !.shelf = [number \in DOMAIN @ |-> [@[number] EXCEPT !.taken = {i \in 0..(Spots - 1) : Of(number, i + 1) # {}}]],
+    !.tail = [number \in DOMAIN @ |->
+                [bytes |-> [i \in 1..Spots |-> IF Of(number, i) = {} THEN 0 ELSE (CHOOSE each \in Of(number, i) : TRUE)[2]]]],
     !.bucket = [slot \in DOMAIN @ |-> Filled(slot, buckets[slot + 1], spilled)],
     !.page[0].spilled = [j \in 1..PageSize |-> IF j \in DOMAIN spilled THEN Held(spilled[j][1], spilled[j][2]) ELSE @[j]]]
 
@@ -135,9 +155,9 @@ Keeps(client, packet) == Replays \/ packet.peer # client \/ Outstanding(client, 
 SendFrom(client, message) == Send(Packet(client, message), LAMBDA packet : Keeps(client, packet))
 
 \* A request in the client's session.
-Request(client, kind, number, key, length, value) ==
+Request(client, kind, number, key, length, value, tail) ==
   Arrived([BlankMessage EXCEPT !.kind = kind, !.client = client, !.sequence = number, !.secret = clients[client].secret,
-                               !.key = key, !.length = length, !.value = value])
+                               !.key = key, !.length = length, !.value = value, !.tail = tail])
 
 MayWrite(client) ==
   LET k == clients[client]
@@ -145,21 +165,26 @@ MayWrite(client) ==
       /\ k.writing = NoRequest \/ client \in Quitters
       /\ k.sequence < FirstSequence(client, k.opens) + MaxWrites[client]
 
-Writes(client, kind, key) ==
+Writes(client, kind, key, long) ==
   LET sequence == NextSequence(clients[client].sequence)
-      value == IF kind \in {"Insert", "Update"} THEN 100 * (client + 1) + sequence ELSE 0
-      message == Request(client, kind, sequence, key, IF value > 0 THEN Length(value) ELSE 0, value)
+      value == 100 * (client + 1) + sequence
+      message == CASE kind \notin {"Insert", "Update"} -> Request(client, kind, sequence, key, 0, 0, 0)
+                   [] long -> Request(client, kind, sequence, key, LongLength(value), 0, value)
+                   [] OTHER -> Request(client, kind, sequence, key, Length(value), value, 0)
   IN  /\ MayWrite(client)
       /\ clients' = [clients EXCEPT ![client].sequence = sequence, ![client].writing = message]
       /\ SendFrom(client, message)
 
-AskWrite(client, kind, key) == <<client, kind, key>> \in Wishes /\ kind \in Requests /\ Writes(client, kind, key)
+AskWrite(client, kind, key) ==
+  /\ <<client, kind, key>> \in Wishes
+  /\ kind \in Requests
+  /\ \E long \in IF kind = "Delete" THEN {FALSE} ELSE Longs[client] : Writes(client, kind, key, long)
 
-AskRenew(client) == client \in Renewing /\ Writes(client, "Renew", 0)
+AskRenew(client) == client \in Renewing /\ Writes(client, "Renew", 0, FALSE)
 
 AskRead(client, kind, key) ==
   LET k == clients[client]
-      message == Request(client, kind, k.number + 1, key, 0, 0)
+      message == Request(client, kind, k.number + 1, key, 0, 0, 0)
   IN  /\ <<client, kind, key>> \in Wishes
       /\ kind \in Reads
       /\ k.phase = "In"
@@ -217,13 +242,15 @@ Serve(packet) ==
   /\ IF packet.message.kind = "Open"
        THEN issued < Cardinality(Clients) + MaxSecrets /\ issued' = issued + 1
        ELSE UNCHANGED issued
+  /\ WritesTail(packet.message) => cells.shelf[ShelfOf(packet.message.key)].generation < MaxKept
 
 AllAnswers == Answers \cup ReadAnswers
 
 \* The sections that decide what a request comes to.
 Decision(request, decided) ==
   [sequence |-> decided.sequence, request |-> request.kind, key |-> decided.key, answer |-> decided.kind,
-   version |-> decided.version, length |-> decided.length, value |-> decided.value]
+   version |-> decided.version, length |-> decided.length,
+   value |-> IF IsLong(decided.length) THEN decided.tail ELSE decided.value]
 
 Decides ==
   LET request == event'.given
@@ -245,7 +272,7 @@ AtTc(packet) == ArriveAtTc(packet, 0)
 RunActs ==
   /\ \/ \E packet \in requests : AtXdp(packet)
      \/ \E packet \in completions : AtTc(packet)
-     \/ \E r \in 1..MaxRuns : RunSection(r) \/ SkipSection(r)
+     \/ \E r \in 1..(MaxRuns + 1) : RunSection(r) \/ SkipSection(r)
   /\ Decides
   /\ UNCHANGED <<clients, issued>>
 
@@ -300,17 +327,19 @@ SpilledEntry(key, j) == cells.page[HomeOf(SlotOf(key))].spilled[j].entry
 BucketOf(key) == cells.bucket[SlotOf(key)]
 
 \* What a client would read of the key at this moment.
+Bytes(key, entry) == IF IsLong(entry.length) THEN cells.tail[ShelfOf(key)].bytes[entry.spot] ELSE entry.value
+
 Current(key) ==
   LET bucket == BucketOf(key)
       way == WayOf(bucket, key)
       absent == [there |-> FALSE, version |-> versions[key], length |-> 0, value |-> 0]
-      Present(entry) == [there |-> TRUE, version |-> entry.version, length |-> entry.length, value |-> entry.value]
+      Present(entry) == [there |-> TRUE, version |-> entry.version, length |-> entry.length, value |-> Bytes(key, entry)]
   IN  CASE way > 0 /\ bucket.marks[way] = "Gone" -> absent
         [] way > 0 -> Present(bucket.entries[way])
         [] Spilled(key) = {} -> absent
         [] OTHER -> Present(SpilledEntry(key, CHOOSE j \in Spilled(key) : TRUE))
 
-Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- SlotSize
+Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- ValueMax
 
 (***************************************************************************)
 (* What clients may rely on                                                *)
@@ -360,6 +389,26 @@ CleanIsSpilled ==
     LET way == WayOf(BucketOf(key), key)
     IN  way > 0 /\ BucketOf(key).marks[way] = "Clean"
           => \E j \in Spilled(key) : SpilledEntry(key, j) = BucketOf(key).entries[way]
+
+\* The entries that count, of all keys.
+Entries ==
+  {[key |-> key, entry |-> BucketOf(key).entries[WayOf(BucketOf(key), key)]] :
+     key \in {k \in Keys : WayOf(BucketOf(k), k) > 0 /\ BucketOf(k).marks[WayOf(BucketOf(k), k)] # "Gone"}}
+  \cup {[key |-> key, entry |-> SpilledEntry(key, CHOOSE j \in Spilled(key) : TRUE)] :
+          key \in {k \in Keys : WayOf(BucketOf(k), k) = 0 /\ Spilled(k) # {}}}
+
+\* The spots that entries have.
+Spotted == {<<ShelfOf(each.key), each.entry.spot>> : each \in {one \in Entries : IsLong(one.entry.length)}}
+
+\* The tail of an entry is where nobody puts another, and no two entries share it.
+TailsAreKept ==
+  /\ \A spotted \in Spotted : spotted[2] - 1 \in cells.shelf[spotted[1]].taken
+  /\ Cardinality(Spotted) = Cardinality({each \in Entries : IsLong(each.entry.length)})
+
+\* When nothing is in flight, no spot is lost. (Where sections lose their races, one may be.)
+NoSpotIsLost ==
+  NobodyInFlight =>
+    \A number \in 0..(Shelves - 1) : cells.shelf[number].taken = {i \in 0..(Spots - 1) : <<number, i + 1>> \in Spotted}
 
 \* When nothing is in flight, nothing waits for a run, a packet or a daemon that was lost: no session is busy, and no
 \* entry of a page is on its way.

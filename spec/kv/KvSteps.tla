@@ -24,17 +24,30 @@
 (* Versions of a key only go up, also over its deletion: `floor` is the    *)
 (* greatest version of a key that was deleted from this bucket.            *)
 (*                                                                         *)
+(* A value that is longer than a slot is a tail of the packet, which XDP   *)
+(* and TC never read.  The daemon keeps it in a spot of the key's shelf;   *)
+(* the entry says which, and 0 where it has no tail.  The daemon puts a    *)
+(* tail in a spot that is not taken, and takes a new `generation` of the   *)
+(* shelf; TC takes the spot if the shelf still has that generation.  So    *)
+(* what was never committed is overwritten by and by, and nobody has to    *)
+(* look for it.  Only TC replaces or deletes an entry with a tail, since   *)
+(* its spot is free from then on.                                          *)
+(*                                                                         *)
 (* Cells: bucket [filter, epoch, floor, marks, used, keys, entries], page  *)
-(* [spilled], answer [sequence, version].                                  *)
+(* [spilled], shelf [generation, taken], tail [bytes], answer [sequence,   *)
+(* version].                                                               *)
 (***************************************************************************)
 EXTENDS SessionSteps
 
 CONSTANTS
   Ways,            \* entries of a bucket
   PageSize,        \* entries of a page
-  SlotSize,        \* bytes of the longest value
+  SlotSize,        \* bytes of a value that an entry has itself
+  ValueMax,        \* bytes of the longest value
+  Spots,           \* of a shelf
   VersionModulus,
   EpochModulus,
+  GenerationModulus,
   FilterBits,      \* bits of a bucket's filter
   Filtered,        \* whether the filter is asked
   WriteBack,       \* whether a write stays in the bucket until its way is needed
@@ -42,11 +55,21 @@ CONSTANTS
 
 NextVersion(version) == (version + 1) % VersionModulus
 NextEpoch(epoch) == (epoch + 1) % EpochModulus
+NextGeneration(generation) == (generation + 1) % GenerationModulus
+
+IsLong(length) == length > SlotSize
+
+\* A write that comes with a tail.
+WritesTail(msg) == msg.kind \in {"Insert", "Update"} /\ IsLong(msg.length)
 
 Answered(cell, msg, kind) == Continue(cell, [msg EXCEPT !.kind = kind])
 
 WayOf(bucket, key) ==
   FirstIndex(1, Ways, 0, LAMBDA i : bucket.marks[i] # "Empty" /\ bucket.keys[i] = key)
+
+IsLive(bucket, way) == bucket.marks[way] \in {"Clean", "Dirty"}
+
+HasTail(bucket, way) == IsLive(bucket, way) /\ IsLong(bucket.entries[way].length)
 
 IsUsed(bucket, way) == SparesUsed /\ way - 1 \in bucket.used
 
@@ -63,6 +86,7 @@ Put(bucket, way, mark, version, msg) ==
                  !.keys[way] = msg.key,
                  !.entries[way].version = version,
                  !.entries[way].length = msg.length,
+                 !.entries[way].spot = msg.spot,
                  !.entries[way].value = msg.value]
 
 \* `used` begins anew when an entry that was used has to go.
@@ -79,29 +103,28 @@ Deleted(bucket, version) == [bucket EXCEPT !.floor = IF version > @ THEN version
 
 OnEntry(bucket, msg, way) ==
   LET version == bucket.entries[way].version
-      live == bucket.marks[way] \in {"Clean", "Dirty"}
   IN
   CASE msg.kind = "Get" ->
-         IF live
+         IF IsLive(bucket, way)
            THEN Continue(Used(bucket, way), [msg EXCEPT !.kind = "Value",
                                                         !.version = version,
                                                         !.length = bucket.entries[way].length,
                                                         !.value = bucket.entries[way].value])
            ELSE Answered(bucket, msg, "Missing")
     [] msg.kind = "Insert" ->
-         IF live
+         IF IsLive(bucket, way)
            THEN Continue(bucket, [msg EXCEPT !.kind = "Exists", !.version = version])
            ELSE Continue(Put(bucket, way, "Dirty", NextVersion(bucket.floor), msg),
-                         [msg EXCEPT !.kind = "Inserted", !.version = NextVersion(bucket.floor)])
-    [] ~ live ->
+                         [msg EXCEPT !.kind = "Inserted", !.version = NextVersion(bucket.floor), !.done = TRUE])
+    [] ~ IsLive(bucket, way) ->
          Answered(bucket, msg, "Absent")
     [] msg.kind = "Update" ->
          Continue(Used(Put(bucket, way, "Dirty", NextVersion(version), msg), way),
-                  [msg EXCEPT !.kind = "Updated", !.version = NextVersion(version)])
+                  [msg EXCEPT !.kind = "Updated", !.version = NextVersion(version), !.done = TRUE])
     [] OTHER ->
          Continue([Deleted(bucket, version) EXCEPT
                      !.marks[way] = IF MayBeSpilled(bucket, msg) THEN "Gone" ELSE "Empty"],
-                  [msg EXCEPT !.kind = "Deleted", !.version = version])
+                  [msg EXCEPT !.kind = "Deleted", !.version = version, !.done = TRUE])
 
 (***************************************************************************)
 (* XDP                                                                     *)
@@ -112,43 +135,54 @@ Victim(bucket) ==
   LET idle == FirstIndex(1, Ways, 0, LAMBDA i : ~ IsUsed(bucket, i))
   IN  IF SparesUsed /\ idle > 0 THEN idle ELSE (bucket.epoch % Ways) + 1
 
-\* Not answered: to the daemon, with what was seen here.  A write that goes
-\* through replaces what the page has of its own key, and not of a victim.
-LookUp(bucket, msg) ==
-  LET own == WayOf(bucket, msg.key)
-      room == RoomIn(bucket)
-      way == IF own > 0 THEN own ELSE IF room > 0 THEN room ELSE Victim(bucket)
-  IN  Continue(bucket, [msg EXCEPT !.epoch = bucket.epoch,
-                                   !.way = way,
-                                   !.victim = IF WriteBack THEN bucket.keys[way] ELSE msg.key,
-                                   !.evicts = room = 0 \/ ~ WriteBack])
+\* Not answered: to the daemon, with what was seen here.
+Seen(bucket, msg, way, victim, evicts) ==
+  Continue(bucket, [msg EXCEPT !.epoch = bucket.epoch, !.way = way, !.victim = victim, !.evicts = evicts])
+
+\* Of a key that is in the bucket: its tail is in userspace, or what is written has to go there.  A write that goes through
+\* replaces what the page has of its own key, and not of a victim.
+LookUpOwn(bucket, msg, way) ==
+  IF msg.kind = "Get"
+    THEN TailRead :: Continue(bucket, [Seen(bucket, msg, way, msg.key, FALSE).msg EXCEPT
+                                         !.version = bucket.entries[way].version,
+                                         !.length = bucket.entries[way].length,
+                                         !.spot = bucket.entries[way].spot])
+    ELSE Written :: Seen(bucket, msg, way, msg.key, ~ WriteBack)
+
+\* Of one that is not.
+LookUp(bucket, msg, room) ==
+  LET way == IF room > 0 THEN room ELSE Victim(bucket)
+  IN  Seen(bucket, msg, way, IF WriteBack THEN bucket.keys[way] ELSE msg.key, room = 0 \/ ~ WriteBack)
 
 OnRequest(bucket, msg) ==
   LET way == WayOf(bucket, msg.key)
       room == RoomIn(bucket)
   IN
-  CASE msg.kind # "Get" /\ msg.length > SlotSize ->
+  CASE msg.kind # "Get" /\ msg.length > ValueMax ->
          TooLong :: Answered(bucket, msg, "TooLong")
     [] way > 0 ->
-         IF WriteBack \/ msg.kind \in Reads
-           THEN OnEntry(bucket, msg, way)
-           ELSE WrittenThrough :: LookUp(bucket, msg)
+         IF HasTail(bucket, way) \/ WritesTail(msg) \/ (~ WriteBack /\ msg.kind \notin Reads)
+           THEN LookUpOwn(bucket, msg, way)
+           ELSE OnEntry(bucket, msg, way)
     [] MayBeSpilled(bucket, msg) ->
-         LookUp(bucket, msg)
+         LookUp(bucket, msg, room)
     [] msg.kind = "Get" ->
          NeverSpilled :: Answered(bucket, msg, "Missing")
     [] msg.kind # "Insert" ->
          NotSpilled :: Answered(bucket, msg, "Absent")
-    [] room > 0 /\ WriteBack ->
+    [] room > 0 /\ WriteBack /\ ~ IsLong(msg.length) ->
          Continue(Placed(bucket, room, "Dirty", NextVersion(bucket.floor), msg),
                   [msg EXCEPT !.kind = "Inserted", !.version = NextVersion(bucket.floor)])
     [] OTHER ->
-         Full :: LookUp(bucket, msg)
+         Full :: LookUp(bucket, msg, room)
 
 (***************************************************************************)
 (* The daemon: what the page has of the key, and of the victim; an entry   *)
 (* that is free; the filter as it will be without what is to go.           *)
 (***************************************************************************)
+
+\* The daemon has done with what has no tail.
+Decided(page, msg) == IF WritesTail(msg) \/ msg.spot > 0 THEN Continue(page, msg) ELSE Reply(page, msg)
 
 Find(page, msg, env) ==
   LET Here(j) == page.spilled[j].mark # "Vacant" /\ page.spilled[j].slot = msg.slot
@@ -162,24 +196,42 @@ Find(page, msg, env) ==
   IN
   CASE msg.kind = "Open" -> Reply(page, Invite(msg, env))
     [] msg.way = 0 -> NotSeen :: Drop(page, msg)
+    [] msg.kind = "Get" /\ msg.spot > 0 -> Continue(page, msg)
     [] \E j \in 1..PageSize : Moves(j, msg.key) \/ (msg.evicts /\ Moves(j, msg.victim)) ->
          OnItsWay :: Drop(page, msg)
     [] own = 0 ->
-         Reply(page, [msg EXCEPT !.found = FALSE, !.old = old, !.entry = vacant, !.filter = filter])
+         Decided(page, [msg EXCEPT !.found = FALSE, !.old = old, !.entry = vacant, !.filter = filter])
     [] msg.kind = "Get" ->
-         Reply(page, [msg EXCEPT !.found = TRUE,
-                                 !.version = page.spilled[own].entry.version,
-                                 !.length = page.spilled[own].entry.length,
-                                 !.value = page.spilled[own].entry.value,
-                                 !.old = old, !.entry = vacant, !.filter = filter])
+         Decided(page, [msg EXCEPT !.found = TRUE,
+                                   !.version = page.spilled[own].entry.version,
+                                   !.length = page.spilled[own].entry.length,
+                                   !.value = page.spilled[own].entry.value,
+                                   !.spot = page.spilled[own].entry.spot,
+                                   !.old = old, !.entry = vacant, !.filter = filter])
     [] OTHER ->
-         Reply(page, [msg EXCEPT !.found = TRUE,
-                                 !.version = page.spilled[own].entry.version,
-                                 !.old = old, !.entry = vacant, !.filter = filter])
+         Decided(page, [msg EXCEPT !.found = TRUE,
+                                   !.version = page.spilled[own].entry.version,
+                                   !.former = page.spilled[own].entry.spot,
+                                   !.old = old, !.entry = vacant, !.filter = filter])
+
+\* A spot for the tail.  The generation is for whoever claims it.
+Reserve(shelf, msg) ==
+  LET free == FirstIndex(1, Spots, 0, LAMBDA i : i - 1 \notin shelf.taken)
+  IN
+  CASE ~ WritesTail(msg) -> Continue(shelf, msg)
+    [] free = 0 -> ShelfFull :: Continue(shelf, [msg EXCEPT !.spot = 0])
+    [] OTHER -> Continue([shelf EXCEPT !.generation = NextGeneration(@)],
+                         [msg EXCEPT !.spot = free, !.generation = NextGeneration(shelf.generation)])
+
+Keep(tail, msg) ==
+  CASE msg.spot \notin 1..Spots -> Reply(tail, msg)
+    [] msg.kind = "Get" -> Reply(tail, [msg EXCEPT !.tail = tail.bytes[msg.spot]])
+    [] OTHER -> Reply([tail EXCEPT !.bytes[msg.spot] = msg.tail], msg)
 
 (***************************************************************************)
 (* TC: lift a copy of what is to go from the bucket, stow it in the page,  *)
-(* change the bucket, settle the page.                                     *)
+(* claim the spot of the tail, change the bucket, settle the page and the  *)
+(* shelf.                                                                  *)
 (***************************************************************************)
 
 \* Whether the request is to have a place in the bucket.
@@ -196,6 +248,7 @@ Lift(bucket, msg) ==
          Continue(bucket, [msg EXCEPT !.lifted = "Dirty",
                                       !.carried.version = NewVersion(bucket, msg),
                                       !.carried.length = msg.length,
+                                      !.carried.spot = msg.spot,
                                       !.carried.value = msg.value])
     [] WayOf(bucket, msg.key) > 0 \/ bucket.marks[msg.way] \in {"Empty", "Clean"} -> Continue(bucket, msg)
     [] ~ msg.evicts \/ bucket.keys[msg.way] # msg.victim -> Replaced :: Continue(bucket, [msg EXCEPT !.way = 0])
@@ -230,6 +283,12 @@ Stow(page, msg) ==
            [] ~ OldOne(page, msg, IF msg.kind = "Delete" THEN msg.key ELSE msg.victim) -> OldOneMoved :: Continue(page, msg)
            [] OTHER -> Continue(Left(page), stowed)
 
+\* Nobody puts another tail there from now on.
+Claim(shelf, msg) ==
+  CASE ~ WritesTail(msg) \/ msg.spot \notin 1..Spots -> Continue(shelf, msg)
+    [] shelf.generation # msg.generation \/ msg.spot - 1 \in shelf.taken -> Overwritten :: Continue(shelf, msg)
+    [] OTHER -> Continue([shelf EXCEPT !.taken = @ \cup {msg.spot - 1}], [msg EXCEPT !.claimed = TRUE])
+
 \* Whether the way is free, or what was in it still is as it was lifted and is safe.
 Ready(bucket, msg) ==
   CASE msg.way \notin 1..Ways -> FALSE
@@ -242,6 +301,19 @@ Ready(bucket, msg) ==
 \* What was lifted or doomed is in the page as it was announced, from now on.
 Moved(bucket, filter) == [bucket EXCEPT !.epoch = NextEpoch(@), !.filter = filter]
 
+\* A write whose tail is nowhere: there was no spot for it, or another was put there since.
+Lacks(msg) == WritesTail(msg) /\ ~ msg.claimed
+
+Untailed(bucket, msg) ==
+  IF msg.spot = 0 THEN NoSpot :: Answered(bucket, msg, "NoRoom") ELSE Unclaimed :: Continue(bucket, msg)
+
+\* A tail that was given to an entry that is no more may have been another's by then.
+IsTailOf(msg, entry) == msg.spot = entry.spot /\ msg.version = entry.version
+
+\* An entry with a tail that XDP saw here, so that nobody looked for it in the page, and that has made room since: of one
+\* that the page has as well, the epoch does not tell.
+GaveWay(msg) == msg.kind = "Get" /\ ~ msg.found /\ msg.spot > 0
+
 OnCompletion(bucket, msg) ==
   LET own == WayOf(bucket, msg.key)
       way == IF own > 0 THEN own ELSE msg.way
@@ -249,14 +321,22 @@ OnCompletion(bucket, msg) ==
       mark == IF WriteBack /\ msg.kind # "Get" THEN "Dirty" ELSE "Clean"
       placed == [msg EXCEPT !.kind = IF msg.kind = "Get" THEN "Value" ELSE IF msg.found THEN "Updated" ELSE "Inserted",
                             !.version = version,
+                            !.done = msg.kind # "Get",
                             !.moved = msg.lifted # "Empty"]
   IN
   CASE msg.kind \notin Requests \cup Reads ->
          Continue(bucket, msg)
     [] own > 0 /\ (WriteBack \/ msg.kind \in Reads) ->
-         OnEntry(bucket, msg, own)
+         CASE Lacks(msg) /\ IsLive(bucket, own) = (msg.kind = "Update") ->
+                Untailed(bucket, msg)
+           [] msg.kind = "Get" /\ IF HasTail(bucket, own) THEN ~ IsTailOf(msg, bucket.entries[own]) ELSE msg.spot > 0 ->
+                OtherTail :: Continue(bucket, msg)
+           [] OTHER ->
+                OnEntry(bucket, [msg EXCEPT !.former = IF HasTail(bucket, own) THEN bucket.entries[own].spot ELSE 0], own)
     [] bucket.epoch # msg.epoch ->
          Late :: Continue(bucket, msg)
+    [] GaveWay(msg) ->
+         NoLonger :: Continue(bucket, msg)
     [] msg.kind = "Get" /\ ~ msg.found ->
          Answered(bucket, msg, "Missing")
     [] msg.kind = "Insert" /\ msg.found ->
@@ -268,11 +348,13 @@ OnCompletion(bucket, msg) ==
            THEN NotStowed :: Continue(bucket, msg)
            ELSE IF own > 0
                   THEN Continue([Moved(Deleted(bucket, msg.version), msg.filter) EXCEPT !.marks[own] = "Empty"],
-                                [msg EXCEPT !.kind = "Deleted", !.moved = TRUE])
+                                [msg EXCEPT !.kind = "Deleted", !.done = TRUE, !.moved = TRUE])
                   ELSE Continue(Moved(Deleted(bucket, msg.version), msg.filter),
-                                [msg EXCEPT !.kind = "Deleted", !.moved = TRUE])
+                                [msg EXCEPT !.kind = "Deleted", !.done = TRUE, !.moved = TRUE])
     [] msg.kind = "Get" /\ ~ Ready(bucket, msg) ->
          Uncached :: Answered(bucket, msg, "Value")
+    [] Lacks(msg) ->
+         Untailed(bucket, msg)
     [] Stores(msg) /\ msg.entry = 0 ->
          Answered(bucket, msg, "NoRoom")
     [] ~ Ready(bucket, msg) ->
@@ -294,6 +376,12 @@ Settle(page, msg) ==
     [] msg.stowed /\ comes -> Continue(Come(page), msg)
     [] msg.stowed /\ goes -> Continue(Gone(page), msg)
     [] OTHER -> Continue(page, msg)
+
+\* The claimed spot is the entry's now, or free again; that of the one that was replaced or deleted is free.
+Shelve(shelf, msg) ==
+  CASE msg.done /\ msg.former \in 1..Spots -> Continue([shelf EXCEPT !.taken = @ \ {msg.former - 1}], msg)
+    [] ~ msg.done /\ msg.claimed /\ msg.spot \in 1..Spots -> Continue([shelf EXCEPT !.taken = @ \ {msg.spot - 1}], msg)
+    [] OTHER -> Continue(shelf, msg)
 
 (***************************************************************************)
 (* The version that a write came to, for a client that asks again.         *)

@@ -12,6 +12,11 @@ Half(number) == number \div 2
 OddOrEven(number) == number % 2
 
 Bounds(first, others) == [client \in Clients |-> IF client = 0 THEN first ELSE others]
+NeverLong == Bounds({FALSE}, {FALSE})
+AlwaysLong == Bounds({TRUE}, {TRUE})
+LongOrNot == Bounds(BOOLEAN, BOOLEAN)
+FirstLong == Bounds({TRUE}, {FALSE})
+
 NoneOfAny == Bounds(0, 0)
 OneOfEach == Bounds(1, 1)
 TwoOfEach == Bounds(2, 2)
@@ -40,6 +45,12 @@ WriterAndReader == ({0} \X Writing \X Keys) \cup ({1} \X {"Get"} \X {0})
 OwnKeys == ({0} \X Writing \X {0}) \cup ({1} \X {"Get", "Insert", "Update"} \X {1})
 
 \* One or two requests.
+FirstOfBoth == {0, 1} \X {"Get", "Update", "Delete"} \X {0}
+TailsAgainstGets == {<<0, "Update", 0>>, <<0, "Delete", 0>>, <<0, "Insert", 1>>, <<1, "Get", 0>>}
+GetsEach == {<<0, "Get", 1>>, <<1, "Get", 0>>}
+TailReplacedAndRead == {<<0, "Update", 0>>, <<0, "Delete", 0>>, <<1, "Get", 0>>}
+UpdatesFirstEach == {<<0, "Update", 0>>, <<1, "Update", 0>>}
+UpdatesAgainstGets == {<<0, "Update", 0>>, <<0, "Insert", 1>>, <<1, "Get", 0>>}
 InsertsOther == {<<0, "Insert", 1>>}
 InsertsFirst == {<<0, "Insert", 0>>}
 DeletesFirst == {<<0, "Delete", 0>>}
@@ -53,6 +64,7 @@ UpdatesBoth == {<<0, "Update", 0>>, <<0, "Update", 1>>}
 GetsAndUpdates == {<<0, "Get", 1>>, <<0, "Update", 1>>}
 SessionWishes == {<<0, "Update", 1>>, <<1, "Delete", 1>>}
 DeletesAndGets == {<<0, "Delete", 0>>, <<0, "Get", 0>>}
+ChangesAgainstInserts == {<<0, "Update", 0>>, <<0, "Delete", 0>>, <<1, "Insert", 1>>}
 UpdatesEach == {<<0, "Update", 1>>, <<1, "Update", 0>>}
 GetsAndUpdatesEach == {<<0, "Get", 1>>, <<1, "Update", 0>>}
 
@@ -68,6 +80,18 @@ OneWay == {
   Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<0, 4>>, <<1, 7>>>>),
   Begun(<<<<<<"Clean", 0, 4>>>>>>, <<<<0, 4>>, <<1, 7>>>>),
   Begun(<<<<<<"Gone", 0, 5>>>>>>, <<<<0, 4>>>>)}
+
+\* The same, where the first key has a tail.
+OneWayLong == {
+  Begun(<<<<<<"Dirty", 0, 61>>>>>>, <<<<1, 7>>>>),
+  Begun(<<<<<<"Clean", 0, 52>>>>>>, <<<<0, 52>>, <<1, 7>>>>),
+  Begun(<<<<<<"Gone", 0, 61>>>>>>, <<<<0, 52>>>>),
+  Begun(<<<< >>>>, <<<<0, 52>>, <<1, 7>>>>)}
+
+DirtyOrSpilledLong == {Begun(<<<<<<"Dirty", 0, 61>>>>>>, <<<<1, 7>>>>), Begun(<<<< >>>>, <<<<0, 52>>, <<1, 7>>>>)}
+CleanLong == {Begun(<<<<<<"Clean", 0, 52>>>>>>, <<<<0, 52>>, <<1, 7>>>>)}
+SpilledLong == {Begun(<<<<<<"Dirty", 1, 5>>>>>>, <<<<0, 52>>>>)}
+DirtyLong == {Begun(<<<<<<"Dirty", 0, 61>>>>>>, <<<<1, 7>>>>)}
 
 DirtyAlone == {Begun(<<<<<<"Dirty", 0, 5>>>>>>, << >>)}
 DirtyAndOther == {Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<1, 7>>>>)}

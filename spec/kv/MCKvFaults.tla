@@ -18,8 +18,8 @@ RequestOverwritesVictim(bucket, msg) ==
   IN  CASE way > 0 -> OnEntry(bucket, msg, way)
         [] msg.kind = "Insert" /\ ~ MayBeSpilled(bucket, msg) ->
              Continue(Put(bucket, place, "Dirty", NextVersion(bucket.floor), msg),
-                      [LookUp(bucket, msg).msg EXCEPT !.kind = IF room > 0 THEN "Inserted" ELSE @])
-        [] OTHER -> LookUp(bucket, msg)
+                      [LookUp(bucket, msg, room).msg EXCEPT !.kind = IF room > 0 THEN "Inserted" ELSE @])
+        [] OTHER -> LookUp(bucket, msg, room)
 
 \* An insert that finds room does not ask whether the key was spilled.
 RequestWithoutLooking(bucket, msg) ==
@@ -29,7 +29,7 @@ RequestWithoutLooking(bucket, msg) ==
         [] msg.kind = "Insert" /\ room > 0 ->
              Continue(Put(bucket, room, "Dirty", NextVersion(bucket.floor), msg),
                       [msg EXCEPT !.kind = "Inserted", !.version = NextVersion(bucket.floor)])
-        [] OTHER -> LookUp(bucket, msg)
+        [] OTHER -> LookUp(bucket, msg, room)
 
 \* A tombstone counts as room for another key: what the page has of the deleted one comes back.
 RoomOverTombstones(bucket) == FirstIndex(1, Ways, 0, LAMBDA i : bucket.marks[i] \in {"Empty", "Clean", "Gone"})
@@ -102,6 +102,31 @@ SettleByKind(page, msg) ==
         [] Stores(msg) -> Continue(Come(page), msg)
         [] Dooms(msg) -> Continue(Gone(page), msg)
         [] OTHER -> Continue(page, msg)
+
+(***************************************************************************)
+(* Tails                                                                   *)
+(***************************************************************************)
+
+\* A completion takes the spot that it was given, whoever has put another tail there since.
+ClaimUncompared(shelf, msg) ==
+  IF WritesTail(msg) /\ msg.spot \in 1..Spots /\ msg.spot - 1 \notin shelf.taken
+    THEN Continue([shelf EXCEPT !.taken = @ \cup {msg.spot - 1}], [msg EXCEPT !.claimed = TRUE])
+    ELSE Continue(shelf, msg)
+
+\* A get is answered with the tail that the daemon found, whatever the entry is by then.
+TailOfAny(msg, entry) == TRUE
+
+\* A draft: an entry that XDP saw in the bucket is missing when it is not there any more.
+NothingGivesWay(msg) == FALSE
+
+\* XDP itself replaces an entry that has a tail by one that has none, and nobody hears of the spot.
+RequestReplacesTail(bucket, msg) ==
+  LET way == WayOf(bucket, msg.key)
+  IN  IF way > 0 THEN OnEntry(bucket, msg, way) ELSE LookUp(bucket, msg, RoomIn(bucket))
+
+\* The spot of the entry that is to be replaced is free, whether it was replaced or not.
+ShelveTooSoon(shelf, msg) ==
+  IF msg.former \in 1..Spots THEN Continue([shelf EXCEPT !.taken = @ \ {msg.former - 1}], msg) ELSE Continue(shelf, msg)
 
 (***************************************************************************)
 (* Once                                                                    *)

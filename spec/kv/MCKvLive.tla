@@ -19,12 +19,16 @@ Asked(client) == {clients[client].writing, clients[client].reading} \ {NoRequest
 
 \* What XDP would pass to the daemon at this moment, and what this would send to TC.  (Sets, because TLC evaluates an
 \* operator's argument anew wherever it is used, when it asks what is enabled.)
-Passed(client) == {HandedOver(request, OnRequest(BucketOf(request.key), request).msg) : request \in Asked(client)}
+Passed(client) == {PassedOn(request, OnRequest(BucketOf(request.key), request).msg) : request \in Asked(client)}
 
 Found(client) ==
   LET env == [now |-> 0, random |-> 0, index |-> 0]
-      decided == {UserStep(cells.page, message, env).msg : message \in {Arrived(passed) : passed \in Passed(client)}}
-  IN  {Arrived(message) : message \in decided}
+      found == {Find(cells.page[message.home], message, env).msg : message \in {Arrived(passed) : passed \in Passed(client)}}
+      \* As the last that reserved a spot was told.
+      reserved == {IF WritesTail(message)
+                     THEN [Reserve(cells.shelf[message.shelf], message).msg EXCEPT !.generation = cells.shelf[message.shelf].generation]
+                     ELSE message : message \in found}
+  IN  {Arrived(Keep(cells.tail[message.shelf], message).msg) : message \in reserved}
 
 \* What a client still waits for arrives now and then.
 Arrives(client) ==
@@ -48,7 +52,7 @@ IsCompleted(client) ==
   /\ UNCHANGED <<clients, issued>>
 
 RunGoesOn ==
-  /\ \E r \in 1..MaxRuns : RunSection(r)
+  /\ \E r \in 1..(MaxRuns + 1) : RunSection(r)
   /\ Decides
   /\ UNCHANGED <<clients, issued>>
 
@@ -86,5 +90,5 @@ RequestLocks(bucket, msg) ==
   LET way == WayOf(bucket, msg.key)
   IN  CASE Waiting \in bucket.filter -> Continue(bucket, msg)
         [] way > 0 -> OnEntry(bucket, msg, way)
-        [] OTHER -> Continue([bucket EXCEPT !.filter = @ \cup {Waiting}], LookUp(bucket, msg).msg)
+        [] OTHER -> Continue([bucket EXCEPT !.filter = @ \cup {Waiting}], LookUp(bucket, msg, RoomIn(bucket)).msg)
 =================================================================================

@@ -51,6 +51,7 @@ class KvSession(Session):
         "DELETE": ("DELETED", "ABSENT"),
     }
     read_answers = {"GET": ("VALUE", "MISSING")}
+    one_way = frozenset({"tail"})
 
     def get(self, key: int, now_ns: int) -> tuple[int, bytes]:
         """The number of the get, and its datagram."""
@@ -66,18 +67,28 @@ class KvSession(Session):
         return self.request("DELETE", now_ns, key=key)
 
     def _stored(self, value: bytes) -> dict[str, Any]:
-        """The fields of a value. One that is too long goes out cut off: the store looks at its length."""
-        size = self.codec.SLOT_SIZE
-        return {"length": len(value), "value": value[:size].ljust(size, b"\0")}
+        """The fields of a value. One that is too long goes out as its length alone: the store looks at that."""
+        size = len(value)
+        in_slot, in_tail = value if size <= self.codec.SLOT_SIZE else b"", value if self.codec.tail_size(size) else b""
+        return {"length": size, "value": in_slot.ljust(self.codec.SLOT_SIZE, b"\0"), "tail": in_tail}
+
+    def _answers_read(self, message: Any) -> bool:
+        is_whole = message.kind.name != "VALUE" or len(message.tail) == self.codec.tail_size(message.length)
+        return is_whole and super()._answers_read(message)
+
+
+def value_of(message: Any) -> bytes:
+    """The value that a message says, all of it."""
+    return message.tail or message.value[: message.length]
 
 
 def entry_of(answer: Any) -> Entry | None:
     """What a get was answered with; None where the key is not there."""
-    return Entry(answer.version, answer.value[: answer.length]) if answer.kind.name == "VALUE" else None
+    return Entry(answer.version, value_of(answer)) if answer.kind.name == "VALUE" else None
 
 
 class KvCaller(Caller):
-    """A KvSession over a socket.
+    """A KvSession over a socket. Values are of any length: the store has a word to say about what it does not take.
 
     Where the daemon is down and the kernel alone has no answer, each call raises NotServed at once, or waits for the
     daemon if it is `patient`. A write that was not answered may have been executed, or may be later: `again` waits for

@@ -1,13 +1,14 @@
 """What a store should do, in plain Python, and the clients that fuzzing drives it with.
 
-The reference is a dict. Where an entry is kept, in a bucket or in its page, matters for three things only: what the
-kernel can answer without the daemon, whether there is no room, and whether the cells say together what the dict says.
+The reference is a dict. Where an entry is kept, in a bucket or in its page, and its tail, if any, in which spot of its
+shelf, matters for three things only: what the kernel can answer without the daemon, whether there is no room, and
+whether the cells say together what the dict says.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
 from spec.kv.client import KvSession
@@ -16,11 +17,15 @@ from spec.lib.session_reference import SessionReference, Tables
 
 @dataclass(frozen=True)
 class Stored:
-    """An entry, or what is in a cell of one: the value with what fills its slot."""
+    """An entry, or what is in a cell of one: all of its slot, and after it the tail.
+
+    spot: that the tail is kept in, where a cell says so; any is right.
+    """
 
     version: int
     length: int
     value: bytes
+    spot: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         return f"version {self.version} of {self.length} bytes, {self.value.rstrip(bytes(1)).hex() or 'empty'}"
@@ -54,10 +59,12 @@ class Reference(SessionReference):
     def _blank(self) -> Tables:
         """What the cells say before anything has happened."""
         ways, size = self.codec.WAYS, self.codec.PAGE_SIZE
-        entry = {"version": 0, "length": 0, "value": 0}
+        entry = {"version": 0, "length": 0, "spot": 0, "value": 0}
         bucket = {"filter": frozenset(), "floor": 0, "marks": ("Empty",) * ways, "keys": (0,) * ways, "entries": (entry,) * ways}
         page = {"spilled": ({"mark": "Vacant", "bit": 0, "slot": 0, "key": 0, "entry": entry},) * size}
-        return {"bucket": [bucket] * self.capacities["bucket"], "page": [page] * self.capacities["page"]}
+        shelf, tail = {"taken": frozenset()}, {"bytes": (0,) * self.codec.SPOTS}
+        blank = {"bucket": bucket, "page": page, "shelf": shelf, "tail": tail}
+        return {name: [cell] * self.capacities[name] for name, cell in blank.items()}
 
     # --- Requests -----------------------------------------------------------------------------
 
@@ -65,14 +72,16 @@ class Reference(SessionReference):
         kind, is_there = message.kind.name, message.key in self.entries
         if kind == "GET":
             return {"VALUE"} if is_there else {"MISSING"}
-        if message.length > self.codec.SLOT_SIZE:
+        if message.length > self.codec.VALUE_MAX:
             return {"TOO_LONG"}
         if kind == "DELETE":
             return {"DELETED"} if is_there else {"ABSENT"}
         if is_there != (kind == "UPDATE"):
             return {"EXISTS"} if is_there else {"ABSENT"}
+        if self._writes_tail(message) and self._shelf_is_full(message.key):
+            return {"NO_ROOM"}
         done = {"UPDATED" if is_there else "INSERTED"}
-        return done | {"NO_ROOM"} if self.needs_daemon(message) and self._page_is_full(message.key) else done
+        return done | {"NO_ROOM"} if self._may_spill(message) and self._page_is_full(message.key) else done
 
     def wrong_answer(self, message: Any, answer: Any) -> list[str]:
         kind, found = answer.kind.name, []
@@ -80,7 +89,7 @@ class Reference(SessionReference):
         version = self.version_of(kind, message.key)
         if version is not None and answer.version != version:
             found.append(f"{kind} says version {answer.version} of key {message.key} and should say {version}")
-        if kind == "VALUE" and (answer.length, answer.value) != (stored.length, stored.value):
+        if kind == "VALUE" and _stored(answer) != replace(stored, version=answer.version):
             found.append(f"key {message.key} was read as {_stored(answer)} and is {stored}")
         if answer.key != message.key:
             found.append(f"the answer's key is {answer.key}, the request's {message.key}")
@@ -112,7 +121,7 @@ class Reference(SessionReference):
         key = message.key
         match outcome:
             case "INSERTED" | "UPDATED":
-                self.entries[key] = Stored(self.version_of(outcome, key), message.length, message.value)
+                self.entries[key] = replace(_stored(message), version=self.version_of(outcome, key))
             case "DELETED":
                 slot = self.codec.hash_slot(key)
                 self.floors[slot] = max(self.floors[slot], self.entries.pop(key).version)
@@ -127,29 +136,61 @@ class Reference(SessionReference):
         return super().observe(tables)
 
     def needs_daemon(self, message: Any) -> bool:
-        """Whether the bucket cannot answer alone: it has not got the key, which may be in the page, or it has no room."""
-        codec = self.codec
-        if message.kind.name != "GET" and message.length > codec.SLOT_SIZE:
+        """Whether the bucket cannot answer alone.
+
+        It has not got the key, which may be in the page, or no room for it; or the value is a tail, or is to be one.
+        """
+        codec, is_get = self.codec, message.kind.name == "GET"
+        if not is_get and message.length > codec.VALUE_MAX:
             return False
-        bucket = self._tables["bucket"][codec.hash_slot(message.key)]
-        if any(way.key == message.key for way in self._ways(bucket)):
-            return not codec.WRITE_BACK and message.kind.name != "GET"
+        bucket, way = self._bucket_of(message.key), self._way_of(message.key)
+        if way is not None:
+            return (way.is_live and self._is_long(way.entry.length)) or self._writes_tail(message) or not (codec.WRITE_BACK or is_get)
         if not codec.FILTERED or codec.hash_bit(message.key) in bucket["filter"]:
             return True
         has_room = codec.WRITE_BACK and any(mark in ("Empty", "Clean") for mark in bucket["marks"])
-        return message.kind.name == "INSERT" and not has_room
+        return message.kind.name == "INSERT" and (self._writes_tail(message) or not has_room)
+
+    def _may_spill(self, message: Any) -> bool:
+        """Whether a write may put something into the page: the way that it needs is another's, or it is written through."""
+        return self.needs_daemon(message) and (self._way_of(message.key) is None or not self.codec.WRITE_BACK)
+
+    def _is_long(self, length: int) -> bool:
+        return length > self.codec.SLOT_SIZE
+
+    def _writes_tail(self, message: Any) -> bool:
+        return message.kind.name in ("INSERT", "UPDATE") and self._is_long(message.length)
 
     def _page_is_full(self, key: int) -> bool:
         page = self._tables["page"][self.codec.hash_home(self.codec.hash_slot(key))]
         return all(each["mark"] != "Vacant" for each in page["spilled"])
 
-    def _ways(self, bucket: Mapping[str, Any]) -> list[Way]:
-        """The ways of a bucket that are not empty."""
-        found = [Way(mark, key, self._entry(entry)) for mark, key, entry in zip(bucket["marks"], bucket["keys"], bucket["entries"])]
-        return [way for way in found if way.mark != "Empty"]
+    def _shelf_is_full(self, key: int) -> bool:
+        return len(self._tables["shelf"][self.codec.hash_shelf(key)]["taken"]) == self.codec.SPOTS
 
-    def _entry(self, entry: Mapping[str, Any]) -> Stored:
-        return Stored(entry["version"], entry["length"], entry["value"].to_bytes(self.codec.SLOT_SIZE, "little"))
+    def _bucket_of(self, key: int) -> Mapping[str, Any]:
+        return self._tables["bucket"][self.codec.hash_slot(key)]
+
+    def _way_of(self, key: int) -> Way | None:
+        return next((way for way in self._ways(self._bucket_of(key), self._tables) if way.key == key), None)
+
+    def _ways(self, bucket: Mapping[str, Any], tables: Tables) -> list[Way]:
+        """The ways of a bucket that are not empty."""
+        found = zip(bucket["marks"], bucket["keys"], bucket["entries"])
+        return [Way(mark, key, self._entry(key, entry, tables)) for mark, key, entry in found if mark != "Empty"]
+
+    def _entry(self, key: int, entry: Mapping[str, Any], tables: Tables) -> Stored:
+        length, spot, value = entry["length"], 0, entry["value"].to_bytes(self.codec.SLOT_SIZE, "little")
+        if self._is_long(length):
+            spot = entry["spot"]
+            value += self._tail(key, spot, tables)[:length]
+        return Stored(entry["version"], length, value, spot)
+
+    def _tail(self, key: int, spot: int, tables: Tables) -> bytes:
+        """What is in a spot; nothing where it is none."""
+        if not 1 <= spot <= self.codec.SPOTS:
+            return b""
+        return tables["tail"][self.codec.hash_shelf(key)]["bytes"][spot - 1].to_bytes(self.codec.VALUE_MAX, "little")
 
     def _held(self, slot: int, tables: Tables) -> list[Mapping[str, Any]]:
         """The page's entries of a bucket."""
@@ -174,8 +215,8 @@ class Reference(SessionReference):
 
     def _kept(self, slot: int, bucket: Mapping[str, Any], tables: Tables) -> dict[int, Stored]:
         """The entries that a bucket and its page amount to."""
-        kept = {each["key"]: self._entry(each["entry"]) for each in self._held(slot, tables)}
-        for way in self._ways(bucket):
+        kept = {each["key"]: self._entry(each["key"], each["entry"], tables) for each in self._held(slot, tables)}
+        for way in self._ways(bucket, tables):
             if way.is_live:
                 kept[way.key] = way.entry
             else:
@@ -189,7 +230,24 @@ class Reference(SessionReference):
             for each in page["spilled"]:
                 found += self._misplaced(index, each)
         for slot, bucket in enumerate(tables["bucket"]):
-            found += self._contradictions(slot, bucket, self._held(slot, tables))
+            found += self._contradictions(slot, bucket, tables)
+        return found + self._misshelved(tables)
+
+    def _misshelved(self, tables: Tables) -> list[str]:
+        """Where the spots that are taken are not those of the entries with a tail, one each."""
+        found, users = [], defaultdict(list)
+        for slot, bucket in enumerate(tables["bucket"]):
+            for key, entry in self._kept(slot, bucket, tables).items():
+                if self._is_long(entry.length):
+                    users[self.codec.hash_shelf(key), entry.spot].append(key)
+        for (index, spot), keys in users.items():
+            if spot - 1 not in tables["shelf"][index]["taken"]:
+                found.append(f"spot {spot} of shelf {index} is not taken, and key {keys[0]} has its tail there")
+            if len(keys) > 1:
+                found.append(f"the keys {sorted(keys)} have their tails in one spot, {spot} of shelf {index}")
+        for index, shelf in enumerate(tables["shelf"]):
+            nobodys = [spot + 1 for spot in sorted(shelf["taken"]) if (index, spot + 1) not in users]
+            found += [f"spot {spot} of shelf {index} is taken, and nobody's" for spot in nobodys]
         return found
 
     def _misplaced(self, index: int, spilled: Mapping[str, Any]) -> list[str]:
@@ -204,11 +262,11 @@ class Reference(SessionReference):
             return [f"key {key} has bit {spilled['bit']} in page {index} and should have {codec.hash_bit(key)}"]
         return []
 
-    def _contradictions(self, slot: int, bucket: Mapping[str, Any], held: list[Mapping[str, Any]]) -> list[str]:
-        found, ways = [], self._ways(bucket)
+    def _contradictions(self, slot: int, bucket: Mapping[str, Any], tables: Tables) -> list[str]:
+        found, ways, held = [], self._ways(bucket, tables), self._held(slot, tables)
         for what, keys in (("bucket", [way.key for way in ways]), ("page of bucket", [each["key"] for each in held])):
             found += [f"the {what} {slot} has key {key} twice" for key in set(keys) if keys.count(key) > 1]
-        spilled = {each["key"]: self._entry(each["entry"]) for each in held}
+        spilled = {each["key"]: self._entry(each["key"], each["entry"], tables) for each in held}
         bits = {self.codec.hash_bit(key) for key in spilled}
         if bucket["filter"] != bits:
             found.append(f"the filter of bucket {slot} is {set(bucket['filter'])}, what was spilled has {bits}")
@@ -216,7 +274,7 @@ class Reference(SessionReference):
             older = spilled.get(way.key)
             if self.codec.hash_slot(way.key) != slot:
                 found.append(f"key {way.key} is in bucket {slot}, where it does not belong")
-            if way.mark == "Clean" and older != way.entry:
+            if way.mark == "Clean" and (older != way.entry or older.spot != way.entry.spot):
                 found.append(f"key {way.key} is Clean in bucket {slot} as {way.entry}, the page has {older}")
             if way.mark in ("Dirty", "Gone") and older is not None and older.version > way.entry.version:
                 found.append(f"key {way.key} is {way.mark} in bucket {slot} as {way.entry}, the page has a newer one: {older}")
@@ -255,11 +313,20 @@ class Reference(SessionReference):
         message.victim = Actor.KEYS[choice % len(Actor.KEYS)]
         message.evicts = message.found = bool(choice & 1)
         message.old = message.entry = choice % (self.codec.PAGE_SIZE + 1)
+        message.spot = message.former = choice % (self.codec.SPOTS + 1)
+        message.generation = choice % 7
         message.version = choice
+        if message.kind.name in self.reads:
+            message.length = self.codec.VALUE_MAX + 1
 
 
-def _stored(answer: Any) -> Stored:
-    return Stored(answer.version, answer.length, answer.value)
+def _stored(message: Any) -> Stored:
+    """What a message says of an entry."""
+    return Stored(message.version, message.length, message.value + message.tail)
+
+
+BYTES = bytes(range(256)) * 257
+"""What values are cut from: none has the same byte twice in a row."""
 
 
 class Actor:
@@ -270,7 +337,8 @@ class Actor:
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         self.session = KvSession(codec)
         self._session_capacity = capacities["session"]
-        self._lengths = (0, 1, codec.SLOT_SIZE - 1, codec.SLOT_SIZE, codec.SLOT_SIZE + 1, 2**16 - 1)
+        in_slot, in_tail = (0, 1, codec.SLOT_SIZE - 1, codec.SLOT_SIZE), (codec.SLOT_SIZE + 1, codec.VALUE_MAX - 1, codec.VALUE_MAX)
+        self._lengths = (*in_slot, *in_tail, codec.VALUE_MAX + 1, 2**16 - 1)
 
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
         """The next datagram to send, with a word on what it is."""
@@ -302,7 +370,7 @@ class Actor:
 
     def _write(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
         session, key = self.session, self.KEYS[which % len(self.KEYS)]
-        value = bytes([which + 1]) * self._lengths[which % len(self._lengths)]
+        value = BYTES[which % 256 :][: self._lengths[which % len(self._lengths)]]
         match what:
             case 0:
                 return "Close", session.close(now_ns)

@@ -22,10 +22,11 @@
 
 #define WORKLOAD_PORT KV_PORT
 #define WORKLOAD_SIZE KV_WIRE_SIZE
+#define WORKLOAD_SIZE_MAX (KV_WIRE_SIZE + KV_TAIL_MAX)
 #define WORKLOAD_NO_KEY (~0ull)
 
 struct workload {
-	__u64 keys, crowd, gets, churn, long_values, impatient, tidy;
+	__u64 keys, crowd, gets, churn, long_values, too_long, impatient, tidy;
 };
 
 static const struct load_option workload_options[] = {
@@ -33,7 +34,8 @@ static const struct load_option workload_options[] = {
 	{"crowd", "keys that share a bucket, on average; 0: as many as it happens", offsetof(struct workload, crowd), 0},
 	{"gets", "percentage of operations that are gets", offsetof(struct workload, gets), 80},
 	{"churn", "percentage of writes that insert or delete; the others update", offsetof(struct workload, churn), 0},
-	{"long", "percentage of writes with a value that is too long", offsetof(struct workload, long_values), 0},
+	{"long", "percentage of writes with a value that is longer than a slot", offsetof(struct workload, long_values), 0},
+	{"too_long", "percentage of writes with one that is too long", offsetof(struct workload, too_long), 0},
 	{"impatient", "percentage of requests that are given up at their first retry", offsetof(struct workload, impatient), 0},
 	{"tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0},
 	{NULL},
@@ -115,17 +117,54 @@ static inline bool workload_is_write(const struct kv_message *request)
 	       request->kind == KV_MESSAGE_KIND_DELETE;
 }
 
-/* Stands for a value in the history: of its length and all that its slot holds, so that a torn one is nobody's. FNV-1a. */
-static inline __u64 workload_digest(const struct kv_message *message)
+static inline size_t workload_size(const unsigned char *payload)
 {
-	__u64 digest = 0xcbf29ce484222325ull ^ message->length;
+	return KV_WIRE_SIZE + kv_message_tail_size(payload);
+}
 
-	for (unsigned int i = 0; i < sizeof(message->value.bytes); i++)
-		digest = (digest ^ message->value.bytes[i]) * 0x100000001b3ull;
+/* What was read has its tail; other answers may come without. */
+static inline bool workload_is_whole(const unsigned char *payload, size_t size)
+{
+	return size == workload_size(payload) ||
+	       (size == KV_WIRE_SIZE && stepwise_read(payload + KV_WIRE_KIND, 1) != KV_MESSAGE_KIND_VALUE);
+}
+
+/* The message, and the tail that goes with what its slot holds: each byte of it tells where it is, and of which value. */
+static inline void workload_encode(unsigned char *payload, const struct kv_message *message)
+{
+	__u64 mixed = 0;
+
+	kv_message_encode(payload, message);
+	for (unsigned int i = 0; i < kv_message_tail_size(payload); i++) {
+		mixed = (mixed ^ message->value.bytes[i % 8]) * 0x100000001b3ull + i;
+		payload[KV_WIRE_SIZE + i] = mixed >> 32;
+	}
+}
+
+/* Stands for a value in the history: of its length and all its bytes, so that a torn one is nobody's. FNV-1a. */
+static inline __u64 workload_digest(const unsigned char *payload)
+{
+	__u64 digest = 0xcbf29ce484222325ull ^ stepwise_read(payload + KV_WIRE_LENGTH, 2);
+
+	for (unsigned int i = 0; i < KV_SLOT_SIZE; i++)
+		digest = (digest ^ payload[KV_WIRE_VALUE + i]) * 0x100000001b3ull;
+	for (unsigned int i = 0; i < kv_message_tail_size(payload); i++)
+		digest = (digest ^ payload[KV_WIRE_SIZE + i]) * 0x100000001b3ull;
 	return digest;
 }
 
-/* A new value, of a length at, or one below, either end of what fits. No two of eight bytes or more are the same. */
+static inline __u64 workload_digest_of(const struct kv_message *request)
+{
+	unsigned char payload[WORKLOAD_SIZE_MAX];
+
+	workload_encode(payload, request);
+	return workload_digest(payload);
+}
+
+/*
+ * A new value, of a length at, or one below, either end of what fits into a slot, or of any above it. No two of eight
+ * bytes or more are the same.
+ */
 static inline void workload_fill(const struct workload *options, struct load_thread *thread, struct kv_message *request)
 {
 	static const unsigned int lengths[] = {0, 1, KV_SLOT_SIZE - 1, KV_SLOT_SIZE};
@@ -134,7 +173,9 @@ static inline void workload_fill(const struct workload *options, struct load_thr
 
 	request->length = lengths[load_random(thread, sizeof(lengths) / sizeof(*lengths))];
 	if (load_random(thread, 100) < options->long_values)
-		request->length = KV_SLOT_SIZE + 1 + load_random(thread, 100);
+		request->length = KV_SLOT_SIZE + 1 + load_random(thread, KV_VALUE_MAX - KV_SLOT_SIZE);
+	if (load_random(thread, 100) < options->too_long)
+		request->length = KV_VALUE_MAX + 1 + load_random(thread, 100);
 	size = request->length < KV_SLOT_SIZE ? request->length : KV_SLOT_SIZE;
 	memset(&request->value, 0, sizeof(request->value));
 	for (unsigned int i = 0; i < size; i++)
@@ -145,10 +186,10 @@ static inline void workload_fill(const struct workload *options, struct load_thr
 static inline void workload_note_open(struct load_thread *thread, const struct session *session,
 				      const struct kv_message *request, __u64 call_ns, __u64 return_ns)
 {
-	if (!workload_is_write(request) || request->length > KV_SLOT_SIZE)
+	if (!workload_is_write(request) || request->length > KV_VALUE_MAX)
 		return;
 	load_record(thread, (struct load_record){session->identity, request->key, workload_operation(request->kind), NULL, "-",
-						 call_ns, return_ns, workload_digest(request), 0});
+						 call_ns, return_ns, workload_digest_of(request), 0});
 }
 
 /* The session is over. What was sent may still arrive. */
@@ -331,7 +372,7 @@ static inline enum load_action workload_next(const struct workload *options, str
 	if (!message)
 		message = client->read.waiting ? &client->read.request : &session->request;
 	if (action != LOAD_WAIT)
-		kv_message_encode(payload, message);
+		workload_encode(payload, message);
 	return action;
 }
 
@@ -353,7 +394,7 @@ static inline void workload_count(struct load_thread *thread, struct workload_cl
 
 /* The answer to a get or a write goes into the history. */
 static inline void workload_note(struct load_thread *thread, struct workload_client *client, const struct kv_message *request,
-				 const struct kv_message *message, __u64 call_ns, __u64 now_ns)
+				 const struct kv_message *message, const unsigned char *payload, __u64 call_ns, __u64 now_ns)
 {
 	__u64 version = workload_has_version(message->kind) ? message->version : 0;
 	bool found = message->kind == KV_MESSAGE_KIND_VALUE;
@@ -361,7 +402,7 @@ static inline void workload_note(struct load_thread *thread, struct workload_cli
 	workload_count(thread, client, message->kind);
 	load_record(thread, (struct load_record){client->session.identity, request->key, workload_operation(request->kind), NULL,
 						 workload_outcome(message->kind), call_ns, now_ns,
-						 workload_digest(found ? message : request), version});
+						 found ? workload_digest(payload) : workload_digest_of(request), version});
 	if (message->kind == KV_MESSAGE_KIND_MISSING || message->kind == KV_MESSAGE_KIND_ABSENT)
 		client->missing = request->kind == KV_MESSAGE_KIND_DELETE ? WORKLOAD_NO_KEY : request->key;
 }
@@ -381,7 +422,7 @@ static inline bool workload_fits(const struct kv_message *request, const struct 
 }
 
 static inline void workload_answered(struct load_thread *thread, struct workload_client *client, const struct kv_message *message,
-				     __u64 now_ns)
+				     const unsigned char *payload, __u64 now_ns)
 {
 	struct session *session = &client->session;
 	struct kv_message request = session->request;
@@ -397,7 +438,7 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 	if (request.kind == KV_MESSAGE_KIND_OPEN)
 		load_counts(thread)->started += session->open;
 	else if (workload_is_write(&request))
-		workload_note(thread, client, &request, message, session->first_sent_ns, now_ns);
+		workload_note(thread, client, &request, message, payload, session->first_sent_ns, now_ns);
 }
 
 /* Whether the datagram was the answer that the client waited for. */
@@ -414,14 +455,14 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 		if (!session_is_read_answer(&client->read, &message) || message.key != client->read.request.key)
 			return false;
 		client->read.waiting = false;
-		workload_note(thread, client, &client->read.request, &message, client->read.first_sent_ns, now_ns);
+		workload_note(thread, client, &client->read.request, &message, payload, client->read.first_sent_ns, now_ns);
 		return true;
 	}
 	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
 		return true; /* too late: workload_next() ends the session, with this request outstanding */
-	workload_answered(thread, client, &message, now_ns);
+	workload_answered(thread, client, &message, payload, now_ns);
 	return true;
 }
 

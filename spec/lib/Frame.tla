@@ -32,20 +32,21 @@
 (* sent passes TC once, any time later (it may wait for ARP, and outlive   *)
 (* the daemon), so `completions` loses what TC takes.                      *)
 (*                                                                         *)
-(* The daemon keeps nothing between two system calls except how far a      *)
-(* sweep has come.  A daemon that is down does nothing; one that comes     *)
-(* back sweeps from the start.                                             *)
+(* The daemon is one thread: it serves one packet at a time, section by    *)
+(* section, in a run like those of XDP and TC.  It keeps nothing between   *)
+(* two system calls except that and how far a sweep has come.  A daemon    *)
+(* that is down does nothing; one that comes back sweeps from the start.   *)
 (***************************************************************************)
 EXTENDS Program
 
 CONSTANTS
-  MaxRuns,       \* runs of XDP and TC in flight at once
+  MaxRuns,       \* runs of XDP and TC in flight at once, beside the daemon's
   Contention,    \* whether sections that may be skipped ever are
   GracePeriods   \* whether the sweep waits between its passes
 
 VARIABLES
   cells,        \* table -> index -> cell
-  runs,         \* runs of XDP and TC in flight, in order of arrival
+  runs,         \* runs of XDP, of TC and of the daemon in flight, in order of arrival
   sweep,        \* how far the sweep has come
   requests,     \* packets sent by clients: [peer, message]
   forwarded,    \* packets in the daemon's socket
@@ -78,27 +79,32 @@ FrameInit(initialCells) ==
 (* Runs of XDP and TC                                                      *)
 (***************************************************************************)
 
-SectionsOf(hook) == IF hook = "XDP" THEN XdpSections ELSE TcSections
+SectionsOf(hook) ==
+  CASE hook = "XDP" -> XdpSections
+    [] hook = "TC" -> TcSections
+    [] OTHER -> UserSections
 
 \* What XDP reads of a client's packet.
 FromClient(message) == HandedOver(message, BlankMessage)
 
 \* A packet arrives at a hook.  `old` is set when a grace period begins.
-NewRun(hook, packet, now) ==
+NewRun(hook, packet, now, random) ==
   [hook |-> hook, at |-> 1, peer |-> packet.peer, packet |-> packet.message,
-   message |-> Arrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message), now |-> now, old |-> FALSE]
+   message |-> Arrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message),
+   now |-> now, random |-> random, old |-> FALSE]
 
 SectionOf(run) == SectionsOf(run.hook)[run.at]
 
 IndexOf(run) == TableIndex(SectionOf(run).table, run.message)
 
 SectionResult(run) ==
-  LET index == IndexOf(run)
-      cell == cells[SectionOf(run).table][index]
-      env == [now |-> run.now, index |-> index]
-  IN  IF run.hook = "XDP"
-        THEN XdpStep(run.at, cell, run.message, env)
-        ELSE TcStep(run.at, cell, run.message, env)
+  LET table == cells[SectionOf(run).table]
+      index == IndexOf(run)
+      env == [now |-> run.now, random |-> run.random, index |-> index]
+  IN  CASE run.hook = "XDP" -> XdpStep(run.at, table[index], run.message, env)
+        [] run.hook = "TC" -> TcStep(run.at, table[index], run.message, env)
+        [] SectionOf(run).reads = "table" -> UserStep(run.at, table, run.message, env)
+        [] OTHER -> UserStep(run.at, table[index], run.message, env)
 
 \* What the result of a section makes of its run: the runs that are left, and
 \* what was sent.  `Others(next)` puts the run back where it was, if it goes on.
@@ -107,36 +113,50 @@ Proceed(run, result, Others(_)) ==
       ends == last \/ result.verdict # "Continue"
   IN  /\ runs' = Others(IF ends THEN << >>
                                 ELSE << [run EXCEPT !.at = @ + 1, !.message = result.msg] >>)
-      /\ answers' = IF result.verdict = "Reply"
+      /\ answers' = IF result.verdict = "Reply" /\ run.hook # "User"
                       THEN answers \cup {Packet(run.peer, Answer(result.msg))}
                       ELSE answers
       /\ forwarded' = IF result.verdict = "Forward" /\ run.hook = "XDP"
-                        THEN forwarded \cup {Packet(run.peer, HandedOver(run.packet, result.msg))}
+                        THEN forwarded \cup {Packet(run.peer, PassedOn(run.packet, result.msg))}
                         ELSE forwarded
-      /\ event' = Event(<<run.hook, run.peer>>, <<SectionOf(run).table, IndexOf(run)>>, SectionOf(run).step,
+      /\ event' = Event(IF run.hook = "User" THEN "daemon" ELSE <<run.hook, run.peer>>,
+                        IF run.hook = "User" /\ ends THEN <<"TC", run.peer>> ELSE <<SectionOf(run).table, IndexOf(run)>>,
+                        IF run.hook = "User" /\ ends THEN "UserStep" ELSE SectionOf(run).step,
                         IF last /\ result.verdict = "Continue" THEN "Drop" ELSE result.verdict, run.message, result.msg)
 
-Execute(run, Others(_)) ==
-  LET result == SectionResult(run)
-  IN  /\ cells' = [cells EXCEPT ![SectionOf(run).table][IndexOf(run)] = result.cell]
-      /\ Proceed(run, result, Others)
+\* Some sections of the daemon only read.
+Steps(run) == run.hook # "User" \/ SectionOf(run).reads = "none"
+
+\* What the daemon says goes to TC, beside what else is on its way there. (In an action TLC evaluates what a LET defines
+\* anew at each use, but an operator's argument once.)
+Executed(run, result, Others(_), underway) ==
+  /\ cells' = IF Steps(run) THEN [cells EXCEPT ![SectionOf(run).table][IndexOf(run)] = result.cell] ELSE cells
+  /\ completions' = IF run.hook = "User" /\ result.verdict = "Reply"
+                      THEN underway \cup {Packet(run.peer, Arrived(result.msg))}
+                      ELSE underway
+  /\ Proceed(run, result, Others)
+
+Execute(run, Others(_), underway) == Executed(run, SectionResult(run), Others, underway)
+
+KernelRuns == SelectSeq(runs, LAMBDA run : run.hook # "User")
+
+DaemonRuns == Len(runs) > Len(KernelRuns)
 
 \* A packet arrives, and its run executes the first section: until then it
 \* could as well have been on its way.  (A first section that loses its races
 \* drops the packet, which is no more than the network can do.)
-Arrive(hook, packet, now) ==
-  /\ Len(runs) < MaxRuns
-  /\ Execute(NewRun(hook, packet, now), LAMBDA next : runs \o next)
+Arrive(hook, packet, now, underway) ==
+  /\ Len(KernelRuns) < MaxRuns
+  /\ Execute(NewRun(hook, packet, now, 0), LAMBDA next : runs \o next, underway)
 
 ArriveAtXdp(packet, now) ==
   /\ packet \in requests
-  /\ Arrive("XDP", packet, now)
-  /\ UNCHANGED <<sweep, requests, completions>>
+  /\ Arrive("XDP", packet, now, completions)
+  /\ UNCHANGED <<sweep, requests>>
 
 ArriveAtTc(packet, now) ==
   /\ packet \in completions
-  /\ Arrive("TC", packet, now)
-  /\ completions' = completions \ {packet}
+  /\ Arrive("TC", packet, now, completions \ {packet})
   /\ UNCHANGED <<sweep, requests>>
 
 InPlace(r, next) == SubSeq(runs, 1, r - 1) \o next \o SubSeq(runs, r + 1, Len(runs))
@@ -144,8 +164,8 @@ InPlace(r, next) == SubSeq(runs, 1, r - 1) \o next \o SubSeq(runs, r + 1, Len(ru
 \* Run r executes its next section.
 RunSection(r) ==
   /\ r <= Len(runs)
-  /\ Execute(runs[r], LAMBDA next : InPlace(r, next))
-  /\ UNCHANGED <<sweep, requests, completions>>
+  /\ Execute(runs[r], LAMBDA next : InPlace(r, next), completions)
+  /\ UNCHANGED <<sweep, requests>>
 
 InSweepSection == sweep.at > 1
 
@@ -169,12 +189,9 @@ SkipSection(r) ==
 \* One packet of the rare path: decide from the tables, send the answer.
 ServeForwarded(packet, env) ==
   /\ packet \in forwarded
-  /\ LET result == UserStep(cells[UserTable], Arrived(packet.message), env)
-     IN  /\ completions' = IF result.verdict = "Reply"
-                             THEN completions \cup {Packet(packet.peer, Arrived(result.msg))}
-                             ELSE completions
-         /\ event' = Event("daemon", <<"TC", packet.peer>>, "UserStep", result.verdict, packet.message, result.msg)
-  /\ UNCHANGED <<cells, runs, sweep, requests, forwarded, answers>>
+  /\ ~ DaemonRuns
+  /\ Execute(NewRun("User", packet, env.now, env.random), LAMBDA next : runs \o next, completions)
+  /\ UNCHANGED <<sweep, requests>>
 
 Pass(sweeping) == SweepPasses[sweeping.pass]
 
@@ -224,6 +241,7 @@ SweepFrom(sweeping, Now(_), Begins(_)) ==
 
 SweepSection(Now(_)) ==
   /\ sweep.pass > 0
+  /\ ~ DaemonRuns
   /\ Graceful(sweep)
   /\ SweepFrom(sweep, Now, LAMBDA result : TRUE)
 
@@ -231,6 +249,7 @@ SweepSection(Now(_)) ==
 \* earlier ones have to do came up after they were visited.
 SweepBegins(index, Now(_)) ==
   /\ sweep.pass = 0
+  /\ ~ DaemonRuns
   /\ index < Capacity[SweepPasses[1].each]
   /\ SweepFrom([sweep EXCEPT !.pass = 1, !.index = index], Now,
                LAMBDA result : result.verdict = "Continue")
@@ -247,11 +266,12 @@ SkipSweepSection ==
 
 \* kill -9, between two system calls: a program run for the sweep ends first.
 Crash ==
-  /\ sweep.pass > 0
+  /\ sweep.pass > 0 \/ DaemonRuns
   /\ ~ InSweepSection
   /\ sweep' = NoSweep
+  /\ runs' = KernelRuns
   /\ event' = Event("daemon", "daemon", "Crash", "", BlankMessage, BlankMessage)
-  /\ UNCHANGED <<cells, runs, requests, forwarded, completions, answers>>
+  /\ UNCHANGED <<cells, requests, forwarded, completions, answers>>
 
 (***************************************************************************)
 (* Clients                                                                 *)

@@ -52,6 +52,9 @@ class Session:
     read_answers: dict[str, tuple[str, ...]] = {}
     """Its reads, and the kinds that answer each. They are numbered apart, and any number may be outstanding."""
 
+    one_way: frozenset[str] = frozenset()
+    """Fields that an answer need not repeat."""
+
     def __init__(self, codec: Any) -> None:
         self.codec = codec
         self.number = 0
@@ -179,7 +182,7 @@ class Session:
 
     def _send(self, kind: str, now_ns: int, fields: dict[str, Any]) -> bytes:
         self._outstanding = self._message(kind, self.sequence, fields)
-        self._asked_fields = tuple(fields)
+        self._asked_fields = tuple(name for name in fields if name not in self.one_way)
         self._first_sent_ns = now_ns
         return self.again()
 

@@ -167,8 +167,8 @@ AtXdp(packet) == ArriveAtXdp(packet, 0) /\ UNCHANGED <<clients, issued>>
 Echo(packet) ==
   /\ Echoes
   /\ packet \in answers
-  /\ Arrive("XDP", packet, 0)
-  /\ UNCHANGED <<sweep, requests, completions, clients, issued>>
+  /\ Arrive("XDP", packet, 0, completions)
+  /\ UNCHANGED <<sweep, requests, clients, issued>>
 
 AtTc(packet) == ArriveAtTc(packet, 0) /\ UNCHANGED <<clients, issued>>
 

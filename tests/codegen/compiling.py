@@ -1,15 +1,38 @@
-"""Compiles generated C for a test, for this machine or for the kernel; what the compiler says against it fails the test."""
+"""Compiles and imports what was generated, for a test; what the compiler says against it fails the test."""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}"]
 UNDEFINED = ["-fsanitize=undefined", "-fsanitize-trap=all"]
 COMPLAINT_CHARACTERS_MAX = 4000
+CONTESTED = """
+#include <stdbool.h>
+#include <linux/types.h>
+
+/* Somebody else adds one to the word just before each of the first `losses` attempts. */
+unsigned int losses, attempts;
+static bool contested(__u64 *word, __u64 before, __u64 after)
+{
+	attempts++;
+	if (losses) {
+		losses--;
+		*word += 1;
+	}
+	if (*word != before)
+		return false;
+	*word = after;
+	return true;
+}
+#define __sync_bool_compare_and_swap contested
+"""
+"""What comes before generated C whose compare-and-swaps are to lose."""
 
 
 def _clang(folder: Path, arguments: Sequence[str]) -> None:
@@ -21,6 +44,21 @@ def compile_native(folder: Path, *flags: str) -> Path:
     """run.c, which has a main()."""
     _clang(folder, [*flags, "run.c", "-o", "run"])
     return folder / "run"
+
+
+def compile_shared(folder: Path, *flags: str) -> Path:
+    """run.c, as a library."""
+    _clang(folder, [*flags, "-shared", "-fPIC", "run.c", "-o", "run.so"])
+    return folder / "run.so"
+
+
+def import_codec(folder: Path, protocol: str) -> ModuleType:
+    """The generated codec in a folder."""
+    sys.path.insert(0, str(folder))
+    try:
+        return __import__(f"{protocol}_codec")
+    finally:
+        sys.path.remove(str(folder))
 
 
 def compile_bpf(folder: Path, source: str, *flags: str) -> Path:

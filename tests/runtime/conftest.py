@@ -1,4 +1,4 @@
-"""The hand-made protocol of echo/, built in its variants, and what the tests do with it."""
+"""The hand-made protocols of echo/ and parcel/, built in their variants, and what the tests do with them."""
 
 from __future__ import annotations
 
@@ -44,14 +44,16 @@ def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = 5) -> A
 
 
 class Echo:
-    """One build of the protocol, used on a rig's server."""
+    """One build of a protocol, echo or another, used on a rig's server."""
 
-    def __init__(self, folder: Path, rig: Rig) -> None:
-        self.daemon = str(folder / "echod")
-        self.udp = str(folder / "echo-udp")
+    def __init__(self, folder: Path, rig: Rig, protocol: str = "echo", port: int = PORT) -> None:
+        self.protocol = protocol
+        self.port = port
+        self.daemon = str(folder / f"{protocol}d")
+        self.udp = str(folder / f"{protocol}-udp")
         self.rig = rig
         self.iface = rig.server.iface
-        self.base = Path(rig.bpffs) / "stepwise" / "echo"
+        self.base = Path(rig.bpffs) / "stepwise" / protocol
 
     def run(self, *arguments: str, prefix: tuple[str, ...] = (), **options: Any) -> subprocess.CompletedProcess[str]:
         """Run `echod ARGUMENTS`, in the server's namespace unless told otherwise."""
@@ -88,7 +90,17 @@ class Echo:
         readable, _, _ = select.select([process.stdout], [], [], READY_TIMEOUT_S)
         line = process.stdout.readline() if readable else ""
         # nsenter becomes the daemon: there is no process between.
-        assert line == f"READY echo port {PORT} pid {process.pid}\n", line or process.stderr.read()
+        assert line == f"READY {self.protocol} port {self.port} pid {process.pid}\n", line or process.stderr.read()
+        return process
+
+    def load_and_serve(self, by_udp: bool) -> subprocess.Popen[str]:
+        """By AF_XDP; or by UDP, which takes what arrives at an interface that was loaded after the daemon had begun."""
+        if not by_udp:
+            self.load()
+            return self.serve()
+        self.load("lo", "--generic")
+        process = self.serve()
+        self.load()
         return process
 
     def end(self, process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, str]:
@@ -100,11 +112,12 @@ class Echo:
 class Client:
     """Sends messages from the rig's client."""
 
-    def __init__(self, endpoint: Endpoint, family: int = socket.AF_INET) -> None:
+    def __init__(self, endpoint: Endpoint, family: int = socket.AF_INET, port: int = PORT) -> None:
         self.socket = endpoint.socket(family, socket.SOCK_DGRAM)
+        self.port = port
 
     def send(self, payload: bytes, address: str) -> None:
-        self.socket.sendto(payload, (address, PORT))
+        self.socket.sendto(payload, (address, self.port))
 
     def receive(self, timeout_s: float = 2) -> tuple[bytes, str] | None:
         """A datagram and who sent it, or None when none comes."""
@@ -127,15 +140,17 @@ class Client:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """A folder with a build of echo/; `defines` choose the variant."""
+    """A folder with a build of echo/, or of another; `defines` choose the variant."""
     folders: dict[tuple[str, ...], Path] = {}
 
-    def build(*defines: str, make_variables: tuple[str, ...] = ()) -> Path:
-        key = (*defines, "|", *make_variables)
+    def build(
+        *defines: str, make_variables: tuple[str, ...] = (), protocol: str = "echo", generated: Path | None = None
+    ) -> Path:
+        key = (protocol, *defines, "|", *make_variables)
         if key not in folders:
             name = hashlib.sha256(" ".join(key).encode()).hexdigest()[:8]
-            folder = tmp_path_factory.mktemp(f"echo-{name}-")
-            command = ["make", "-s", "-C", str(ROOT / "runtime"), "PROTOCOL=echo", f"GENERATED={HERE / 'echo'}"]
+            folder = tmp_path_factory.mktemp(f"{protocol}-{name}-")
+            command = ["make", "-s", "-C", str(ROOT / "runtime"), f"PROTOCOL={protocol}", f"GENERATED={generated or HERE / protocol}"]
             command += [f"BUILD={folder}", "DEFINES=" + " ".join(f"-D{each}" for each in defines), *make_variables]
             done = subprocess.run(command, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr

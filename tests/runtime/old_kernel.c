@@ -3,7 +3,8 @@
  * Preloaded into the daemon, this answers system calls as older kernels do.
  * OLD_KERNEL lists what is to be missing: xdp_link (before 5.9), test_run (before
  * 5.19 a test run takes CAP_BPF), map_lookup (and so does a look at a map), tcx
- * (before 6.6), membarrier, xdp_sockets (not configured).
+ * (before 6.6), membarrier, xdp_sockets (not configured). And as a busy one does:
+ * free_queue is missing until it was asked for BUSY_BINDS times.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,6 +22,7 @@
 extern int capget(cap_user_header_t header, cap_user_data_t data);
 
 #define ATTACH_TYPE_TCX_EGRESS 47
+#define BUSY_BINDS 3
 
 static int is_missing(const char *feature)
 {
@@ -61,6 +63,19 @@ int socket(int family, int type, int protocol)
 	if (family != AF_XDP || !is_missing("xdp_sockets"))
 		return next(family, type, protocol);
 	errno = EAFNOSUPPORT;
+	return -1;
+}
+
+int bind(int fd, const struct sockaddr *address, socklen_t size)
+{
+	static int (*next)(int, const struct sockaddr *, socklen_t);
+	static int refused;
+
+	if (!next)
+		next = (int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "bind");
+	if (address->sa_family != AF_XDP || !is_missing("free_queue") || refused++ >= BUSY_BINDS)
+		return next(fd, address, size);
+	errno = EBUSY;
 	return -1;
 }
 

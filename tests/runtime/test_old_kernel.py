@@ -66,6 +66,14 @@ def test_without_xdp_sockets_all_goes_by_udp(echo: Echo, missing: Missing, clien
     assert echo.status()["daemon"]["received_by_udp"] == 1
 
 
+def test_a_queue_that_is_not_free_yet_is_waited_for(echo: Echo, missing: Missing, client: Client) -> None:
+    """Under load the kernel takes its time to let go of what a daemon had that was killed."""
+    echo.load()
+    echo.serve(prefix=missing("free_queue"))
+    assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
+    assert echo.status()["daemon"]["received_by_udp"] == 0
+
+
 def test_a_locked_cell_is_read_with_the_privilege_it_takes(build: Build, missing: Missing, client: Client) -> None:
     echo = build("ECHO_SPIN_LOCK")
     echo.load()

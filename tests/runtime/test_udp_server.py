@@ -7,14 +7,14 @@ import socket
 import subprocess
 import threading
 
-from tests.runtime.conftest import ADD, ADDED, ASK, COMPLETED, MESSAGE, PORT, Build, Client, Echo
+from tests.runtime.conftest import ADD, ADDED, ASK, COMPLETED, MESSAGE, Build, Client, Echo
 
 
 def serve(echo: Echo, *options: str) -> subprocess.Popen[str]:
     process = echo.rig.server.popen([echo.udp, *options], stdout=subprocess.PIPE, text=True)
     assert process.stdout
     assert select.select([process.stdout], [], [], 10)[0]
-    assert process.stdout.readline().startswith(f"READY echo port {PORT} pid {process.pid} threads ")
+    assert process.stdout.readline().startswith(f"READY {echo.protocol} port {echo.port} pid {process.pid} threads ")
     return process
 
 

@@ -55,9 +55,11 @@ TcStep(at, cell, msg, env) ==
     [] at = 4 -> Complete(cell, msg)
     [] at = 5 -> End(cell, msg)
 
-UserTable == "tally"
+UserSection(table, step, reads) == [table |-> table, step |-> step, contended |-> "drop", reads |-> reads]
 
-UserStep(table, msg, env) == OnForwarded(table, msg, env)
+UserSections == << UserSection("tally", "OnForwarded", "table") >>
+
+UserStep(at, cell, msg, env) == CASE at = 1 -> OnForwarded(cell, msg, env)
 
 SweepPasses == <<
   [each |-> "session", sections |-> << Section("session", "Expire", "drop") >>],
@@ -73,6 +75,8 @@ SweepStep(pass, at, cell, msg, env) ==
 TableIndex(table, msg) == msg.client
 
 HandedOver(message, from) == message
+
+PassedOn(packet, message) == HandedOver(packet, message)
 
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]

@@ -13,7 +13,7 @@ import pytest
 from codegen.cli import protocols
 from codegen.emit import generate
 from codegen.front import load
-from tests.codegen.compiling import RUNTIME
+from tests.codegen.compiling import RUNTIME, import_codec
 
 ROOT = RUNTIME.parent
 FORMS = ("word", "spin_lock", "res_spin_lock")
@@ -21,11 +21,12 @@ SWITCHES = ((), ("-DSTEPWISE_CONFORM", "-DSTEPWISE_COVERAGE"))
 
 
 def write(folder: Path, protocol: str, atomic: str) -> None:
-    """All tables in that form but for the one that the user hook reads; where some do not fit a word, only those."""
+    """All tables in that form but for those of the user hook; where some do not fit a word, only those."""
     spec = ROOT / "spec" / protocol
     base = load(spec)
     large = [table.name for table in base.tables if table.atomic != "word"]
-    changed = [table.name for table in base.tables if base.user is None or table.name != base.user.table]
+    users = {section.table for section in base.user}
+    changed = [table.name for table in base.tables if table.name not in users]
     if large:
         changed = [name for name in changed if name in large and atomic != "word"]
     for name, text in generate(load(spec, {"tables": {table: {"atomic": atomic} for table in changed}})).items():
@@ -67,11 +68,7 @@ def test_the_codec_is_the_same_in_c_and_in_python(protocol: str, tmp_path: Path)
     decode = f"{protocol}_message_decode" + ("_handed_over" if load(ROOT / "spec" / protocol).handover else "")
     (tmp_path / "run.c").write_text(source.replace("DECODE", decode))
     subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}", "run.c", "-o", "run"], cwd=tmp_path, check=True)
-    sys.path.insert(0, str(tmp_path))
-    try:
-        codec = __import__(f"{protocol}_codec")
-    finally:
-        sys.path.remove(str(tmp_path))
+    codec = import_codec(tmp_path, protocol)
     size = codec.WIRE_SIZE
     payloads = [bytes(size), bytes([255] * size), bytes([1] * size)]
     for at in range(size):

@@ -57,7 +57,8 @@ def test_the_compiler_agrees(name: str, tmp_path: Path) -> None:
     lines = ["#include <stddef.h>", '#include "bpf/stepwise_c.h"', '#include "bpf/stepwise_spin.h"']
     for each in declared_types((cell,)):
         if isinstance(each, ir.Enum):
-            lines.append(f"enum {NAMES.tag(each)} {{ {', '.join(NAMES.member(each, member) for member in each.members)} }};")
+            lines.append(f"enum {NAMES.tag(each)} {{ {', '.join(NAMES.member(each, member) for member in each.members)} }} __attribute__((packed));")
+            lines.append(f'_Static_assert(sizeof(enum {NAMES.tag(each)}) == {memory_layout(each)[0]}, "size of an enum");')
             continue
         struct = _struct(NAMES, each, guard if each == cell else None)
         lines.append(f"struct {struct['tag']} {{ {' '.join(member + ';' for member in struct['members'])} }};")
@@ -72,5 +73,6 @@ def test_the_compiler_agrees(name: str, tmp_path: Path) -> None:
 
 
 def test_scalars_have_the_size_of_their_integer() -> None:
-    for kind, size in ((ir.UInt(14), 2), (ir.Bool(), 1), (MARK, 4), (ir.Bytes(8), 8), (ir.Bytes(3), 4), (ir.Bits(33), 8)):
+    many = ir.Enum("p.many", tuple(f"Number{number}" for number in range(257)))
+    for kind, size in ((ir.UInt(14), 2), (ir.Bool(), 1), (MARK, 1), (many, 2), (ir.Bytes(8), 8), (ir.Bytes(3), 4), (ir.Bits(33), 8)):
         assert is_scalar(kind) and memory_layout(kind)[0] == size

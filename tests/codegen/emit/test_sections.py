@@ -13,7 +13,7 @@ from codegen.emit import generate
 from codegen.front import load
 from harness.conform.frames import Frame
 from harness.rig import bpf
-from tests.codegen.compiling import compile_bpf, compile_native
+from tests.codegen.compiling import CONTESTED, compile_bpf, compile_native
 
 LAYOUT = {
     "protocol": "turns",
@@ -31,28 +31,9 @@ Take(turn, msg) ==
     [] OTHER -> Drop(turn, msg)
 Tell(turn, msg) == Reply([turn EXCEPT !.last = msg.seen], msg)
 """
-PROGRAM = """
-#include <stdbool.h>
-#include <stddef.h>
+PROGRAM = CONTESTED + """
 #include <stdio.h>
 #include <stdlib.h>
-#include <linux/types.h>
-
-/* Somebody else adds one to the count just before each of the first `losses` attempts. */
-static unsigned int losses, attempts;
-static bool contested(__u64 *word, __u64 before, __u64 after)
-{
-	attempts++;
-	if (losses) {
-		losses--;
-		*word += 1;
-	}
-	if (*word != before)
-		return false;
-	*word = after;
-	return true;
-}
-#define __sync_bool_compare_and_swap contested
 #include "turns_codec.h"
 static __u64 cells[16];
 static __u64 *turns_turn_element(const void *tables, __u32 index)

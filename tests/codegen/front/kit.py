@@ -64,7 +64,7 @@ def compile_steps(
     protocol = load(write(folder, steps, names, constants, user))
     found = {section.step.name: section.step for section in protocol.xdp}
     if user is not None:
-        found[protocol.user.step.name] = protocol.user.step
+        found |= {section.step.name: section.step for section in protocol.user}
     return found
 
 

@@ -39,10 +39,11 @@ static bool find(const struct stepwise_tables *tables, struct echo_message *mess
 #endif
 
 static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-					  unsigned char *payload)
+					  unsigned char *payload, size_t *size)
 {
 	struct echo_message message;
 
+	(void)size;
 	memcpy(&message, payload, sizeof(message));
 	if (message.kind != ECHO_ASK || !environment->now_ns || !find(tables, &message))
 		return STEPWISE_DROP;
@@ -51,11 +52,13 @@ static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables, 
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const struct stepwise_environment *environment, unsigned char *payload)
+static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
+				     unsigned char *payload, size_t *size)
 {
 	struct echo_message message;
 
 	(void)environment;
+	(void)size;
 	memcpy(&message, payload, sizeof(message));
 	if (message.kind != ECHO_ADD)
 		return STEPWISE_FORWARD;
@@ -68,10 +71,12 @@ static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict run_tc(const struct stepwise_tables *tables, const struct stepwise_environment *environment, unsigned char *payload)
+static enum stepwise_verdict run_tc(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
+				    unsigned char *payload, size_t *size)
 {
 	(void)tables;
 	(void)environment;
+	(void)size;
 	payload[0] = ECHO_COMPLETED;
 	return STEPWISE_REPLY;
 }

@@ -47,9 +47,20 @@ TableIndex(table, msg) ==
 HandedOver(message, from) ==
   message
 
-UserTable == "spill"
+\* What XDP passes to the daemon: the packet as it came, with what the sections have for it.
+PassedOn(packet, message) ==
+  HandedOver(packet, message)
 
-UserStep(table, msg, env) == Find(table, msg)
+\* Sections of the daemon: what they only read, a `cell` or a `table`, or `none` where they step a cell. A whole table is
+\* the cell that UserStep gets.
+UserSection(table, step, reads) == [table |-> table, step |-> step, contended |-> "drop", reads |-> reads]
+
+UserSections == <<
+  UserSection("spill", "Find", "table")
+>>
+
+UserStep(at, cell, msg, env) ==
+  CASE at = 1 -> Find(cell, msg)
 
 InitialCell(table) ==
   CASE table = "box" -> [voters |-> {}, total |-> 0, closing |-> 0]

@@ -23,12 +23,14 @@
 
 /* --- Types ------------------------------------------------------------------- */
 
+/* Enums are packed: one takes the smallest integer that holds its members, and not four bytes. */
+
 enum votes_message_kind {
 	VOTES_MESSAGE_KIND_VOTE,
 	VOTES_MESSAGE_KIND_COUNTED,
 	VOTES_MESSAGE_KIND_LATE,
 	VOTES_MESSAGE_KIND_AGAIN,
-};
+} __attribute__((packed));
 
 /* A set, 10 bits an item, the first lowest; unused bits are zero. */
 struct votes_u10_set_3 {

@@ -35,30 +35,32 @@ static __always_inline __u32 votes_cast_on_box(__u64 *element, struct votes_mess
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct votes_cast_on_box_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum votes_message_kind, kind);
-	STEPWISE_HIDDEN(__u16, voter);
-	STEPWISE_HIDDEN(__u8, weight);
-	STEPWISE_HIDDEN(__u16, now);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
-	STEPWISE_HIDDEN(enum votes_message_kind, kind_after);
+	STEPWISE_HIDES(1);
+	enum votes_message_kind kind;
+	__u16 voter;
+	volatile __u32 outcome;
+	STEPWISE_HIDES(2);
+	enum votes_message_kind kind_after;
+	__u8 weight;
+	__u16 now;
 };
 
 static long votes_cast_on_box_again(__u32 number, void *context)
 {
 	struct votes_cast_on_box_attempt *attempt = context;
 	const struct votes_env environment = {
-		.now = attempt->now.value,
+		.now = attempt->now,
 	};
 	struct votes_message message = {
-		.kind = attempt->kind.value,
-		.voter = attempt->voter.value,
-		.weight = attempt->weight.value,
+		.kind = attempt->kind,
+		.voter = attempt->voter,
+		.weight = attempt->weight,
 	};
 
 	(void)number;
-	attempt->outcome.value = votes_cast_on_box(attempt->element, &message, &environment);
-	attempt->kind_after.value = message.kind;
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = votes_cast_on_box(attempt->element, &message, &environment);
+	attempt->kind_after = message.kind;
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 votes_cast_on_box_retried(__u64 *element, struct votes_message *message,
@@ -70,15 +72,15 @@ static __always_inline __u32 votes_cast_on_box_retried(__u64 *element, struct vo
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.voter.value = message->voter;
-	attempt.weight.value = message->weight;
-	attempt.now.value = environment->now;
-	attempt.outcome.value = outcome;
-	attempt.kind_after.value = message->kind;
+	attempt.kind = message->kind;
+	attempt.voter = message->voter;
+	attempt.weight = message->weight;
+	attempt.now = environment->now;
+	attempt.outcome = outcome;
+	attempt.kind_after = message->kind;
 	stepwise_retry(votes_cast_on_box_again, &attempt);
-	message->kind = attempt.kind_after.value;
-	return attempt.outcome.value;
+	message->kind = attempt.kind_after;
+	return attempt.outcome;
 }
 
 /* Keep on one cell of `spill`. */
@@ -101,24 +103,26 @@ static __always_inline __u32 votes_keep_on_spill(__u64 *element, struct votes_me
 /* What further attempts read, and apart from it what the last of them wrote. */
 struct votes_keep_on_spill_attempt {
 	__u64 *element;
-	STEPWISE_HIDDEN(enum votes_message_kind, kind);
-	STEPWISE_HIDDEN(__u32, box);
-	STEPWISE_HIDDEN(volatile __u32, outcome);
-	STEPWISE_HIDDEN(enum votes_message_kind, kind_after);
+	STEPWISE_HIDES(1);
+	enum votes_message_kind kind_after;
+	enum votes_message_kind kind;
+	__u32 box;
+	STEPWISE_HIDES(2);
+	volatile __u32 outcome;
 };
 
 static long votes_keep_on_spill_again(__u32 number, void *context)
 {
 	struct votes_keep_on_spill_attempt *attempt = context;
 	struct votes_message message = {
-		.kind = attempt->kind.value,
-		.box = attempt->box.value,
+		.kind = attempt->kind,
+		.box = attempt->box,
 	};
 
 	(void)number;
-	attempt->outcome.value = votes_keep_on_spill(attempt->element, &message);
-	attempt->kind_after.value = message.kind;
-	return attempt->outcome.value != STEPWISE_CONTENDED;
+	attempt->outcome = votes_keep_on_spill(attempt->element, &message);
+	attempt->kind_after = message.kind;
+	return attempt->outcome != STEPWISE_CONTENDED;
 }
 
 static __always_inline __u32 votes_keep_on_spill_retried(__u64 *element, struct votes_message *message)
@@ -129,13 +133,13 @@ static __always_inline __u32 votes_keep_on_spill_retried(__u64 *element, struct 
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
-	attempt.kind.value = message->kind;
-	attempt.box.value = message->box;
-	attempt.outcome.value = outcome;
-	attempt.kind_after.value = message->kind;
+	attempt.kind = message->kind;
+	attempt.box = message->box;
+	attempt.outcome = outcome;
+	attempt.kind_after = message->kind;
 	stepwise_retry(votes_keep_on_spill_again, &attempt);
-	message->kind = attempt.kind_after.value;
-	return attempt.outcome.value;
+	message->kind = attempt.kind_after;
+	return attempt.outcome;
 }
 
 /* Close on one cell of `box`. */

@@ -44,12 +44,13 @@ static void votes_env_set(struct votes_env *to, const struct stepwise_environmen
 }
 
 static enum stepwise_verdict votes_on_forwarded_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct votes_message message;
 	__u32 outcome;
 
 	(void)environment;
+	(void)size;
 	if (!votes_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	outcome = votes_find(tables->memory[VOTES_TABLE_SPILL], &message);
@@ -60,11 +61,12 @@ static enum stepwise_verdict votes_on_forwarded_message(const struct stepwise_ta
 }
 
 static enum stepwise_verdict votes_xdp_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct votes_env env;
 	struct votes_message message;
 
+	(void)size;
 	if (!votes_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	votes_env_set(&env, environment);
@@ -80,11 +82,12 @@ static enum stepwise_verdict votes_xdp_message(const struct stepwise_tables *tab
 }
 
 static enum stepwise_verdict votes_tc_message(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
-		unsigned char *payload)
+		unsigned char *payload, size_t *size)
 {
 	struct votes_message message;
 
 	(void)environment;
+	(void)size;
 	if (!votes_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	switch (stepwise_verdict(votes_run_tc(tables, &message))) {
@@ -133,7 +136,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.wire_size = VOTES_WIRE_SIZE,
 	.sweep_size = sizeof(struct votes_message),
 	.sweep_period_ms = 1000,
-	.layout_id = 0x8d96f8159a443b66,
+	.layout_id = 0xa4bb72d50eb2e293,
 	.tables = votes_tables,
 	.table_count = 2,
 	.counters = votes_counters,

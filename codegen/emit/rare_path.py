@@ -1,0 +1,70 @@
+"""The user hook as <p>_user.c has it: its sections, and what the daemon has to do with each table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.c_names import Names, field, variable
+from codegen.emit.steps import element_type
+from codegen.ir import Protocol, Section, Table, TableLayout
+
+
+@dataclass(frozen=True)
+class UserSection:
+    """One of a row.
+
+    form: `read` on a copy of a cell under a guard, `word` by compare-and-swap, `memory` on what only the daemon has, where
+        it lies. cell: the local for it. writes: whether the step ever changes the cell.
+    """
+
+    name: str
+    step: str
+    step_name: str
+    table: str
+    number_macro: str
+    index: str
+    form: str
+    cell: str
+    cell_struct: str
+    cell_function: str
+    element_type: str
+    environment: bool
+    writes: bool
+
+    @property
+    def parameters(self) -> str:
+        return "tables, message" + (", environment" if self.environment else "")
+
+
+def user_sections(protocol: Protocol, names: Names) -> list[UserSection]:
+    """The sections of a row, in order."""
+    return [_section(protocol, names, section) for section in protocol.user] if protocol.user_row else []
+
+
+def _section(protocol: Protocol, names: Names, section: Section) -> UserSection:
+    table = next(each for each in protocol.tables if each.name == section.table)
+    return UserSection(
+        name=names.function(section.step.name, "on", table.name),
+        step=names.step(section.step),
+        step_name=section.step.name,
+        table=table.name,
+        number_macro=names.macro("table", table.name),
+        index=f"message->{field(table.index)}",
+        form="read" if section.reads else "word" if table.atomic == "word" else "memory",
+        cell=variable(section.step.cell, {"tables", "message", "environment", "element", "attempt", "before", "after", "outcome"}),
+        cell_struct=f"struct {names.tag(table.cell)}",
+        cell_function=names.tag(table.cell),
+        element_type=element_type(names, protocol, table.name),
+        environment=section.step.env is not None,
+        writes=section.writes,
+    )
+
+
+def user_reads(protocol: Protocol, table: TableLayout) -> str:
+    """What the user hook has to do with a table: the name of a constant of runtime/stepwise.h."""
+    sections = [section for section in protocol.user if section.table == table.name]
+    if any(isinstance(section.step.cell_type, Table) for section in sections):
+        return "STEPWISE_USER_READS_TABLE"
+    if any(not section.reads for section in sections) or table.atomic == "user":
+        return "STEPWISE_USER_STEPS"
+    return "STEPWISE_USER_READS_CELL" if sections else "STEPWISE_USER_READS_NOTHING"

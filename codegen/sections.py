@@ -1,0 +1,130 @@
+"""Sections of a layout: what runs where, before the steps are compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+from codegen.layout import Layout
+
+Place = tuple[Union[str, int], ...]
+
+
+@dataclass(frozen=True)
+class SectionPlan:
+    """A section before its step is compiled. position: where in the layout it stands.
+
+    user: whether it is one of the user hook. reads: then what it only reads, `table` (the whole of it) or `cell`; '' where
+        it steps a cell, as those of other hooks do.
+    """
+
+    table: str
+    step: str
+    contended: str
+    explicit: bool
+    swept: bool
+    position: Place
+    user: bool = False
+    reads: str = ""
+
+
+class Sections:
+    """A part of Resolver, which has what is declared here."""
+
+    layout: Layout
+
+    def complain(self, place: Place, found: str, instead: str = "") -> None:
+        raise NotImplementedError
+
+    def section(self, text: dict[str, str], place: Place, each: str | None = None) -> SectionPlan | None:
+        """One of xdp, of tc, or of a pass of the sweep over `each`."""
+        named = self.named(text, place, "contended", "write {table: Step, contended: skip}")
+        contended = text.get("contended", "drop")
+        if contended not in ("drop", "skip", "never"):
+            self.complain((*place, "contended"), f"contended: {contended}", "it is drop, skip or never")
+        if named is None:
+            return None
+        table, step = named
+        if self.layout.tables[table].atomic == "user":
+            self.complain((*place, table), f"only the daemon has to do with {table}, which is `atomic: user`",
+                          "choose word, spin_lock or res_spin_lock for it, or move the section to hooks.user")  # fmt: skip
+        return SectionPlan(table, step, contended, "contended" in text, table == each, (*place, table))
+
+    def named(self, text: dict[str, str], place: Place, option: str, instead: str) -> tuple[str, str] | None:
+        """The table and the step of a section."""
+        pairs = [(table, step) for table, step in text.items() if table != option]
+        if len(pairs) != 1:
+            self.complain(place, "a section that is not one table with one step", instead)
+            return None
+        table, step = pairs[0]
+        if table not in self.layout.tables:
+            self.complain((*place, table), f"there is no table {table}", f"there is {', '.join(self.layout.tables)}")
+            return None
+        return table, step
+
+    def user(self) -> list[SectionPlan]:
+        """Those of the user hook."""
+        hook = self.layout.hooks.user
+        if hook is None:
+            return []
+        if isinstance(hook, list):
+            plans = [self.user_section(text, ("hooks", "user", at), "") for at, text in enumerate(hook)]
+        else:
+            plans = [self.user_section(hook, ("hooks", "user"), "table")]
+        return [plan for plan in plans if plan is not None]
+
+    def user_section(self, text: dict[str, str], place: Place, default: str) -> SectionPlan | None:
+        """default: what is read where that is not said."""
+        named = self.named(text, place, "reads", "write {table: Step, reads: cell}")
+        if named is None:
+            return None
+        table, step = named
+        reads = text.get("reads", default)
+        if "reads" in text and reads not in ("table", "cell"):
+            self.complain((*place, "reads"), f"reads: {reads}", "it is table or cell")
+        elif reads == "table":
+            self.check_read_table(table, place, alone=bool(default))
+        elif reads == "cell":
+            self.check_read_cell(table, place, alone=bool(default))
+        elif self.layout.tables[table].atomic not in ("word", "user"):
+            self.complain((*place, table), f"the user section steps a cell of {table}, which is under a guard",
+                          "only read it (`reads: cell`), or choose `atomic: word`")  # fmt: skip
+        return SectionPlan(table, step, "drop", False, False, (*place, table), True, reads)
+
+    def check_read_table(self, table: str, place: Place, alone: bool) -> None:
+        atomic = self.layout.tables[table].atomic
+        if not alone:
+            self.complain((*place, "reads"), "a section of several that reads a whole table",
+                          "read one cell, or make it all there is: `user: {table: Step}`")  # fmt: skip
+        elif atomic == "user":
+            self.complain((*place, table), f"the user section reads the whole of {table}, which is `atomic: user`",
+                          f"step one cell: `user: [{{{table}: Step}}]`")  # fmt: skip
+        elif atomic != "word":
+            self.complain((*place, table), f"the user section reads the whole of {table}, whose cells are no words",
+                          "read one cell (`reads: cell`), or choose `atomic: word`")  # fmt: skip
+
+    def check_read_cell(self, table: str, place: Place, alone: bool) -> None:
+        model = self.layout.tables[table]
+        if model.apart:
+            self.complain((*place, table), f"the user section reads a cell of {table}, which keeps {model.apart[0]} apart",
+                          "userspace cannot read two maps at one moment: leave it in the cell")  # fmt: skip
+        elif model.atomic == "res_spin_lock":
+            self.complain((*place, table), f"the user section reads a cell of {table}, which is under res_spin_lock",
+                          "only a word, or a cell under spin_lock, can be read from userspace while it is written")  # fmt: skip
+        elif model.atomic == "user" or (model.atomic == "word" and not alone):
+            self.complain((*place, "reads"), f"a section that only reads a cell of {table}, which the user hook can step",
+                          "remove `reads`: what a step leaves as it was is not written")  # fmt: skip
+
+    def sweep(self) -> list[tuple[str, list[SectionPlan]]]:
+        """The passes: the table that each goes over, and its sections."""
+        passes = []
+        for at, one in enumerate(self.layout.sweep.passes if self.layout.sweep else ()):
+            place: Place = ("sweep", "passes", at)
+            if one.each not in self.layout.tables:
+                self.complain((*place, "each"), f"there is no table {one.each}", f"there is {', '.join(self.layout.tables)}")
+            plans = [self.section(text, (*place, "sections", number), one.each) for number, text in enumerate(one.sections)]
+            if plans and plans[0] is not None and plans[0].table != one.each:
+                self.complain(plans[0].position, f"a pass over {one.each} begins with {plans[0].table}",
+                              f"begin with a section on {one.each}")  # fmt: skip
+            passes.append((one.each, [plan for plan in plans if plan]))
+        return passes
