@@ -67,13 +67,30 @@ RunHook(sections, Step(_, _, _, _), checked, trouble, cells, msg, env) ==
     THEN Outcome("Malformed", 0, FALSE, cells, msg, <<>>)
     ELSE RunSections(sections, Step, "", 0, trouble, cells, msg, env)
 
-\* The daemon's handler, which sees the whole table, or only the one cell that
-\* the message addresses, and writes nothing.
-RunUser(Step(_, _, _), table, one, cells, msg, env) ==
-  IF one /\ ~ Found(table, TableIndex(table, msg))
-    THEN Outcome("Drop", 0, FALSE, cells, msg, <<>>)
-    ELSE LET result == Step(cells[table], msg, env)
-         IN  Outcome(result.verdict, 1, FALSE, cells, result.msg, <<>>)
+\* The daemon's sections: each on one cell, which it may write where it reads none, or on a whole table, which it reads.
+RunUser(sections, Step(_, _, _, _), cells0, msg0, env) ==
+  LET RECURSIVE From(_, _, _, _)
+      From(at, cells, msg, writes) ==
+        IF at > Len(sections)
+          THEN Outcome("Drop", at - 1, FALSE, cells, msg, writes)
+          ELSE
+            LET section == sections[at]
+                table == section.table
+                index == TableIndex(table, msg)
+            IN
+            IF section.reads # "table" /\ ~ Found(table, index)
+              THEN Outcome("Drop", at, FALSE, cells, msg, writes)
+              ELSE
+                LET cell == IF section.reads = "table" THEN cells[table] ELSE cells[table][index]
+                    result == Step(at, cell, msg, env)
+                    wrote == section.reads = "none" /\ result.cell # cell
+                    after == IF wrote THEN [cells EXCEPT ![table][index] = result.cell] ELSE cells
+                    log == IF wrote THEN Append(writes, <<table, index, result.cell, at>>) ELSE writes
+                IN
+                IF result.verdict = "Continue"
+                  THEN From(at + 1, after, result.msg, log)
+                  ELSE Outcome(result.verdict, at, FALSE, after, result.msg, log)
+  IN From(1, cells0, msg0, <<>>)
 
 \* One chunk of a pass of the sweep: cells and record are handed from index to
 \* index.  The verdict is how many indexes ended with Continue.

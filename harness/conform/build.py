@@ -78,7 +78,7 @@ def merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[str, Any]:
     """What is laid over the layout: small constants, and every table in one form, or as it is laid out.
 
-    The table that the user hook reads stays as it is in the layout where userspace could not read that form.
+    Tables of the user hook stay as they are in the layout where userspace could not have that form.
     """
     if form == LAYOUT:
         return small
@@ -87,10 +87,9 @@ def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[st
 
 
 def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
-    """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no res_spin_lock's."""
-    if protocol.user is None or protocol.user.table != table:
-        return True
-    return form == "spin_lock" and not isinstance(protocol.user.step.cell_type, ir.Table)
+    """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no res_spin_lock's, and steps words."""
+    reads = {section.reads for section in protocol.user if section.table == table}
+    return not reads or form == "spin_lock" and reads == {"cell"}
 
 
 def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Build:

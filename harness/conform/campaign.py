@@ -19,7 +19,6 @@ from harness.conform.domain import Domain, DomainText, load_text
 from harness.conform.kernel import Runner, cells_not_zero
 from harness.conform.native import Native
 from harness.conform.oracle import EVERYTHING, Case, Oracle, Part
-from harness.conform.packing import message_size
 from harness.conform.shapes import Shapes
 from harness.conform.values import Patterns
 from harness.rig import bpf
@@ -258,7 +257,7 @@ class Trial:
             calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
             cases, inputs = [cases[at] for at in calm], [inputs[at] for at in calm]
             clocks = [self.comparison.clock(case) for case in cases]
-            outputs = self._native.run(hook, self._maps(columns), inputs, clocks, message_size(self.protocol))
+            outputs = self._native.run(hook, self._maps(columns), inputs, clocks)
             self._compare(cases, columns, inputs, outputs, native=True)
 
     def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, native: bool) -> None:

@@ -14,6 +14,7 @@ from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output
 from harness.conform.oracle import Case
 from harness.conform.packing import NotCanonical, Struct, StructCodec, WireCodec, WordCodec, fields_size, wire_message, wire_noise
+from harness.conform.tails import Tails
 from harness.conform.values import Patterns, steps_of, zero
 from harness.rig import bpf
 
@@ -67,6 +68,8 @@ class Comparison:
         self.tables = tables
         self.record = record
         self.counters = counters
+        self._tails = Tails(protocol, patterns, tables)
+        self._swept = ir.Record("message", tuple(each for each in protocol.message.fields if not protocol.tail or each[0] != protocol.tail.field))
         self._wire = WireCodec(protocol, patterns, protocol.wire)
         self._handover = WireCodec(protocol, patterns, protocol.handover)
         self._frames: dict[int, frames.Frame] = {}
@@ -74,13 +77,14 @@ class Comparison:
         self._data = data
         self._variables = variables
         self._watch_all = bool(noise)
+        self._noise = noise
+        self._noise_images: dict[int, bytes] = {}
         self._offsets: dict[tuple[str, int], int] = {}
-        image = bytearray()
+        size = 0
         for name, cells in noise.items():
-            for index, cell in enumerate(cells):
-                self._offsets[name, index] = len(image)
-                image += tables[name].pack(cell, bool(index % 2))
-        self._noise_image = bytes(image)
+            for index in range(len(cells)):
+                self._offsets[name, index] = size
+                size += tables[name].size
 
     # --- Which cells are watched -----------------------------------------------------------
 
@@ -116,16 +120,25 @@ class Comparison:
 
     # --- Inputs ----------------------------------------------------------------------------
 
+    def _noise_image(self, tail_size: int) -> bytes:
+        if tail_size not in self._noise_images:
+            tables = self._tails.tables(tail_size)
+            cells = [(name, cell, bool(index % 2)) for name, cells in self._noise.items() for index, cell in enumerate(cells)]
+            self._noise_images[tail_size] = b"".join(tables[name].pack(cell, flip) for name, cell, flip in cells)
+        return self._noise_images[tail_size]
+
     def image(self, case: Case, places: list[tuple[str, int]], flip: bool) -> bytes:
         """The watched cells before the run."""
+        size = self._tails.size(case.message)
+        tables = self._tails.tables(size)
         if self._watch_all:
-            image = bytearray(self._noise_image)
+            image = bytearray(self._noise_image(size))
             for where, cell in case.cells.items():
-                packed = self.tables[where[0]].pack(cell, flip)
+                packed = tables[where[0]].pack(cell, flip)
                 image[self._offsets[where] : self._offsets[where] + len(packed)] = packed
             return bytes(image)
-        blank = {name: zero(codec.table.cell) for name, codec in self.tables.items()}
-        return b"".join(self.tables[where[0]].pack(case.cells.get(where, blank[where[0]]), flip) for where in places)
+        blank = {name: zero(codec.table.cell) for name, codec in tables.items()}
+        return b"".join(tables[where[0]].pack(case.cells.get(where, blank[where[0]]), flip) for where in places)
 
     def clock(self, case: Case) -> tuple[int, int]:
         """Ticks and random bytes."""
@@ -169,7 +182,7 @@ class Comparison:
         return self._frames[number]
 
     def _frame(self, case: Case, number: int) -> frames.Frame:
-        payload = self._wire.encode(case.message) + self._handed(case, number)
+        payload = self._wire.encode(case.message) + self._handed(case, number) + self._tails.sent(case, number)
         version = 4 if number % 2 else 6
         unchecked = 0 if version == 4 and number % 14 == 1 else None
         frame = frames.Frame(payload, self.protocol.port, version=version, udp_checksum=unchecked,
@@ -192,7 +205,7 @@ class Comparison:
     def sweep_packet(self, case: Case, flip: bool) -> bytes:
         """What a sweep program is run on."""
         head = SWEEP_HEAD.pack(case.family.first, case.family.count, 0, 0)
-        return head + StructCodec(self.patterns).pack(self.protocol.message, case.message, self.record, flip)
+        return head + StructCodec(self.patterns).pack(self._swept, case.message, self.record, flip)
 
     def inputs(self, cases: list[Case], columns: list[str]) -> list[Input]:
         """An input for each case."""
@@ -202,8 +215,9 @@ class Comparison:
             places, flip = self.places(case, columns), bool(number % 2)
             sweep = case.family.hook == "sweep"
             packet = self.sweep_packet(case, flip) if sweep else self.frame(case, number).to_bytes()
+            at = 0 if sweep else self.frame(case, number).payload_offset()
             indexes = tuple(part.first + index for table, index in places for part in self.tables[table].parts)
-            made.append(Input(indexes, self.image(case, places, flip), self.environment(case, flip), packet))
+            made.append(Input(indexes, self.image(case, places, flip), self.environment(case, flip), packet, at))
         return made
 
     # --- Outputs ---------------------------------------------------------------------------
@@ -246,15 +260,17 @@ class Comparison:
     def _answer(self, case: Case, number: int, given: Input, verdict: str, native: bool) -> bytes:
         """The packet that comes out.
 
-        What xdp forwards has other fields handed over, and is as it came for the rest. What it answers goes to a
-        client, to whom those fields mean nothing: there they stay as they came.
+        What xdp forwards has other fields handed over, and those that are forwarded, and is as it came for the rest. In
+        what goes to a client the former are blank.
         """
         frame, hook = self.frame(case, number), case.family.hook
-        handed_at = fields_size(self.protocol, self.protocol.wire)
-        came, handed = (frame.payload[:handed_at], frame.payload[handed_at:]), self._handover.encode(case.answer)
+        tail, handed = self._tails.sent(case, number), self._handover.encode(case.answer)
         if verdict == "Forward":
-            return self._with_payload(frame, given, came[0] + handed, native)
-        payload = self._wire.encode(case.answer) + (came[1] if hook == "xdp" else handed)
+            passed_on = case.message | {name: case.answer[name] for name in self.protocol.forwards}
+            return self._with_payload(frame, given, self._wire.encode(passed_on) + handed + tail, native)
+        goes_on = hook == "user" and self.protocol.tc
+        payload = self._wire.encode(case.answer) + (handed if goes_on else bytes(len(handed)))
+        payload += self._tails.answered(case, tail) if hook == "user" else tail
         if native:
             return self._with_payload(frame, given, payload, native)
         answer = frame.turned(payload)  # turned twice, it is the same frame with the new payload
@@ -264,7 +280,7 @@ class Comparison:
     def _with_payload(frame: frames.Frame, given: Input, payload: bytes, native: bool) -> bytes:
         """The same frame with another payload; userspace has no headers to correct."""
         if native or payload == frame.payload:
-            return given.packet[: -len(payload)] + payload
+            return given.packet[: given.payload_at] + payload
         return replace(frame, payload=payload).to_bytes()
 
     def _check_bytes(self, expected: bytes, found: bytes, frame: frames.Frame) -> list[str]:
@@ -308,20 +324,20 @@ class Comparison:
             if wanted != got:
                 problems.append(f"sweep.{name}: expected {wanted}, found {got}")
         try:
-            record = StructCodec(self.patterns).unpack(self.protocol.message, found.packet[SWEEP_HEAD.size :], self.record)
+            record = StructCodec(self.patterns).unpack(self._swept, found.packet[SWEEP_HEAD.size :], self.record)
         except NotCanonical as error:
             return [*problems, f"record: {error}"]
-        if record != case.answer:
+        if record != {name: case.answer[name] for name in record}:
             problems += [f"record expected: {show_record(case.answer)}", f"record found: {show_record(record)}"]
         return problems
 
     def _check_cells(self, case: Case, columns: list[str], given: Input, image: bytes) -> list[str]:
         if image == given.image and not case.writes:
             return []
-        problems, offset = [], 0
+        problems, offset, tables = [], 0, self._tails.tables(self._tails.size(case.message))
         final = {(table, index): cell for table, index, cell, _ in case.writes}
         for where in self.places(case, columns):
-            codec = self.tables[where[0]]
+            codec = tables[where[0]]
             before, after = (each[offset : offset + codec.size] for each in (given.image, image))
             offset += codec.size
             if before == after and where not in final:

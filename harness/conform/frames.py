@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 ETHERNET_IPV4, ETHERNET_IPV6 = 0x0800, 0x86DD
@@ -137,9 +138,10 @@ def differences(expected: bytes, found: bytes, version: int) -> list[str]:
     ]
 
 
-def classify(packet: bytes, port: int, payload_size: int) -> str:
+def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[bytes], int] = lambda payload: 0) -> str:
     """Whose a received packet is: `foreign`, `malformed`, or `ours` as far as the frame tells.
 
+    tail_size: bytes that must follow a payload of payload_size.
     docs/layout.md in Python, independent of runtime/bpf/stepwise_frame.h.
     """
     if len(packet) < ETHERNET_SIZE or packet[0] & 1:
@@ -158,6 +160,8 @@ def classify(packet: bytes, port: int, payload_size: int) -> str:
     if not ours or len(datagram) < UDP_SIZE or int.from_bytes(datagram[2:4], "big") != port:
         return "foreign"
     size = UDP_SIZE + payload_size
+    if len(datagram) >= size:
+        size += tail_size(datagram[UDP_SIZE:size])
     length_at, addresses_at, addresses_size = (16, 26, 8) if header == 20 else (18, 22, 32)
     length = int.from_bytes(packet[length_at : length_at + 2], "big")
     if len(datagram) < size or int.from_bytes(datagram[4:6], "big") != size or length != size + (20 if header == 20 else 0):

@@ -7,13 +7,14 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from codegen import ir
 from harness.conform import frames
 from harness.conform.build import LAYOUT, ROOT
 from harness.conform.campaign import Campaign, Stage, Trial
 from harness.conform.kernel import Input, Output, Runner
-from harness.conform.packing import decodes, message_size
+from harness.conform.packing import decodes, message_size, payload_tail
 from harness.rig import bpf
 
 BATCH = 20_000
@@ -56,7 +57,7 @@ class Generator:
 
     def expected(self, packet: bytes) -> str:
         """`foreign`, `malformed`, or `ours`: then it is no garbage."""
-        kind = frames.classify(packet, self._protocol.port, self._size)
+        kind = frames.classify(packet, self._protocol.port, self._size, partial(payload_tail, self._protocol))
         if kind != "ours":
             return kind
         offset = 42 if packet[12:14] == b"\x08\x00" else 62
@@ -118,7 +119,8 @@ class Generator:
 
     def wrong_payload_size(self, frame: frames.Frame) -> bytes:
         """A consistent datagram with a payload too short or too long."""
-        size = self._random.choice((0, 1, self._size - 1, self._size + 1, self._size + 2, self._size * 2, 700))
+        right = len(frame.payload)
+        size = self._random.choice((0, 1, self._size, right - 1, right + 1, right + 2, right * 2, 700))
         return replace(frame, payload=frame.payload.ljust(size, b"\0")[:size]).to_bytes()
 
     def no_checksum(self, frame: frames.Frame) -> bytes:
@@ -144,7 +146,6 @@ class GarbageRun:
                     if case.family.hook == "xdp" and case.writes and not case.family.trouble.section]  # fmt: skip
         self._columns = self._trial.comparison.columns(requests)
         self._requests = self._trial.comparison.inputs(requests, self._columns)
-        self._payload_size = message_size(stage.build.protocol)
         self._generator = Generator(stage.build.protocol, seed)
         self._build = stage.build
 
@@ -160,7 +161,7 @@ class GarbageRun:
 
     def _batch(self, runner: Runner, count: int, tally: Tally) -> None:
         requests = [self._requests[(tally.packets + at) % len(self._requests)] for at in range(count)]
-        made = [self._generator.packet(request.packet[-self._payload_size :]) for request in requests]
+        made = [self._generator.packet(request.packet[request.payload_at :]) for request in requests]
         inputs = [replace(request, packet=packet) for request, (_, packet) in zip(requests, made)]
         for (kind, packet), given, found in zip(made, inputs, runner.run(inputs), strict=True):
             tally.packets += 1

@@ -51,12 +51,13 @@ class _Outcome(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Input:
-    """indexes: the index of each watched cell; image: their bytes one after the other."""
+    """indexes: the index of each watched cell; image: their bytes one after the other. payload_at: where in the packet the payload is."""
 
     indexes: tuple[int, ...]
     image: bytes
     environment: bytes
     packet: bytes
+    payload_at: int = 0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ from codegen.c_names import apart_map
 from harness.conform.kernel import Input, Output, RunnerError
 
 
+STALE = b"\xa5"  # what lies behind a payload
+
+
 class _Environment(ctypes.Structure):
     """struct stepwise_environment"""
 
@@ -20,16 +23,18 @@ class _Environment(ctypes.Structure):
 
 
 _ReadCell = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint32, ctypes.c_void_p)
+_Cell = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint32)
 
 
 class _Tables(ctypes.Structure):
     """struct stepwise_tables"""
 
-    _fields_ = [("memory", ctypes.POINTER(ctypes.c_void_p)), ("read_cell", _ReadCell)]
+    _fields_ = [("memory", ctypes.POINTER(ctypes.c_void_p)), ("read_cell", _ReadCell), ("cell", _Cell)]
 
 
 _Handler = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(_Tables), ctypes.POINTER(_Environment), ctypes.POINTER(ctypes.c_ubyte)
+    ctypes.c_int, ctypes.POINTER(_Tables), ctypes.POINTER(_Environment), ctypes.POINTER(ctypes.c_ubyte),
+    ctypes.POINTER(ctypes.c_size_t),
 )
 
 
@@ -40,6 +45,7 @@ class _Protocol(ctypes.Structure):
         ("name", ctypes.c_char_p),
         ("port", ctypes.c_uint16),
         ("wire_size", ctypes.c_uint16),
+        ("tail_max", ctypes.c_uint16),
         ("sweep_size", ctypes.c_uint32),
         ("sweep_period_ms", ctypes.c_uint32),
         ("layout_id", ctypes.c_uint64),
@@ -77,7 +83,7 @@ class Native:
         self._memory = {name: mmap.mmap(-1, sizes[name] * capacity) for name, capacity in capacities.items()}
         views = (ctypes.c_char.from_buffer(self._memory[name]) for name in self._names)
         self._pointers = (ctypes.c_void_p * len(self._names))(*map(ctypes.addressof, views))
-        self._tables = _Tables(self._pointers, _ReadCell(self._read_cell))
+        self._tables = _Tables(self._pointers, _ReadCell(self._read_cell), _Cell(self._cell))
         self._handlers = {"xdp": self._descriptor.run_xdp, "tc": self._descriptor.run_tc, "user": self._descriptor.on_forwarded}
         self.hooks = [hook for hook, handler in self._handlers.items() if handler]
 
@@ -89,6 +95,12 @@ class Native:
         ctypes.memmove(element, self._pointers[table] + index * size, size)
         return True
 
+    def _cell(self, _tables: Any, table: int, index: int) -> int | None:
+        """stepwise_cell(): what the daemon has mapped for writing."""
+        if index >= self._capacities[table]:
+            return None
+        return self._pointers[table] + index * self._sizes[self._names[table]]
+
     def counters(self) -> list[str]:
         """The names of the counters, by number."""
         return [self._descriptor.counters[at].decode() for at in range(self._descriptor.counter_count)]
@@ -97,27 +109,27 @@ class Native:
         """How often each branch was taken since the library was loaded."""
         return list((ctypes.c_uint64 * branch_count).in_dll(self._library, "stepwise_coverage"))
 
-    def run(
-        self, hook: str, columns: list[str], inputs: list[Input], clocks: list[tuple[int, int]], payload_size: int
-    ) -> list[Output]:
+    def run(self, hook: str, columns: list[str], inputs: list[Input], clocks: list[tuple[int, int]]) -> list[Output]:
         """Each input once, at its clock (ticks and random bytes).
 
-        columns: the map of each watched element. Packets come out as they went in but for the payload. Counters are
-        the kernel's alone.
+        columns: the map of each watched element. Packets come out as they went in but for
+        the payload, and its size. Counters are the kernel's alone.
         """
         handler, sizes = self._handlers[hook], [self._sizes[name] for name in columns]
+        room = self._descriptor.wire_size + self._descriptor.tail_max
         watched = list(zip((self._memory[name] for name in columns), sizes, itertools.accumulate(sizes, initial=0)))
         outputs = []
         for given, (ticks, random) in zip(inputs, clocks, strict=True):
-            offset = len(given.packet) - payload_size
+            offset = given.payload_at
             places = [(memory, index * size, size, where) for index, (memory, size, where) in zip(given.indexes, watched)]
             for memory, start, size, where in places:
                 memory[start : start + size] = given.image[where : where + size]
             environment = _Environment(ticks * self._tick_ns, random)
-            payload = (ctypes.c_ubyte * payload_size).from_buffer_copy(given.packet, offset)
-            verdict = handler(ctypes.byref(self._tables), ctypes.byref(environment), payload)
+            payload = (ctypes.c_ubyte * room).from_buffer_copy(given.packet[offset:].ljust(room, STALE))
+            payload_size = ctypes.c_size_t(len(given.packet) - offset)
+            verdict = handler(ctypes.byref(self._tables), ctypes.byref(environment), payload, ctypes.byref(payload_size))
             image = b"".join(memory[start : start + size] for memory, start, size, _ in places)
             for memory, start, size, _ in places:
                 memory[start : start + size] = bytes(size)
-            outputs.append(Output(verdict, given.packet[:offset] + bytes(payload), image, None, 1))
+            outputs.append(Output(verdict, given.packet[:offset] + bytes(payload)[: payload_size.value], image, None, 1))
         return outputs

@@ -19,7 +19,7 @@ from codegen import ir
 from harness import tla_values, tlc
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.places import Place, nest
-from harness.conform.values import refers, resolved, to_tla, zero
+from harness.conform.values import refers, resolved, tail_size, to_tla, zero
 
 HERE = Path(__file__).parent
 MODULE = "ConformRun"
@@ -147,12 +147,20 @@ class Oracle:
                 places[place] = f"{name}{'_of(msg)' * related[column]}[{choice}][{column + 1}]"
         lines.append(f"\\* {family.name}")
         lines.append(f"ASSUME {chr(92)}A {', '.join(bound)} :" if bound else "ASSUME")
-        lines.append(f"  LET msg == {_text(self.protocol.message, _parts(places, 'message'))}")
+        lines.append(f"  LET msg == {self._message(places)}")
         lines.append(f"      env == {_text(self.protocol.env, _parts(places, 'env'))}")
         lines.append(f"      cells == [{', '.join(self._table(table, family, places) for table in self.protocol.tables)}]")
         lines.append(f"      r == {self._run(family)}")
         lines.append(f"  IN  PrintT(ToString(<<{', '.join(printed)}, r.verdict, r.ended, FlatMessage(r.msg), Writes(r.writes)>>))")
         return lines
+
+    def _message(self, places: dict[Place, str]) -> str:
+        """With its tail, where it may have one."""
+        tail, given = self.protocol.tail, _parts(places, "message")
+        if tail is not None and (tail.field,) in given:
+            length = given.get((tail.length,), "0")
+            given[tail.field,] = f"IF {length} > {tail.over} /\\ {length} <= {tail.max} THEN {given[tail.field,]} ELSE 0"
+        return _text(self.protocol.message, given)
 
     def _table(self, table: ir.TableLayout, family: Family, places: dict[Place, str]) -> str:
         each = self.protocol.sweep[family.sweep_pass - 1].each if family.hook == "sweep" else None
@@ -167,8 +175,7 @@ class Oracle:
     def _run(self, family: Family) -> str:
         match family.hook:
             case "user":
-                one = not isinstance(self.protocol.user.step.cell_type, ir.Table)
-                return f"O!RunUser(UserStep, UserTable, {to_tla(one)}, cells, msg, env)"
+                return "O!RunUser(UserSections, UserStep, cells, msg, env)"
             case "sweep":
                 step = f"LAMBDA at, c, m, e : SweepStep({family.sweep_pass}, at, c, m, e)"
                 sweep_pass = f"SweepPasses[{family.sweep_pass}]"
@@ -235,6 +242,8 @@ class Oracle:
 
     def _case(self, family: Family, given: dict[Place, Any], verdict: Any, ended: int, answer: Any, writes: Any) -> Case:
         message = self._built(self.protocol.message, _parts(given, "message"))
+        if self.protocol.tail is not None and not tail_size(self.protocol.tail, message):
+            message[self.protocol.tail.field] = 0
         env = self._built(self.protocol.env, _parts(given, "env"))
         each = self.protocol.sweep[family.sweep_pass - 1].each if family.hook == "sweep" else None
         named: dict[tuple[str, int | None], dict[Way, Any]] = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from codegen import c_names, ir
-from harness.conform.values import Patterns
+from harness.conform.values import Patterns, tail_size
 
 
 class NotCanonical(Exception):
@@ -175,6 +175,16 @@ def byte_order(kind: ir.Type) -> Literal["little", "big"]:
     return "little" if isinstance(kind, ir.Bytes) else "big"
 
 
+def payload_tail(protocol: ir.Protocol, payload: bytes) -> int:
+    """Bytes that must follow a client's message."""
+    if protocol.tail is None:
+        return 0
+    order = packet_fields(protocol)
+    at = fields_size(protocol, order[: order.index(protocol.tail.length)])
+    size = wire_size(protocol.message.field(protocol.tail.length))
+    return tail_size(protocol.tail, {protocol.tail.length: int.from_bytes(payload[at : at + size], "big")})
+
+
 class WireCodec:
     """Some fields of messages as they are in packets."""
 
@@ -220,6 +230,8 @@ def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> d
             message[name] = codec.unpack(kind, int.from_bytes(raw, byte_order(kind)))
         except NotCanonical:
             message[name] = f"0x{raw.hex()}, which is no value of it"
+    if protocol.tail is not None:
+        message[protocol.tail.field] = f"{len(payload) - offset} bytes: {payload[offset:].hex()}"
     return message
 
 

@@ -47,6 +47,12 @@ def refers(value: Any) -> bool:
     return isinstance(value, Reference) or isinstance(value, dict) and any(map(refers, value.values()))
 
 
+def tail_size(tail: ir.TailLayout, message: dict[str, Any]) -> int:
+    """Bytes that may follow a message of that length; 0 where none may."""
+    length = message[tail.length]
+    return length if tail.over < length <= tail.max else 0
+
+
 def mix64(value: int) -> int:
     """The finalizer of MurmurHash3 on 64 bits; what `hash()` of a layout is made of."""
     value ^= value >> 33
@@ -142,7 +148,7 @@ def _nodes(value: Any) -> Iterator[Any]:
 
 def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
     """Every step once, in the order of the hooks."""
-    sections = [*protocol.xdp, *protocol.tc, *([protocol.user] if protocol.user else [])]
+    sections = [*protocol.xdp, *protocol.tc, *protocol.user]
     for sweep_pass in protocol.sweep:
         sections += sweep_pass.sections
     return list({section.step.name: section.step for section in sections}.values())
@@ -171,8 +177,8 @@ class Patterns:
     0 is zero, since blank cells and messages are. 1 and 2 of a wide integer are 1 and its greatest value,
     except where an index is hashed from such integers: then number n has a value whose hash is
     n modulo the capacity, so that a domain reaches every cell; and where another is, of the same integers, that
-    is n divided by that capacity, modulo the other's, so that it reaches every pair. The rest are random, from a
-    fixed seed.
+    is n divided by that capacity, modulo the other's, so that it reaches every pair. (Of several of one half of the
+    hash, the first: these depend on one another.) The rest are random, from a fixed seed.
     """
 
     SEED = 20230
@@ -182,7 +188,7 @@ class Patterns:
         self._hashes: dict[ir.Type, list[ir.HashIndex]] = {}
         for hashed in protocol.hashes:
             known = self._hashes.setdefault(protocol.message.field(hashed.source), [])
-            if hashed.capacity <= HASHED_MAX and (hashed.capacity, hashed.lower) not in [(each.capacity, each.lower) for each in known]:
+            if hashed.capacity <= HASHED_MAX and hashed.lower not in [each.lower for each in known]:
                 known.append(hashed)
         self._forward: dict[tuple[ir.Type, int], int] = {}
         self._backward: dict[tuple[ir.Type, int], int] = {}
@@ -203,6 +209,10 @@ class Patterns:
         if value == 0 or isinstance(kind, ir.UInt) and (self._identity or not is_opaque(kind)):
             return value
         return self._backward.get((kind, value), hex(value))
+
+    def known(self, kind: ir.Type) -> Iterator[tuple[int, int]]:
+        """The numbers of a type that were asked for, with what they stand for."""
+        return ((number, value) for (other, number), value in self._forward.items() if other == kind)
 
     def _choose(self, kind: ir.Type, number: int) -> int:
         width = kind.width if isinstance(kind, ir.UInt) else 8 * kind.size

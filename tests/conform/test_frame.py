@@ -258,14 +258,14 @@ def test_tc_drops_what_is_handed_over_outside_its_type(bench):
 @VERSIONS
 @pytest.mark.parametrize("byte", [b"\x00", b"\x01", b"\xff"])
 def test_what_a_client_hands_over_is_no_matter(bench, version, byte):
-    """It is not looked at, and goes back as it came; the checksum is right for it."""
+    """It is not looked at, and goes back as zero; the checksum is right for it."""
     places = handed_over_at(bench)
     plain = bench.frame(version)
     frame = replace(plain, payload=plain.payload[: places.start] + byte * len(places))
     found = bench.xdp(frame.to_bytes())
     assert found.verdict == bpf.XDP_TX
     answer = bench.xdp(plain.to_bytes()).packet[plain.payload_offset() :]
-    assert found.packet == frame.turned(answer[: places.start] + byte * len(places)).to_bytes()
+    assert found.packet == frame.turned(answer[: places.start] + bytes(len(places))).to_bytes()
 
 
 def test_tc_leaves_what_this_host_forwards(bench):

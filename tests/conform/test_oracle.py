@@ -94,11 +94,15 @@ EXTENDS Integers, Sequences, TLC
 Capacities == [a |-> 2]
 TableIndex(table, msg) == msg
 O == INSTANCE Oracle WITH Capacity <- Capacities
-Step(table, msg, env) == [verdict |-> "Reply", cell |-> 0, msg |-> table[msg]]
-Show(one, msg) == LET r == O!RunUser(Step, "a", one, [a |-> [i \in 0..1 |-> 10 + i]], msg, 0) IN PrintT(<<r.verdict, r.msg>>)
-ASSUME Show(TRUE, 1)
-ASSUME Show(TRUE, 2)
-ASSUME Show(FALSE, 0)
+Read(reads) == <<[table |-> "a", reads |-> reads]>>
+StepOf(reads, cell, msg) == [verdict |-> "Reply", cell |-> 0, msg |-> IF reads = "table" THEN cell[msg] ELSE cell]
+Show(reads, msg) ==
+  LET Step(at, cell, message, env) == StepOf(reads, cell, message)
+      r == O!RunUser(Read(reads), Step, [a |-> [i \in 0..1 |-> 10 + i]], msg, 0)
+  IN  PrintT(<<r.verdict, r.msg>>)
+ASSUME Show("cell", 1)
+ASSUME Show("cell", 2)
+ASSUME Show("table", 0)
 ====
 """
 

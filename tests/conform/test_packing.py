@@ -116,7 +116,7 @@ def test_patterns_are_one_to_one():
     message = ir.Record("message", (("key", wide), ("slot", ir.UInt(32))))
     protocol = ir.Protocol(
         name="p", module="PSteps", constants=(), message=message, wire=("key",), handover=(), port=1,
-        hashes=(ir.HashIndex("slot", "key", 4),), env=ir.Record("env", ()), tick_ns=None, tables=(), xdp=(), tc=(), user=None,
+        hashes=(ir.HashIndex("slot", "key", 4),), env=ir.Record("env", ()), tick_ns=None, tables=(), xdp=(), tc=(), user=(),
         sweep_period_ms=0, sweep=(), budgets=(), sources=(),
     )  # fmt: skip
     patterns = Patterns(protocol)

@@ -17,8 +17,15 @@ SOURCE = """
 __u16 fold(__u64 sum) { return stepwise_fold(sum); }
 __u32 hash(__u64 value, __u32 capacity) { return stepwise_hash(value, capacity); }
 __u64 sum_even(const unsigned char *from) { return stepwise_sum(from, 29, 0); }
+__u64 blank_even(unsigned char *at) { return stepwise_blank(at, 2, 25); }
+__u64 blank_odd(unsigned char *at) { return stepwise_blank(at, 3, 6); }
+__u64 block_8(unsigned char *at, const unsigned char *value) { return stepwise_replace_block(at, 1, 16, value, 8); }
+__u64 block_4(unsigned char *at, const unsigned char *value) { return stepwise_replace_block(at, 1, 12, value, 4); }
+__u64 block_2(unsigned char *at, const unsigned char *value) { return stepwise_replace_block(at, 1, 10, value, 2); }
+__u64 block_1(unsigned char *at, const unsigned char *value) { return stepwise_replace_block(at, 1, 9, value, 1); }
 __u64 sum_odd(const unsigned char *from) { return stepwise_sum(from, 29, 1); }
 """
+BLOCKS = {"block_8": 16, "block_4": 12, "block_2": 10, "block_1": 9}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +37,7 @@ def wire(tmp_path_factory) -> ctypes.CDLL:
     library = ctypes.CDLL(str(folder / "wire.so"))
     library.fold.restype, library.fold.argtypes = ctypes.c_uint16, [ctypes.c_uint64]
     library.hash.restype, library.hash.argtypes = ctypes.c_uint32, [ctypes.c_uint64, ctypes.c_uint32]
-    for name in ("sum_even", "sum_odd"):
+    for name in ("sum_even", "sum_odd", "blank_even", "blank_odd", *BLOCKS):
         getattr(library, name).restype = ctypes.c_uint64
     return library
 
@@ -52,6 +59,36 @@ def test_a_sum_of_bytes(wire):
         assert swapped.to_bytes(2, "little") == ones_complement_sum(data).to_bytes(2, "big")
         swapped = wire.fold(wire.sum_odd(data))
         assert swapped.to_bytes(2, "little") == ones_complement_sum(b"\0" + data).to_bytes(2, "big")
+
+
+def folded(data: bytes) -> int:
+    """The sum of some bytes as this machine reads it."""
+    return int.from_bytes(ones_complement_sum(data).to_bytes(2, "big"), "little")
+
+
+@pytest.mark.parametrize("name, start, size", [("blank_even", 2, 25), ("blank_odd", 3, 6)])
+def test_blanking_says_how_it_changes_the_sum(wire, name, start, size):
+    noise = random.Random(8)
+    for among in [bytes(size), b"\0" * (size - 1) + b"\1", *(noise.randbytes(size) for _ in range(200))]:
+        data = noise.randbytes(start) + among + noise.randbytes(7)
+        changed = ctypes.create_string_buffer(data, len(data))
+        change = getattr(wire, name)(changed)
+        assert changed.raw == data[:start] + bytes(size) + data[start + size :]
+        assert (folded(changed.raw) + change) % 0xFFFF == folded(data) % 0xFFFF
+
+
+@pytest.mark.parametrize("name, size", BLOCKS.items())
+def test_replacing_a_block_says_how_it_changes_the_sum(wire, name, size):
+    noise = random.Random(9)
+    for _ in range(200):
+        data, value = noise.randbytes(size + 8), noise.randbytes(size)
+        one_byte = bytearray(data[1 : size + 1])
+        one_byte[noise.randrange(size)] ^= 1
+        for put in (value, bytes(one_byte), data[1 : size + 1]):
+            changed = ctypes.create_string_buffer(data, len(data))
+            change = getattr(wire, name)(changed, put)
+            assert changed.raw == data[:1] + put + data[size + 1 :]
+            assert (folded(changed.raw) + change) % 0xFFFF == folded(data) % 0xFFFF
 
 
 def test_indexes(wire):
