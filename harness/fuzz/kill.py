@@ -105,8 +105,9 @@ def kill_under_load(
         command = load_command(built, rig, seconds, history, spec, seed)
         load = rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         problems = _kill_until(server, load, time.monotonic() + seconds, period_seconds, progress)
+        before = server.evidence()
         summary = finish_load(load)
-        counters, daemon = server.counters(), server.status()["daemon"]
+        counters, after = server.counters(), server.evidence()
         problems += _left_over(server, protocol)
     verdict = histories.check(protocol, [history], timeout_seconds=300, drawing=built.directory / "kill-history.html")
     if verdict.linearizable:
@@ -115,7 +116,7 @@ def kill_under_load(
     if period_seconds is not None and not server.kill_count:
         problems.append("the daemon was never killed")
     if problems:
-        problems.append(f"the last daemon counted {daemon}, the programs {dict(counters)}")
+        problems += [f"when the last daemon had begun: {before}", f"in the end: {after}"]
     shares = server.counts.rare_share(counters), server.counts.lost_share(counters)
     return KillReport(server.kill_count, server.away_seconds_max, summary, counters, *shares, verdict, problems)
 

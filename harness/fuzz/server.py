@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -52,6 +53,7 @@ class Server:
         self._killed_at = 0.0
         self._daemon: subprocess.Popen[str] | None = None
         self._stands_still = False
+        self._said: list[str] = []
         self._codecs = cell_codecs(build.protocol, Shapes(build.programs), _Plain())
         self._maps: dict[str, Map] = {}
 
@@ -61,16 +63,25 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        self.rig.server.run([self.build.daemon, "unload", self.rig.server.iface], capture_output=True)
+        self._daemon_does("unload")
 
     # --- The daemon ---------------------------------------------------------------------------
 
     def load(self) -> None:
         """Attach the programs."""
-        command = [str(self.build.daemon), "load", self.rig.server.iface]
-        done = self.rig.server.run(command, capture_output=True, text=True)
+        self._daemon_must("load", f"loading {self.build.name} on {self.rig.server.iface}")
+
+    def unload(self) -> None:
+        """Take the programs off; the tables stay, with what they hold."""
+        self._daemon_must("unload", f"unloading {self.build.name} from {self.rig.server.iface}")
+
+    def _daemon_does(self, command: str) -> subprocess.CompletedProcess[str]:
+        return self.rig.server.run([str(self.build.daemon), command, self.rig.server.iface], capture_output=True, text=True)
+
+    def _daemon_must(self, command: str, doing: str) -> None:
+        done = self._daemon_does(command)
         if done.returncode != 0:
-            raise LiveError(f"loading {self.build.name} on {self.rig.server.iface} failed: {done.stderr.strip()}")
+            raise LiveError(f"{doing} failed: {done.stderr.strip()}")
 
     @property
     def is_running(self) -> bool:
@@ -83,12 +94,16 @@ class Server:
 
     @contextlib.contextmanager
     def standing_still(self) -> Iterator[None]:
-        """For a block the daemon is there and does nothing: what comes to its sockets waits."""
+        """For a block the daemon is there and does nothing: what comes to its sockets waits. Where the block fails, it dies."""
         os.kill(self._daemon.pid, signal.SIGSTOP)
         self._stands_still = True
         try:
             wait_until(lambda: process_state(self._daemon.pid) == "T", READY_SECONDS_MAX, "the daemon to stand still")
             yield
+        except BaseException:
+            if self.is_running:
+                self.kill()  # it would go on with what waits for it, in the middle of whatever is next
+            raise
         finally:
             self._stands_still = False
             if self.is_running:  # and was not killed meanwhile
@@ -128,10 +143,18 @@ class Server:
         daemon = self._daemon
         os.kill(daemon.pid, number)
         daemon.wait()
+        self._listen()
         daemon.stdout.close()
         daemon.stderr.close()
         if daemon in self.rig.server.processes:
             self.rig.server.processes.remove(daemon)
+
+    def _listen(self) -> None:
+        """Take down what the daemon has said since the last time."""
+        os.set_blocking(self._daemon.stderr.fileno(), False)
+        with contextlib.suppress(BlockingIOError):
+            if words := os.read(self._daemon.stderr.fileno(), 1 << 16).decode():
+                self._said.append(f"{self._daemon.pid}: {words.strip()}")
 
     def status(self) -> dict[str, Any]:
         """What the daemon's `status` says."""
@@ -140,6 +163,19 @@ class Server:
         if done.returncode != 0:
             raise LiveError(f"asking for the status of {self.build.name} failed: {done.stderr.strip()}")
         return json.loads(done.stdout)
+
+    def evidence(self) -> str:
+        """How the last daemon and its interface are at this moment, for whoever has to find out why nothing was answered."""
+        daemon = self._daemon
+        there = f"in state {process_state(daemon.pid)}" if self.is_running else f"ended with {daemon.returncode}"
+        self._listen()
+        link = self.rig.server.run(["ip", "-s", "link", "show", self.rig.server.iface], capture_output=True, text=True).stdout
+        packets = self.rig.server.run(["ethtool", "-S", self.rig.server.iface], capture_output=True, text=True).stdout
+        return (
+            f"the daemon is {there}, has counted {self.status()['daemon']}, the programs {dict(self.counters())}; "
+            f"away for {self.away_seconds_max:.2f} s at most; the daemons said {self._said[-3:]}; "
+            f"load average {os.getloadavg()[0]:.1f}; {' '.join((link + packets).split())}"
+        )
 
     # --- Tables and counters ------------------------------------------------------------------
 
@@ -158,12 +194,17 @@ class Server:
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """All cells of all tables; for small tables."""
-        return {name: self._cells(name, self.build.capacities[name]) for name in self._codecs}
+        return {name: [self.cell(name, index) for index in range(self.build.capacities[name])] for name in self._codecs}
 
-    def _cells(self, table: str, capacity: int) -> list[dict[str, Any]]:
+    def cell(self, table: str, index: int) -> dict[str, Any]:
         codec = self._codecs[table]
-        parts = [(self._map(f"state/tables/{part.map}"), part.first) for part in codec.parts]
-        return [codec.unpack(b"".join(pinned.lookup(first + index) for pinned, first in parts)) for index in range(capacity)]
+        return codec.unpack(b"".join(self._map(f"state/tables/{part.map}").lookup(part.first + index) for part in codec.parts))
+
+    def table_bytes(self) -> int:
+        """Memory of all tables, as the kernel accounts it."""
+        names = os.listdir(Path(self.rig.bpffs) / "stepwise" / self.build.name / "state/tables")
+        information = [Path(f"/proc/self/fdinfo/{self._map(f'state/tables/{name}').fd}").read_text(encoding="ascii") for name in names]
+        return sum(int(re.search(r"^memlock:\s*(\d+)", text, re.MULTILINE)[1]) for text in information)
 
     def write(self, table: str, index: int, cell: dict[str, Any]) -> None:
         """Put a value into a cell."""

@@ -26,6 +26,22 @@
 #include "load.h"
 #include "workload.h"
 
+#ifndef WORKLOAD_SIZE_MAX
+#define WORKLOAD_SIZE_MAX WORKLOAD_SIZE
+
+static inline size_t workload_size(const unsigned char *payload)
+{
+	(void)payload;
+	return WORKLOAD_SIZE;
+}
+
+static inline bool workload_is_whole(const unsigned char *payload, size_t size)
+{
+	(void)payload;
+	return size == WORKLOAD_SIZE;
+}
+#endif
+
 #define EVENTS_MAX 64
 #define SCAN_PERIOD_NS 1000000ull /* how often clients without an answer are looked at */
 #define LATE_MAX 64               /* packets of a thread that are held back at a time */
@@ -43,7 +59,7 @@ struct load_client {
 struct late_packet {
 	int socket;
 	__u64 due_ns;
-	unsigned char payload[WORKLOAD_SIZE];
+	unsigned char payload[WORKLOAD_SIZE_MAX];
 };
 
 enum fault {
@@ -127,7 +143,7 @@ static enum fault choose_fault(struct load_thread *thread)
 /* A datagram that is not sent counts as lost on the way: the client will ask again. */
 static void send_datagram(struct load_thread *thread, int socket, const unsigned char *payload)
 {
-	if (send(socket, payload, WORKLOAD_SIZE, 0) >= 0)
+	if (send(socket, payload, workload_size(payload), 0) >= 0)
 		return;
 	if (errno == ECONNREFUSED) /* an earlier one was */
 		thread->counts.unserved++;
@@ -145,7 +161,7 @@ static void send_request(struct load_thread *thread, int socket, const unsigned 
 
 		late->socket = socket;
 		late->due_ns = now_ns + load_random(thread, LATE_NS_MAX);
-		memcpy(late->payload, payload, WORKLOAD_SIZE);
+		memcpy(late->payload, payload, workload_size(payload));
 		return;
 	}
 	if (fault != FAULT_LOSE)
@@ -169,7 +185,7 @@ static void send_late(struct load_thread *thread, __u64 now_ns)
 /* Let the client move until it waits. */
 static void advance(struct load_thread *thread, struct load_client *client, __u64 now_ns)
 {
-	unsigned char payload[WORKLOAD_SIZE];
+	unsigned char payload[WORKLOAD_SIZE_MAX];
 	enum load_action action;
 
 	client->wake_ns = now_ns + SCAN_PERIOD_NS;
@@ -195,7 +211,7 @@ static void receive(struct load_thread *thread, struct load_client *client)
 		thread->counts.unserved++;
 	else if (size < 0 && errno != EAGAIN)
 		fail("receiving an answer");
-	if (client->finished || size != WORKLOAD_SIZE)
+	if (client->finished || size < WORKLOAD_SIZE || !workload_is_whole(payload, size))
 		return;
 	if (choose_fault(thread) == FAULT_LOSE) {
 		thread->counts.faults++;

@@ -7,6 +7,8 @@
  *   struct workload_client            one client, zeroed before it starts
  *   struct workload                   the options, zeroed before they are read
  *   WORKLOAD_PORT, WORKLOAD_SIZE      UDP port, bytes of every message
+ *   WORKLOAD_SIZE_MAX, workload_size(), workload_is_whole()   only where messages may be longer than that: of the
+ *                                     longest; bytes of the message in a payload; whether so many are such an answer
  *   workload_options[]                names of the options, ended by {NULL}
  *   workload_start(), workload_next(), workload_answer(), workload_stop()
  *

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from generated.kv import kv_codec as codec
-from spec.kv.client import VERSIONED, Entry, KvCaller, KvSession, Outcome
+from spec.kv.client import VERSIONED, Entry, KvCaller, KvSession, Outcome, entry_of
 from spec.kv.reference import Reference
 from spec.lib.session_client import LeaseEnded, NotServed, SessionError
 from tests.live.plain_server import PlainServer
 
-CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4}
-SLOT_SIZE = codec.SLOT_SIZE
+CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4, "shelf": 512, "tail": 512}
+SLOT_SIZE, VALUE_MAX = codec.SLOT_SIZE, codec.VALUE_MAX
 
 
 class OfEightBuckets:
@@ -47,7 +47,7 @@ class PlainStore(PlainServer):
             answer.version = self.reference.version_of(kind, answer.key)
         if kind == "VALUE":
             stored = self.reference.entries[answer.key]
-            answer.length, answer.value = stored.length, stored.value
+            answer.length, answer.value, answer.tail = stored.length, stored.value[:SLOT_SIZE], stored.value[SLOT_SIZE:]
 
 
 def answer_to(datagram: bytes, kind: str, **changes: object) -> bytes:
@@ -70,11 +70,31 @@ def filled(value: bytes) -> bytes:
     return value.ljust(SLOT_SIZE, b"\0")
 
 
-@pytest.mark.parametrize("size", [0, 1, SLOT_SIZE - 1, SLOT_SIZE, SLOT_SIZE + 1, 2**16 - 1])
+@pytest.mark.parametrize("size", [0, 1, SLOT_SIZE - 1, SLOT_SIZE, SLOT_SIZE + 1, VALUE_MAX, VALUE_MAX + 1, 2**16 - 1])
 def test_values_of_every_length(size):
-    sent = codec.Message.decode(opened().insert(5, b"x" * size, 10))
+    datagram = opened().insert(5, b"x" * size, 10)
+    sent = codec.Message.decode(datagram)
     assert (sent.kind.name, sent.key, sent.length) == ("INSERT", 5, size)
-    assert sent.value == filled(b"x" * min(size, SLOT_SIZE))
+    assert sent.value == filled(b"x" * size if size <= SLOT_SIZE else b"")
+    assert sent.tail == (b"x" * size if SLOT_SIZE < size <= VALUE_MAX else b"")
+    assert len(datagram) == codec.WIRE_SIZE + len(sent.tail)
+
+
+def test_answers_to_writes_may_come_without_the_tail():
+    session = opened()
+    request = session.insert(5, b"x" * VALUE_MAX, 10)
+    assert session.receive(answer_to(request, "EXISTS", length=VALUE_MAX - 1, tail=b"", version=1), 20) is None
+    assert session.receive(answer_to(request, "INSERTED", tail=b"", version=1), 21).version == 1
+    request = session.update(5, b"y" * VALUE_MAX, 30)
+    assert session.receive(answer_to(request, "UPDATED", version=2), 31).version == 2
+
+
+def test_a_value_without_its_tail_is_no_answer():
+    session = opened()
+    _, request = session.get(5, 10)
+    assert session.receive(answer_to(request, "VALUE", length=SLOT_SIZE + 1), 20) is None
+    answer = session.receive(answer_to(request, "VALUE", length=SLOT_SIZE + 1, version=3, tail=b"x" * (SLOT_SIZE + 1)), 21)
+    assert entry_of(answer) == Entry(3, b"x" * (SLOT_SIZE + 1))
 
 
 def test_a_write_sent_again_keeps_its_number_and_the_next_has_the_next():
@@ -143,14 +163,14 @@ def connected(server: PlainServer, choose: random.Random, **options: Any) -> KvC
 
 def write(caller: KvCaller, choose: random.Random, key: int, entries: dict[int, bytes]) -> Outcome:
     """A random write, which must have the outcome that the dict says."""
-    value = choose.randbytes(choose.choice([0, 1, SLOT_SIZE - 1, SLOT_SIZE, SLOT_SIZE + 1]))
+    value = choose.randbytes(choose.choice([0, 1, SLOT_SIZE, SLOT_SIZE + 1, VALUE_MAX, VALUE_MAX + 1]))
     match choose.randrange(3):
         case 0:
             outcome = caller.insert(key, value)
-            wanted = "TOO_LONG" if len(value) > SLOT_SIZE else "EXISTS" if key in entries else "INSERTED"
+            wanted = "TOO_LONG" if len(value) > VALUE_MAX else "EXISTS" if key in entries else "INSERTED"
         case 1:
             outcome = caller.update(key, value)
-            wanted = "TOO_LONG" if len(value) > SLOT_SIZE else "UPDATED" if key in entries else "ABSENT"
+            wanted = "TOO_LONG" if len(value) > VALUE_MAX else "UPDATED" if key in entries else "ABSENT"
         case _:
             outcome, value = caller.delete(key), None
             wanted = "DELETED" if key in entries else "ABSENT"

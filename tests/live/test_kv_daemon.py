@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import random
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from harness.fuzz.build import Build, build
 from harness.fuzz.server import Server
 from harness.rig.netns import Rig
-from spec.kv.client import Entry, KvCaller, KvSession, Outcome
+from spec.kv.client import Entry, KvCaller, Outcome
 from spec.lib.session_client import NotServed
+from tests.live.conftest import a_key_without_a_bit, marks
 
 # One bucket of two ways, and one page: the third key spills another.
 ONE_BUCKET = {
@@ -38,39 +39,9 @@ def built() -> Build:
     return build("kv", ONE_BUCKET)
 
 
-@pytest.fixture
-def server(rig, built) -> Iterator[Server]:
-    with Server(rig, built) as loaded:
-        loaded.clear()
-        loaded.start()
-        yield loaded
-
-
-@pytest.fixture
-def caller(server) -> Iterator[KvCaller]:
-    connection = server.rig.client.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    connection.connect((server.rig.server.ipv4, server.build.protocol.port))
-    made = KvCaller(KvSession(server.build.codec), connection)
-    made.open(random.Random(1), server.build.capacities["session"])
-    yield made
-    connection.close()
-
-
-def marks(server: Server) -> dict[int, str]:
-    """The keys of the bucket, with the mark of each."""
-    bucket = server.tables()["bucket"][0]
-    return {key: mark for key, mark in zip(bucket["keys"], bucket["marks"]) if mark != "Empty"}
-
-
 def spilled(server: Server) -> dict[int, int]:
     """The keys of the page, with the version of each."""
     return {each["key"]: each["entry"]["version"] for each in server.tables()["page"][0]["spilled"] if each["mark"] != "Vacant"}
-
-
-def a_key_without_a_bit(server: Server) -> int:
-    """One that the filter knows not to be in the page."""
-    bits, codec = server.tables()["bucket"][0]["filter"], server.build.codec
-    return next(key for key in range(100, 1000) if codec.hash_bit(key) not in bits)
 
 
 def asked_again(server: Server, caller: KvCaller) -> Outcome:
@@ -153,6 +124,22 @@ def test_every_entry_outlives_the_daemon(server, caller):
         server.kill()
         server.start()
     assert [caller.get(key) for key in range(1, 6)] == [Entry(2, b"new %d" % key) for key in range(1, 6)]
+
+
+def test_no_answer_tells_what_the_hooks_told_one_another(server, caller):
+    """Which other key had to go is nobody's business: neither the daemon's answers nor the kernel's have it."""
+    here, away = filled(server, caller)
+    codec, session = server.build.codec, caller.session
+    secret = {"epoch": 7, "way": 1, "victim": 5, "evicts": True, "found": True, "old": 1, "entry": 1, "filter": 9}
+    with server.rig.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+        connection.settimeout(5)
+        connection.connect((server.rig.server.ipv4, server.build.protocol.port))
+        for key, forged in ((away, {}), (here, {}), (here, secret)):
+            request = codec.Message(kind=codec.Kind.GET, client=session.number, sequence=9, secret=session.secret, key=key, **forged)
+            connection.send(request.encode())
+            answer = codec.Message.decode(connection.recv(2048))
+            assert (answer.kind.name, answer.value.rstrip(b"\0")) == ("VALUE", b"first of %d" % key)
+            assert answer == replace(answer, **{name: type(value)() for name, value in secret.items()})
 
 
 # --- Found by reading and by fuzzing --------------------------------------------------------------

@@ -11,15 +11,17 @@ import pytest
 from generated.kv import kv_codec
 from spec.kv.reference import Actor, Reference
 
-CAPACITIES = {"session": 3, "credential": 3, "answer": 3, "bucket": 2, "page": 1}
+CAPACITIES = {"session": 3, "credential": 3, "answer": 3, "bucket": 2, "page": 1, "shelf": 1, "tail": 1}
 SLOT, SECRET = 1, b"12345678"
-SMALL = {"WAYS": 2, "PAGE_SIZE": 3, "FILTER_BITS": 8, "FILTERED": True, "WRITE_BACK": True}
+SMALL = {"WAYS": 2, "PAGE_SIZE": 3, "SPOTS": 2, "FILTER_BITS": 8, "FILTERED": True, "WRITE_BACK": True}
 VALUE = {"length": 1, "value": b"a".ljust(kv_codec.SLOT_SIZE, b"\0")}
+LENGTH = kv_codec.SLOT_SIZE + 1
+TAIL = {"length": LENGTH, "tail": b"b" * LENGTH}
 
 
 def codec(**changes: object) -> Any:
     """A store of two buckets of two ways: odd keys are in the second."""
-    hashes = {"hash_slot": lambda key: key % 2, "hash_bit": lambda key: key % 8, "hash_home": lambda slot: 0}
+    hashes = {"hash_slot": lambda key: key % 2, "hash_bit": lambda key: key % 8, "hash_home": lambda slot: 0, "hash_shelf": lambda key: 0}
     return SimpleNamespace(**vars(kv_codec) | SMALL | hashes | changes)
 
 
@@ -47,14 +49,18 @@ def filled(**changes: object) -> Reference:
 
 
 def entry(version: int) -> dict[str, object]:
-    return {"version": version, "length": 1, "value": int.from_bytes(VALUE["value"], "little")}
+    return {"version": version, "length": 1, "spot": 0, "value": int.from_bytes(VALUE["value"], "little")}
+
+
+def long_entry(version: int, spot: int = 2) -> dict[str, object]:
+    return {"version": version, "length": LENGTH, "spot": spot, "value": 0}
 
 
 def tables() -> dict[str, list[dict[str, object]]]:
     """The cells of `filled`: 5 is in the page alone, 3 in both, and newer in the bucket."""
     vacant = {"state": "Vacant", "sequence": 0, "outcome": "Open", "deadline": 0}
     session = {"state": "Idle", "sequence": 16, "outcome": "Updated", "deadline": 9}
-    blank = {"version": 0, "length": 0, "value": 0}
+    blank = {"version": 0, "length": 0, "spot": 0, "value": 0}
     empty = {"filter": frozenset(), "floor": 0, "marks": ("Empty",) * 2, "keys": (0, 0), "entries": (blank,) * 2}
     bucket = {"filter": frozenset({3, 5}), "floor": 1, "marks": ("Dirty", "Dirty"), "keys": (1, 3), "entries": (entry(2), entry(3))}
     spilled = [
@@ -62,11 +68,60 @@ def tables() -> dict[str, list[dict[str, object]]]:
         {"mark": "Vacant", "bit": 0, "slot": 0, "key": 0, "entry": blank},
         {"mark": "Held", "bit": 3, "slot": SLOT, "key": 3, "entry": entry(2)},
     ]
-    return {"session": [dict(vacant), session, dict(vacant)], "bucket": [empty, bucket], "page": [{"spilled": spilled}]}
+    shelf, tail = {"generation": 0, "taken": frozenset()}, {"bytes": (0, 0)}
+    return {
+        "session": [dict(vacant), session, dict(vacant)],
+        "bucket": [empty, bucket],
+        "page": [{"spilled": spilled}],
+        "shelf": [shelf],
+        "tail": [tail],
+    }
+
+
+def with_tail(**changes: object) -> tuple[Reference, dict[str, list[dict[str, object]]]]:
+    """That, and a long value of key 2 in the second spot."""
+    reference, cells = filled(**changes), tables()
+    execute(reference, "INSERT", 17, "INSERTED", 1, key=2, **TAIL)
+    cells["session"][1].update({"sequence": 17, "outcome": "Inserted"})
+    cells["bucket"][0].update({"marks": ("Dirty", "Empty"), "keys": (2, 0), "entries": (long_entry(1), cells["bucket"][0]["entries"][1])})
+    cells["shelf"][0]["taken"] = frozenset({1})
+    cells["tail"][0]["bytes"] = (0, int.from_bytes(TAIL["tail"], "little"))
+    return reference, cells
 
 
 def test_right_cells():
     assert filled().complaints(tables()) == []
+    reference, cells = with_tail()
+    assert reference.complaints(cells) == []
+
+
+@pytest.mark.parametrize(
+    "table, change, complaint",
+    [
+        ("shelf", {"taken": frozenset()}, "spot 2 of shelf 0 is not taken, and key 2 has its tail there"),
+        ("shelf", {"taken": frozenset({0, 1})}, "spot 1 of shelf 0 is taken, and nobody's"),
+        ("tail", {"bytes": (0, 5)}, "key 2 of bucket 0 is version 1 of 41 bytes"),
+        ("bucket", {"entries": (long_entry(1, spot=1), entry(0))}, "spot 1 of shelf 0 is not taken"),
+        ("bucket", {"entries": (long_entry(1, spot=0), entry(0))}, "spot 0 of shelf 0 is not taken"),
+        ("bucket", {"keys": (2, 4), "marks": ("Dirty", "Dirty"), "entries": (long_entry(1),) * 2}, "the keys [2, 4] have their tails in one spot, 2"),
+        ("bucket", {"marks": ("Gone", "Empty")}, "spot 2 of shelf 0 is taken, and nobody's"),
+    ],
+)
+def test_wrong_shelves(table, change, complaint):
+    reference, cells = with_tail()
+    cells[table][0].update(change)
+    found = reference.complaints(cells)
+    assert any(complaint in each for each in found), found
+
+
+def test_an_older_value_in_the_page_has_no_spot():
+    """It was replaced in the bucket, and its spot may be another's by now."""
+    reference, cells = with_tail()
+    cells["bucket"][0]["filter"] = frozenset({2})
+    cells["page"][0]["spilled"][1].update({"mark": "Held", "bit": 2, "slot": 0, "key": 2, "entry": long_entry(0, spot=1)})
+    assert reference.complaints(cells) == []
+    cells["bucket"][0]["marks"] = ("Clean", "Empty")
+    assert any("key 2 is Clean in bucket 0" in each for each in reference.complaints(cells))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +192,9 @@ def test_nothing_is_left_over_of_an_empty_store():
         ("UPDATE", {"key": 9}, {"ABSENT"}),
         ("DELETE", {"key": 5}, {"DELETED"}),
         ("DELETE", {"key": 9}, {"ABSENT"}),
-        ("UPDATE", {"key": 5, "length": kv_codec.SLOT_SIZE + 1}, {"TOO_LONG"}),
+        ("UPDATE", {"key": 5, **TAIL}, {"UPDATED"}),
+        ("UPDATE", {"key": 9, **TAIL}, {"ABSENT"}),
+        ("UPDATE", {"key": 5, "length": kv_codec.VALUE_MAX + 1}, {"TOO_LONG"}),
         ("INSERT", {"key": 5, "sequence": 16}, {"UPDATED"}),  # sent again: the answer that it had
         ("INSERT", {"key": 9, "sequence": 18}, set()),
         ("INSERT", {"key": 9, "secret": bytes(8)}, set()),
@@ -162,6 +219,48 @@ def test_no_room_only_where_the_page_is_full_and_needed():
     assert reference.expect(message("UPDATE", 17, key=5)) == {"UPDATED", "NO_ROOM"}
     assert reference.expect(message("UPDATE", 17, key=3)) == {"UPDATED"}
     assert reference.expect(message("INSERT", 17, key=2)) == {"INSERTED"}
+
+
+def test_no_room_where_the_shelf_is_full():
+    reference, cells = with_tail()
+    cells["shelf"][0]["taken"] = frozenset({0, 1})
+    reference.observe(cells)
+    for kind, key, done in (("INSERT", 4, "INSERTED"), ("UPDATE", 2, "UPDATED"), ("UPDATE", 3, "UPDATED")):
+        assert reference.expect(message(kind, 18, key=key, **TAIL)) == {"NO_ROOM"}
+        assert reference.expect(message(kind, 18, key=key, **VALUE)) == {done}
+    assert reference.expect(message("INSERT", 18, key=2, **TAIL)) == {"EXISTS"}
+
+
+@pytest.mark.parametrize(
+    "kind, key, fields, needed",
+    [
+        ("GET", 2, {}, True),
+        ("GET", 3, {}, False),
+        ("UPDATE", 2, VALUE, True),
+        ("UPDATE", 2, TAIL, True),
+        ("UPDATE", 3, TAIL, True),
+        ("UPDATE", 2, {"length": kv_codec.VALUE_MAX + 1}, False),
+        ("DELETE", 2, {}, True),
+        ("INSERT", 2, VALUE, True),
+        ("INSERT", 3, VALUE, False),
+        ("INSERT", 4, VALUE, False),
+        ("INSERT", 4, TAIL, True),
+        ("UPDATE", 4, TAIL, False),  # it is not there
+    ],
+)
+def test_what_tails_need_the_daemon_for(kind, key, fields, needed):
+    reference, cells = with_tail()
+    reference.observe(cells)
+    assert reference.needs_daemon(message(kind, 18, key=key, **fields)) == needed
+
+
+def test_a_wrong_tail_is_found_out():
+    reference, _ = with_tail()
+    request = message("GET", 18, key=2)
+    assert reference.answered(request, message("VALUE", 18, key=2, version=1, **TAIL)) == []
+    for wrong in ({"tail": b"b" * (LENGTH - 1) + b"c"}, {"length": LENGTH + 1, "tail": b"b" * (LENGTH + 1)}, {"tail": b""}):
+        found = reference.answered(request, message("VALUE", 18, key=2, version=1, **TAIL | wrong))
+        assert any("key 2 was read as" in each for each in found), found
 
 
 @pytest.mark.parametrize(
@@ -245,6 +344,8 @@ def opened_actor() -> Actor:
 def test_an_actor_asks_for_everything():
     idle = {opened_actor().act(choice, 2)[0].split()[0] for choice in range(1000)}
     assert idle == {"Get", "Insert", "Update", "Delete", "Renew", "Close"}
+    tails = {len(kv_codec.Message.decode(opened_actor().act(choice, 2)[1]).tail) for choice in range(1000)}
+    assert tails == {0, kv_codec.SLOT_SIZE + 1, kv_codec.VALUE_MAX - 1, kv_codec.VALUE_MAX}
     waiting = set()
     for choice in range(1000):
         actor = opened_actor()
