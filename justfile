@@ -55,6 +55,11 @@ mutants *protocol:
 fuzz *arguments: build
     {{ python }} -m harness.fuzz "$@"
 
+# Millions of keys: filled, served, restarted, and all of them read again
+[group('evidence')]
+fill protocol *options:
+    {{ python }} -m harness.fill "$@"
+
 # Every test there is
 [group('evidence')]
 test *pytest_arguments: fresh build

@@ -54,7 +54,7 @@ def test_command(command, record_command):
 def test_every_recipe_is_documented_and_grouped():
     listed = subprocess.run(["just", "--list", "--unsorted"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     recipes = [line.strip() for line in listed.splitlines()[1:] if line.strip() and not line.strip().startswith("[")]
-    wanted = "check generate fresh build veristat conform load unload serve purge status demo fuzz test mutants bench".split()
+    wanted = "check generate fresh build veristat conform load unload serve purge status demo fuzz fill test mutants bench".split()
     assert {line.split()[0] for line in recipes} == set(wanted)
     assert all("#" in line for line in recipes), "a recipe without a comment"
     assert listed.index("[") < listed.index("check"), "a recipe outside of the groups"
@@ -94,6 +94,8 @@ def test_a_failing_step_of_bootstrap_says_what_to_do(tmp_path):
     (["veristat", "nothing"], "there is no protocol 'nothing'"),
     (["bench", "nothing"], "there is no protocol 'nothing'"),
     (["bench", "limiter"], "limiter has no benchmark"),
+    (["fill", "nothing"], "there is no protocol 'nothing'"),
+    (["fill", "limiter"], "limiter cannot be filled"),
     (["load", "nothing", "lo"], "there is no protocol 'nothing'"),
     (["unload", "nowhere0"], "nothing is loaded on nowhere0"),
 ])  # fmt: skip
@@ -110,7 +112,7 @@ def unprivileged(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("arguments", [
     ["harness.conform", "limiter"], ["harness.conform", "garbage"], ["harness.veristat"], ["harness.mutants"], ["harness.bench"],
-    ["harness.fuzz", "limiter"], ["harness.fuzz", "kill", "lock"], ["harness.demo"], ["harness.rig", "clean"],
+    ["harness.fuzz", "limiter"], ["harness.fuzz", "kill", "lock"], ["harness.fill", "kv"], ["harness.demo"], ["harness.rig", "clean"],
 ], ids=" ".join)  # fmt: skip
 def test_without_privilege_it_is_a_sentence(arguments):
     if unprivileged("harness.protocols").returncode != 0:

@@ -1,0 +1,75 @@
+"""The store filled with many keys: spilled, killed, loaded again and all of them read; and that the check finds what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.fill.run import fill, opened
+
+SMALL = {"tables": {"bucket": {"capacity": 1024}, "page": {"capacity": 1024}}}
+
+
+def test_every_key_survives_kills_and_loading_again():
+    report = fill("kv", 200_000)
+    assert report.holds, str(report)
+    assert [each.outcomes["right"] for each in report.passes] == [200_000, 200_000, 50_000, 200_000, 200_000]
+    assert report.kills >= 1 and report.wrong == []
+    assert report.passes[0].rare_share > 0.02, "some of the keys are in pages"
+    assert 200 < report.table_bytes / report.keys < 1000
+    assert "held" in str(report)
+
+
+def test_what_there_is_no_room_for_is_refused_and_counted_and_nothing_else_is_lost():
+    report = fill("kv", 8_000, {"tables": {"bucket": {"capacity": 1024}, "page": {"capacity": 256}}})
+    filled, read, *_, last = report.passes
+    refused = filled.complaints["no room"]
+    assert refused > 100 and filled.complaints == {"no room": refused}
+    assert read.complaints == {"missing": refused}
+    assert last.complaints.keys() <= {"missing", "unchanged"}, "what was acknowledged is there as it was written"
+    assert not report.holds and "FAILED" in str(report) and len(report.wrong) > 1
+
+
+@pytest.fixture(scope="module")
+def filling():
+    with opened("kv", 3_000, SMALL) as opened_one:
+        assert not opened_one.ask("filled", opened_one.plugin.inserts(3_000)).complaints
+        yield opened_one
+
+
+def spoiled(filling, index, **fields):
+    """What the check says of a store of which one bucket is altered, and which is mended again."""
+    cell = filling.server.cell("bucket", index)
+    filling.server.write("bucket", index, cell | fields)
+    try:
+        return filling.ask("read", filling.plugin.reads(3_000, changed=False)).complaints
+    finally:
+        filling.server.write("bucket", index, cell)
+
+
+def bucket_of(filling, entries):
+    """A bucket with so many entries, so that none of its keys is in a page."""
+    return next(index for index in range(1024) if filling.server.cell("bucket", index)["marks"].count("Dirty") == entries)
+
+
+def test_a_lost_key_is_found(filling):
+    index = bucket_of(filling, 3)
+    assert spoiled(filling, index, marks=("Empty",) * 4) == {"missing": 3}
+    assert len(filling.wrong()) >= 1
+
+
+def test_another_version_and_another_value_are_found(filling):
+    index = bucket_of(filling, 3)
+    entries = filling.server.cell("bucket", index)["entries"]
+    assert spoiled(filling, index, entries=tuple(entry | {"version": 7} for entry in entries)) == {"wrong": 3}
+    longest = max(range(3), key=lambda way: entries[way]["length"])
+    flipped = entries[longest] | {"value": entries[longest]["value"] ^ 1}
+    others = tuple(flipped if way == longest else entry for way, entry in enumerate(entries))
+    assert spoiled(filling, index, entries=others) == {"wrong": 1}
+
+
+def test_another_key_s_entry_is_found(filling):
+    index = bucket_of(filling, 2)
+    cell = filling.server.cell("bucket", index)
+    one, other, *rest = cell["entries"]
+    assert spoiled(filling, index, entries=(other, one, *rest)) == {"wrong": 2}
+
