@@ -92,13 +92,17 @@ def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return {**base, **over, **both}
 
 
-def compile_bpf(source: Path, target: Path, include: list[Path]) -> Path:
-    """<name>.bpf.c to <target>/bench_<name>.bpf.o; the benchmark's own headers are found as well."""
+def compile_bpf(source: Path, target: Path, include: list[Path], requests: str | None = None) -> Path:
+    """<name>.bpf.c to <target>/bench_<name>.bpf.o; the benchmark's own headers are found as well.
+
+    requests: the header of what slots ask for, where it is not the benchmark's.
+    """
     target.mkdir(parents=True, exist_ok=True)
     compiled = target / f"bench_{source.name.removesuffix('.c')}.o"
     machine = _run(["gcc", "-print-multiarch"]).strip()
     flags = ["-target", "bpf", "-O2", "-g", "-mcpu=v3", "-Wall", "-Wextra", "-Werror", f"-I{HERE}"]
     flags += [f"-I{folder}" for folder in include] + ["-idirafter", f"/usr/include/{machine}"]
+    flags += [f'-DBENCH_REQUESTS="{requests}"'] if requests else []
     _run(["clang-19", *flags, "-c", source, "-o", compiled])
     return compiled
 

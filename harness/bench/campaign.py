@@ -118,7 +118,8 @@ def one_core(contest: Contest) -> Flights:
         progress(f"one core, run {number + 1} of {settings.runs}")
         for name, workload in contest.plugin.WORKLOADS.items():
             for server in contest.servers:
-                flight = contest.fly(server, name, workload, settings.slots, settings.seconds)
+                with contest.prepared(server):
+                    flight = contest.fly(server, name, workload, settings.slots, settings.seconds)
                 flights.setdefault((name, server.name), []).append(flight)
     return flights
 
@@ -191,7 +192,8 @@ def two_cores(contest: Contest) -> Flights:
         progress(f"two cores, run {number + 1} of {settings.runs}")
         for name, workload in contest.plugin.WORKLOADS.items():
             for server in compared:
-                flight = contest.fly(server, name, workload, settings.slots, settings.seconds, both)
+                with contest.prepared(server):
+                    flight = contest.fly(server, name, workload, settings.slots, settings.seconds, both)
                 flights.setdefault((name, server.name), []).append(flight)
     return flights
 
@@ -221,7 +223,9 @@ def latency(contest: Contest) -> list[Row]:
     for number in range(contest.settings.runs):
         progress(f"one in flight, run {number + 1} of {contest.settings.runs}")
         for server in contest.servers:
-            found.setdefault(server.name, []).append(contest.fly(server, name, workload, 1, seconds).cpu_ns)
+            with contest.prepared(server):
+                flight = contest.fly(server, name, workload, 1, seconds)
+            found.setdefault(server.name, []).append(flight.cpu_ns)
     return [Row(name, server, {"ns": Spread.of(values)}) for server, values in found.items()]
 
 

@@ -4,7 +4,10 @@
  * answer into the next request, so that nothing in userspace limits the run. Slots
  * are told apart by their UDP port. What it asks for is the protocol's workload.
  */
-#include "bench.h" /* the protocol's spec/<protocol>/bench.h */
+#ifndef BENCH_REQUESTS
+#define BENCH_REQUESTS "bench.h" /* the protocol's spec/<protocol>/bench.h */
+#endif
+#include BENCH_REQUESTS
 #include "client.bpf.h"
 #include "bpf/stepwise_wire.h"
 

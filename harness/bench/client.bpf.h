@@ -75,6 +75,8 @@ static __always_inline bool bench_goes_on(struct bench_slot *slot, __u32 outcome
 
 	if (outcome & BENCH_STALE)
 		return false;
+	if (outcome & BENCH_AGAIN)
+		return true;
 	if (number < BENCH_OUTCOMES)
 		slot->outcomes[number]++;
 	slot->round_trips++;

@@ -45,22 +45,6 @@ class Contest:
     one: tuple[Poller, ...] = ()
     both: tuple[Poller, ...] = ()
 
-    def fly(
-        self,
-        server: Server,
-        name: str,
-        workload: Workload,
-        slots: int,
-        seconds: float,
-        pollers: tuple[Poller, ...] | None = None,
-    ) -> Flight:
-        """One run of one server; slots whose packets are lost get new sessions for the next.
-
-        pollers: who processes the packets, `one` of them unless said otherwise; a server in userspace does it itself.
-        """
-        with self.prepared(server):
-            return self.fly_prepared(server, name, workload, slots, seconds, pollers)
-
     @contextlib.contextmanager
     def prepared(self, server: Server) -> Iterator[None]:
         """The server answers on the link for a block, and holds what it is to hold."""
@@ -72,7 +56,7 @@ class Contest:
         finally:
             server.detach()
 
-    def fly_prepared(
+    def fly(
         self,
         server: Server,
         name: str,
@@ -81,6 +65,10 @@ class Contest:
         seconds: float,
         pollers: tuple[Poller, ...] | None = None,
     ) -> Flight:
+        """One run of a server that is prepared; slots whose packets are lost get new sessions for the next.
+
+        pollers: who processes the packets, `one` of them unless said otherwise; a server in userspace does it itself.
+        """
         pollers = () if server.polls_itself else pollers or self.one
         states, before = self._states_of(server, name, slots), server.counters()
 

@@ -172,8 +172,18 @@ class Link:
             given_up=waiting.given_up if waiting else 0,
         )
 
-    def run_out(self, states: SlotStates, workload: Workload) -> Flight:
-        """Let the slots ask until each has nothing left to ask for; they go on where their answers do not come."""
+    def run_out(
+        self,
+        states: SlotStates,
+        workload: Workload,
+        *,
+        seconds_max: float = LOAD_S_MAX,
+        meanwhile: Callable[[int], None] = lambda _: None,
+    ) -> Flight:
+        """Let the slots ask until each has nothing left to ask for; they go on where their answers do not come.
+
+        meanwhile: called now and then, with the round trips so far.
+        """
         count = len(states.words)
         waiting = _Waiting(self, count)
         self._begin(states, workload, with_checksum=False)
@@ -181,8 +191,9 @@ class Link:
         while not all(self._slot(number)[DRAINED_AT] for number in range(count)):
             time.sleep(PATIENCE_S)
             waiting.look()
-            if time.monotonic() > began + LOAD_S_MAX:
-                raise BenchError(f"after {LOAD_S_MAX} s the server has not answered all that was asked of it before the benchmark")
+            meanwhile(self._round_trips(count))
+            if time.monotonic() > began + seconds_max:
+                raise BenchError(f"after {seconds_max:.0f} s the server has not answered all that was asked of it")
         slots = [self._slot(slot) for slot in range(count)]
         for number, slot in enumerate(slots):
             states.words[number] = list(slot[1 : 1 + STATE_WORDS])

@@ -114,7 +114,7 @@ def one(contest: Contest, server: Server, name: str, workload: Workload) -> Run:
     """A flight of one server, and what became of the daemon meanwhile."""
     with contest.prepared(server):
         before, before_ns = _daemon(server)
-        flight = contest.fly_prepared(server, name, workload, contest.settings.slots, contest.settings.seconds)
+        flight = contest.fly(server, name, workload, contest.settings.slots, contest.settings.seconds)
         after, after_ns = _daemon(server)
     return Run(flight, after - before, after_ns - before_ns)
 

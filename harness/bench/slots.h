@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a protocol's workload, spec/<protocol>/bench.h, is made for. It defines
+ * What a protocol's workload, spec/<protocol>/bench.h (or fill.h, of `just fill`), is made for. It defines
  *
  *   BENCH_PAYLOAD_SIZE   bytes of every message on the wire
  *   bench_next_request() turns the answer in `payload` into the slot's next
  *                        request, and says which of its outcomes the answer was
  *
  * An answer of all zeros is none: a slot's first, and the one that it gets when it has waited for too long and is to go
- * on with another request. Against the reflector the answer is the request itself: the workload goes on as if it had
+ * on with another request, or with the same. Against the reflector the answer is the request itself: the workload goes on as if it had
  * succeeded.
  */
 #ifndef BENCH_SLOTS_H
@@ -26,6 +26,8 @@
 #define BENCH_STALE 0x100
 /* Beside an outcome: the slot has nothing left to ask for. */
 #define BENCH_DONE 0x200
+/* Instead of an outcome: none came, so the slot asks for the same again. */
+#define BENCH_AGAIN 0x400
 
 /* A slot is a client with one request outstanding. Two cache lines. */
 struct bench_slot {

@@ -32,7 +32,9 @@ def contest(tmp_path):
 
 def outcomes(contest: Contest, name: str, workload: Workload) -> dict[str, float]:
     """Shares of the answers; a slot's first is none."""
-    flight = contest.fly(contest.servers[0], name, workload, 16, 0.3)
+    (server,) = contest.servers
+    with contest.prepared(server):
+        flight = contest.fly(server, name, workload, 16, 0.3)
     assert flight.counts and flight.lost == () and flight.outcomes[OTHER] == 16
     answers = sum(flight.outcomes) - 16
     assert answers > 1000
