@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <arpa/inet.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <linux/if_xdp.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <linux/udp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "frame_endpoint.h"
-#include "log.h"
+#include "frame_reply.h"
 
 #define CHUNK_BYTES 2048 /* takes what the kernel keeps before a frame, and the longest of ours */
 #define CHUNKS_MIN 2
@@ -34,18 +24,15 @@ struct ring {
 
 struct frame_endpoint {
 	struct endpoint endpoint;  /* first: what the operations get */
-	int packet_fd;
 	unsigned int ifindex;
 	unsigned char *memory;  /* chunk_count chunks */
 	__u32 chunk_count;      /* and as many entries a ring; a power of two */
 	struct ring received;
 	struct ring vacant;
-	/* The frames of the batch under way, by their place in `memory`, and those that are to be sent. */
+	/* The frames of the batch under way, by their place in `memory`. */
 	struct xdp_desc frames[ENDPOINT_BATCH_MAX];
 	size_t frame_count;
-	struct iovec vectors[ENDPOINT_BATCH_MAX];
-	struct mmsghdr replies[ENDPOINT_BATCH_MAX];
-	size_t reply_count;
+	struct frame_replies replies;
 };
 
 /* Gives chunks back to the kernel. The ring has an entry for each there is. */
@@ -58,14 +45,6 @@ static void put_chunks(struct frame_endpoint *frame)
 		entries[producer++ & (frame->chunk_count - 1)] = frame->frames[i].addr / CHUNK_BYTES * CHUNK_BYTES;
 	__atomic_store_n(frame->vacant.producer, producer, __ATOMIC_RELEASE);
 	frame->frame_count = 0;
-}
-
-/* XDP has looked at it: it is Ethernet, IPv4 without options or IPv6, and UDP, and its lengths are right. */
-static size_t udp_offset(const unsigned char *bytes)
-{
-	const struct ethhdr *ethernet = (const struct ethhdr *)bytes;
-
-	return sizeof(*ethernet) + (ethernet->h_proto == htons(ETH_P_IP) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 }
 
 static size_t receive(struct endpoint *endpoint, struct daemon_statistics *statistics)
@@ -85,135 +64,25 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 		count = ENDPOINT_BATCH_MAX;
 	for (; taken < count; taken++) {
 		const struct xdp_desc entry = entries[consumer++ & (frame->chunk_count - 1)];
-		unsigned char *bytes = frame->memory + entry.addr;
-		struct udphdr *udp = (struct udphdr *)(bytes + udp_offset(bytes));
 
 		frame->frames[taken] = entry;
-		endpoint->datagrams[taken] = (struct endpoint_datagram){
-			.payload = (unsigned char *)(udp + 1),
-			.size = ntohs(udp->len) - sizeof(*udp),
-			.ifindex = frame->ifindex,
-		};
+		endpoint->datagrams[taken] = frame_datagram(frame->memory + entry.addr, frame->ifindex);
 	}
 	frame->frame_count = taken;
 	__atomic_store_n(frame->received.consumer, consumer, __ATOMIC_RELEASE);
 	return taken;
 }
 
-static void exchange(void *one, void *other, size_t size)
-{
-	unsigned char part[sizeof(struct in6_addr)];
-
-	memcpy(part, one, size);
-	memcpy(one, other, size);
-	memcpy(other, part, size);
-}
-
-/* One's complement sum, not folded. */
-static __u64 sum_bytes(const unsigned char *bytes, size_t size)
-{
-	__u64 sum = 0;
-	__u32 part;
-	size_t at = 0;
-
-	for (; at + sizeof(part) <= size; at += sizeof(part)) {
-		memcpy(&part, bytes + at, sizeof(part));
-		sum += part;
-	}
-	part = 0;
-	memcpy(&part, bytes + at, size - at);
-	return sum + part;
-}
-
-static __u16 fold(__u64 sum)
-{
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
-}
-
-/* None stays none, as in IPv4 it may be. Both addresses are in front of the UDP header. */
-static void fill_checksum(struct udphdr *udp, size_t addresses_bytes)
-{
-	const size_t size = ntohs(udp->len);
-	__u16 sum;
-
-	if (!udp->check)
-		return;
-	udp->check = 0;
-	sum = fold(sum_bytes((unsigned char *)udp - addresses_bytes, addresses_bytes + size) + htons(IPPROTO_UDP) + udp->len);
-	udp->check = sum == 0xffff ? 0xffff : ~sum;
-}
-
-static __be16 *half_word(unsigned char *bytes, size_t offset)
-{
-	return (__be16 *)(bytes + offset);
-}
-
-/* The lengths of UDP and IP, where the reply is longer than what came, or shorter. */
-static void set_size(unsigned char *bytes, struct udphdr *udp, size_t payload_bytes)
-{
-	const __be16 length = htons(sizeof(*udp) + payload_bytes);
-	unsigned char *header = bytes + sizeof(struct ethhdr);
-
-	if (udp->len == length)
-		return;
-	udp->len = length;
-	if ((unsigned char *)udp == header + sizeof(struct ipv6hdr)) {
-		*half_word(header, offsetof(struct ipv6hdr, payload_len)) = length;
-		return;
-	}
-	*half_word(header, offsetof(struct iphdr, tot_len)) = htons(sizeof(struct iphdr) + sizeof(*udp) + payload_bytes);
-	*half_word(header, offsetof(struct iphdr, check)) = 0;
-	*half_word(header, offsetof(struct iphdr, check)) = ~fold(sum_bytes(header, sizeof(struct iphdr)));
-}
-
-/* Sender and receiver change places, as they do in what XDP answers. Returns the bytes of the frame without what came after it. */
-static size_t turn_round(unsigned char *bytes, size_t payload_bytes)
-{
-	struct ethhdr *ethernet = (struct ethhdr *)bytes;
-	struct udphdr *udp = (struct udphdr *)(bytes + udp_offset(bytes));
-	const size_t address_bytes = ethernet->h_proto == htons(ETH_P_IP) ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-
-	exchange(ethernet->h_dest, ethernet->h_source, ETH_ALEN);
-	exchange((unsigned char *)udp - 2 * address_bytes, (unsigned char *)udp - address_bytes, address_bytes);
-	exchange(&udp->source, &udp->dest, sizeof(udp->source));
-	set_size(bytes, udp, payload_bytes);
-	fill_checksum(udp, 2 * address_bytes);
-	return (unsigned char *)udp - bytes + ntohs(udp->len);
-}
-
 static void reply(struct endpoint *endpoint, size_t index)
 {
 	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
-	unsigned char *bytes = frame->memory + frame->frames[index].addr;
-	struct iovec *vector = &frame->vectors[frame->reply_count];
 
-	*vector = (struct iovec){ bytes, turn_round(bytes, endpoint->datagrams[index].size) };
-	frame->replies[frame->reply_count++].msg_hdr = (struct msghdr){ .msg_iov = vector, .msg_iovlen = 1 };
+	frame_replies_add(&frame->replies, frame->memory + frame->frames[index].addr, &endpoint->datagrams[index]);
 }
 
 static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
-	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
-
-	for (size_t next = 0; next < frame->reply_count;) {
-		int sent = sendmmsg(frame->packet_fd, frame->replies + next, frame->reply_count - next, MSG_DONTWAIT);
-
-		if (sent > 0) {
-			statistics->replied += sent;
-			next += sent;
-		} else if (errno == ENOBUFS) {
-			/* What TC drops ends like this, and TC has counted it. A UDP socket does not say so. */
-			statistics->replied++;
-			next++;
-		} else if (errno != EINTR) {
-			statistics->send_failed++;
-			log_debug("send: %s", strerror(errno));
-			next++;
-		}
-	}
-	frame->reply_count = 0;
+	frame_replies_send(&((struct frame_endpoint *)endpoint)->replies, statistics);
 }
 
 static __u64 overflowed(const struct endpoint *endpoint)
@@ -240,8 +109,7 @@ static void close_endpoint(struct endpoint *endpoint)
 	unmap_ring(&frame->vacant);
 	if (endpoint->fd >= 0)
 		close(endpoint->fd);
-	if (frame->packet_fd >= 0)
-		close(frame->packet_fd);
+	frame_replies_close(&frame->replies);
 	if (frame->memory)
 		munmap(frame->memory, (size_t)frame->chunk_count * CHUNK_BYTES);
 	free(frame);
@@ -316,7 +184,7 @@ static void put_all_chunks(struct frame_endpoint *frame)
 }
 
 /* Of any driver's: the kernel copies. */
-static int bind_sockets(struct frame_endpoint *frame, const struct frame_queue *queue)
+static int bind_socket(struct frame_endpoint *frame, const struct frame_queue *queue)
 {
 	const struct sockaddr_xdp receiver = {
 		.sxdp_family = AF_XDP,
@@ -324,12 +192,8 @@ static int bind_sockets(struct frame_endpoint *frame, const struct frame_queue *
 		.sxdp_ifindex = queue->ifindex,
 		.sxdp_queue_id = queue->number,
 	};
-	const struct sockaddr_ll sender = { .sll_family = AF_PACKET, .sll_ifindex = (int)queue->ifindex };
 
-	if (bind(frame->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ||
-	    bind(frame->packet_fd, (const struct sockaddr *)&sender, sizeof(sender)))
-		return -errno;
-	return 0;
+	return bind(frame->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ? -errno : 0;
 }
 
 static __u32 chunks_of(__u32 buffer_bytes)
@@ -352,16 +216,18 @@ struct endpoint *frame_endpoint_open(const struct frame_queue *queue, __u32 buff
 	frame->ifindex = queue->ifindex;
 	frame->chunk_count = chunks_of(buffer_bytes);
 	frame->endpoint.operations = &operations;
+	err = frame_replies_open(&frame->replies);
 	frame->endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-	/* Protocol 0: it receives nothing. */
-	frame->packet_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	memory = mmap(NULL, (size_t)frame->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory != MAP_FAILED)
 		frame->memory = memory;
-	err = frame->endpoint.fd < 0 || frame->packet_fd < 0 || !frame->memory ? -errno : open_rings(frame);
+	if (frame->endpoint.fd < 0 || !frame->memory)
+		err = -errno;
+	if (!err)
+		err = open_rings(frame);
 	if (!err) {
 		put_all_chunks(frame);
-		err = bind_sockets(frame, queue);
+		err = bind_socket(frame, queue);
 	}
 	if (!err)
 		return &frame->endpoint;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What endpoints that get whole frames have in common: where the datagram is, and how its reply leaves. */
+#ifndef STEPWISE_FRAME_REPLY_H
+#define STEPWISE_FRAME_REPLY_H
+
+#include <stdbool.h>
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+
+#include "endpoint.h"
+
+/* Of the longest frame: with the headers of IPv6. */
+#define FRAME_HEADERS_BYTES_MAX 62
+#define FRAME_BYTES_MAX (FRAME_HEADERS_BYTES_MAX + ENDPOINT_PAYLOAD_BYTES_MAX)
+
+/* Those that wait to be sent. They leave as frames (AF_PACKET), and so through TC as any others. */
+struct frame_replies {
+	int fd;
+	size_t count;
+	struct iovec vectors[ENDPOINT_BATCH_MAX];
+	struct sockaddr_ll ways[ENDPOINT_BATCH_MAX];
+	struct mmsghdr messages[ENDPOINT_BATCH_MAX];
+};
+
+/* Whether `size` bytes have all of a datagram, not longer than an endpoint's. */
+bool frame_is_whole(const unsigned char *frame, size_t size);
+
+/* What is in a frame that is whole, as XDP has found it to be or frame_is_whole(). */
+struct endpoint_datagram frame_datagram(unsigned char *frame, unsigned int ifindex);
+
+/* 0 or a negative errno, without a message; to be closed either way. */
+int frame_replies_open(struct frame_replies *replies);
+void frame_replies_close(struct frame_replies *replies);
+
+/* Makes the frame that `reply` came in, whose payload is changed already, into one that goes back where it came from. */
+void frame_replies_add(struct frame_replies *replies, unsigned char *frame, const struct endpoint_datagram *reply);
+
+/* As endpoint_operations.flush. */
+void frame_replies_send(struct frame_replies *replies, struct daemon_statistics *statistics);
+
+#endif
