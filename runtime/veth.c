@@ -3,14 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/if_link.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include "log.h"
+#include "netlink.h"
 #include "veth.h"
 
-#define ANSWER_BYTES_MAX 32768
 #define HERE -1
 
 /* What the kernel says of an interface. */
@@ -28,60 +26,51 @@ struct request {
 	__s32 netns;
 };
 
-/* The attribute of that type in a list of them; NULL where it is not. */
-static const struct rtattr *find_attribute(const struct rtattr *list, int bytes, unsigned short type)
-{
-	for (; RTA_OK(list, bytes); list = RTA_NEXT(list, bytes))
-		if ((list->rta_type & NLA_TYPE_MASK) == type)
-			return list;
-	return NULL;
-}
-
-static const struct rtattr *find_nested(const struct rtattr *outer, unsigned short type)
-{
-	return outer ? find_attribute(RTA_DATA(outer), RTA_PAYLOAD(outer), type) : NULL;
-}
-
 static void read_link(const struct nlmsghdr *header, struct link *link)
 {
 	const struct rtattr *list = IFLA_RTA(NLMSG_DATA(header)), *found;
 	int bytes = IFLA_PAYLOAD(header);
 
-	found = find_nested(find_attribute(list, bytes, IFLA_LINKINFO), IFLA_INFO_KIND);
+	found = netlink_find_nested(netlink_find(list, bytes, IFLA_LINKINFO), IFLA_INFO_KIND);
 	link->is_veth = found && !strncmp(RTA_DATA(found), "veth", RTA_PAYLOAD(found));
-	found = find_nested(find_attribute(list, bytes, IFLA_XDP), IFLA_XDP_ATTACHED);
+	found = netlink_find_nested(netlink_find(list, bytes, IFLA_XDP), IFLA_XDP_ATTACHED);
 	link->has_xdp = found && *(const __u8 *)RTA_DATA(found) != XDP_ATTACHED_NONE;
-	found = find_attribute(list, bytes, IFLA_LINK);
+	found = netlink_find(list, bytes, IFLA_LINK);
 	link->peer = found ? *(const __u32 *)RTA_DATA(found) : 0;
-	found = find_attribute(list, bytes, IFLA_LINK_NETNSID);
+	found = netlink_find(list, bytes, IFLA_LINK_NETNSID);
 	link->peer_netns = found ? *(const __s32 *)RTA_DATA(found) : HERE;
 }
 
 static int ask(int fd, unsigned int ifindex, __s32 netns, struct link *link)
 {
-	static char answer[ANSWER_BYTES_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
-	const struct nlmsghdr *header = (const void *)answer;
+	const struct nlmsghdr *answer;
 	struct request request = {
 		.header = { .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_len = sizeof(request) },
 		.interface = { .ifi_family = AF_UNSPEC, .ifi_index = (int)ifindex },
 		.netns_header = { .rta_type = IFLA_TARGET_NETNSID, .rta_len = RTA_LENGTH(sizeof(request.netns)) },
 		.netns = netns,
 	};
-	ssize_t size;
+	int err;
 
 	if (netns == HERE)
 		request.header.nlmsg_len = NLMSG_LENGTH(sizeof(request.interface));
-	if (send(fd, &request, request.header.nlmsg_len, 0) < 0)
-		return -errno;
-	size = recv(fd, answer, sizeof(answer), 0);
-	if (size < 0)
-		return -errno;
-	if (!NLMSG_OK(header, (size_t)size))
-		return -EBADMSG;
-	if (header->nlmsg_type == NLMSG_ERROR)
-		return ((const struct nlmsgerr *)NLMSG_DATA(header))->error ?: -EBADMSG;
-	read_link(header, link);
-	return 0;
+	err = netlink_ask(fd, &request.header, &answer);
+	if (!err)
+		read_link(answer, link);
+	return err;
+}
+
+bool is_veth(unsigned int ifindex)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	struct link link;
+	bool found;
+
+	if (fd < 0)
+		return false;
+	found = ask(fd, ifindex, HERE, &link) == 0 && link.is_veth;
+	close(fd);
+	return found;
 }
 
 void veth_check_peer(const struct interface *interface)

@@ -4,6 +4,9 @@
 
 #include "interfaces.h"
 
+/* Whether an interface of this network namespace is one. */
+bool is_veth(unsigned int ifindex);
+
 /*
  * A veth drops what XDP sends where its peer has no XDP program. Warns of a peer without
  * one, and of one that cannot be seen from here; nothing to do for any other interface.

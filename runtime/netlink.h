@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Questions to the kernel by netlink. Generic netlink's attributes look like those of routes. */
+#ifndef STEPWISE_NETLINK_H
+#define STEPWISE_NETLINK_H
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+/* Sends a request and takes its answer, which is good until the next one. 0 or a negative errno. */
+int netlink_ask(int fd, const struct nlmsghdr *request, const struct nlmsghdr **answer);
+
+/* The attribute of that type in a list of them; NULL where it is not. */
+const struct rtattr *netlink_find(const struct rtattr *list, int bytes, unsigned short type);
+
+/* The same in what an attribute holds; `outer` may be NULL. */
+const struct rtattr *netlink_find_nested(const struct rtattr *outer, unsigned short type);
+
+#endif
