@@ -88,10 +88,12 @@ def kill_under_load(
     seed: int = 1,
     progress: Callable[[str], None] = lambda _: None,
     receive_buffer: int | None = None,
+    standstill_seconds: float = 0,
 ) -> KillReport:
     """Run a load for some seconds while the daemon is killed and started again every period, or never where that is None.
 
     receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
+    standstill_seconds: for so long it stands still, and as long it serves, in turn: others had the processor.
     """
     spec = plugin.workload(protocol).kill
     if not spec:
@@ -104,7 +106,7 @@ def kill_under_load(
         server.start()
         command = load_command(built, rig, seconds, history, spec, seed)
         load = rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        problems = _kill_until(server, load, time.monotonic() + seconds, period_seconds, progress)
+        problems = _kill_until(server, load, time.monotonic() + seconds, period_seconds, standstill_seconds, progress)
         before = server.evidence()
         summary = finish_load(load)
         counters, after = server.counters(), server.evidence()
@@ -122,12 +124,13 @@ def kill_under_load(
 
 
 def _kill_until(
-    server: Server, load: subprocess.Popen[str], end: float, period_seconds: float | None, progress: Callable[[str], None]
-) -> list[str]:
+    server: Server, load: subprocess.Popen[str], end: float, period_seconds: float | None, standstill_seconds: float,
+    progress: Callable[[str], None],
+) -> list[str]:  # fmt: skip
     """Kill and start the daemon until the time has come. Returns what went wrong with it."""
     problems = []
     while (left := end - time.monotonic()) > 0 and load.poll() is None:
-        time.sleep(min(period_seconds or 1.0, left))
+        _wait(server, min(period_seconds or 1.0, left), standstill_seconds)
         if not server.is_running:
             problems.append("the daemon ended by itself")
         elif period_seconds is not None:
@@ -136,6 +139,15 @@ def _kill_until(
             server.start()
         progress(f"{server.kill_count} kills, {max(end - time.monotonic(), 0):.0f} s to go")
     return problems
+
+
+def _wait(server: Server, seconds: float, standstill_seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while standstill_seconds and server.is_running and time.monotonic() + 2 * standstill_seconds < end:
+        with server.standing_still():
+            time.sleep(standstill_seconds)
+        time.sleep(standstill_seconds)
+    time.sleep(max(end - time.monotonic(), 0))
 
 
 def _problems(load: dict[str, Any], counters: Counter[str], verdict: histories.Verdict) -> list[str]:

@@ -27,7 +27,7 @@ def test_killed_daemon_loses_nothing():
 
 def test_half_of_the_rare_path_lost():
     """Every key of every bucket is still written, and read in the end."""
-    report = kill_under_load("kv", seconds=6, period_seconds=None, receive_buffer=LEAST)
+    report = kill_under_load("kv", seconds=6, period_seconds=None, receive_buffer=LEAST, standstill_seconds=0.02)
     assert report.problems == []
     assert report.history.linearizable
     assert report.lost_share >= 0.5
