@@ -14,7 +14,7 @@ import ctypes
 import ctypes.util
 import mmap as memory_map
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -300,13 +300,13 @@ class Object:
         capacities: Mapping[str, int] | None = None,
         *,
         reuse: Mapping[str, Map] | None = None,
-        only: str | None = None,
+        only: Collection[str] = (),
     ) -> Object:
         """Load an object file.
 
         capacities: maps to make with another number of elements.
         reuse: maps to share with another object instead of making them.
-        only: the one program to load; all of them by default.
+        only: the programs to load, of those there are; all of them by default.
         Raises BpfError, with the verifier's log in `log`.
         """
         _messages.clear()
@@ -316,7 +316,7 @@ class Object:
         opened = cls(handle, str(path))
         try:
             for item in opened._each("program") if only else ():
-                wanted = _pointer("bpf_program__name", item).decode() == only
+                wanted = _pointer("bpf_program__name", item).decode() in only
                 _libbpf.bpf_program__set_autoload(ctypes.c_void_p(item), ctypes.c_bool(wanted))
             for name, capacity in (capacities or {}).items():
                 result = _libbpf.bpf_map__set_max_entries(ctypes.c_void_p(opened._find_map(name)), ctypes.c_uint32(capacity))

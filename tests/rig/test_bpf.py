@@ -66,9 +66,9 @@ def test_objects_can_share_a_map(bpf_object):
 
 
 def test_only_one_program_is_loaded(bpf_object):
-    with bpf.Object.open(bpf_object("counting"), only="count") as programs:
+    with bpf.Object.open(bpf_object("counting"), only=["count"]) as programs:
         assert programs.program("count").test_run(PACKET).action == bpf.XDP_TX
-    with bpf.Object.open(bpf_object("refused"), only="another") as programs:
+    with bpf.Object.open(bpf_object("refused"), only=["another"]) as programs:
         assert programs.programs()[0].fd < 0, "what the verifier refuses was not asked for"
 
 
