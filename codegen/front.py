@@ -225,7 +225,7 @@ class Loader:
 
     def protocol(self, module: sany.Module, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Protocol:
         written = resolved.layout
-        budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "tc", "sweep")]
+        budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep")]
         sections = lambda plans: tuple(self.section(plan, resolved, steps) for plan in plans)  # noqa: E731
         files = [*resolved.source.files, *module.files.values()]
         return ir.Protocol(

@@ -532,6 +532,8 @@ class TableLayout:
     apart: array fields of the cell whose items are elements of a map of their own, in planes: that of the cell `index`
         with the number i, from 1, is the element (i - 1) * capacity + index. They are touched under the cell's guard only,
         and steps take them one by one.
+    ahead: whether xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once. At most one
+        table of a protocol.
     """
 
     name: str
@@ -541,6 +543,7 @@ class TableLayout:
     index: str
     atomic: str
     apart: tuple[str, ...] = ()
+    ahead: bool = False
 
 
 @dataclass(frozen=True)

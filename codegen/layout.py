@@ -149,6 +149,8 @@ LocalText = Annotated[Union[Annotated[TypeText, Tag("type")], Annotated[Local, T
 class TableModel(Strict):
     """An array of cells. index: the message's field that says which cell is meant. apart: array fields with a map of their own.
 
+    ahead: xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once.
+
     atomic: `user` where only the daemon has to do with the cells.
     """
 
@@ -158,6 +160,7 @@ class TableModel(Strict):
     index: str = Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")
     atomic: Literal["word", "spin_lock", "res_spin_lock", "user"]
     apart: list[Name] = []
+    ahead: Annotated[bool, Field(strict=True)] = False
 
 
 def section_schema() -> dict[str, Any]:
@@ -236,6 +239,7 @@ class BudgetModel(Strict):
 
 class Budgets(Strict):
     xdp: BudgetModel
+    ahead: BudgetModel | None = None
     tc: BudgetModel | None = None
     sweep: BudgetModel | None = None
 

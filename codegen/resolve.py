@@ -125,6 +125,7 @@ class Resolver(Sections):
         sweep = self.sweep()
         self.check_budgets()
         hashes = self.hashes(message)
+        self.check_ahead()
         return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
                         [one for one in xdp if one], [one for one in tc if one], user, sweep, tail, self.used)  # fmt: skip
 
@@ -244,7 +245,8 @@ class Resolver(Sections):
             self.complain((*place, "atomic"), f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
                           "make its fields smaller, or choose spin_lock or res_spin_lock")  # fmt: skip
         self.check_apart(name, cell, capacity)
-        return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic, tuple(model.apart))
+        return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic,
+                              tuple(model.apart), model.ahead)  # fmt: skip
 
     def check_apart(self, table: str, cell: ir.Record, capacity: int) -> None:
         """What a table keeps apart: arrays whose items lie in memory, each of them an element of a map."""
@@ -435,9 +437,29 @@ class Resolver(Sections):
         if self.layout.handover and self.layout.hooks.user is None:
             self.complain(("handover",), "fields are handed over, but there is no user hook", "make them local, or add hooks.user")
 
+    def check_ahead(self) -> None:
+        """Which table's cells are read ahead: xdp must have to do with it, and know which cell is meant when a packet comes."""
+        layout = self.layout
+        tables = [name for name, table in layout.tables.items() if table.ahead]
+        stepped = {table for section in layout.hooks.xdp for table in section if table in layout.tables}
+        for at, name in enumerate(tables):
+            place: Place = ("tables", name, "ahead")
+            index = layout.tables[name].index.removeprefix("msg.")
+            local = layout.local.get(index)
+            if at:
+                self.complain(place, f"cells of {tables[0]} are read ahead already", "choose the table whose cells are in the caches least often")
+            elif name not in stepped:
+                self.complain(place, f"hooks.xdp has no section on {name}", "remove `ahead`, or choose a table that it steps")
+            elif index in layout.handover or (index in layout.local and not (isinstance(local, Local) and local.source)):
+                self.complain(place, f"msg.{index} is not known when a packet comes", "its cells cannot be read ahead: remove `ahead`")
+            elif layout.hooks.user is None:
+                self.complain(place, "cells are read ahead, but there is no user hook",
+                              "remove it: it is the daemon that tells XDP which interfaces can")  # fmt: skip
+
     def check_budgets(self) -> None:
         layout = self.layout
-        for program, there in (("tc", bool(layout.hooks.tc)), ("sweep", layout.sweep is not None)):
+        ahead = any(table.ahead for table in layout.tables.values())
+        for program, there in (("ahead", ahead), ("tc", bool(layout.hooks.tc)), ("sweep", layout.sweep is not None)):
             budget = getattr(layout.budget, program)
             if there and budget is None:
                 self.complain(("budget",), f"the {program} program has no budget", "give it insns, states and stack")

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <bpf/bpf.h>
 
-#include "frame_endpoint.h"
 #include "frame_queues.h"
 #include "interfaces.h"
 #include "log.h"
@@ -67,23 +66,22 @@ static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *que
 	return NULL;
 }
 
-static size_t open_interface(int sockets_fd, const struct interface *interface, struct endpoint **endpoints, size_t opened,
-			     __u32 buffer_bytes)
+static void open_interface(int sockets_fd, const struct interface *interface, struct frame_queues *opened, __u32 buffer_bytes)
 {
 	const unsigned int count = queue_count(interface->name);
 
-	for (unsigned int number = 0; number < count && opened < FRAME_QUEUES_MAX; number++) {
+	for (unsigned int number = 0; number < count && opened->count < FRAME_QUEUES_MAX; number++) {
 		const struct frame_queue queue = { interface->ifindex, number };
+		struct endpoint *endpoint = open_queue(sockets_fd, &queue, buffer_bytes);
 
-		endpoints[opened] = open_queue(sockets_fd, &queue, buffer_bytes);
-		if (!endpoints[opened]) {
+		if (!endpoint) {
 			log_info("queue %u of %s is served by UDP sockets, which costs more: cannot open an AF_XDP socket: %s", number,
 				 interface->name, strerror(errno));
 			break;
 		}
-		opened++;
+		opened->queues[opened->count] = queue;
+		opened->endpoints[opened->count++] = endpoint;
 	}
-	return opened;
 }
 
 /* The places in the map are told apart by what fits; what does not would take others' places. */
@@ -98,14 +96,15 @@ static bool fits(const struct interface *interface)
 	return false;
 }
 
-size_t frame_queues_open(struct endpoint *endpoints[FRAME_QUEUES_MAX], __u32 buffer_bytes)
+void frame_queues_open(struct frame_queues *opened, __u32 buffer_bytes)
 {
 	struct interface *list = NULL;
-	size_t count = 0, opened = 0;
+	size_t count = 0;
 	bool all_fit = true;
 	char path[PATH_MAX];
 	int sockets_fd;
 
+	opened->count = 0;
 	/* Not there where XDP forwards nothing by it. */
 	sockets_fd = pins_path(path, "build/stepwise_sockets") ?: bpf_obj_get(path);
 	if (sockets_fd < 0 || interfaces_list(&list, &count))
@@ -114,9 +113,8 @@ size_t frame_queues_open(struct endpoint *endpoints[FRAME_QUEUES_MAX], __u32 buf
 		all_fit = !list[i].here || fits(&list[i]);
 	for (size_t i = 0; i < count && all_fit; i++)
 		if (list[i].here && list[i].xdp_mode == XDP_MODE_NATIVE)
-			opened = open_interface(sockets_fd, &list[i], endpoints, opened, buffer_bytes);
+			open_interface(sockets_fd, &list[i], opened, buffer_bytes);
 	free(list);
 	if (sockets_fd >= 0)
 		close(sockets_fd);
-	return opened;
 }

@@ -3,15 +3,21 @@
 #ifndef STEPWISE_FRAME_QUEUES_H
 #define STEPWISE_FRAME_QUEUES_H
 
-#include "endpoint.h"
+#include "frame_endpoint.h"
 
 #define FRAME_QUEUES_MAX 64 /* that one daemon serves */
+
+struct frame_queues {
+	struct frame_queue queues[FRAME_QUEUES_MAX];
+	struct endpoint *endpoints[FRAME_QUEUES_MAX];
+	size_t count;
+};
 
 /*
  * Opens an endpoint for each and tells XDP; waits up to a second for one that somebody else
  * has, says what could not be had and goes on: the UDP sockets get the datagrams of other
- * queues. Returns how many.
+ * queues.
  */
-size_t frame_queues_open(struct endpoint *endpoints[FRAME_QUEUES_MAX], __u32 buffer_bytes);
+void frame_queues_open(struct frame_queues *opened, __u32 buffer_bytes);
 
 #endif

@@ -30,7 +30,8 @@ struct interface {
 	bool gone;               /* the interface has been deleted since */
 	enum xdp_mode xdp_mode;
 	enum tc_mode tc_mode;
-	bool made_qdisc;  /* by the load that is under way */
+	bool made_qdisc;   /* by the load that is under way */
+	bool looks_ahead;  /* in a report */
 };
 
 const char *xdp_mode_name(enum xdp_mode mode);

@@ -14,6 +14,9 @@
 
 #define SOCKETS_MAP "stepwise_sockets"
 
+/* By which programs forward to the daemon, and which interfaces look ahead; each only in an object that does. */
+static const char *const daemon_maps[] = { SOCKETS_MAP, "stepwise_devices", "stepwise_ring", "stepwise_ring_limits" };
+
 __u64 build_identity(const struct stepwise_protocol *protocol)
 {
 	const unsigned char *bytes;
@@ -197,9 +200,9 @@ static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_o
 		err = pin_identity("build/identity", build_identity(protocol));
 	if (!err)
 		err = pin_map(object, "counters", "build/");
-	/* Only a program that forwards has it. */
-	if (!err && bpf_object__find_map_by_name(object, SOCKETS_MAP))
-		err = pin_map(object, SOCKETS_MAP, "build/");
+	for (size_t i = 0; !err && i < sizeof(daemon_maps) / sizeof(daemon_maps[0]); i++)
+		if (bpf_object__find_map_by_name(object, daemon_maps[i]))
+			err = pin_map(object, daemon_maps[i], "build/");
 	if (err)
 		return err;
 	bpf_object__for_each_program(program, object) {
@@ -303,18 +306,28 @@ cleanup:
 	return err;
 }
 
-int open_pinned_program(const char *name)
+static int open_pinned(const char *kind, const char *directory, const char *name)
 {
 	char path[PATH_MAX];
-	int fd = pins_path(path, "build/programs/%s", name);
+	int fd = pins_path(path, "build/%s%s", directory, name);
 
 	if (fd)
 		return fd;
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		log_error("cannot open the pinned program %s: %s; run this as root, or unload every interface, purge and load again",
-			  path, strerror(-fd));
+		log_error("cannot open the pinned %s %s: %s; run this as root, or unload every interface, purge and load again", kind, path,
+			  strerror(-fd));
 	return fd;
+}
+
+int open_pinned_program(const char *name)
+{
+	return open_pinned("program", "programs/", name);
+}
+
+int open_pinned_map(const char *name)
+{
+	return open_pinned("map", "", name);
 }
 
 int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_programs *programs)

@@ -29,8 +29,9 @@ struct loaded_programs {
 	int tc_fd;  /* -1 where nothing is completed */
 };
 
-/* A program that a load pinned, by its name; negative after a message. */
+/* A program that a load pinned, and a map beside the tables, by their names; negative after a message. */
 int open_pinned_program(const char *name);
+int open_pinned_map(const char *name);
 
 /* Programs of this very build, pinned by an earlier load. */
 int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_programs *programs);

@@ -8,6 +8,9 @@
  *   build/identity              which build the programs are of (an array of one id)
  *   build/counters              counted by that build's programs
  *   build/stepwise_sockets      the daemon's, for what XDP forwards
+ *   build/stepwise_devices      the interfaces that look ahead,
+ *   build/stepwise_ring         where their second program puts what it forwards,
+ *   build/stepwise_ring_limits  and how much of it; all three where the protocol looks ahead
  *   build/programs/<program>    xdp, tc and sweep programs
  *   interfaces/<key>/xdp_native or xdp_generic, tcx or clsact
  *   staging/                    a load under way, or what an interrupted one left

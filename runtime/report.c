@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "log.h"
+#include "look_ahead.h"
 #include "object.h"
 #include "pins.h"
 #include "report.h"
@@ -147,6 +148,15 @@ static int gather_identity(struct report *report)
 	return pinned < 0 ? pinned : 0;
 }
 
+static int gather_interfaces(struct report *report)
+{
+	int err = interfaces_list(&report->interfaces, &report->interface_count);
+
+	for (size_t i = 0; !err && i < report->interface_count; i++)
+		report->interfaces[i].looks_ahead = report->interfaces[i].here && look_ahead_entered(report->interfaces[i].ifindex);
+	return err;
+}
+
 int report_gather(const struct stepwise_protocol *protocol, struct report *report)
 {
 	int err, hold;
@@ -158,7 +168,7 @@ int report_gather(const struct stepwise_protocol *protocol, struct report *repor
 	hold = pins_hold(PINS_SHARED);
 	if (hold < 0)
 		return hold == -ENOENT ? 0 : hold;
-	err = interfaces_list(&report->interfaces, &report->interface_count);
+	err = gather_interfaces(report);
 	if (!err)
 		err = gather_identity(report);
 	if (!err)

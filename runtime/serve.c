@@ -22,6 +22,7 @@
 #include "hint.h"
 #include "interfaces.h"
 #include "log.h"
+#include "look_ahead.h"
 #include "netns.h"
 #include "object.h"
 #include "pins.h"
@@ -39,7 +40,7 @@ enum event {
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
 
-#define ENDPOINTS_MAX (2 + FRAME_QUEUES_MAX)
+#define ENDPOINTS_MAX (2 + FRAME_QUEUES_MAX + 1)
 #define RETRY_MS 1
 
 struct server {
@@ -112,15 +113,21 @@ static int open_udp(struct server *server, __u32 buffer_bytes)
 	return -EAFNOSUPPORT;
 }
 
-static int open_sockets(struct server *server, __u32 buffer_bytes)
+static int open_endpoints(struct server *server, __u32 buffer_bytes)
 {
-	struct endpoint *queues[FRAME_QUEUES_MAX];
+	struct frame_queues queues;
+	struct endpoint *ring;
 	int err = open_udp(server, buffer_bytes);
-	size_t count = err ? 0 : frame_queues_open(queues, buffer_bytes);
 
-	for (size_t i = 0; i < count; i++)
-		err = add_endpoint(server, queues[i]) ?: err;
-	return err;
+	if (err)
+		return err;
+	frame_queues_open(&queues, buffer_bytes);
+	for (size_t i = 0; i < queues.count; i++)
+		err = add_endpoint(server, queues.endpoints[i]) ?: err;
+	if (err || !server->protocol->ahead_program)
+		return err;
+	ring = look_ahead_open(server->protocol, &queues, buffer_bytes);
+	return ring ? add_endpoint(server, ring) : -EIO;
 }
 
 static int set_timer(int fd, unsigned int delay_ms, unsigned int period_ms)
@@ -215,7 +222,7 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		err = -EIO;
 	if (!err && protocol->on_forwarded) {
 		server->rare_path = rare_path_open(protocol, server->statistics);
-		err = server->rare_path ? open_sockets(server, options->buffer_bytes ? options->buffer_bytes : SERVE_BUFFER_BYTES) : -EIO;
+		err = server->rare_path ? open_endpoints(server, options->buffer_bytes ? options->buffer_bytes : SERVE_BUFFER_BYTES) : -EIO;
 	}
 	if (!err && protocol->pass_count) {
 		server->sweep = sweep_open(protocol, server->statistics);

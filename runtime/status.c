@@ -41,9 +41,10 @@ static void print_json_interfaces(const struct report *report)
 
 		printf("%s\n    {\"name\": ", i ? "," : "");
 		print_string(interface->name);
-		printf(", \"ifindex\": %u, \"netns\": %lu, \"here\": %s, \"gone\": %s, \"xdp\": \"%s\", \"tc\": \"%s\"}", interface->ifindex,
-		       interface->netns, boolean(interface->here), boolean(interface->gone), xdp_mode_name(interface->xdp_mode),
-		       tc_mode_name(interface->tc_mode));
+		printf(", \"ifindex\": %u, \"netns\": %lu, \"here\": %s, \"gone\": %s, \"xdp\": \"%s\", \"tc\": \"%s\", "
+		       "\"looks_ahead\": %s}",
+		       interface->ifindex, interface->netns, boolean(interface->here), boolean(interface->gone),
+		       xdp_mode_name(interface->xdp_mode), tc_mode_name(interface->tc_mode), boolean(interface->looks_ahead));
 	}
 	printf("],\n");
 }
@@ -118,8 +119,9 @@ static void print_text_interfaces(const struct report *report)
 	for (size_t i = 0; i < report->interface_count; i++) {
 		const struct interface *interface = &report->interfaces[i];
 
-		printf("  interface %-15s XDP %s, TC %s%s", interface->name, xdp_mode_name(interface->xdp_mode),
-		       tc_mode_name(interface->tc_mode), interface->gone ? ", gone: unload it" : "");
+		printf("  interface %-15s XDP %s, TC %s%s%s", interface->name, xdp_mode_name(interface->xdp_mode),
+		       tc_mode_name(interface->tc_mode), interface->looks_ahead ? ", looks ahead" : "",
+		       interface->gone ? ", gone: unload it" : "");
 		if (!interface->here && !interface->gone) {
 			netns_file(path, interface->netns, 0);
 			printf(", in network namespace %lu (%s)", interface->netns, path);

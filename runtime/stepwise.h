@@ -94,6 +94,7 @@ struct stepwise_protocol {
 
 	const char *xdp_program;
 	const char *tc_program;  /* NULL where nothing is completed */
+	const char *ahead_program;  /* NULL where no cells are read ahead */
 
 	/*
 	 * The rare path: decide on one forwarded message. Reads and writes of the tables

@@ -93,6 +93,8 @@ class Programs:
             "handover": bool(self.protocol.handover),
             "encode_forwarded": self._encode_forwarded(),
             "tail": tail_macros(self.protocol, self.names),
+            "ahead": self._ahead(),
+            "to_daemon": self._to_daemon(),
             "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
         }
 
@@ -107,6 +109,25 @@ class Programs:
                 in_hooks, in_sweep = (each.find in some for some in lookups)
                 found.append({**vars(each), "used": in_hooks or in_sweep, "used_in_hooks": in_hooks})
         return found
+
+    def _ahead(self) -> dict[str, Any] | None:
+        """Whose cells are read ahead. fits: the condition that a packet can be put off: its copy for the daemon has no tail."""
+        table = next((each for each in self.protocol.tables if each.ahead), None)
+        if table is None:
+            return None
+        size = self.names.function("message", "tail", "size")
+        return {
+            "table": table.name,
+            "index": field(table.index),
+            "element_type": element_type(self.names, self.protocol, table.name),
+            "function": self.names.function(table.name, "element"),
+            "fits": f"!{size}(payload) && " if self.protocol.tail else "",
+        }
+
+    def _to_daemon(self) -> str:
+        if not any(table.ahead for table in self.protocol.tables):
+            return "stepwise_to_daemon(context)"
+        return f"sends == XDP_TX ? stepwise_to_daemon(context) : stepwise_to_ring(context, udp_offset, {self.names.macro('wire', 'size')})"
 
     def _encode_forwarded(self) -> str:
         """The function that writes what xdp has for the daemon, '' where it has nothing."""

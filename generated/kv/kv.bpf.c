@@ -5,6 +5,8 @@
 #include "bpf/stepwise_clock.h"
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_look_ahead.h"
+#include "bpf/stepwise_ring.h"
 #include "bpf/stepwise_tail.h"
 #include "stepwise_sweep.h"
 #include "kv_codec.h"
@@ -105,30 +107,6 @@ static __always_inline __u64 *kv_answer_element(const void *tables, __u32 index)
 {
 	(void)tables;
 	return bpf_map_lookup_elem(&answer, &index);
-}
-
-/* `entries` of `bucket`, apart: the first of every cell, then the second of every cell, and so on. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__type(key, __u32);
-	__type(value, struct kv_entry);
-	__uint(max_entries, KV_CAPACITY_BUCKET_ENTRIES);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} bucket_entries SEC(".maps");
-
-/* Whether all of them are there, which they are for an index of `bucket`. */
-static __always_inline bool kv_bucket_find_apart(const void *tables, __u32 index, struct kv_bucket_apart *apart)
-{
-	(void)tables;
-	STEPWISE_UNROLL
-	for (__u32 i = 0; i < 4; i++) {
-		const __u32 place = i * KV_CAPACITY_BUCKET + index;
-
-		apart->entries[i] = bpf_map_lookup_elem(&bucket_entries, &place);
-		if (!apart->entries[i])
-			return false;
-	}
-	return true;
 }
 
 struct kv_counters {
@@ -235,7 +213,8 @@ static __always_inline __u64 kv_store_handover(unsigned char *payload, const str
 	return change;
 }
 
-static __always_inline int kv_xdp_reply(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message)
+/* `sends`: the verdict by which a packet goes out again. */
+static __always_inline int kv_xdp_reply(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, int sends)
 {
 	void *packet = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	struct udphdr *udp = stepwise_udp(packet, end, udp_offset, KV_WIRE_SIZE);
@@ -243,18 +222,18 @@ static __always_inline int kv_xdp_reply(struct xdp_md *context, __u32 udp_offset
 	if (!udp)
 		return XDP_ABORTED;
 	stepwise_correct_checksum(udp, kv_store_xdp((unsigned char *)(udp + 1), message));
-	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
+	return stepwise_turn_round(packet, end, udp) ? sends : XDP_ABORTED;
 }
 
-/* To the daemon, with what the hook has for it. */
-static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message)
+/* To the daemon, with what the hook has for it, by what the program can reach it. */
+static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, int sends)
 {
 	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, KV_WIRE_SIZE);
 
 	if (!udp)
 		return XDP_ABORTED;
 	stepwise_correct_checksum(udp, kv_store_handover((unsigned char *)(udp + 1), message));
-	return stepwise_to_daemon(context);
+	return sends == XDP_TX ? stepwise_to_daemon(context) : stepwise_to_ring(context, udp_offset, KV_WIRE_SIZE);
 }
 
 /* Of a packet that no section sees. */
@@ -265,14 +244,14 @@ static __always_inline int kv_xdp_leave(__u32 end)
 }
 
 /* With the message as the sections left it. */
-static __always_inline int kv_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, __u32 end)
+static __always_inline int kv_xdp_end(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, __u32 end, int sends)
 {
 	kv_count(end, KV_COUNTER_SKIPPED);
 	switch (stepwise_verdict(end)) {
 	case STEPWISE_REPLY:
-		return kv_xdp_reply(context, udp_offset, message);
+		return kv_xdp_reply(context, udp_offset, message, sends);
 	case STEPWISE_FORWARD:
-		return kv_xdp_forward(context, udp_offset, message);
+		return kv_xdp_forward(context, udp_offset, message, sends);
 	default:
 		return XDP_DROP;
 	}
@@ -300,8 +279,44 @@ int kv_xdp(struct xdp_md *context)
 	}
 	if (!kv_message_decode(payload, &message))
 		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
+	if (!kv_message_tail_size(payload) && stepwise_put_off(context, message.slot))
+		return XDP_REDIRECT;
 	environment.now = kv_now();
-	return kv_xdp_end(context, udp_offset, &message, stepwise_hide(kv_run_xdp(NULL, &message, &environment)));
+	return kv_xdp_end(context, udp_offset, &message, stepwise_hide(kv_run_xdp(NULL, &message, &environment)), XDP_TX);
+}
+
+/* Reads of the cells of `bucket` that packets which were put off are about. */
+static __always_inline void kv_read_ahead(void)
+{
+	const __u32 key = 0;
+	struct stepwise_noted *noted = bpf_map_lookup_elem(&stepwise_noted, &key);
+
+	if (!noted || !noted->count)
+		return;
+	for (__u32 i = 0; i < STEPWISE_BULK && i < noted->count; i++) {
+		const struct kv_bucket_cell *element = kv_bucket_element(NULL, noted->indices[i]);
+
+		if (element)
+			stepwise_touch(element, sizeof(*element));
+	}
+	noted->count = 0;
+}
+
+/* Of a packet that was put off: PASS sends it. */
+SEC(STEPWISE_AHEAD_SECTION)
+int kv_ahead(struct xdp_md *context)
+{
+	struct kv_env environment = {};
+	struct kv_message message;
+	const unsigned char *payload;
+	__u32 udp_offset = 0;
+
+	kv_read_ahead();
+	payload = stepwise_find_again(context, KV_WIRE_SIZE, &udp_offset);
+	if (!payload || !kv_message_decode(payload, &message))
+		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
+	environment.now = kv_now();
+	return kv_xdp_end(context, udp_offset, &message, stepwise_hide(kv_run_xdp(NULL, &message, &environment)), XDP_PASS);
 }
 
 /* --- TC: the daemon's replies on their way out --------------------------------------------- */

@@ -41,7 +41,6 @@
 #define KV_CAPACITY_SHELF 512
 #define KV_CAPACITY_TAIL 512
 #define KV_CAPACITY_ANSWER 16384
-#define KV_CAPACITY_BUCKET_ENTRIES (4 * KV_CAPACITY_BUCKET)
 #define KV_SEQUENCE_MODULUS 1073741824
 #define KV_TIME_MODULUS 33554432
 #define KV_LEASE 75
@@ -128,6 +127,21 @@ struct kv_mark_array_4 {
 	__u8 items;
 };
 
+struct kv_bytes_40 {
+	__u8 bytes[40] __attribute__((aligned(8)));
+};
+
+struct kv_entry {
+	__u32 version;
+	__u16 length;
+	__u8 spot;
+	struct kv_bytes_40 value;
+};
+
+struct kv_entry_array_4 {
+	struct kv_entry items[4];
+};
+
 /* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the
  * guard and what comes first after it share one. */
 struct kv_bucket_cell {
@@ -139,17 +153,7 @@ struct kv_bucket_cell {
 	__u32 floor;
 	struct kv_mark_array_4 marks;
 	__u8 used;
-};
-
-struct kv_bytes_40 {
-	__u8 bytes[40] __attribute__((aligned(8)));
-};
-
-struct kv_entry {
-	__u32 version;
-	__u16 length;
-	__u8 spot;
-	struct kv_bytes_40 value;
+	struct kv_entry_array_4 entries;
 };
 
 struct kv_page_spilled_element {
@@ -247,11 +251,6 @@ struct kv_env {
 	__u32 index;
 };
 
-/* What a cell of `bucket` has apart from it, in other maps, and touched under its guard only. */
-struct kv_bucket_apart {
-	struct kv_entry *entries[4];
-};
-
 /* --- Cells -------------------------------------------------------------------- */
 
 /* A word: bits from the lowest, secret 64. */
@@ -316,7 +315,7 @@ static __always_inline struct kv_answer_cell kv_answer_cell_unpack(__u64 word)
 	};
 }
 
-_Static_assert(sizeof(struct kv_bucket_cell) == 64, "size of a cell");
+_Static_assert(sizeof(struct kv_bucket_cell) == 256, "size of a cell");
 _Static_assert(offsetof(struct kv_bucket_cell, res_spin_lock) == 8, "place of a cell's guard");
 _Static_assert(sizeof(struct kv_page_cell) == 1088, "size of a cell");
 _Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's guard");

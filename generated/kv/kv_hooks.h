@@ -12,7 +12,6 @@
  *   __u64 *kv_shelf_element(const void *tables, __u32 index)
  *   struct kv_tail_cell *kv_tail_element(const void *tables, __u32 index)
  *   __u64 *kv_answer_element(const void *tables, __u32 index)
- *   bool kv_bucket_find_apart(const void *tables, __u32 index, struct kv_bucket_apart *apart)
  */
 #ifndef KV_HOOKS_H
 #define KV_HOOKS_H
@@ -104,13 +103,13 @@ static __always_inline __u32 kv_recall_on_answer(__u64 *element, struct kv_messa
 }
 
 /* OnRequest on one cell of `bucket`. */
-static __always_inline __u32 kv_on_request_on_bucket(struct kv_bucket_cell *element, const struct kv_bucket_apart *apart, struct kv_message *message)
+static __always_inline __u32 kv_on_request_on_bucket(struct kv_bucket_cell *element, struct kv_message *message)
 {
 	__u32 outcome;
 
 	if (bpf_res_spin_lock(&element->res_spin_lock))
 		return STEPWISE_CONTENDED;
-	outcome = kv_on_request(element, apart, message);
+	outcome = kv_on_request(element, message);
 	bpf_res_spin_unlock(&element->res_spin_lock);
 	return outcome;
 }
@@ -298,13 +297,13 @@ static __always_inline __u32 kv_claim_on_shelf_retried(__u64 *element, struct kv
 }
 
 /* Lift on one cell of `bucket`. */
-static __always_inline __u32 kv_lift_on_bucket(struct kv_bucket_cell *element, const struct kv_bucket_apart *apart, struct kv_message *message)
+static __always_inline __u32 kv_lift_on_bucket(struct kv_bucket_cell *element, struct kv_message *message)
 {
 	__u32 outcome;
 
 	if (bpf_res_spin_lock(&element->res_spin_lock))
 		return STEPWISE_CONTENDED;
-	outcome = kv_lift(element, apart, message);
+	outcome = kv_lift(element, message);
 	bpf_res_spin_unlock(&element->res_spin_lock);
 	return outcome;
 }
@@ -321,13 +320,13 @@ static __always_inline __u32 kv_stow_on_page(struct kv_page_cell *element, struc
 }
 
 /* OnCompletion on one cell of `bucket`. */
-static __always_inline __u32 kv_on_completion_on_bucket(struct kv_bucket_cell *element, const struct kv_bucket_apart *apart, struct kv_message *message)
+static __always_inline __u32 kv_on_completion_on_bucket(struct kv_bucket_cell *element, struct kv_message *message)
 {
 	__u32 outcome;
 
 	if (bpf_res_spin_lock(&element->res_spin_lock))
 		return STEPWISE_CONTENDED;
-	outcome = kv_on_completion(element, apart, message);
+	outcome = kv_on_completion(element, message);
 	bpf_res_spin_unlock(&element->res_spin_lock);
 	return outcome;
 }
@@ -443,11 +442,10 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 	__u64 *session = kv_session_element(tables, message->client);
 	__u64 *answer = kv_answer_element(tables, message->client);
 	struct kv_bucket_cell *bucket = kv_bucket_element(tables, message->slot);
-	struct kv_bucket_apart bucket_apart;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !answer || !bucket || !kv_bucket_find_apart(tables, message->slot, &bucket_apart))
+	if (!credential || !session || !answer || !bucket)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED);
 
 	outcome = kv_authenticate_on_credential(credential, message);
@@ -466,7 +464,7 @@ static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *m
 		return stepwise_end_at_leaf(outcome, KV_COUNTERS_XDP);
 
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
-	outcome = kv_on_request_on_bucket(bucket, &bucket_apart, message);
+	outcome = kv_on_request_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
@@ -491,11 +489,10 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	struct kv_bucket_cell *bucket = kv_bucket_element(tables, message->slot);
 	struct kv_page_cell *page = kv_page_element(tables, message->home);
 	__u64 *answer = kv_answer_element(tables, message->client);
-	struct kv_bucket_apart bucket_apart;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !shelf || !bucket || !kv_bucket_find_apart(tables, message->slot, &bucket_apart) || !page || !answer)
+	if (!credential || !session || !shelf || !bucket || !page || !answer)
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
 
 	outcome = kv_confirm_on_credential(credential, message);
@@ -518,7 +515,7 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	skipped = stepwise_hide_zero(skipped);
 
 	message->kind = (enum kv_message_kind)stepwise_hide_zero(message->kind);
-	outcome = kv_lift_on_bucket(bucket, &bucket_apart, message);
+	outcome = kv_lift_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 
@@ -539,7 +536,7 @@ static __always_inline __u32 kv_run_tc(const void *tables, struct kv_message *me
 	message->lifted = (enum kv_mark)stepwise_hide_zero(message->lifted);
 	message->stowed = stepwise_hide_zero(message->stowed) & 1;
 	message->claimed = stepwise_hide_zero(message->claimed) & 1;
-	outcome = kv_on_completion_on_bucket(bucket, &bucket_apart, message);
+	outcome = kv_on_completion_on_bucket(bucket, message);
 	if (outcome == STEPWISE_CONTENDED)
 		skipped = STEPWISE_SKIPPED;
 

@@ -11,7 +11,6 @@
 #include "kv.h"
 #include "bpf/stepwise_sets.h"
 #include "bpf/stepwise_steps.h"
-#include "bpf/stepwise_verifier.h"
 
 static __always_inline enum kv_mark kv_mark_array_4_item(const struct kv_mark_array_4 *vector, __u32 position)
 {
@@ -21,20 +20,6 @@ static __always_inline enum kv_mark kv_mark_array_4_item(const struct kv_mark_ar
 static __always_inline enum kv_mark kv_mark_array_4_at(const struct kv_mark_array_4 *vector, __u32 index)
 {
 	return kv_mark_array_4_item(vector, index - 1);
-}
-
-/* The item of `entries` at an index from 1, which is in range: chosen among pointers that are there already. */
-static __always_inline struct kv_entry *kv_bucket_entries_at(const struct kv_bucket_apart *apart, __u32 index)
-{
-	const __u32 position = stepwise_hide(index - 1);
-	struct kv_entry *item = apart->entries[0];
-
-	STEPWISE_UNROLL
-	for (__u32 i = 1; i < 4; i++)
-		if (position == i)
-			item = apart->entries[i];
-	stepwise_join();
-	return item;
 }
 
 static __always_inline void kv_mark_array_4_put(struct kv_mark_array_4 *vector, __u32 index, enum kv_mark element)
@@ -165,8 +150,7 @@ static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, stru
 }
 
 /* OnRequest, KvSteps.tla:157 */
-static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
-		const struct kv_bucket_apart *apart, struct kv_message *message)
+static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 1024) {
 		message->kind = KV_MESSAGE_KIND_TOO_LONG;
@@ -180,27 +164,21 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
 	if (way > 0) {
 		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, way);
-		bool holds = (marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY);
-
-		if (holds) {
-			struct kv_entry *entries_item = kv_bucket_entries_at(apart, way);
-
-			holds = entries_item->length > 40;
-		}
-		if (holds ||
+		if (((marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY) &&
+		    bucket->entries.items[stepwise_position(way, 4)].length > 40) ||
 		    ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40)) {
 			/* LookUpOwn, KvSteps.tla:145 */
 			if (message->kind == KV_MESSAGE_KIND_GET) {
-				struct kv_entry *entries_item_2 = kv_bucket_entries_at(apart, way);
+				const __u32 at = stepwise_position(way, 4);
 
 				message->epoch = bucket->epoch;
 				message->way = way;
 				message->victim = message->key;
 				message->evicts = false;
-				message->version = entries_item_2->version;
-				message->length = entries_item_2->length;
-				message->spot = entries_item_2->spot;
+				message->version = bucket->entries.items[at].version;
+				message->length = bucket->entries.items[at].length;
+				message->spot = bucket->entries.items[at].spot;
 				return stepwise_continue(KV_LEAF_ON_REQUEST_TAIL_READ);
 			}
 			message->epoch = bucket->epoch;
@@ -209,18 +187,18 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 			message->evicts = false;
 			return stepwise_continue(KV_LEAF_ON_REQUEST_WRITTEN);
 		}
-		struct kv_entry *entries_item_3 = kv_bucket_entries_at(apart, way);
-
-		const __u32 version = entries_item_3->version;
+		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
 		/* OnEntry, KvSteps.tla:107 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
 			if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
+				const __u32 at = stepwise_position(way, 4);
+
 				bucket->used = bucket->used | 1U << (way - 1);
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
-				message->length = entries_item_3->length;
-				message->value = entries_item_3->value;
+				message->length = bucket->entries.items[at].length;
+				message->value = bucket->entries.items[at].value;
 				return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_4));
 			}
 			message->kind = KV_MESSAGE_KIND_MISSING;
@@ -233,12 +211,14 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 				message->version = version;
 				return stepwise_continue(KV_LEAF_ON_REQUEST_6);
 			}
+			const __u32 at = stepwise_position(way, 4);
+
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
-			bucket->keys.items[stepwise_position(way, 4)] = message->key;
-			entries_item_3->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			entries_item_3->length = message->length;
-			entries_item_3->spot = message->spot;
-			entries_item_3->value = message->value;
+			bucket->keys.items[at] = message->key;
+			bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].spot = message->spot;
+			bucket->entries.items[at].value = message->value;
 			message->kind = KV_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 			message->done = true;
@@ -250,12 +230,14 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 			return stepwise_continue(KV_LEAF_ON_REQUEST_8);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
+			const __u32 at = stepwise_position(way, 4);
+
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
-			bucket->keys.items[stepwise_position(way, 4)] = message->key;
-			entries_item_3->version = ((__u64)version + 1) % 4294967296ULL;
-			entries_item_3->length = message->length;
-			entries_item_3->spot = message->spot;
-			entries_item_3->value = message->value;
+			bucket->keys.items[at] = message->key;
+			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].spot = message->spot;
+			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (way - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
@@ -316,14 +298,14 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket,
 		return stepwise_continue(KV_LEAF_ON_REQUEST_NOT_SPILLED);
 	}
 	if (room > 0 && !(message->length > 40)) {
-		struct kv_entry *entries_item_4 = kv_bucket_entries_at(apart, room);
+		const __u32 at = stepwise_position(room, 4);
 
 		kv_mark_array_4_put(&bucket->marks, room, KV_MARK_DIRTY);
-		bucket->keys.items[stepwise_position(room, 4)] = message->key;
-		entries_item_4->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-		entries_item_4->length = message->length;
-		entries_item_4->spot = message->spot;
-		entries_item_4->value = message->value;
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
 		if (STEPWISE_CHOOSE(128, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
@@ -449,8 +431,7 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 }
 
 /* Lift, KvSteps.tla:245 */
-static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
-		const struct kv_bucket_apart *apart, struct kv_message *message)
+static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!stepwise_choose(STEPWISE_CHOOSE(134, message->found), message->kind == KV_MESSAGE_KIND_GET ||
 	    message->kind == KV_MESSAGE_KIND_UPDATE, message->kind == KV_MESSAGE_KIND_INSERT) ||
@@ -476,10 +457,8 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket,
 		message->way = 0;
 		return stepwise_continue(KV_LEAF_LIFT_REPLACED);
 	}
-	struct kv_entry *entries_item = kv_bucket_entries_at(apart, message->way);
-
 	message->lifted = kv_mark_array_4_at(&bucket->marks, message->way);
-	message->carried = *entries_item;
+	message->carried = bucket->entries.items[stepwise_position(message->way, 4)];
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
@@ -539,8 +518,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 }
 
 /* OnCompletion, KvSteps.tla:317 */
-static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
-		const struct kv_bucket_apart *apart, struct kv_message *message)
+static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
 	    message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GET)) {
@@ -569,49 +547,37 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 			}
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_UNCLAIMED);
 		}
-		bool holds_3 = message->kind == KV_MESSAGE_KIND_GET;
+		bool holds_2 = message->kind == KV_MESSAGE_KIND_GET;
 
-		if (holds_3) {
+		if (holds_2) {
 			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, own);
-			bool holds_2 = (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY);
-
-			if (holds_2) {
-				struct kv_entry *entries_item = kv_bucket_entries_at(apart, own);
-
-				holds_2 = entries_item->length > 40;
-			}
-			bool value;
-
-			if (STEPWISE_CHOOSE(138, holds_2)) {
-				struct kv_entry *entries_item_2 = kv_bucket_entries_at(apart, own);
-
-				value = !(message->spot == entries_item_2->spot &&
-				    message->version == entries_item_2->version);
-			} else {
-				value = message->spot > 0;
-			}
-			holds_3 = value;
+			holds_2 = STEPWISE_CHOOSE(138, (marks_item_2 == KV_MARK_CLEAN ||
+			    marks_item_2 == KV_MARK_DIRTY) &&
+			    bucket->entries.items[stepwise_position(own, 4)].length > 40) ?
+			    !(message->spot == bucket->entries.items[stepwise_position(own, 4)].spot &&
+			    message->version == bucket->entries.items[stepwise_position(own, 4)].version) :
+			    message->spot > 0;
 		}
-		if (holds_3) {
+		if (holds_2) {
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_OTHER_TAIL);
 		}
-		struct kv_entry *entries_item_3 = kv_bucket_entries_at(apart, own);
-
-		const __u32 version = entries_item_3->version;
+		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
 		/* OnEntry, KvSteps.tla:107 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, own);
 			if (marks_item_3 == KV_MARK_CLEAN || marks_item_3 == KV_MARK_DIRTY) {
+				const __u32 at = stepwise_position(own, 4);
+
 				bucket->used = bucket->used | 1U << (own - 1);
-				if (STEPWISE_CHOOSE(140, entries_item_3->length > 40)) {
-					message->former = entries_item_3->spot;
+				if (STEPWISE_CHOOSE(140, bucket->entries.items[at].length > 40)) {
+					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
 				}
 				message->kind = KV_MESSAGE_KIND_VALUE;
 				message->version = version;
-				message->length = entries_item_3->length;
-				message->value = entries_item_3->value;
+				message->length = bucket->entries.items[at].length;
+				message->value = bucket->entries.items[at].value;
 				return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_5));
 			}
 			message->former = 0;
@@ -621,8 +587,10 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 		if (message->kind == KV_MESSAGE_KIND_INSERT) {
 			const enum kv_mark marks_item_4 = kv_mark_array_4_at(&bucket->marks, own);
 			if (marks_item_4 == KV_MARK_CLEAN || marks_item_4 == KV_MARK_DIRTY) {
-				if (STEPWISE_CHOOSE(142, entries_item_3->length > 40)) {
-					message->former = entries_item_3->spot;
+				const __u32 at = stepwise_position(own, 4);
+
+				if (STEPWISE_CHOOSE(142, bucket->entries.items[at].length > 40)) {
+					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
 				}
@@ -630,12 +598,14 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 				message->version = version;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_7);
 			}
+			const __u32 at = stepwise_position(own, 4);
+
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
-			bucket->keys.items[stepwise_position(own, 4)] = message->key;
-			entries_item_3->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			entries_item_3->length = message->length;
-			entries_item_3->spot = message->spot;
-			entries_item_3->value = message->value;
+			bucket->keys.items[at] = message->key;
+			bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].spot = message->spot;
+			bucket->entries.items[at].value = message->value;
 			message->former = 0;
 			message->kind = KV_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
@@ -649,30 +619,34 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_9);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
+			const __u32 at = stepwise_position(own, 4);
+
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
-			bucket->keys.items[stepwise_position(own, 4)] = message->key;
-			entries_item_3->version = ((__u64)version + 1) % 4294967296ULL;
-			entries_item_3->value = message->value;
+			bucket->keys.items[at] = message->key;
+			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
+			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own - 1);
-			if (STEPWISE_CHOOSE(144, entries_item_3->length > 40)) {
-				message->former = entries_item_3->spot;
+			if (STEPWISE_CHOOSE(144, bucket->entries.items[at].length > 40)) {
+				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
 			}
-			entries_item_3->length = message->length;
-			entries_item_3->spot = message->spot;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].spot = message->spot;
 			message->kind = KV_MESSAGE_KIND_UPDATED;
 			message->version = ((__u64)version + 1) % 4294967296ULL;
 			message->done = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_10));
 		}
+		const __u32 at = stepwise_position(own, 4);
+
 		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(146, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, own,
 		    stepwise_choose(STEPWISE_CHOOSE(148, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
-		if (STEPWISE_CHOOSE(150, entries_item_3->length > 40)) {
-			message->former = entries_item_3->spot;
+		if (STEPWISE_CHOOSE(150, bucket->entries.items[at].length > 40)) {
+			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
 		}
@@ -712,35 +686,30 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 		message->moved = true;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_19));
 	}
-	bool holds_6 = message->kind == KV_MESSAGE_KIND_GET;
+	bool holds_4 = message->kind == KV_MESSAGE_KIND_GET;
 
-	if (holds_6) {
-		bool holds_5 = message->way >= 1 && message->way <= 4 &&
+	if (holds_4) {
+		bool holds_3 = message->way >= 1 && message->way <= 4 &&
 		    !(((message->old >= 1 && message->old <= 16 && message->lifted != KV_MARK_EMPTY) ||
 		    message->lifted == KV_MARK_DIRTY) && !message->stowed);
 
-		if (holds_5) {
-			bool value_2;
+		if (holds_3) {
+			bool value;
 
 			if (STEPWISE_CHOOSE(154, message->lifted == KV_MARK_EMPTY)) {
 				const enum kv_mark marks_item_6 = kv_mark_array_4_at(&bucket->marks, message->way);
-				value_2 = marks_item_6 == KV_MARK_EMPTY || marks_item_6 == KV_MARK_CLEAN;
+				value = marks_item_6 == KV_MARK_EMPTY || marks_item_6 == KV_MARK_CLEAN;
 			} else {
-				bool holds_4 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
-				    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim;
-
-				if (holds_4) {
-					struct kv_entry *entries_item_4 = kv_bucket_entries_at(apart, message->way);
-
-					holds_4 = entries_item_4->version == message->carried.version;
-				}
-				value_2 = holds_4;
+				value = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
+				    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
+				    bucket->entries.items[stepwise_position(message->way, 4)].version ==
+				    message->carried.version;
 			}
-			holds_5 = value_2;
+			holds_3 = value;
 		}
-		holds_6 = !holds_5;
+		holds_4 = !holds_3;
 	}
-	if (holds_6) {
+	if (holds_4) {
 		message->kind = KV_MESSAGE_KIND_VALUE;
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_UNCACHED);
 	}
@@ -757,30 +726,25 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 		message->kind = KV_MESSAGE_KIND_NO_ROOM;
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_23);
 	}
-	bool holds_8 = message->way >= 1 && message->way <= 4 &&
+	bool holds_5 = message->way >= 1 && message->way <= 4 &&
 	    !(((message->old >= 1 && message->old <= 16 && message->lifted != KV_MARK_EMPTY) ||
 	    message->lifted == KV_MARK_DIRTY) && !message->stowed);
 
-	if (holds_8) {
-		bool value_3;
+	if (holds_5) {
+		bool value_2;
 
 		if (STEPWISE_CHOOSE(156, message->lifted == KV_MARK_EMPTY)) {
 			const enum kv_mark marks_item_7 = kv_mark_array_4_at(&bucket->marks, message->way);
-			value_3 = marks_item_7 == KV_MARK_EMPTY || marks_item_7 == KV_MARK_CLEAN;
+			value_2 = marks_item_7 == KV_MARK_EMPTY || marks_item_7 == KV_MARK_CLEAN;
 		} else {
-			bool holds_7 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
-			    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim;
-
-			if (holds_7) {
-				struct kv_entry *entries_item_5 = kv_bucket_entries_at(apart, message->way);
-
-				holds_7 = entries_item_5->version == message->carried.version;
-			}
-			value_3 = holds_7;
+			value_2 = kv_mark_array_4_at(&bucket->marks, message->way) == message->lifted &&
+			    bucket->keys.items[stepwise_position(message->way, 4)] == message->victim &&
+			    bucket->entries.items[stepwise_position(message->way, 4)].version ==
+			    message->carried.version;
 		}
-		holds_8 = value_3;
+		holds_5 = value_2;
 	}
-	if (!holds_8) {
+	if (!holds_5) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
 	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(160,
@@ -788,16 +752,16 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 	    stepwise_choose(STEPWISE_CHOOSE(158, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == KV_MARK_EMPTY) {
-		struct kv_entry *entries_item_6 = kv_bucket_entries_at(apart, message->way);
+		const __u32 at = stepwise_position(message->way, 4);
 
 		kv_mark_array_4_put(&bucket->marks, message->way,
 		    stepwise_choose(STEPWISE_CHOOSE(162, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
 		    KV_MARK_DIRTY, KV_MARK_CLEAN));
-		bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
-		entries_item_6->version = version_2;
-		entries_item_6->length = message->length;
-		entries_item_6->spot = message->spot;
-		entries_item_6->value = message->value;
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = version_2;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
 		if (STEPWISE_CHOOSE(164, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
@@ -810,16 +774,16 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket,
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_25));
 	}
-	struct kv_entry *entries_item_7 = kv_bucket_entries_at(apart, message->way);
+	const __u32 at = stepwise_position(message->way, 4);
 
 	kv_mark_array_4_put(&bucket->marks, message->way,
 	    stepwise_choose(STEPWISE_CHOOSE(170, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
 	    KV_MARK_DIRTY, KV_MARK_CLEAN));
-	bucket->keys.items[stepwise_position(message->way, 4)] = message->key;
-	entries_item_7->version = version_2;
-	entries_item_7->length = message->length;
-	entries_item_7->spot = message->spot;
-	entries_item_7->value = message->value;
+	bucket->keys.items[at] = message->key;
+	bucket->entries.items[at].version = version_2;
+	bucket->entries.items[at].length = message->length;
+	bucket->entries.items[at].spot = message->spot;
+	bucket->entries.items[at].value = message->value;
 	if (STEPWISE_CHOOSE(172, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}

@@ -23,7 +23,6 @@ enum {
 	KV_TABLE_SHELF,
 	KV_TABLE_TAIL,
 	KV_TABLE_ANSWER,
-	KV_TABLE_BUCKET_ENTRIES,
 };
 
 static __always_inline __u64 *kv_credential_element(const void *tables, __u32 index)
@@ -66,17 +65,6 @@ static __always_inline __u64 *kv_answer_element(const void *tables, __u32 index)
 	const struct stepwise_tables *opened = tables;
 
 	return index < KV_CAPACITY_ANSWER ? (__u64 *)opened->memory[KV_TABLE_ANSWER] + index : NULL;
-}
-
-static __always_inline bool kv_bucket_find_apart(const void *tables, __u32 index, struct kv_bucket_apart *apart)
-{
-	const struct stepwise_tables *opened = tables;
-
-	if (index >= KV_CAPACITY_BUCKET)
-		return false;
-	for (__u32 i = 0; i < 4; i++)
-		apart->entries[i] = (struct kv_entry *)opened->memory[KV_TABLE_BUCKET_ENTRIES] + (size_t)i * KV_CAPACITY_BUCKET + index;
-	return true;
 }
 
 #include "kv_hooks.h"
@@ -268,13 +256,6 @@ static const struct stepwise_table kv_tables[] = {
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
-	[KV_TABLE_BUCKET_ENTRIES] = {
-		.name = "bucket_entries",
-		.capacity = KV_CAPACITY_BUCKET_ENTRIES,
-		.element_size = sizeof(struct kv_entry),
-		.mmapable = true,
-		.user_reads = STEPWISE_USER_READS_NOTHING,
-	},
 };
 
 static const char *const kv_counters[] = KV_COUNTER_NAMES;
@@ -291,15 +272,16 @@ const struct stepwise_protocol stepwise_protocol = {
 	.tail_max = KV_TAIL_MAX,
 	.sweep_size = offsetof(struct kv_message, tail), /* the programs' has no more */
 	.sweep_period_ms = 250,
-	.layout_id = 0xb45ae968ba704c98,
+	.layout_id = 0xd54363781c28dfb,
 	.tables = kv_tables,
-	.table_count = 8,
+	.table_count = 7,
 	.counters = kv_counters,
 	.counter_count = KV_COUNTERS,
 	.passes = kv_passes,
 	.pass_count = 2,
 	.xdp_program = "kv_xdp",
 	.tc_program = "kv_tc",
+	.ahead_program = "kv_ahead",
 	.on_forwarded = kv_on_forwarded_message,
 	.run_xdp = kv_xdp_message,
 	.run_tc = kv_tc_message,

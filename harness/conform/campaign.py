@@ -241,26 +241,34 @@ class Trial:
 
     def _group(self, programs: bpf.Object, hook: str, sweep_pass: int, cases: list[Case]) -> None:
         columns = self.comparison.columns(cases)
-        runner = self.runner(programs, hook, sweep_pass, columns) if hook != "user" else None
+        runners = self._runners(programs, hook, sweep_pass, columns)
         label = f"sweep {sweep_pass}" if hook == "sweep" else hook
         for start in range(0, len(cases), BATCH):
             if not self._enough():
                 batch = cases[start : start + BATCH]
                 self.result.inputs[label] = self.result.inputs.get(label, 0) + len(batch)
-                self._batch(runner, hook, columns, batch)
+                self._batch(runners, hook, columns, batch)
 
-    def _batch(self, runner: Runner | None, hook: str, columns: list[str], cases: list[Case]) -> None:
+    def _runners(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> dict[str, Runner]:
+        """By side, what runs a hook in the kernel."""
+        if hook == "user":
+            return {}
+        sides = [hook, *(["ahead"] if hook == "xdp" and any(table.ahead for table in self.protocol.tables) else [])]
+        return {side: self.runner(programs, side, sweep_pass, columns) for side in sides}
+
+    def _batch(self, runners: dict[str, Runner], hook: str, columns: list[str], cases: list[Case]) -> None:
         inputs = self.comparison.inputs(cases, columns)
-        if runner is not None:
-            self._compare(cases, columns, inputs, runner.run(inputs), native=False)
+        for side, runner in runners.items():
+            if not self._enough():
+                self._compare(cases, columns, inputs, runner.run(inputs), side)
         if hook in self._native.hooks and not self._enough():
             calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
             cases, inputs = [cases[at] for at in calm], [inputs[at] for at in calm]
             clocks = [self.comparison.clock(case) for case in cases]
             outputs = self._native.run(hook, self._maps(columns), inputs, clocks)
-            self._compare(cases, columns, inputs, outputs, native=True)
+            self._compare(cases, columns, inputs, outputs, "native")
 
-    def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, native: bool) -> None:
+    def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, side: str) -> None:
         found = self.result.mismatches
         limit = 1 if self._stop_early else MISMATCHES_MAX
         room = limit - len(found)
@@ -270,7 +278,7 @@ class Trial:
             fresh.append(mismatch)
             return len(fresh) >= room
 
-        self.comparison.compare(cases, columns, inputs, outputs, native, stop)
+        self.comparison.compare(cases, columns, inputs, outputs, side, stop)
         found += fresh
 
     def _native_coverage(self) -> list[int]:

@@ -21,13 +21,19 @@ from harness.rig import bpf
 VERDICTS = {
     "xdp": {"Reply": (bpf.XDP_TX,), "Forward": (bpf.XDP_PASS,), "Drop": (bpf.XDP_DROP,)},
     "tc": {"Reply": (bpf.TC_ACT_OK, bpf.TC_ACT_UNSPEC), "Forward": (bpf.TC_ACT_SHOT,), "Drop": (bpf.TC_ACT_SHOT,)},
+    "ahead": {"Reply": (bpf.XDP_PASS,), "Forward": (bpf.XDP_DROP,), "Drop": (bpf.XDP_DROP,)},
     "native": {"Reply": (1,), "Forward": (2,), "Drop": (3,)},
 }
+"""By side: a hook's own program; `ahead`, the one that runs xdp's sections where cells are read ahead (its copies for the
+daemon go another way); `native`, a hook's form in userspace, which has neither headers nor counters."""
+
 NAMES = {
     "xdp": {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"},
     "tc": {-1: "TC_ACT_UNSPEC", 0: "TC_ACT_OK", 2: "TC_ACT_SHOT"},
+    "ahead": {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"},
     "native": {0: "STEPWISE_CONTINUE", 1: "STEPWISE_REPLY", 2: "STEPWISE_FORWARD", 3: "STEPWISE_DROP"},
 }
+SIDES_NAMED = {"native": ", userspace", "ahead": ", read ahead"}
 SWEEP_HEAD = struct.Struct("<IIII")  # struct stepwise_sweep: first, count, visited, continued
 
 
@@ -224,27 +230,24 @@ class Comparison:
 
     def compare(
         self, cases: list[Case], columns: list[str], inputs: list[Input], outputs: list[Output],
-        native: bool, stop: Callable[[Mismatch], bool],
+        side: str, stop: Callable[[Mismatch], bool],
     ) -> list[Mismatch]:  # fmt: skip
-        """The cases that came out wrong; no more are looked for once stop() says so.
-
-        native: it was the userspace form of the hook, which has neither headers nor counters.
-        """
+        """The cases that came out wrong on one of the sides; no more are looked for once stop() says so."""
         wrong: list[Mismatch] = []
         for number, (case, given, found) in enumerate(zip(cases, inputs, outputs, strict=True)):
             if case.family.hook == "sweep":
                 problems = self._check_sweep(case, given, found)
             else:
-                problems = self._check_packet(case, number, given, found, native)
+                problems = self._check_packet(case, number, given, found, side)
             problems += self._check_cells(case, columns, given, found.image)
             if problems:
-                wrong.append(Mismatch(self.form + (", userspace" if native else ""), case, tuple(problems)))
+                wrong.append(Mismatch(self.form + SIDES_NAMED.get(side, ""), case, tuple(problems)))
                 if stop(wrong[-1]):
                     break
         return wrong
 
-    def _check_packet(self, case: Case, number: int, given: Input, found: Output, native: bool) -> list[str]:
-        side = "native" if native else case.family.hook
+    def _check_packet(self, case: Case, number: int, given: Input, found: Output, side: str) -> list[str]:
+        native = side == "native"
         verdict = case.verdict if case.verdict in VERDICTS[side] else "Drop"
         allowed = VERDICTS[side][verdict]
         problems = []

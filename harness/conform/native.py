@@ -57,6 +57,7 @@ class _Protocol(ctypes.Structure):
         ("pass_count", ctypes.c_uint32),
         ("xdp_program", ctypes.c_char_p),
         ("tc_program", ctypes.c_char_p),
+        ("ahead_program", ctypes.c_char_p),
         ("on_forwarded", _Handler),
         ("run_xdp", _Handler),
         ("run_tc", _Handler),

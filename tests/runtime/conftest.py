@@ -30,6 +30,7 @@ MESSAGE = struct.Struct("=B3xIQ")  # struct echo_message
 READY_TIMEOUT_S = 10
 
 Build = Callable[..., "Echo"]
+Missing = Callable[[str], tuple[str, ...]]
 
 
 def wait_for(condition: Callable[[], Any], what: str, timeout_s: float = 5) -> Any:
@@ -159,6 +160,20 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return folders[key]
 
     return build
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("old-kernel") / "old_kernel.so"
+    source = HERE / "old_kernel.c"
+    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", source, "-o", target], check=True)
+    return target
+
+
+@pytest.fixture
+def missing(library: Path) -> Missing:
+    """A command's prefix that takes features away."""
+    return lambda features: ("env", f"LD_PRELOAD={library}", f"OLD_KERNEL={features}")
 
 
 @pytest.fixture

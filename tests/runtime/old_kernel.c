@@ -3,8 +3,9 @@
  * Preloaded into the daemon, this answers system calls as older kernels do.
  * OLD_KERNEL lists what is to be missing: xdp_link (before 5.9), test_run (before
  * 5.19 a test run takes CAP_BPF), map_lookup (and so does a look at a map), tcx
- * (before 6.6), membarrier, xdp_sockets (not configured). And as a busy one does:
- * free_queue is missing until it was asked for BUSY_BINDS times.
+ * (before 6.6), membarrier, xdp_sockets (not configured), xdp_features (before 6.3 it
+ * does not tell what a driver can do), xdp_transmit (it can do nothing). And as a busy
+ * one does: free_queue is missing until it was asked for BUSY_BINDS times.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -77,6 +80,27 @@ int bind(int fd, const struct sockaddr *address, socklen_t size)
 		return next(fd, address, size);
 	errno = EBUSY;
 	return -1;
+}
+
+#define LOOPBACK_INDEX 1 /* it can do nothing */
+
+/* Of generic netlink, a request is changed to one that is answered like that. */
+ssize_t send(int fd, const void *bytes, size_t size, int flags)
+{
+	static ssize_t (*next)(int, const void *, size_t, int);
+	char *payload = (char *)bytes + NLMSG_LENGTH(GENL_HDRLEN) + NLA_HDRLEN;
+	const struct nlmsghdr *header = bytes;
+	int protocol = -1;
+	socklen_t protocol_size = sizeof(protocol);
+
+	if (!next)
+		next = (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
+	getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &protocol_size);
+	if (protocol == NETLINK_GENERIC && header->nlmsg_type == GENL_ID_CTRL && is_missing("xdp_features"))
+		payload[0] = '?';
+	if (protocol == NETLINK_GENERIC && header->nlmsg_type != GENL_ID_CTRL && is_missing("xdp_transmit"))
+		*(int *)payload = LOOPBACK_INDEX;
+	return next(fd, bytes, size, flags);
 }
 
 long syscall(long number, ...)

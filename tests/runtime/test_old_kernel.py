@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from tests.runtime.conftest import (
@@ -14,31 +10,15 @@ from tests.runtime.conftest import (
     ASK,
     COMPLETED,
     EXIT_PRIVILEGE,
-    HERE,
     Build,
     Client,
     Echo,
+    Missing,
     process_status,
     wait_for,
 )
 
 CAP_BPF = 39
-
-Missing = Callable[[str], tuple[str, ...]]
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("old-kernel") / "old_kernel.so"
-    source = HERE / "old_kernel.c"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", source, "-o", target], check=True)
-    return target
-
-
-@pytest.fixture
-def missing(library: Path) -> Missing:
-    """A command's prefix that takes features away."""
-    return lambda features: ("env", f"LD_PRELOAD={library}", f"OLD_KERNEL={features}")
 
 
 def test_without_tcx_a_filter_is_attached(echo: Echo, missing: Missing, client: Client) -> None:

@@ -14,6 +14,10 @@
 #ifndef ECHO_BY_UDP
 #include "bpf/stepwise_daemon.h"
 #endif
+#ifdef ECHO_AHEAD
+#include "bpf/stepwise_look_ahead.h"
+#include "bpf/stepwise_ring.h"
+#endif
 #include "stepwise_sweep.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -139,6 +143,10 @@ int echo_xdp(struct xdp_md *context)
 #ifdef ECHO_MISSING_HELPER
 	((long (*)(void))9999)();
 #endif
+#ifdef ECHO_AHEAD
+	if (bpf_redirect_map(&stepwise_devices, context->ingress_ifindex, XDP_PASS) == XDP_REDIRECT)
+		return XDP_REDIRECT;
+#endif
 	if (message->kind != ECHO_ADD) {
 		count(ECHO_COUNTER_FORWARDED);
 #ifdef ECHO_BY_UDP
@@ -157,6 +165,100 @@ int echo_xdp(struct xdp_md *context)
 	count(ECHO_COUNTER_ADDED);
 	return XDP_TX;
 }
+
+#ifdef ECHO_AHEAD
+/* As much of the packet as there is, of `size` bytes, behind what is said of it. */
+static __always_inline void put(struct xdp_md *context, __u32 ifindex, __u32 size, __u32 said)
+{
+	struct stepwise_ring_frame *frame = bpf_ringbuf_reserve(&stepwise_ring, sizeof(*frame) + ECHO_SAMPLE_BYTES, 0);
+
+	if (!frame)
+		return;
+	bpf_xdp_load_bytes(context, 0, frame->bytes, size);
+	frame->ifindex = ifindex;
+	frame->size = said;
+	bpf_ringbuf_submit(frame, 0);
+}
+
+/* What no program ever puts into the ring. */
+static __always_inline int put_garbage(struct xdp_md *context, const struct echo_message *message)
+{
+	const __u32 ifindex = context->ingress_ifindex, whole = ECHO_FRAME_BYTES;
+	struct udphdr *udp = (struct udphdr *)message - 1;
+	__u32 *nothing;
+
+	switch (message->index) {
+	case ECHO_RING_EMPTY:
+		nothing = bpf_ringbuf_reserve(&stepwise_ring, sizeof(*nothing), 0);
+		if (nothing)
+			bpf_ringbuf_submit(nothing, 0);
+		break;
+	case ECHO_RING_NO_FRAME:
+		put(context, ifindex, whole, 0);
+		break;
+	case ECHO_RING_CUT_ETHERNET:
+		put(context, ifindex, whole, sizeof(struct ethhdr) - 1);
+		break;
+	case ECHO_RING_CUT_UDP:
+		put(context, ifindex, whole, whole - sizeof(*message) - 1);
+		break;
+	case ECHO_RING_CUT_PAYLOAD:
+		put(context, ifindex, whole, whole - 1);
+		break;
+	case ECHO_RING_MORE_THAN_THERE_IS:
+		put(context, ifindex, whole, ECHO_SAMPLE_BYTES + 1);
+		break;
+	case ECHO_RING_HUGE:
+		put(context, ifindex, whole, ~0u);
+		break;
+	case ECHO_RING_TOO_LONG:
+		put(context, ifindex, whole, ECHO_SAMPLE_BYTES);
+		break;
+	case ECHO_RING_SHORT_LENGTH:
+		udp->len = bpf_htons(sizeof(*udp) - 1);
+		put(context, ifindex, whole, whole);
+		break;
+	case ECHO_RING_LONG_PAYLOAD:
+		udp->len = bpf_htons(sizeof(*udp) + 1501);
+		put(context, ifindex, whole, sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(*udp) + 1501);
+		break;
+	case ECHO_RING_OTHER_INTERFACE:
+		put(context, ifindex + 1000, whole, whole);
+		break;
+	case ECHO_RING_DISCARDED:
+		nothing = bpf_ringbuf_reserve(&stepwise_ring, sizeof(*nothing), 0);
+		if (nothing)
+			bpf_ringbuf_discard(nothing, 0);
+		break;
+	}
+	return XDP_DROP;
+}
+
+/* Of every packet of ours, where there is an entry. */
+SEC("xdp/devmap")
+int echo_ahead(struct xdp_md *context)
+{
+	void *data = (void *)(long)context->data;
+	struct echo_message *message = find_message(data, (void *)(long)context->data_end, 0);
+	__u64 *value;
+
+	if (!message)
+		return XDP_DROP;
+	count(ECHO_COUNTER_AHEAD);
+	if (message->kind == ECHO_GARBAGE)
+		return put_garbage(context, message);
+	if (message->kind != ECHO_ADD)
+		return stepwise_to_ring(context, (void *)message - data - sizeof(struct udphdr), sizeof(*message));
+	value = find_cell(message->index);
+	if (!value)
+		return XDP_DROP;
+	__sync_fetch_and_add(value, message->value);
+	message->value = *value;
+	message->kind = ECHO_ADDED;
+	turn_round(data);
+	return XDP_PASS;
+}
+#endif
 
 SEC("tc")
 int echo_tc(struct __sk_buff *skb)

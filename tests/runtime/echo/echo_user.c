@@ -91,7 +91,12 @@ static const struct stepwise_table tables[] = {
 	},
 };
 
-static const char *const counters[] = { "foreign", "added", "forwarded", "completed" };
+static const char *const counters[] = {
+	"foreign", "added", "forwarded", "completed",
+#ifdef ECHO_AHEAD
+	"ahead",
+#endif
+};
 
 static const struct stepwise_pass passes[] = {
 	{ "echo_sweep_1", 0 },
@@ -113,6 +118,9 @@ const struct stepwise_protocol stepwise_protocol = {
 	.pass_count = 2,
 	.xdp_program = "echo_xdp",
 	.tc_program = "echo_tc",
+#ifdef ECHO_AHEAD
+	.ahead_program = "echo_ahead",
+#endif
 	.on_forwarded = on_forwarded,
 	.run_xdp = run_xdp,
 	.run_tc = run_tc,
