@@ -62,10 +62,10 @@ class XdpServer:
     keeps = True
     forgets_sessions = False
 
-    def __init__(self, name: str, link: Link, path: Path, program: str) -> None:
+    def __init__(self, name: str, link: Link, path: Path, program: str, *more: str) -> None:
         self.name = name
         self.link = link
-        self.object = bpf.Object.open(path, only=program)
+        self.object = bpf.Object.open(path, only=(program, *more))
         self.program = self.object.program(program)
 
     def attach(self) -> None:
@@ -98,11 +98,21 @@ class Reflector(XdpServer):
 
 
 class Generated(XdpServer):
-    """The generated XDP program, over tables of its own."""
+    """The generated XDP program, and the one that looks ahead for it where there is such, over tables of their own."""
 
     def __init__(self, link: Link, build: Build) -> None:
         self.build = build
-        super().__init__("generated", link, build.server_object, f"{build.protocol}_xdp")
+        ahead = f"{build.protocol}_ahead"
+        super().__init__("generated", link, build.server_object, f"{build.protocol}_xdp", ahead)
+        self._ahead = next((each for each in self.object.programs() if each.name == ahead), None)
+
+    def attach(self) -> None:
+        """As the daemon would: its interface is the map's entry for itself."""
+        super().attach()
+        if self._ahead is not None:
+            server = self.link.rig.server
+            with server.entered():
+                self.object.map("stepwise_devices").update(server.ifindex, struct.pack("<Ii", server.ifindex, self._ahead.fd))
 
     def states(self, clients: list[int]) -> SlotStates:
         plugin, codec = self.build.plugin, self.build.codec
