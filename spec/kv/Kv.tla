@@ -132,11 +132,23 @@ Init ==
   /\ versions = [key \in Keys |-> LastVersion(key)]
 
 (***************************************************************************)
+(* What each client may ask for.  (A definition that a .cfg puts in place  *)
+(* of a constant TLC evaluates at each use, one made of constants once.)   *)
+(***************************************************************************)
+
+WishesFor(client, kinds) == {<<wish[2], wish[3]>> : wish \in {w \in Wishes : w[1] = client /\ w[2] \in kinds}}
+
+WriteWishes == [client \in Clients |-> WishesFor(client, Requests)]
+ReadWishes == [client \in Clients |-> WishesFor(client, Reads)]
+
+Most == [client \in Clients |-> [writes |-> MaxWrites[client], reads |-> MaxReads[client]]]
+
+(***************************************************************************)
 (* Clients.  Sequence numbers of a client's sessions do not overlap here:  *)
 (* they are random, so that they do in one of some 10^8 cases.             *)
 (***************************************************************************)
 
-FirstSequence(client, opens) == opens * (MaxWrites[client] + 1)
+FirstSequence(client, opens) == opens * (Most[client].writes + 1)
 
 \* An answer, or a packet, belongs to the outstanding request if it says so.
 BelongsTo(message, request) ==
@@ -163,7 +175,7 @@ MayWrite(client) ==
   LET k == clients[client]
   IN  /\ k.phase = "In"
       /\ k.writing = NoRequest \/ client \in Quitters
-      /\ k.sequence < FirstSequence(client, k.opens) + MaxWrites[client]
+      /\ k.sequence < FirstSequence(client, k.opens) + Most[client].writes
 
 Writes(client, kind, key, long) ==
   LET sequence == NextSequence(clients[client].sequence)
@@ -171,27 +183,26 @@ Writes(client, kind, key, long) ==
       message == CASE kind \notin {"Insert", "Update"} -> Request(client, kind, sequence, key, 0, 0, 0)
                    [] long -> Request(client, kind, sequence, key, LongLength(value), 0, value)
                    [] OTHER -> Request(client, kind, sequence, key, Length(value), value, 0)
-  IN  /\ MayWrite(client)
-      /\ clients' = [clients EXCEPT ![client].sequence = sequence, ![client].writing = message]
+  IN  /\ clients' = [clients EXCEPT ![client].sequence = sequence, ![client].writing = message]
       /\ SendFrom(client, message)
 
-AskWrite(client, kind, key) ==
-  /\ <<client, kind, key>> \in Wishes
-  /\ kind \in Requests
-  /\ \E long \in IF kind = "Delete" THEN {FALSE} ELSE Longs[client] : Writes(client, kind, key, long)
+AskWrite(client) ==
+  /\ MayWrite(client)
+  /\ \E wish \in WriteWishes[client] :
+       \E long \in IF wish[1] = "Delete" THEN {FALSE} ELSE Longs[client] : Writes(client, wish[1], wish[2], long)
 
-AskRenew(client) == client \in Renewing /\ Writes(client, "Renew", 0, FALSE)
+AskRenew(client) == client \in Renewing /\ MayWrite(client) /\ Writes(client, "Renew", 0, FALSE)
 
-AskRead(client, kind, key) ==
+MayRead(client) ==
   LET k == clients[client]
-      message == Request(client, kind, k.number + 1, key, 0, 0, 0)
-  IN  /\ <<client, kind, key>> \in Wishes
-      /\ kind \in Reads
-      /\ k.phase = "In"
-      /\ k.reading = NoRequest
-      /\ k.number < MaxReads[client]
-      /\ clients' = [clients EXCEPT ![client].number = @ + 1, ![client].reading = message]
+  IN  k.phase = "In" /\ k.reading = NoRequest /\ k.number < Most[client].reads
+
+Reading(client, kind, key) ==
+  LET message == Request(client, kind, clients[client].number + 1, key, 0, 0, 0)
+  IN  /\ clients' = [clients EXCEPT ![client].number = @ + 1, ![client].reading = message]
       /\ SendFrom(client, message)
+
+AskRead(client) == MayRead(client) /\ \E wish \in ReadWishes[client] : Reading(client, wish[1], wish[2])
 
 AskOpen(client) ==
   LET k == clients[client]
@@ -283,8 +294,8 @@ DaemonActs ==
   /\ UNCHANGED <<clients, writes, reads, versions>>
 
 ClientActs(client) ==
-  /\ \/ \E key \in Keys, kind \in Requests : AskWrite(client, kind, key)
-     \/ \E key \in Keys, kind \in Reads : AskRead(client, kind, key)
+  /\ \/ AskWrite(client)
+     \/ AskRead(client)
      \/ AskRenew(client)
      \/ AskOpen(client)
      \/ \E packet \in answers : Receive(client, packet)
@@ -299,22 +310,19 @@ Spec == Init /\ [][Next]_vars
 (* What the tables hold                                                    *)
 (***************************************************************************)
 
-\* Runs that have committed at the bucket and not yet settled the page.
-Committed(home) ==
-  {r \in 1..Len(runs) :
-     LET message == runs[r].message
-     IN  /\ runs[r].hook = "TC"
-         /\ SectionOf(runs[r]).step = "Settle"
-         /\ message.stowed
-         /\ message.moved
-         /\ message.home = home}
+\* Messages of runs that have been to the bucket and are yet to settle the page.
+Settling ==
+  {runs[r].message : r \in {i \in 1..Len(runs) : runs[i].hook = "TC" /\ SectionOf(runs[i]).step = "Settle"}}
+
+\* Those that have committed at the bucket what is on its way in the page.
+Committed(home) == {message \in Settling : message.stowed /\ message.moved /\ message.home = home}
 
 \* Whether entry j of the page is one of the bucket's, as far as the bucket knows.
 Counts(home, j) ==
   LET mark == cells.page[home].spilled[j].mark
   IN  CASE mark = "Held" -> TRUE
-        [] mark = "Joining" -> \E r \in Committed(home) : Stores(runs[r].message) /\ runs[r].message.entry = j
-        [] mark = "Leaving" -> ~ \E r \in Committed(home) : runs[r].message.old = j
+        [] mark = "Joining" -> \E message \in Committed(home) : Stores(message) /\ message.entry = j
+        [] mark = "Leaving" -> ~ \E message \in Committed(home) : message.old = j
         [] OTHER -> FALSE
 
 \* The entries that a key has in its page.
@@ -332,12 +340,16 @@ Bytes(key, entry) == IF IsLong(entry.length) THEN cells.tail[ShelfOf(key)].bytes
 Current(key) ==
   LET bucket == BucketOf(key)
       way == WayOf(bucket, key)
+      spilled == Spilled(key)
       absent == [there |-> FALSE, version |-> versions[key], length |-> 0, value |-> 0]
       Present(entry) == [there |-> TRUE, version |-> entry.version, length |-> entry.length, value |-> Bytes(key, entry)]
   IN  CASE way > 0 /\ bucket.marks[way] = "Gone" -> absent
         [] way > 0 -> Present(bucket.entries[way])
-        [] Spilled(key) = {} -> absent
-        [] OTHER -> Present(SpilledEntry(key, CHOOSE j \in Spilled(key) : TRUE))
+        [] spilled = {} -> absent
+        [] OTHER -> Present(SpilledEntry(key, CHOOSE j \in spilled : TRUE))
+
+\* All that this is made of.
+Basis == <<cells.bucket, cells.page, cells.tail, Settling, versions>>
 
 Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- ValueMax
 
@@ -347,7 +359,7 @@ Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- 
 
 \* The store is a map: every request is executed at one moment between its sending and its answer, every write at most
 \* once, no write is lost, no existing key is reported absent, and versions go up by one with every update.
-Refines == Map!Spec
+Refines == Map!Init /\ [][UNCHANGED <<Basis, writes, reads>> \/ Map!Next]_Map!vars
 
 \* All answers to one write agree, and with what it did: a retry is told what the first execution was.
 AnswersAgree ==

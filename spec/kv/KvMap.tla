@@ -71,5 +71,7 @@ Read(client) ==
 
 Next == \E client \in Clients : Write(client) \/ Read(client)
 
-Spec == Init /\ [][Next]_<<map, writes, reads>>
+vars == <<map, writes, reads>>
+
+Spec == Init /\ [][Next]_vars
 =================================================================================

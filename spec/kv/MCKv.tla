@@ -50,7 +50,7 @@ TailsAgainstGets == {<<0, "Update", 0>>, <<0, "Delete", 0>>, <<0, "Insert", 1>>,
 GetsEach == {<<0, "Get", 1>>, <<1, "Get", 0>>}
 TailReplacedAndRead == {<<0, "Update", 0>>, <<0, "Delete", 0>>, <<1, "Get", 0>>}
 UpdatesFirstEach == {<<0, "Update", 0>>, <<1, "Update", 0>>}
-UpdatesAgainstGets == {<<0, "Update", 0>>, <<0, "Insert", 1>>, <<1, "Get", 0>>}
+UpdatesAgainstGets == {<<0, "Update", 0>>, <<1, "Get", 0>>}
 InsertsOther == {<<0, "Insert", 1>>}
 InsertsFirst == {<<0, "Insert", 0>>}
 DeletesFirst == {<<0, "Delete", 0>>}

@@ -41,13 +41,15 @@ Hears(client) ==
   /\ UNCHANGED <<issued, writes, reads, versions>>
 
 \* The daemon gets it as XDP would pass it now, while no run is half way through; TC gets what the daemon would say now.
+\* (First what is soon seen: whether anything is there to be got.)
 IsServed(client) ==
   /\ runs = << >>
-  /\ \E message \in Passed(client) : Serve(Packet(client, message))
+  /\ \E packet \in forwarded : packet.peer = client /\ packet.message \in Passed(client) /\ Serve(packet)
   /\ UNCHANGED <<clients, writes, reads, versions>>
 
 IsCompleted(client) ==
-  /\ \E message \in Found(client) : AtTc(Packet(client, message))
+  /\ Len(KernelRuns) < MaxRuns
+  /\ \E packet \in completions : packet.peer = client /\ packet.message \in Found(client) /\ AtTc(packet)
   /\ Decides
   /\ UNCHANGED <<clients, issued>>
 
@@ -56,15 +58,18 @@ RunGoesOn ==
   /\ Decides
   /\ UNCHANGED <<clients, issued>>
 
+\* WF_vars(RunGoesOn): a run can always go on, and it takes TLC long to find out that it can.
+RunsAreFair == []<>(runs = << >>) \/ []<><<RunGoesOn>>_vars
+
 NetworkIsFair(client) == SF_vars(Arrives(client)) /\ WF_vars(Hears(client))
 
 DaemonIsFair(client) == SF_vars(IsServed(client)) /\ SF_vars(IsCompleted(client))
 
 \* With a daemon that serves, if it dies now and then.
-LiveSpec == Spec /\ WF_vars(RunGoesOn) /\ \A client \in Clients : NetworkIsFair(client) /\ DaemonIsFair(client)
+LiveSpec == Spec /\ RunsAreFair /\ \A client \in Clients : NetworkIsFair(client) /\ DaemonIsFair(client)
 
 \* With a daemon that may be dead from any moment on.
-DeadSpec == Spec /\ WF_vars(RunGoesOn) /\ \A client \in Clients : NetworkIsFair(client)
+DeadSpec == Spec /\ RunsAreFair /\ \A client \in Clients : NetworkIsFair(client)
 
 \* Every request is answered, if its client goes on asking.
 EveryRequestIsAnswered == \A client \in Clients : Asked(client) # {} ~> Asked(client) = {}

@@ -106,29 +106,37 @@ SectionResult(run) ==
         [] SectionOf(run).reads = "table" -> UserStep(run.at, table, run.message, env)
         [] OTHER -> UserStep(run.at, table[index], run.message, env)
 
-\* What the result of a section makes of its run: the runs that are left, and
-\* what was sent.  `Others(next)` puts the run back where it was, if it goes on.
-Proceed(run, result, Others(_)) ==
-  LET last == run.at = Len(SectionsOf(run.hook))
+\* What the result of a section makes of its run: what is left of it, what was
+\* sent, and what the reader is told.
+Outcome(run, result) ==
+  LET section == SectionOf(run)
+      last == run.at = Len(SectionsOf(run.hook))
       ends == last \/ result.verdict # "Continue"
-  IN  /\ runs' = Others(IF ends THEN << >>
-                                ELSE << [run EXCEPT !.at = @ + 1, !.message = result.msg] >>)
-      /\ answers' = IF result.verdict = "Reply" /\ run.hook # "User"
-                      THEN answers \cup {Packet(run.peer, Answer(result.msg))}
-                      ELSE answers
-      /\ forwarded' = IF result.verdict = "Forward" /\ run.hook = "XDP"
-                        THEN forwarded \cup {Packet(run.peer, PassedOn(run.packet, result.msg))}
-                        ELSE forwarded
-      /\ event' = Event(IF run.hook = "User" THEN "daemon" ELSE <<run.hook, run.peer>>,
-                        IF run.hook = "User" /\ ends THEN <<"TC", run.peer>> ELSE <<SectionOf(run).table, IndexOf(run)>>,
-                        IF run.hook = "User" /\ ends THEN "UserStep" ELSE SectionOf(run).step,
-                        IF last /\ result.verdict = "Continue" THEN "Drop" ELSE result.verdict, run.message, result.msg)
+      daemon == run.hook = "User"
+  IN  [rest |-> IF ends THEN << >> ELSE << [run EXCEPT !.at = @ + 1, !.message = result.msg] >>,
+       answers |-> IF result.verdict = "Reply" /\ ~ daemon THEN {Packet(run.peer, Answer(result.msg))} ELSE {},
+       forwarded |-> IF result.verdict = "Forward" /\ run.hook = "XDP"
+                       THEN {Packet(run.peer, PassedOn(run.packet, result.msg))} ELSE {},
+       event |-> Event(IF daemon THEN "daemon" ELSE <<run.hook, run.peer>>,
+                       IF daemon /\ ends THEN <<"TC", run.peer>> ELSE <<section.table, IndexOf(run)>>,
+                       IF daemon /\ ends THEN "UserStep" ELSE section.step,
+                       IF last /\ result.verdict = "Continue" THEN "Drop" ELSE result.verdict, run.message, result.msg)]
+
+\* `Others(next)` puts the run back where it was, if it goes on.  (In an action
+\* TLC evaluates what a LET defines anew at each use, and also an operator's
+\* argument when it asks what is enabled, but once what is bound as the element
+\* of a set.)
+Proceed(run, result, Others(_)) ==
+  \E outcome \in {Outcome(run, result)} :
+    /\ runs' = Others(outcome.rest)
+    /\ answers' = answers \cup outcome.answers
+    /\ forwarded' = forwarded \cup outcome.forwarded
+    /\ event' = outcome.event
 
 \* Some sections of the daemon only read.
 Steps(run) == run.hook # "User" \/ SectionOf(run).reads = "none"
 
-\* What the daemon says goes to TC, beside what else is on its way there. (In an action TLC evaluates what a LET defines
-\* anew at each use, but an operator's argument once.)
+\* What the daemon says goes to TC, beside what else is on its way there.
 Executed(run, result, Others(_), underway) ==
   /\ cells' = IF Steps(run) THEN [cells EXCEPT ![SectionOf(run).table][IndexOf(run)] = result.cell] ELSE cells
   /\ completions' = IF run.hook = "User" /\ result.verdict = "Reply"
@@ -136,18 +144,19 @@ Executed(run, result, Others(_), underway) ==
                       ELSE underway
   /\ Proceed(run, result, Others)
 
-Execute(run, Others(_), underway) == Executed(run, SectionResult(run), Others, underway)
+Execute(run, Others(_), underway) ==
+  \E result \in {SectionResult(run)} : Executed(run, result, Others, underway)
 
 KernelRuns == SelectSeq(runs, LAMBDA run : run.hook # "User")
 
-DaemonRuns == Len(runs) > Len(KernelRuns)
+DaemonRuns == \E r \in 1..Len(runs) : runs[r].hook = "User"
 
 \* A packet arrives, and its run executes the first section: until then it
 \* could as well have been on its way.  (A first section that loses its races
 \* drops the packet, which is no more than the network can do.)
 Arrive(hook, packet, now, underway) ==
   /\ Len(KernelRuns) < MaxRuns
-  /\ Execute(NewRun(hook, packet, now, 0), LAMBDA next : runs \o next, underway)
+  /\ \E run \in {NewRun(hook, packet, now, 0)} : Execute(run, LAMBDA next : runs \o next, underway)
 
 ArriveAtXdp(packet, now) ==
   /\ packet \in requests
@@ -186,11 +195,13 @@ SkipSection(r) ==
 (* The daemon                                                              *)
 (***************************************************************************)
 
-\* One packet of the rare path: decide from the tables, send the answer.
+\* One packet of the rare path: decide from the tables, send the answer.  (What
+\* says again what is on its way already is left out: it changes nothing.)
 ServeForwarded(packet, env) ==
   /\ packet \in forwarded
   /\ ~ DaemonRuns
-  /\ Execute(NewRun("User", packet, env.now, env.random), LAMBDA next : runs \o next, completions)
+  /\ \E run \in {NewRun("User", packet, env.now, env.random)} : Execute(run, LAMBDA next : runs \o next, completions)
+  /\ <<cells, runs, completions>>' # <<cells, runs, completions>>
   /\ UNCHANGED <<sweep, requests>>
 
 Pass(sweeping) == SweepPasses[sweeping.pass]
@@ -231,11 +242,10 @@ SweepProceeds(sweeping, verdict, record, section, index) ==
 \* The sweep runs one section.  Now(index) is the time that it sees.  (A section
 \* that loses its races and drops is tried again.)
 SweepFrom(sweeping, Now(_), Begins(_)) ==
-  LET section == Pass(sweeping).sections[sweeping.at]
-      index == SweptIndex(sweeping)
-      result == SweepStep(sweeping.pass, sweeping.at, cells[section.table][index], sweeping.record,
-                          [now |-> Now(index), index |-> index])
-  IN  /\ Begins(result)
+  \E section \in {Pass(sweeping).sections[sweeping.at]}, index \in {SweptIndex(sweeping)} :
+    \E result \in {SweepStep(sweeping.pass, sweeping.at, cells[section.table][index], sweeping.record,
+                             [now |-> Now(index), index |-> index])} :
+      /\ Begins(result)
       /\ cells' = [cells EXCEPT ![section.table][index] = result.cell]
       /\ SweepProceeds(sweeping, result.verdict, result.msg, section, index)
 
