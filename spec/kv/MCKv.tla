@@ -64,7 +64,8 @@ UpdatesBoth == {<<0, "Update", 0>>, <<0, "Update", 1>>}
 GetsAndUpdates == {<<0, "Get", 1>>, <<0, "Update", 1>>}
 SessionWishes == {<<0, "Update", 1>>, <<1, "Delete", 1>>}
 DeletesAndGets == {<<0, "Delete", 0>>, <<0, "Get", 0>>}
-ChangesAgainstInserts == {<<0, "Update", 0>>, <<0, "Delete", 0>>, <<1, "Insert", 1>>}
+DeletesAgainstInserts == {<<0, "Delete", 0>>, <<1, "Insert", 1>>}
+ChangesAndInserts == {<<0, "Update", 0>>, <<0, "Delete", 0>>, <<0, "Insert", 1>>}
 UpdatesEach == {<<0, "Update", 1>>, <<1, "Update", 0>>}
 GetsAndUpdatesEach == {<<0, "Get", 1>>, <<1, "Update", 0>>}
 
@@ -79,6 +80,12 @@ OneWay == {
   Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<1, 7>>>>),
   Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<0, 4>>, <<1, 7>>>>),
   Begun(<<<<<<"Clean", 0, 4>>>>>>, <<<<0, 4>>, <<1, 7>>>>),
+  Begun(<<<<<<"Gone", 0, 5>>>>>>, <<<<0, 4>>>>)}
+
+\* Three of these: nothing at all, an older entry in the page, a tombstone.
+EmptyFullOrGone == {
+  Begun(<<<< >>>>, << >>),
+  Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<0, 4>>, <<1, 7>>>>),
   Begun(<<<<<<"Gone", 0, 5>>>>>>, <<<<0, 4>>>>)}
 
 \* The same, where the first key has a tail.
