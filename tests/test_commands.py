@@ -17,12 +17,13 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 OUTPUT = REPOSITORY / "build/test"
 MINUTE_S = 60
 
-# What `just test` runs besides pytest's other tests: the command, and the minutes it may take.
+# What `just test` runs besides pytest's other tests: the command, and the minutes it may take. All models are checked in
+# tests/check, and all protocols' conformance is in tests/conform.
 COMMANDS = {
     "fresh": 2,
     "veristat": 2,
-    "check": 20,
-    "conform": 25,
+    "check limiter": 2,
+    "conform limiter": 5,
     "mutants": 30,
     "bench --runs 1 --seconds 0.1": 15,
 }
