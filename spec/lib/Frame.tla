@@ -87,11 +87,11 @@ SectionsOf(hook) ==
 \* What XDP reads of a client's packet.
 FromClient(message) == HandedOver(message, BlankMessage)
 
-\* A packet arrives at a hook.  `old` is set when a grace period begins.
-NewRun(hook, packet, now, random) ==
+\* A packet arrives at a hook, on a processor.  `old` is set when a grace period begins.
+NewRun(hook, packet, now, random, cpu) ==
   [hook |-> hook, at |-> 1, peer |-> packet.peer, packet |-> packet.message,
    message |-> Arrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message),
-   now |-> now, random |-> random, old |-> FALSE]
+   now |-> now, random |-> random, cpu |-> cpu, old |-> FALSE]
 
 SectionOf(run) == SectionsOf(run.hook)[run.at]
 
@@ -100,7 +100,7 @@ IndexOf(run) == TableIndex(SectionOf(run).table, run.message)
 SectionResult(run) ==
   LET table == cells[SectionOf(run).table]
       index == IndexOf(run)
-      env == [now |-> run.now, random |-> run.random, index |-> index]
+      env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, index |-> index]
   IN  CASE run.hook = "XDP" -> XdpStep(run.at, table[index], run.message, env)
         [] run.hook = "TC" -> TcStep(run.at, table[index], run.message, env)
         [] SectionOf(run).reads = "table" -> UserStep(run.at, table, run.message, env)
@@ -154,14 +154,19 @@ DaemonRuns == \E r \in 1..Len(runs) : runs[r].hook = "User"
 \* A packet arrives, and its run executes the first section: until then it
 \* could as well have been on its way.  (A first section that loses its races
 \* drops the packet, which is no more than the network can do.)
-Arrive(hook, packet, now, underway) ==
+ArriveOn(cpu, hook, packet, now, underway) ==
   /\ Len(KernelRuns) < MaxRuns
-  /\ \E run \in {NewRun(hook, packet, now, 0)} : Execute(run, LAMBDA next : runs \o next, underway)
+  /\ \E run \in {NewRun(hook, packet, now, 0, cpu)} : Execute(run, LAMBDA next : runs \o next, underway)
 
-ArriveAtXdp(packet, now) ==
+\* For steps that do not ask for the processor.
+Arrive(hook, packet, now, underway) == ArriveOn(0, hook, packet, now, underway)
+
+ArriveAtXdpOn(cpu, packet, now) ==
   /\ packet \in requests
-  /\ Arrive("XDP", packet, now, completions)
+  /\ ArriveOn(cpu, "XDP", packet, now, completions)
   /\ UNCHANGED <<sweep, requests>>
+
+ArriveAtXdp(packet, now) == ArriveAtXdpOn(0, packet, now)
 
 ArriveAtTc(packet, now) ==
   /\ packet \in completions
@@ -200,7 +205,7 @@ SkipSection(r) ==
 ServeForwarded(packet, env) ==
   /\ packet \in forwarded
   /\ ~ DaemonRuns
-  /\ \E run \in {NewRun("User", packet, env.now, env.random)} : Execute(run, LAMBDA next : runs \o next, completions)
+  /\ \E run \in {NewRun("User", packet, env.now, env.random, 0)} : Execute(run, LAMBDA next : runs \o next, completions)
   /\ <<cells, runs, completions>>' # <<cells, runs, completions>>
   /\ UNCHANGED <<sweep, requests>>
 
