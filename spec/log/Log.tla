@@ -1,0 +1,572 @@
+----------------------------------- MODULE Log -----------------------------------
+(***************************************************************************)
+(* The log in its world: clients, a network that loses, repeats, delays    *)
+(* and reorders, packets that come in on any processor, runs of the        *)
+(* programs section by section, a daemon that drains and may die at any    *)
+(* point, a disk that has what was synced and of the rest anything, and a  *)
+(* machine that may lose its memory.  What every protocol has in common is *)
+(* in Frame; here are the clients, the daemon's drain, and what clients    *)
+(* may rely on.                                                            *)
+(*                                                                         *)
+(* The disk is a row of segments.  Only the last one is written to, and    *)
+(* another is begun only when all of the last is synced: so nothing but    *)
+(* the tail of the last one can be torn.  An entry that was not synced     *)
+(* when the machine went down is there, or is torn, or is not there, each  *)
+(* for itself: the disk writes pages in any order.  Torn entries are       *)
+(* recognised (by their checksums: that these always tell is assumed).     *)
+(*                                                                         *)
+(* How sessions are opened, and how they end, is Session's; here a client  *)
+(* whose session the machine has lost has another one in a single step.    *)
+(***************************************************************************)
+EXTENDS Frame
+
+CONSTANTS
+  Levels,             \* what clients ask for: a set for each
+  MaxAsks,            \* requests of each client in one session
+  MaxOpens,           \* sessions that a client opens after its first
+  Batch,              \* records that the daemon takes before it writes
+  SegmentSize,        \* entries that a segment has before another is begun
+  MaxDaemonCrashes,   \* bounds for both: they would lead to nothing new
+  MaxMachineCrashes,
+  Truncates,          \* whether segments are applied elsewhere and then removed
+  Forged,             \* packets of others that are about from the start
+  Replays             \* whether packets stay in the network when their client has moved on
+
+VARIABLES
+  clients,   \* what each client knows
+  daemon,    \* what the daemon knows, and loses when it dies
+  segments,  \* files as they would be read now
+  store,     \* of each key, what was applied elsewhere before a segment was removed
+  crashes,   \* of the daemon and of the machine
+  given,     \* every number that was ever given, and for which request
+  told       \* every answer that was ever sent
+
+network == <<requests, forwarded, completions, answers>>
+model == <<clients, daemon, segments, store, crashes, given, told>>
+vars == <<cells, runs, sweep, network, model, event>>
+
+\* The state without the reader's comment on it.
+View == <<cells, runs, sweep, network, model>>
+
+AllLogs == 0..(Logs - 1)
+
+NoRequest == [BlankMessage EXCEPT !.kind = "None"]
+
+(***************************************************************************)
+(* Clients.  Each has a key of its own, and writes it with ever newer      *)
+(* versions: what it appends is known by its number and the sequence.      *)
+(***************************************************************************)
+
+RecordOf(client, sequence) ==
+  [transaction |-> sequence, key |-> client, version |-> sequence, deletes |-> sequence % 3 = 0, length |-> 1,
+   value |-> 100 * (client + 1) + sequence]
+
+FirstSequence(client, opens) == opens * (MaxAsks[client] + 1)
+
+SecretOf(client, opens) == 1 + client + opens * Cardinality(Clients)
+
+\* sequence: of the last request.  waiting: the outstanding one.
+InitialClient(client) == [opens |-> 0, sequence |-> 0, waiting |-> NoRequest]
+
+SessionOf(client, opens) ==
+  [state |-> "Idle", sequence |-> FirstSequence(client, opens), outcome |-> "Opened", deadline |-> Extended(0)]
+
+InitialCells ==
+  [BlankCells EXCEPT
+    !.session = [client \in DOMAIN @ |-> SessionOf(client, 0)],
+    !.credential = [client \in DOMAIN @ |-> [secret |-> SecretOf(client, 0)]],
+    !.drained = [log \in DOMAIN @ |-> [epoch |-> 1, number |-> 0]],
+    !.synced = [log \in DOMAIN @ |-> [epoch |-> 1, number |-> 0]]]
+
+Segment(epoch) == [epoch |-> epoch, entries |-> << >>, durable |-> 0, applied |-> FALSE]
+
+NoNumbers == [log \in AllLogs |-> 0]
+
+NoSync == -1
+
+\* epoch: of the memory.  looked: the record whose stamp was seen, if any.
+\* buffer: what was taken.  written: of each log, the last number in the files.
+\* syncing: how much of the segment the sync under way is sure to cover.
+\* covered, durable: written, when it began, and when the last one did.
+Daemon(epoch, written) ==
+  [up |-> TRUE, epoch |-> epoch, looked |-> << >>, buffer |-> << >>, written |-> written,
+   syncing |-> NoSync, covered |-> written, durable |-> written]
+
+NoDaemon == [Daemon(0, NoNumbers) EXCEPT !.up = FALSE]
+
+Init ==
+  /\ FrameInit(InitialCells)
+  /\ requests = Forged
+  /\ clients = [client \in Clients |-> InitialClient(client)]
+  /\ daemon = Daemon(1, NoNumbers)
+  /\ segments = <<Segment(1)>>
+  /\ store = [client \in Clients |-> InitialCell("entry")]
+  /\ crashes = [daemon |-> 0, machine |-> 0]
+  /\ given = {}
+  /\ told = {}
+
+\* What the network may still deliver when a client sends.
+Keeps(client, packet) == Replays \/ packet.peer # client
+
+Request(client, level, sequence) ==
+  LET record == RecordOf(client, sequence)
+  IN  [BlankMessage EXCEPT !.kind = "Append", !.client = client, !.sequence = sequence,
+                           !.secret = SecretOf(client, clients[client].opens), !.level = level,
+                           !.transaction = record.transaction, !.key = record.key, !.version = record.version,
+                           !.deletes = record.deletes, !.length = record.length, !.value = record.value]
+
+MayAsk(client) == clients[client].sequence < FirstSequence(client, clients[client].opens) + MaxAsks[client]
+
+Ask(client, level) ==
+  LET k == clients[client]
+      sequence == NextSequence(k.sequence)
+      message == Request(client, level, sequence)
+  IN  /\ level \in Levels[client]
+      /\ k.waiting = NoRequest
+      /\ MayAsk(client)
+      /\ clients' = [clients EXCEPT ![client].sequence = sequence, ![client].waiting = message]
+      /\ Send(Packet(client, message), LAMBDA packet : Keeps(client, packet))
+
+\* An answer belongs to the outstanding request if it says so.
+Belongs(answer, request) ==
+  /\ request # NoRequest
+  /\ answer.client = request.client
+  /\ answer.sequence = request.sequence
+  /\ answer.secret = request.secret
+
+Receive(client, packet) ==
+  /\ packet.peer = client
+  /\ Belongs(packet.message, clients[client].waiting)
+  /\ clients' = [clients EXCEPT ![client].waiting = NoRequest]
+  /\ event' = Event("network", <<"client", client>>, "Receive", "", packet.message, packet.message)
+  /\ FrameUnchanged
+
+\* A session that the machine has lost. Nobody knows what became of its last request.
+OpenAgain(client) ==
+  LET opens == clients[client].opens + 1
+  IN  /\ daemon.up
+      /\ cells.session[client].state = "Vacant"
+      /\ opens <= MaxOpens
+      /\ cells' = [cells EXCEPT !.session[client] = SessionOf(client, opens),
+                                !.credential[client] = [secret |-> SecretOf(client, opens)]]
+      /\ clients' = [clients EXCEPT ![client] = [opens |-> opens, sequence |-> FirstSequence(client, opens), waiting |-> NoRequest]]
+      /\ event' = Event("daemon", <<"client", client>>, "OpenAgain", "", BlankMessage, BlankMessage)
+      /\ UNCHANGED <<runs, sweep, network>>
+
+ClientActs(client) ==
+  /\ \/ \E level \in Levels[client] : Ask(client, level)
+     \/ \E packet \in answers : Receive(client, packet)
+     \/ OpenAgain(client)
+  /\ UNCHANGED <<daemon, segments, store, crashes, given, told>>
+
+(***************************************************************************)
+(* Files                                                                   *)
+(***************************************************************************)
+
+LastSegment == Len(segments)
+
+Current == segments[LastSegment]
+
+Torn(entry) == [entry EXCEPT !.whole = FALSE, !.record.value = 0]
+
+IsWhole(entries) == \A i \in DOMAIN entries : entries[i].whole
+
+\* All before the first entry that is torn.
+Cut(entries) ==
+  LET torn == {i \in DOMAIN entries : ~ entries[i].whole}
+  IN  IF torn = {} THEN entries ELSE SubSeq(entries, 1, (CHOOSE i \in torn : \A j \in torn : i <= j) - 1)
+
+\* What a reader takes: of the last segment, all before its torn tail.
+Readable(files) == [s \in DOMAIN files |-> IF s = Len(files) THEN Cut(files[s].entries) ELSE files[s].entries]
+
+\* What is certain to be there after the machine has gone down now.
+Certain(files) == [s \in DOMAIN files |-> Cut(SubSeq(files[s].entries, 1, files[s].durable))]
+
+RECURSIVE All(_, _)
+All(rows, s) == IF s > Len(rows) THEN << >> ELSE rows[s] \o All(rows, s + 1)
+
+RECURSIVE Replayed(_, _, _)
+Replayed(known, entries, i) ==
+  IF i > Len(entries)
+    THEN known
+    ELSE LET key == entries[i].record.key
+             message == [BlankMessage EXCEPT !.version = entries[i].record.version, !.deletes = entries[i].record.deletes,
+                                             !.length = entries[i].record.length, !.value = entries[i].record.value]
+         IN  Replayed([known EXCEPT ![key] = Newer(known[key], message).cell], entries, i + 1)
+
+\* What recovery makes of rows of entries: the newest of each key.
+Recovered(rows) == Replayed(store, All(rows, 1), 1)
+
+OfLog(rows, epoch, log) == SelectSeq(All(rows, 1), LAMBDA entry : entry.epoch = epoch /\ entry.log = log)
+
+LastInFiles(rows, epoch, log) ==
+  LET found == OfLog(rows, epoch, log)
+  IN  IF found = << >> THEN 0 ELSE found[Len(found)].number
+
+(***************************************************************************)
+(* The daemon's drain: the steps of LogSteps, in the order that the frame  *)
+(* gives them, with everything that may come in between.                   *)
+(***************************************************************************)
+
+\* An action of the daemon alone.
+Acts(what, log) ==
+  /\ daemon.up
+  /\ event' = Event("daemon", <<"log", log>>, what, "", BlankMessage, BlankMessage)
+  /\ UNCHANGED <<runs, sweep, network, clients, store, crashes, given, told>>
+
+\* Files have nothing that `drained` does not say.
+AllReached == \A log \in AllLogs : daemon.written[log] <= cells.drained[log].number
+
+Taken(log) == {i \in DOMAIN daemon.buffer : daemon.buffer[i].log = log}
+
+LastTaken(log) ==
+  IF Taken(log) = {} THEN 0 ELSE daemon.buffer[CHOOSE i \in Taken(log) : \A j \in Taken(log) : j <= i].number
+
+\* The next record's stamp is there.
+Looks(log) ==
+  /\ Acts("Look", log)
+  /\ daemon.looked = << >>
+  /\ Len(daemon.buffer) < Batch
+  /\ AllReached
+  /\ LET next == DrainStep(1, cells.drained[log], [BlankMessage EXCEPT !.log = log, !.number = LastTaken(log)])
+     IN  /\ next.verdict = "Continue"
+         /\ LET look == DrainStep(2, cells.stamp[next.msg.slot], next.msg)
+            IN  /\ look.verdict = "Continue"
+                /\ daemon' = [daemon EXCEPT !.looked = <<look.msg>>]
+  /\ UNCHANGED <<cells, segments>>
+
+EntryOf(message) ==
+  [epoch |-> message.epoch, log |-> message.log, number |-> message.number, whole |-> TRUE,
+   record |-> [transaction |-> message.transaction, key |-> message.key, version |-> message.version,
+               deletes |-> message.deletes, length |-> message.length, value |-> message.value]]
+
+Takes ==
+  /\ daemon.looked # << >>
+  /\ Acts("Take", daemon.looked[1].log)
+  /\ LET took == DrainStep(3, cells.record[daemon.looked[1].slot], daemon.looked[1])
+     IN  daemon' = [daemon EXCEPT !.looked = << >>, !.buffer = Append(@, EntryOf(took.msg))]
+  /\ UNCHANGED <<cells, segments>>
+
+\* write(): from here on the record outlives the daemon.
+MayWrite == daemon.buffer # << >>
+
+Writes ==
+  /\ Acts("Write", 0)
+  /\ daemon.looked = << >>
+  /\ MayWrite
+  /\ segments' = [segments EXCEPT ![LastSegment].entries = @ \o daemon.buffer]
+  /\ daemon' = [daemon EXCEPT !.buffer = << >>,
+                              !.written = [log \in AllLogs |-> IF LastTaken(log) = 0 THEN @[log] ELSE LastTaken(log)]]
+  /\ UNCHANGED cells
+
+MarkOf(log, number) == [BlankMessage EXCEPT !.log = log, !.epoch = daemon.epoch, !.number = number]
+
+\* The last number of which the record outlives the daemon.
+Outlives(log) == daemon.written[log]
+
+\* The slots are free for other records.
+ReachesWritten(log) ==
+  LET result == Reached(cells.drained[log], MarkOf(log, Outlives(log)))
+  IN  /\ Acts("Drained", log)
+      /\ result.verdict = "Continue"
+      /\ cells' = [cells EXCEPT !.drained[log] = result.cell]
+      /\ UNCHANGED <<daemon, segments>>
+
+\* fdatasync(), which may take a while: it covers what was written before.
+BeginsSync ==
+  /\ Acts("BeginSync", 0)
+  /\ daemon.syncing = NoSync
+  /\ Len(Current.entries) > Current.durable
+  /\ daemon' = [daemon EXCEPT !.syncing = Len(Current.entries), !.covered = daemon.written]
+  /\ UNCHANGED <<cells, segments>>
+
+SurelySynced == daemon.covered
+
+EndsSync ==
+  /\ Acts("EndSync", 0)
+  /\ daemon.syncing # NoSync
+  /\ segments' = [segments EXCEPT ![LastSegment].durable = daemon.syncing]
+  /\ daemon' = [daemon EXCEPT !.syncing = NoSync, !.durable = SurelySynced]
+  /\ UNCHANGED cells
+
+ReachesSynced(log) ==
+  LET result == Reached(cells.synced[log], MarkOf(log, daemon.durable[log]))
+  IN  /\ Acts("Synced", log)
+      /\ result.verdict = "Continue"
+      /\ cells' = [cells EXCEPT !.synced[log] = result.cell]
+      /\ UNCHANGED <<daemon, segments>>
+
+\* A segment ends when all of it is synced, also what comes after it in no other file.
+Ended == Current.durable = Len(Current.entries)
+
+Rotates ==
+  /\ Acts("Rotate", 0)
+  /\ Len(Current.entries) >= SegmentSize
+  /\ daemon.syncing = NoSync
+  /\ Ended
+  /\ segments' = Append(segments, Segment(daemon.epoch))
+  /\ UNCHANGED <<cells, daemon>>
+
+(***************************************************************************)
+(* The daemon begins: it cuts the torn tail, also of a write() that its    *)
+(* own death cut short, syncs what is left, and asks the files how far the *)
+(* log has come.  Where the memory is new, it begins an epoch.             *)
+(***************************************************************************)
+
+EpochOfMemory == LET epochs == {cells.synced[log].epoch : log \in AllLogs} IN CHOOSE e \in epochs : \A f \in epochs : f <= e
+
+EpochsOfFiles ==
+  {segments[s].epoch : s \in DOMAIN segments}
+  \cup UNION {{segments[s].entries[i].epoch : i \in DOMAIN segments[s].entries} : s \in DOMAIN segments}
+
+NextEpoch == 1 + CHOOSE e \in EpochsOfFiles : \A f \in EpochsOfFiles : f <= e
+
+TrimTail(segment) == [segment EXCEPT !.entries = Cut(@), !.durable = Len(Cut(segment.entries))]
+
+Trimmed == [segments EXCEPT ![LastSegment] = TrimTail(@)]
+
+\* The file of a new epoch is on the disk before anything is said in its name.
+FilesAtStart == IF EpochOfMemory = 0 THEN Append(Trimmed, Segment(NextEpoch)) ELSE Trimmed
+
+WrittenAtStart(epoch) == [log \in AllLogs |-> LastInFiles(Readable(Trimmed), epoch, log)]
+
+Starts ==
+  LET epoch == IF EpochOfMemory = 0 THEN NextEpoch ELSE EpochOfMemory
+  IN  /\ ~ daemon.up
+      /\ segments' = FilesAtStart
+      /\ daemon' = Daemon(epoch, WrittenAtStart(epoch))
+      /\ event' = Event("daemon", "daemon", "Start", "", BlankMessage, BlankMessage)
+      /\ UNCHANGED <<cells, runs, sweep, network, clients, store, crashes, given, told>>
+
+BeginsEpoch(table, log) ==
+  LET result == Begun(cells[table][log], MarkOf(log, 0))
+  IN  /\ Acts("Begin", log)
+      /\ result.verdict = "Continue"
+      /\ table = "drained" => \A other \in AllLogs : cells.synced[other].epoch # 0
+      /\ cells' = [cells EXCEPT ![table][log] = result.cell]
+      /\ UNCHANGED <<daemon, segments>>
+
+DrainActs ==
+  \/ \E log \in AllLogs : Looks(log) \/ ReachesWritten(log) \/ ReachesSynced(log)
+  \/ \E log \in AllLogs, table \in {"synced", "drained"} : BeginsEpoch(table, log)
+  \/ Takes \/ Writes \/ BeginsSync \/ EndsSync \/ Rotates \/ Starts
+
+(***************************************************************************)
+(* An explicit command: what a segment holds is applied elsewhere, safely, *)
+(* and then it is removed.  The last one never is.                         *)
+(***************************************************************************)
+
+Applies ==
+  /\ LastSegment > 1
+  /\ ~ segments[1].applied
+  /\ store' = Replayed(store, segments[1].entries, 1)
+  /\ segments' = [segments EXCEPT ![1].applied = TRUE]
+
+MayRemove(segment) == segment.applied
+
+Removes ==
+  /\ LastSegment > 1
+  /\ MayRemove(segments[1])
+  /\ segments' = Tail(segments)
+  /\ UNCHANGED store
+
+CommandActs ==
+  /\ Truncates
+  /\ Applies \/ Removes
+  /\ event' = Event("daemon", "daemon", "Truncate", "", BlankMessage, BlankMessage)
+  /\ UNCHANGED <<cells, runs, sweep, network, clients, daemon, crashes, given, told>>
+
+(***************************************************************************)
+(* Crashes                                                                 *)
+(***************************************************************************)
+
+\* A write() that is cut short leaves what it has written.
+WriteCutShort ==
+  LET buffer == daemon.buffer
+  IN  IF daemon.looked # << >>
+        THEN {Current.entries}
+        ELSE {Current.entries}
+             \cup {Current.entries \o SubSeq(buffer, 1, n) \o <<Torn(buffer[n + 1])>> : n \in 0..(Len(buffer) - 1)}
+
+DaemonCrashes ==
+  /\ daemon.up
+  /\ crashes.daemon < MaxDaemonCrashes
+  /\ crashes' = [crashes EXCEPT !.daemon = @ + 1]
+  /\ \E entries \in WriteCutShort : segments' = [segments EXCEPT ![LastSegment].entries = entries]
+  /\ daemon' = NoDaemon
+  /\ runs' = KernelRuns
+  /\ event' = Event("daemon", "daemon", "Crash", "", BlankMessage, BlankMessage)
+  /\ UNCHANGED <<cells, sweep, network, clients, store, given, told>>
+
+\* What may be there of a segment.
+Remains(segment) ==
+  UNION {{[segment EXCEPT !.entries = [i \in 1..last |-> IF i \in torn THEN Torn(@[i]) ELSE @[i]]] :
+            torn \in SUBSET ((segment.durable + 1)..last)} :
+         last \in segment.durable..Len(segment.entries)}
+
+RECURSIVE RemainsOf(_)
+RemainsOf(files) ==
+  IF files = << >> THEN {<< >>}
+  ELSE {<<first>> \o rest : first \in Remains(Head(files)), rest \in RemainsOf(Tail(files))}
+
+MachineCrashes ==
+  /\ crashes.machine < MaxMachineCrashes
+  /\ crashes' = [crashes EXCEPT !.machine = @ + 1]
+  /\ segments' \in RemainsOf(segments)
+  /\ cells' = BlankCells
+  /\ runs' = << >>
+  /\ sweep' = NoSweep
+  /\ forwarded' = {}
+  /\ completions' = {}
+  /\ daemon' = NoDaemon
+  /\ event' = Event("daemon", "daemon", "MachineCrash", "", BlankMessage, BlankMessage)
+  /\ UNCHANGED <<requests, answers, clients, store, given, told>>
+
+(***************************************************************************)
+(* The server                                                              *)
+(***************************************************************************)
+
+Serve(packet) == daemon.up /\ ServeForwarded(packet, [now |-> 0, random |-> 0, index |-> 0])
+
+AtXdp(cpu, packet) == ArriveAtXdpOn(cpu, packet, 0)
+AtTc(packet) == ArriveAtTc(packet, 0)
+
+\* What is kept of what happened, for the properties.
+Notes ==
+  LET message == event'.message
+  IN  /\ given' = IF /\ event'.step = "Reserve"
+                       /\ message.kind \in Requests
+                       /\ message.number > 0
+                       /\ (cells'.head # cells.head \/ message # event'.given)  \* it was not skipped
+                    THEN given \cup {[epoch |-> message.epoch, log |-> message.log, number |-> message.number,
+                                      client |-> message.client, sequence |-> message.sequence]}
+                    ELSE given
+      /\ told' = told \cup {[kind |-> packet.message.kind, client |-> packet.message.client,
+                             sequence |-> packet.message.sequence, epoch |-> packet.message.epoch,
+                             log |-> packet.message.log, number |-> packet.message.number] : packet \in answers' \ answers}
+
+RunActs ==
+  /\ \/ \E packet \in requests, cpu \in AllLogs : AtXdp(cpu, packet)
+     \/ \E packet \in completions : AtTc(packet)
+     \/ \E packet \in forwarded : Serve(packet)
+     \/ \E r \in 1..(MaxRuns + 1) : RunSection(r) \/ SkipSection(r)
+  /\ Notes
+  /\ UNCHANGED <<clients, daemon, segments, store, crashes>>
+
+Acting ==
+  \/ RunActs
+  \/ DrainActs
+  \/ CommandActs
+  \/ DaemonCrashes
+  \/ MachineCrashes
+
+NextStep == Acting \/ \E client \in Clients : ClientActs(client)
+
+Spec == Init /\ [][NextStep]_vars
+
+(***************************************************************************)
+(* What clients may rely on                                                *)
+(***************************************************************************)
+
+\* No number of a log is given twice.
+NoNumberTwice ==
+  \A a, b \in given : a.epoch = b.epoch /\ a.log = b.log /\ a.number = b.number => a = b
+
+\* A request gets one number, however often it arrives, and on whichever processor.
+NoRequestTwice ==
+  \A a, b \in given : a.client = b.client /\ a.sequence = b.sequence => a = b
+
+\* The numbers of a log are 1, 2, 3 and so on: none is left out.
+NumbersHaveNoGaps ==
+  \A a \in given : a.number > 1 => \E b \in given : b.epoch = a.epoch /\ b.log = a.log /\ b.number = a.number - 1
+
+\* All answers to one request agree: a retry is told the same place.
+AnswersAgree ==
+  \A a, b \in told : a.client = b.client /\ a.sequence = b.sequence => a = b
+
+\* An answer names the number that its request was given; one that is refused was given none.
+AnswersAreTrue ==
+  \A t \in told :
+    IF t.kind = "Full"
+      THEN ~ \E g \in given : g.client = t.client /\ g.sequence = t.sequence
+      ELSE [epoch |-> t.epoch, log |-> t.log, number |-> t.number, client |-> t.client, sequence |-> t.sequence] \in given
+
+IsRecord(entry, answer) ==
+  /\ entry.epoch = answer.epoch /\ entry.log = answer.log /\ entry.number = answer.number
+  /\ entry.whole
+  /\ entry.record = RecordOf(answer.client, answer.sequence)
+
+InFiles(answer) == \E s \in DOMAIN segments : \E i \in DOMAIN segments[s].entries : IsRecord(segments[s].entries[i], answer)
+
+InBuffer(answer) ==
+  LET slot == SlotOf(answer.log, answer.number)
+  IN  cells.stamp[slot].number = answer.number /\ cells.record[slot] = RecordOf(answer.client, answer.sequence)
+
+\* A record that was acknowledged is in the buffer until it is in a file, as long as the machine keeps its memory: nothing
+\* overwrites it, and no death of the daemon loses it.
+InMemorySurvives ==
+  \A t \in told :
+    t.kind # "Full" /\ cells.drained[t.log].epoch = t.epoch =>
+      IF t.number > cells.drained[t.log].number THEN InBuffer(t) ELSE InFiles(t) \/ store[t.client].version >= t.sequence
+
+\* A record that was acknowledged as on disk is recovered, or a newer one of its key, whenever the machine goes down.
+OnDiskSurvives ==
+  LET recovered == Recovered(Certain(segments))
+  IN  \A t \in told : t.kind = "Stored" => recovered[t.client].version >= t.sequence
+
+\* Recovery finds what somebody appended: nothing torn, nothing that was half written.
+RecoveryIsTrue ==
+  LET recovered == Recovered(Readable(segments))
+  IN  \A client \in Clients :
+        LET entry == recovered[client]
+            record == RecordOf(client, entry.version)
+        IN  entry.version > 0 =>
+              /\ entry = [version |-> record.version, deletes |-> record.deletes, length |-> record.length, value |-> record.value]
+              /\ \E g \in given : g.client = client /\ g.sequence = entry.version
+
+\* To recover twice is to recover once.
+RecoveryIsIdempotent ==
+  LET rows == Readable(segments) IN Replayed(Recovered(rows), All(rows, 1), 1) = Recovered(rows)
+
+\* The files have the numbers of a log in their order, from the first that was not removed, each once, and with each the
+\* record that it was given for.
+FilesAreInOrder ==
+  LET rows == Readable(segments)
+  IN  \A epoch \in EpochsOfFiles, log \in AllLogs :
+        LET entries == OfLog(rows, epoch, log)
+        IN  /\ entries # << >> => entries[1].number = 1 \/ Truncates
+            /\ \A i \in 1..(Len(entries) - 1) : entries[i + 1].number = entries[i].number + 1
+            /\ \A i \in 1..Len(entries) :
+                 \E g \in given : /\ g.epoch = epoch /\ g.log = log /\ g.number = entries[i].number
+                                  /\ entries[i].record = RecordOf(g.client, g.sequence)
+
+\* Nothing but the tail of the last segment is ever torn.
+OnlyTheTailIsTorn == \A s \in 1..(LastSegment - 1) : IsWhole(segments[s].entries)
+
+\* When nothing is in flight, no session is busy, and the daemon can take every number that was given.
+NothingStuck ==
+  NobodyInFlight =>
+    /\ \A client \in Clients : cells.session[client].state # "Busy"
+    /\ \A log \in AllLogs, number \in 1..(LastNumber + 1) :
+         number > cells.drained[log].number /\ number <= cells.head[log].appended
+           => cells.stamp[SlotOf(log, number)].number = number
+
+\* A client that asks for no more than memory needs no daemon.
+MemoryNeedsNoDaemon == \A packet \in forwarded : packet.message.level = "Disk"
+
+\* A run of the programs that works on a packet of a client's session, seen in the step that it takes.
+RunStep == event'.from \in {"XDP", "TC"} \X Clients /\ event'.given.kind \in Requests \cup Answers
+
+\* Nothing changes through a packet of another than the client that it names.
+NobodyActsForAnother ==
+  [][RunStep /\ event'.from[2] # event'.given.client => UNCHANGED cells]_vars
+
+\* Where the layout says that a section is never contended, nobody else writes its cell.
+NeverMeansNever == [][NeverContended]_vars
+
+\* Cells stay within their layout, and no more is in the buffer than it has slots.
+CellsFit ==
+  \A log \in AllLogs :
+    /\ cells.head[log].appended <= LastNumber
+    /\ cells.head[log].appended <= cells.drained[log].number + Slots
+=================================================================================

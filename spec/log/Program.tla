@@ -1,0 +1,17 @@
+-------------------------------- MODULE Program --------------------------------
+(* What Frame has to know of the log's program. *)
+EXTENDS LogHooks
+
+CONSTANTS
+  Clients  \* session numbers, 0..n; each client keeps to its own
+
+Capacity == [credential |-> Cardinality(Clients), session |-> Cardinality(Clients), answer |-> Cardinality(Clients),
+             drained |-> Logs, synced |-> Logs, head |-> Logs, record |-> Logs * Slots, stamp |-> Logs * Slots]
+
+\* All cells that anybody races for are words.
+Locked == {}
+
+Arrived(message) == [message EXCEPT !.limit = 0, !.slot = 0, !.gone = {}]
+
+Answer(message) == Arrived(message)
+=================================================================================
