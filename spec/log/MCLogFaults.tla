@@ -161,12 +161,19 @@ StartsFromMark(epoch) == [log \in AllLogs |-> cells.drained[log].number]
 \* The daemon appends to the last file, behind whatever is there.
 TrimNothing(segment) == [segment EXCEPT !.durable = Len(segment.entries)]
 
+\* What the daemon finds in the file is on the disk, since it is in the file.
+TrimUnsynced(segment) == [segment EXCEPT !.entries = Cut(@)]
+
 \* The tail may be torn where the machine has gone down: a daemon that was only killed does not look.
 FilesAfterKill ==
   IF EpochOfMemory = 0 THEN Append(Trimmed, Segment(NextEpoch)) ELSE [segments EXCEPT ![LastSegment] = TrimNothing(@)]
 
 \* All that is in the file is replayed.
 CutNothing(entries) == entries
+
+\* Of the records of a key the last one counts, whichever log it was in.
+LaterInFile(entry, msg) ==
+  Continue([entry EXCEPT !.version = msg.version, !.deletes = msg.deletes, !.length = msg.length, !.value = msg.value], msg)
 
 \* What is torn is left out, and the rest is replayed.
 CutOut(entries) == SelectSeq(entries, LAMBDA entry : entry.whole)
