@@ -26,8 +26,9 @@ CONSTANTS
   MaxOpens,           \* sessions that a client opens after its first
   Batch,              \* records that the daemon takes before it writes
   SegmentSize,        \* entries that a segment has before another is begun
-  MaxDaemonCrashes,   \* bounds for both: they would lead to nothing new
+  MaxDaemonCrashes,   \* bounds for all three: more of them would lead to nothing new
   MaxMachineCrashes,
+  MaxDiskFailures,
   Truncates,          \* whether segments are applied elsewhere and then removed
   Forged,             \* packets of others that are about from the start
   Replays             \* whether packets stay in the network when their client has moved on
@@ -37,7 +38,7 @@ VARIABLES
   daemon,    \* what the daemon knows, and loses when it dies
   segments,  \* files as they would be read now
   store,     \* of each key, what was applied elsewhere before a segment was removed
-  crashes,   \* of the daemon and of the machine
+  crashes,   \* of the daemon, of the machine, and how often the disk failed
   given,     \* every number that was ever given, and for which request
   told       \* every answer that was ever sent
 
@@ -78,7 +79,9 @@ InitialCells ==
     !.drained = [log \in DOMAIN @ |-> [epoch |-> 1, number |-> 0]],
     !.synced = [log \in DOMAIN @ |-> [epoch |-> 1, number |-> 0]]]
 
-Segment(epoch) == [epoch |-> epoch, entries |-> << >>, durable |-> 0, applied |-> FALSE]
+\* durable: how many entries are on the disk.  lost: whether the kernel has given up
+\* what is not, and whether it has said so: see Fails.
+Segment(epoch) == [epoch |-> epoch, entries |-> << >>, durable |-> 0, lost |-> "No", applied |-> FALSE]
 
 NoNumbers == [log \in AllLogs |-> 0]
 
@@ -101,7 +104,7 @@ Init ==
   /\ daemon = Daemon(1, NoNumbers)
   /\ segments = <<Segment(1)>>
   /\ store = [client \in Clients |-> InitialCell("entry")]
-  /\ crashes = [daemon |-> 0, machine |-> 0]
+  /\ crashes = [daemon |-> 0, machine |-> 0, disk |-> 0]
   /\ given = {}
   /\ told = {}
 
@@ -285,7 +288,8 @@ SurelySynced == daemon.covered
 EndsSync ==
   /\ Acts("EndSync", 0)
   /\ daemon.syncing # NoSync
-  /\ segments' = [segments EXCEPT ![LastSegment].durable = daemon.syncing]
+  /\ Current.lost # "Unsaid"
+  /\ segments' = IF Current.lost = "No" THEN [segments EXCEPT ![LastSegment].durable = daemon.syncing] ELSE segments
   /\ daemon' = [daemon EXCEPT !.syncing = NoSync, !.durable = SurelySynced]
   /\ UNCHANGED cells
 
@@ -309,8 +313,8 @@ Rotates ==
 
 (***************************************************************************)
 (* The daemon begins: it cuts the torn tail, also of a write() that its    *)
-(* own death cut short, syncs what is left, and asks the files how far the *)
-(* log has come.  Where the memory is new, it begins an epoch.             *)
+(* own death cut short, copies and syncs what is left, and asks the files  *)
+(* how far the log has come.  Where the memory is new, it begins an epoch. *)
 (***************************************************************************)
 
 EpochOfMemory == LET epochs == {cells.synced[log].epoch : log \in AllLogs} IN CHOOSE e \in epochs : \A f \in epochs : f <= e
@@ -321,7 +325,9 @@ EpochsOfFiles ==
 
 NextEpoch == 1 + CHOOSE e \in EpochsOfFiles : \A f \in EpochsOfFiles : f <= e
 
-TrimTail(segment) == [segment EXCEPT !.entries = Cut(@), !.durable = Len(Cut(segment.entries))]
+\* What is left is copied to another file, which is synced and takes the place of this one: what the kernel has given up
+\* of this one, without a word to a daemon that was not there, it still shows.
+TrimTail(segment) == [segment EXCEPT !.entries = Cut(@), !.durable = Len(Cut(segment.entries)), !.lost = "No"]
 
 Trimmed == [segments EXCEPT ![LastSegment] = TrimTail(@)]
 
@@ -398,9 +404,33 @@ DaemonCrashes ==
   /\ event' = Event("daemon", "daemon", "Crash", "", BlankMessage, BlankMessage)
   /\ UNCHANGED <<cells, sweep, network, clients, store, given, told>>
 
+\* The disk fails: what was not yet synced will not be there after the machine has gone down, and is there until then.  The
+\* next sync says so, once, to who has the file open; another one after that says that all is well.
+Fails ==
+  /\ crashes.disk < MaxDiskFailures
+  /\ Current.durable < Len(Current.entries)
+  /\ Current.lost = "No"
+  /\ crashes' = [crashes EXCEPT !.disk = @ + 1]
+  /\ segments' = [segments EXCEPT ![LastSegment].lost = "Unsaid"]
+  /\ event' = Event("daemon", "daemon", "DiskFails", "", BlankMessage, BlankMessage)
+  /\ UNCHANGED <<cells, runs, sweep, network, clients, daemon, store, given, told>>
+
+\* A daemon that is told ends.
+DaemonGivesUp == NoDaemon
+
+SyncFails ==
+  /\ daemon.up
+  /\ daemon.syncing # NoSync
+  /\ Current.lost = "Unsaid"
+  /\ segments' = [segments EXCEPT ![LastSegment].lost = "Said"]
+  /\ daemon' = DaemonGivesUp
+  /\ runs' = IF daemon'.up THEN runs ELSE KernelRuns
+  /\ event' = Event("daemon", "daemon", "SyncFails", "", BlankMessage, BlankMessage)
+  /\ UNCHANGED <<cells, sweep, network, clients, store, crashes, given, told>>
+
 \* What may be there of a segment.
 Remains(segment) ==
-  UNION {{[segment EXCEPT !.entries = [i \in 1..last |-> IF i \in torn THEN Torn(@[i]) ELSE @[i]]] :
+  UNION {{[segment EXCEPT !.lost = "No", !.entries = [i \in 1..last |-> IF i \in torn THEN Torn(@[i]) ELSE @[i]]] :
             torn \in SUBSET ((segment.durable + 1)..last)} :
          last \in segment.durable..Len(segment.entries)}
 
@@ -459,6 +489,8 @@ Acting ==
   \/ CommandActs
   \/ DaemonCrashes
   \/ MachineCrashes
+  \/ Fails
+  \/ SyncFails
 
 NextStep == Acting \/ \E client \in Clients : ClientActs(client)
 

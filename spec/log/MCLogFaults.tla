@@ -145,6 +145,9 @@ WrittenByNow == daemon.written
 \* The buffer's slots are free when the daemon has taken what was in them.
 TakenAlready(log) == IF LastTaken(log) > 0 THEN LastTaken(log) ELSE daemon.written[log]
 
+\* A sync that failed is tried again.
+DaemonTriesAgain == [daemon EXCEPT !.syncing = NoSync]
+
 \* A segment is full, so the next one begins.
 EndsUnsynced == TRUE
 
@@ -159,10 +162,15 @@ RemovesAny(segment) == TRUE
 StartsFromMark(epoch) == [log \in AllLogs |-> cells.drained[log].number]
 
 \* The daemon appends to the last file, behind whatever is there.
-TrimNothing(segment) == [segment EXCEPT !.durable = Len(segment.entries)]
+TrimNothing(segment) == [segment EXCEPT !.durable = Len(segment.entries), !.lost = "No"]
 
 \* What the daemon finds in the file is on the disk, since it is in the file.
-TrimUnsynced(segment) == [segment EXCEPT !.entries = Cut(@)]
+TrimUnsynced(segment) == [segment EXCEPT !.entries = Cut(@), !.lost = "No"]
+
+\* What the daemon finds in the file is on the disk when it has synced that file.
+TrimInPlace(segment) ==
+  [segment EXCEPT !.entries = Cut(@), !.durable = IF segment.lost = "No" THEN Len(Cut(segment.entries)) ELSE @,
+                  !.lost = IF @ = "No" THEN "No" ELSE "Said"]
 
 \* The tail may be torn where the machine has gone down: a daemon that was only killed does not look.
 FilesAfterKill ==
