@@ -1,8 +1,7 @@
 """The typed intermediate representation: what the front end hands to the emitters.
 
-Operators are inlined, constants folded, names unique within a step, and every integer
-expression carries the interval that was inferred for it. A step's body is a tree of
-decisions whose leaves say what becomes of the cell and of the message. Everything is
+Operators are inlined, constants folded, names unique within a step, and every integer expression carries the interval that was
+inferred for it. A step's body is a tree of decisions whose leaves say what becomes of the cell and of the message. Everything is
 immutable; a pass returns new nodes.
 """
 
@@ -529,11 +528,9 @@ class Pass:
 class TableLayout:
     """atomic: `word`, `spin_lock` or `res_spin_lock`, or `user` where only the daemon has to do with it; map: `array`.
 
-    apart: array fields of the cell whose items are elements of a map of their own, in planes: that of the cell `index`
-        with the number i, from 1, is the element (i - 1) * capacity + index. They are touched under the cell's guard only,
-        and steps take them one by one.
-    ahead: whether xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once. At most one
-        table of a protocol.
+    apart: array fields of the cell whose items are elements of a map of their own, in planes: item i, from 1, of the cell `index`
+        is the element (i - 1) * capacity + index. They are touched under the cell's guard only, and steps take them one by one.
+    ahead: whether xdp reads its cells ahead of the steps, those of several packets at once; at most one table's.
     """
 
     name: str
@@ -587,8 +584,7 @@ class Protocol:
     """Everything the emitters need.
 
     message: wire fields, handover fields and local fields in one record; `wire` lists the first in their order on the wire.
-    handover: fields that follow on the wire, which xdp, the user hook and tc hand to one another: zero when a packet comes
-        from a client, whatever it has there.
+    handover: fields that follow on the wire, which the hooks hand to one another: zero when a packet comes from a client.
     env: fields now (when the layout has a clock), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
@@ -617,3 +613,8 @@ class Protocol:
     user_row: bool = False
     forwards: tuple[str, ...] = ()
     tail: TailLayout | None = None
+
+    @property
+    def ahead(self) -> TableLayout | None:
+        """The table whose cells xdp reads ahead of the steps."""
+        return next((table for table in self.tables if table.ahead), None)

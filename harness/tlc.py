@@ -255,7 +255,8 @@ def check(
             for message in _messages(iter(process.stdout)):  # type: ignore[arg-type]
                 reader.take(message)
             process.wait()
-        archive.keep()
+        if process.returncode in EXIT_VERDICTS:
+            archive.keep()
     outcome = reader.outcome
     outcome.seconds = time.monotonic() - started
     verdict = EXIT_VERDICTS.get(process.returncode)

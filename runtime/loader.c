@@ -9,6 +9,7 @@
 #include "hint.h"
 #include "loader.h"
 #include "log.h"
+#include "look_ahead.h"
 #include "netns.h"
 #include "object.h"
 #include "pins.h"
@@ -354,6 +355,8 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 	 * daemon has sent what it was about to: no reply leaves without completion.
 	 */
 	detach_xdp_link(interface.path);
+	if (!interface.gone)
+		look_ahead_leave(interface.ifindex);
 	err = withdraw(&interface);
 	if (!err)
 		err = detach_filter(protocol, &interface);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
@@ -10,7 +11,6 @@
 #include "look_ahead.h"
 #include "object.h"
 #include "pins.h"
-#include "ring_endpoint.h"
 #include "transmits.h"
 
 #define DEVICES_MAP "stepwise_devices"
@@ -39,42 +39,56 @@ static void enter_interface(int devices_fd, int program_fd, unsigned int ifindex
 	char name[IF_NAMESIZE] = "";
 	int err = 0;
 
+	if (!if_indextoname(ifindex, name))
+		snprintf(name, sizeof(name), "(gone)");
 	if (!why_not)
 		err = bpf_map_update_elem(devices_fd, &ifindex, &entry, BPF_ANY);
 	if (err)
-		why_not = strerror(-err);
-	if (why_not)
-		log_info("%s does not look ahead, which costs more: %s", if_indextoname(ifindex, name) ?: "an interface that has gone", why_not);
+		log_info("%s does not look ahead, which costs more: cannot enter it into %s: %s", name, DEVICES_MAP, strerror(-err));
+	else if (why_not)
+		log_info("%s does not look ahead, which costs more: %s", name, why_not);
 }
 
-struct endpoint *look_ahead_open(const struct stepwise_protocol *protocol, const struct frame_queues *queues, __u32 buffer_bytes)
+int look_ahead_enter(const struct stepwise_protocol *protocol, const struct frame_queues *queues)
 {
 	int devices_fd = open_pinned_map(DEVICES_MAP);
 	int program_fd = devices_fd < 0 ? -1 : open_pinned_program(protocol->ahead_program);
-	struct endpoint *endpoint = NULL;
+	int err = program_fd < 0 ? -EIO : forget_interfaces(devices_fd);
 
-	/* The ring first: what is forwarded by an entry is to find it open, with room. */
-	if (program_fd >= 0 && forget_interfaces(devices_fd) == 0)
-		endpoint = ring_endpoint_open(buffer_bytes);
-	for (size_t i = 0; endpoint && i < queues->count; i++)
+	for (size_t i = 0; !err && i < queues->count; i++)
 		if (queues->queues[i].number == 0)
 			enter_interface(devices_fd, program_fd, queues->queues[i].ifindex);
 	if (program_fd >= 0)
 		close(program_fd);
 	if (devices_fd >= 0)
 		close(devices_fd);
-	return endpoint;
+	return err;
+}
+
+/* Negative where the protocol does not look ahead. */
+static int open_devices(void)
+{
+	char path[PATH_MAX];
+
+	return pins_path(path, "build/" DEVICES_MAP) ?: bpf_obj_get(path);
+}
+
+void look_ahead_leave(unsigned int ifindex)
+{
+	int fd = open_devices();
+
+	if (fd < 0)
+		return;
+	bpf_map_delete_elem(fd, &ifindex);
+	close(fd);
 }
 
 bool look_ahead_entered(unsigned int ifindex)
 {
 	struct bpf_devmap_val entry;
-	char path[PATH_MAX];
+	int fd = open_devices();
 	bool entered;
-	int fd;
 
-	/* Not there where the protocol does not look ahead. */
-	fd = pins_path(path, "build/" DEVICES_MAP) ?: bpf_obj_get(path);
 	if (fd < 0)
 		return false;
 	entered = bpf_map_lookup_elem(fd, &ifindex, &entry) == 0;

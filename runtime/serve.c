@@ -28,6 +28,7 @@
 #include "pins.h"
 #include "privileges.h"
 #include "rare_path.h"
+#include "ring_endpoint.h"
 #include "serve.h"
 #include "sweep.h"
 #include "udp_endpoint.h"
@@ -115,19 +116,22 @@ static int open_udp(struct server *server, __u32 buffer_bytes)
 
 static int open_endpoints(struct server *server, __u32 buffer_bytes)
 {
+	const bool looks_ahead = server->protocol->ahead_program;
 	struct frame_queues queues;
 	struct endpoint *ring;
 	int err = open_udp(server, buffer_bytes);
 
+	/* The ring before the queues, empty and with room: the programs put frames into it as soon as there is a queue. */
+	if (!err && looks_ahead) {
+		ring = ring_endpoint_open(buffer_bytes);
+		err = ring ? add_endpoint(server, ring) : -EIO;
+	}
 	if (err)
 		return err;
 	frame_queues_open(&queues, buffer_bytes);
 	for (size_t i = 0; i < queues.count; i++)
 		err = add_endpoint(server, queues.endpoints[i]) ?: err;
-	if (err || !server->protocol->ahead_program)
-		return err;
-	ring = look_ahead_open(server->protocol, &queues, buffer_bytes);
-	return ring ? add_endpoint(server, ring) : -EIO;
+	return err || !looks_ahead ? err : look_ahead_enter(server->protocol, &queues);
 }
 
 static int set_timer(int fd, unsigned int delay_ms, unsigned int period_ms)

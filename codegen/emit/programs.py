@@ -112,7 +112,7 @@ class Programs:
 
     def _ahead(self) -> dict[str, Any] | None:
         """Whose cells are read ahead. fits: the condition that a packet can be put off: its copy for the daemon has no tail."""
-        table = next((each for each in self.protocol.tables if each.ahead), None)
+        table = self.protocol.ahead
         if table is None:
             return None
         size = self.names.function("message", "tail", "size")
@@ -125,7 +125,7 @@ class Programs:
         }
 
     def _to_daemon(self) -> str:
-        if not any(table.ahead for table in self.protocol.tables):
+        if self.protocol.ahead is None:
             return "stepwise_to_daemon(context)"
         return f"sends == XDP_TX ? stepwise_to_daemon(context) : stepwise_to_ring(context, udp_offset, {self.names.macro('wire', 'size')})"
 

@@ -253,7 +253,7 @@ class Trial:
         """By side, what runs a hook in the kernel."""
         if hook == "user":
             return {}
-        sides = [hook, *(["ahead"] if hook == "xdp" and any(table.ahead for table in self.protocol.tables) else [])]
+        sides = [hook, "ahead"] if hook == "xdp" and self.protocol.ahead else [hook]
         return {side: self.runner(programs, side, sweep_pass, columns) for side in sides}
 
     def _batch(self, runners: dict[str, Runner], hook: str, columns: list[str], cases: list[Case]) -> None:

@@ -27,13 +27,14 @@ VERDICTS = {
 """By side: a hook's own program; `ahead`, the one that runs xdp's sections where cells are read ahead (its copies for the
 daemon go another way); `native`, a hook's form in userspace, which has neither headers nor counters."""
 
+XDP_NAMES = {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"}
 NAMES = {
-    "xdp": {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"},
+    "xdp": XDP_NAMES,
     "tc": {-1: "TC_ACT_UNSPEC", 0: "TC_ACT_OK", 2: "TC_ACT_SHOT"},
-    "ahead": {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"},
+    "ahead": XDP_NAMES,
     "native": {0: "STEPWISE_CONTINUE", 1: "STEPWISE_REPLY", 2: "STEPWISE_FORWARD", 3: "STEPWISE_DROP"},
 }
-SIDES_NAMED = {"native": ", userspace", "ahead": ", read ahead"}
+SIDE_LABELS = {"native": ", userspace", "ahead": ", read ahead"}
 SWEEP_HEAD = struct.Struct("<IIII")  # struct stepwise_sweep: first, count, visited, continued
 
 
@@ -241,7 +242,7 @@ class Comparison:
                 problems = self._check_packet(case, number, given, found, side)
             problems += self._check_cells(case, columns, given, found.image)
             if problems:
-                wrong.append(Mismatch(self.form + SIDES_NAMED.get(side, ""), case, tuple(problems)))
+                wrong.append(Mismatch(self.form + SIDE_LABELS.get(side, ""), case, tuple(problems)))
                 if stop(wrong[-1]):
                     break
         return wrong

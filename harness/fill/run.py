@@ -157,7 +157,7 @@ def opened(
     """A server that serves empty tables, of the sizes that go with the keys; override: of the layout, on top of these."""
     plugin = plugin_of(protocol)
     progress(f"{protocol}: generating and compiling")
-    built = build(protocol, merged(plugin.override(keys), override or {}))
+    built = build(protocol, merged(plugin.override(keys), override or {}), defines="")
     cpus = sorted(os.sched_getaffinity(0))
     with aside(cpus), Rig("fill") as rig, opened_link(rig, client_of(built), cpus[-1]) as link:
         server = Server(rig, built)

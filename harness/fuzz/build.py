@@ -20,8 +20,8 @@ from harness.fuzz.plugin import LiveError
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 
-DEFINES = "-DSTEPWISE_FORGETFUL"
-"""Of a build with an override. Such tables are small, and all their cells in the caches: half of the packets are put off nevertheless."""
+FORGETFUL = "-DSTEPWISE_FORGETFUL"
+"""For tables so small that all their cells are in the caches: half of the packets are put off nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,19 @@ class Build:
         return program
 
 
-def build(protocol: str, override: Mapping[str, Any] | None = None) -> Build:
-    """Build a protocol; make does nothing where everything is up to date."""
+def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str = FORGETFUL) -> Build:
+    """Build a protocol; make does nothing where everything is up to date.
+
+    defines: for the compiler, of a build with an override.
+    """
     spec = SPEC / protocol
     if not override:
         result = Build(load(spec), BUILD / protocol, REPOSITORY / "generated" / protocol)
         _run(["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"], f"building {protocol}")
         return result
     text = yaml.safe_dump(dict(override), sort_keys=True)
-    directory = BUILD / "variants" / f"{protocol}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    digest = hashlib.sha256(f"{defines}\n{text}".encode()).hexdigest()[:12]
+    directory = BUILD / "variants" / f"{protocol}-{digest}"
     generated = directory / "generated"
     generated.mkdir(parents=True, exist_ok=True)
     override_file = directory / "override.yaml"
@@ -91,7 +95,7 @@ def build(protocol: str, override: Mapping[str, Any] | None = None) -> Build:
     generate = [sys.executable, "-m", "codegen", "generate", "--spec", str(spec), "--out", str(generated)]
     _run([*generate, "--override", str(override_file)], f"generating {protocol} with {override_file}")
     make = ["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"]
-    _run([*make, f"GENERATED={generated}", f"BUILD={directory}", f"DEFINES={DEFINES}"], f"building {protocol} with {override_file}")
+    _run([*make, f"GENERATED={generated}", f"BUILD={directory}", f"DEFINES={defines}"], f"building {protocol} with {override_file}")
     return Build(load(spec, dict(override)), directory, generated)
 
 

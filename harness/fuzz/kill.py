@@ -142,6 +142,7 @@ def _kill_until(
 
 
 def _wait(server: Server, seconds: float, standstill_seconds: float) -> None:
+    """Let the load go on; where the daemon is to stand still, it is stopped and goes on in turn."""
     end = time.monotonic() + seconds
     while standstill_seconds and server.is_running and time.monotonic() + 2 * standstill_seconds < end:
         with server.standing_still():

@@ -309,6 +309,7 @@ class Object:
         only: the programs to load, of those there are; all of them by default.
         Raises BpfError, with the verifier's log in `log`.
         """
+        assert not isinstance(only, str), "a collection of names"
         _messages.clear()
         handle = _pointer("bpf_object__open_file", os.fsencode(path), None)
         if not handle:

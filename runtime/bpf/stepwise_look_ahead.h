@@ -11,13 +11,12 @@
 #define STEPWISE_BPF_LOOK_AHEAD_H
 
 #include "bpf/stepwise_frame.h"
-#include "stepwise_queues.h"
 
 #define STEPWISE_BULK 16u      /* packets that the kernel gathers for a device (DEV_MAP_BULK_SIZE) */
 #define STEPWISE_RECENT 2048u  /* pairs of cells that a processor is believed to have in its caches; a power of two */
 #define STEPWISE_DEVICES 64    /* interfaces */
 #define STEPWISE_LINE_BYTES 64u
-#define STEPWISE_LINE_REACH 71u /* the values of an array begin 8 bytes before a line does */
+#define STEPWISE_LINE_REACH 71u /* the end of the first line behind the 8 bytes with which an array's values begin */
 
 #ifdef STEPWISE_CONFORM
 #define STEPWISE_AHEAD_SECTION "xdp" /* BPF_PROG_TEST_RUN takes no program of a device map */
@@ -69,7 +68,10 @@ static __always_inline bool stepwise_put_off(const struct xdp_md *context, __u32
 	return true;
 }
 
-/* Reads a byte of every line of an element; not of its begin, where there may be a guard, which programs cannot read. */
+/*
+ * Reads a byte of every line of an element that has whole ones; of another, a line may be missed, which costs time. Not of
+ * its begin, where there may be a guard, which programs cannot read.
+ */
 static __always_inline void stepwise_touch(const void *element, __u32 size)
 {
 	STEPWISE_UNROLL

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * To the daemon from a program at a device map's entry, which can give a packet to no socket: a copy of it by a ring buffer.
- * Without a daemon it is dropped. Whoever sent it asks again, the cell is known by then, and the first program lets the
- * packet go up the stack, which says that the port is closed.
+ * Without a daemon it is dropped. Whoever sent it asks again; mostly the cell is known by then, and the first program lets
+ * the packet go up the stack, which says that the port is closed.
  */
 #ifndef STEPWISE_RING_H
 #define STEPWISE_RING_H
@@ -24,10 +24,20 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } stepwise_ring_limits SEC(".maps");
 
+/*
+ * The interface that a packet came by is the one that the entry sends to. Asked for the former, a kernel before 6.12 (or
+ * 6.1.115) dereferences NULL: CVE-2024-50162.
+ */
+#ifdef STEPWISE_CONFORM
+#define STEPWISE_AHEAD_IFINDEX(context) ((context)->ingress_ifindex) /* only a program of a device map is told the other */
+#else
+#define STEPWISE_AHEAD_IFINDEX(context) ((context)->egress_ifindex)
+#endif
+
 static __always_inline bool stepwise_has_daemon(const struct xdp_md *context)
 {
 	/* The program is not told the queue: where the daemon has any of an interface, it has the first. */
-	const __u32 queue = STEPWISE_QUEUE(context->ingress_ifindex, 0);
+	const __u32 queue = STEPWISE_QUEUE(STEPWISE_AHEAD_IFINDEX(context), 0);
 
 	return bpf_map_lookup_elem(&stepwise_sockets, &queue);
 }
@@ -52,7 +62,7 @@ static __always_inline int stepwise_to_ring(struct xdp_md *context, __u32 udp_of
 		bpf_ringbuf_discard(frame, 0);
 		return XDP_ABORTED;
 	}
-	frame->ifindex = context->ingress_ifindex;
+	frame->ifindex = STEPWISE_AHEAD_IFINDEX(context);
 	frame->size = size;
 	bpf_ringbuf_submit(frame, 0);
 	return XDP_DROP;

@@ -348,7 +348,8 @@ Current(key) ==
         [] spilled = {} -> absent
         [] OTHER -> Present(SpilledEntry(key, CHOOSE j \in spilled : TRUE))
 
-\* All that this is made of.
+\* All that the map is made of: where it stays, TLC need not make the map twice to see that it stays.  (Whatever Current
+\* reads has to be here: a step that changes only something else is not looked at.)
 Basis == <<cells.bucket, cells.page, cells.tail, Settling, versions>>
 
 Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- ValueMax
@@ -358,7 +359,8 @@ Map == INSTANCE KvMap WITH map <- [key \in Keys |-> Current(key)], LengthMax <- 
 (***************************************************************************)
 
 \* The store is a map: every request is executed at one moment between its sending and its answer, every write at most
-\* once, no write is lost, no existing key is reported absent, and versions go up by one with every update.
+\* once, no write is lost, no existing key is reported absent, and versions go up by one with every update.  (This is
+\* Map!Spec, with what is soon seen before it.)
 Refines == Map!Init /\ [][UNCHANGED <<Basis, writes, reads>> \/ Map!Next]_Map!vars
 
 \* All answers to one write agree, and with what it did: a retry is told what the first execution was.

@@ -201,7 +201,8 @@ SkipSection(r) ==
 (***************************************************************************)
 
 \* One packet of the rare path: decide from the tables, send the answer.  (What
-\* says again what is on its way already is left out: it changes nothing.)
+\* the daemon drops, or says again while it is on its way, is left out: it changes
+\* no table and no packet.)
 ServeForwarded(packet, env) ==
   /\ packet \in forwarded
   /\ ~ DaemonRuns

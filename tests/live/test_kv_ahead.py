@@ -51,8 +51,12 @@ def statistics() -> Iterator[None]:
 def runs(server: Server) -> dict[str, int]:
     """How often each of the two programs has run."""
     pins = Path(server.rig.bpffs) / "stepwise" / "kv" / "build" / "programs"
-    shown = {name: server.rig.server.run(["bpftool", "--json", "prog", "show", "pinned", str(pins / name)], capture_output=True) for name in ("kv_xdp", "kv_ahead")}
-    return {name: json.loads(done.stdout).get("run_cnt", 0) for name, done in shown.items()}
+
+    def count(name: str) -> int:
+        command = ["bpftool", "--json", "prog", "show", "pinned", str(pins / name)]
+        return json.loads(server.rig.server.run(command, capture_output=True, check=True).stdout).get("run_cnt", 0)
+
+    return {name: count(name) for name in ("kv_xdp", "kv_ahead")}
 
 
 def test_both_programs_answer(server, caller):

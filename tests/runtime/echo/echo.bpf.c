@@ -183,7 +183,7 @@ static __always_inline void put(struct xdp_md *context, __u32 ifindex, __u32 siz
 /* What no program ever puts into the ring. */
 static __always_inline int put_garbage(struct xdp_md *context, const struct echo_message *message)
 {
-	const __u32 ifindex = context->ingress_ifindex, whole = ECHO_FRAME_BYTES;
+	const __u32 ifindex = context->egress_ifindex, whole = ECHO_FRAME_BYTES;
 	struct udphdr *udp = (struct udphdr *)message - 1;
 	__u32 *nothing;
 
