@@ -30,6 +30,7 @@
 #include "rare_path.h"
 #include "ring_endpoint.h"
 #include "serve.h"
+#include "stepwise_ahead.h"
 #include "sweep.h"
 #include "udp_endpoint.h"
 
@@ -43,6 +44,8 @@ enum event {
 
 #define ENDPOINTS_MAX (2 + FRAME_QUEUES_MAX + 1)
 #define RETRY_MS 1
+
+_Static_assert(SERVE_BUFFER_BYTES == STEPWISE_RING_BYTES, "--help and the documentation say that sockets and the ring have the same room");
 
 struct server {
 	const struct stepwise_protocol *protocol;

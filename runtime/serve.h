@@ -13,7 +13,7 @@
 struct serve_options {
 	const char *user;  /* to become; NULL to stay who we are */
 	bool daemonize;
-	__u32 buffer_bytes;  /* of each socket, for what waits for the daemon; 0 for SERVE_BUFFER_BYTES */
+	__u32 buffer_bytes;  /* of each socket, and of the ring, for what waits for the daemon; 0 for SERVE_BUFFER_BYTES */
 };
 
 /* Returns 0 after SIGTERM or SIGINT; a negative errno, after a message, when it could not start or go on. */

@@ -75,7 +75,7 @@ const char *why_not_transmitting(unsigned int ifindex)
 	int err, fd;
 
 	/* It says that it does not while its peer has no XDP program; but then it sends none of XDP's answers. */
-	if (is_veth(ifindex))
+	if (veth_is(ifindex))
 		return NULL;
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
 	if (fd < 0)

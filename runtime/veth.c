@@ -60,7 +60,7 @@ static int ask(int fd, unsigned int ifindex, __s32 netns, struct link *link)
 	return err;
 }
 
-bool is_veth(unsigned int ifindex)
+bool veth_is(unsigned int ifindex)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	struct link link;

@@ -5,7 +5,7 @@
 #include "interfaces.h"
 
 /* Whether an interface of this network namespace is one. */
-bool is_veth(unsigned int ifindex);
+bool veth_is(unsigned int ifindex);
 
 /*
  * A veth drops what XDP sends where its peer has no XDP program. Warns of a peer without

@@ -111,7 +111,7 @@ class Programs:
         return found
 
     def _ahead(self) -> dict[str, Any] | None:
-        """Whose cells are read ahead. fits: the condition that a packet can be put off: its copy for the daemon has no tail."""
+        """Whose cells are read ahead. tail_size: what has one is not put off, since the copy for the daemon has no tail; None without."""
         table = self.protocol.ahead
         if table is None:
             return None
@@ -121,7 +121,7 @@ class Programs:
             "index": field(table.index),
             "element_type": element_type(self.names, self.protocol, table.name),
             "function": self.names.function(table.name, "element"),
-            "fits": f"!{size}(payload) && " if self.protocol.tail else "",
+            "tail_size": f"{size}(payload)" if self.protocol.tail else None,
         }
 
     def _to_daemon(self) -> str:

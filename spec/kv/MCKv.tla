@@ -73,20 +73,17 @@ GetsAndUpdatesEach == {<<0, "Get", 1>>, <<1, "Update", 0>>}
 (* What the tables hold at the beginning                                   *)
 (***************************************************************************)
 
-\* One way: what a bucket and its page can be to one another.
-OneWay == {
-  Begun(<<<< >>>>, << >>),
-  Begun(<<<< >>>>, <<<<0, 4>>>>),
-  Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<1, 7>>>>),
-  Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<0, 4>>, <<1, 7>>>>),
-  Begun(<<<<<<"Clean", 0, 4>>>>>>, <<<<0, 4>>, <<1, 7>>>>),
-  Begun(<<<<<<"Gone", 0, 5>>>>>>, <<<<0, 4>>>>)}
-
-\* Three of these: nothing at all, an older entry in the page, a tombstone.
+\* One way: nothing at all, a newer entry than in the page, a tombstone.
 EmptyFullOrGone == {
   Begun(<<<< >>>>, << >>),
   Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<0, 4>>, <<1, 7>>>>),
   Begun(<<<<<<"Gone", 0, 5>>>>>>, <<<<0, 4>>>>)}
+
+\* All that a bucket of one way and its page can be to one another.
+OneWay == EmptyFullOrGone \cup {
+  Begun(<<<< >>>>, <<<<0, 4>>>>),
+  Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<1, 7>>>>),
+  Begun(<<<<<<"Clean", 0, 4>>>>>>, <<<<0, 4>>, <<1, 7>>>>)}
 
 \* The same, where the first key has a tail.
 OneWayLong == {
