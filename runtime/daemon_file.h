@@ -27,9 +27,19 @@ struct daemon_statistics {
 	__u64 sweep_cells_continued;
 	__u64 sweep_contended;          /* chunks that stopped at a cell */
 	__u64 sweep_failed;             /* test runs that the kernel refused */
+	__u64 drain_records;            /* written to segment files */
+	__u64 drain_bytes;              /* of these, with their checksums */
+	__u64 drain_batches;            /* writes */
+	__u64 drain_full;               /* writes that found no room, and are tried again */
+	__u64 drain_segments;           /* begun behind a full one */
+	__u64 drain_syncs;
+	__u64 drain_sync_us;            /* time of all of them */
+	__u64 drain_sync_last_us;       /* of the last one: no sum */
 };
 
 #define DAEMON_STATISTICS_COUNT (sizeof(struct daemon_statistics) / sizeof(__u64))
+/* The one that is no sum. */
+#define DAEMON_STATISTICS_GAUGE (offsetof(struct daemon_statistics, drain_sync_last_us) / sizeof(__u64))
 extern const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT];
 
 /*

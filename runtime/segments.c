@@ -362,6 +362,14 @@ int segments_rotate(struct segments *segments)
 	return begin_segment(segments, segments->epoch, segments->numbers);
 }
 
+int segments_may_write(const struct segments *segments)
+{
+	if (faccessat(segments->folder_fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
+		return 0;
+	log_error("cannot begin files in %s as user %d: %s; let the folder belong to that user", segments->folder, (int)geteuid(), strerror(errno));
+	return -EACCES;
+}
+
 /* A record that a file would lack between two others is seen here, and not when it is missed. */
 static int check_order(struct segments *segments, const unsigned char *entries, size_t count, size_t stride)
 {

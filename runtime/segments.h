@@ -30,6 +30,9 @@ int segments_begin_epoch(struct segments *segments, __u64 epoch);
 /* Bytes from one entry to the next in what is appended: its checksum, which is set here, has its place behind it. */
 size_t segments_stride(const struct segments *segments);
 
+/* Whether this process, as the user that it is by now, may make files there: 0, or a negative errno after a message. */
+int segments_may_write(const struct segments *segments);
+
 /*
  * Writes entries behind the last one, which is when a process that is killed does not take them along. -ENOSPC, -EDQUOT and
  * -EFBIG, without a message: there is no room now, the file is as it was, and it may be tried again. Another negative

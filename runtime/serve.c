@@ -16,6 +16,7 @@
 
 #include "background.h"
 #include "daemon_file.h"
+#include "drain.h"
 #include "endpoint.h"
 #include "frame_queues.h"
 #include "grace.h"
@@ -38,6 +39,7 @@ enum event {
 	EVENT_PERIOD,  /* a sweep is due */
 	EVENT_GRACE,   /* a pass may begin */
 	EVENT_RETRY,   /* a contended cell may be free */
+	EVENT_DRAIN,   /* a sync has ended, or the drain has */
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
 
@@ -57,8 +59,10 @@ struct server {
 	struct rare_path *rare_path;
 	struct sweep *sweep;
 	struct grace *grace;
+	struct drain *drain;
 	bool chunk_due;
 	bool stopping;
+	int failed;  /* why it stops, if not because it was told to */
 };
 
 static int watch(const struct server *server, int fd, int event)
@@ -232,6 +236,10 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		server->sweep = sweep_open(protocol, server->statistics);
 		err = server->sweep ? 0 : -EIO;
 	}
+	if (!err && protocol->drain) {
+		server->drain = drain_open(protocol, options->segments, server->statistics);
+		err = server->drain ? 0 : -EIO;
+	}
 	close(hold);
 	return err;
 }
@@ -258,6 +266,9 @@ static int open_server(struct server *server, const struct serve_options *option
 		err = open_pinned(server, options);
 	if (!err)
 		err = privileges_drop(options->user, server_works, server);
+	/* Not before: a thread keeps the privileges that it was begun with. */
+	if (!err && server->drain)
+		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?: drain_begin(server->drain);
 	if (err || !server->sweep)
 		return err;
 	server->grace = grace_open();
@@ -271,6 +282,7 @@ static void close_server(struct server *server)
 {
 	const int fds[] = { server->claim_fd, server->epoll_fd, server->signal_fd, server->period_fd, server->retry_fd };
 
+	drain_close(server->drain);
 	grace_close(server->grace);
 	sweep_close(server->sweep);
 	rare_path_close(server->rare_path);
@@ -312,6 +324,10 @@ static void handle_event(struct server *server, unsigned int event)
 		discard_expirations(server->retry_fd);
 		server->chunk_due = true;
 		return;
+	case EVENT_DRAIN:
+		server->failed = drain_ended(server->drain);
+		server->stopping |= server->failed != 0;
+		return;
 	default:
 		rare_path_serve(server->rare_path, server->endpoints[event - EVENT_SOCKET]);
 	}
@@ -351,7 +367,7 @@ static int run_server(struct server *server)
 		if (server->chunk_due)
 			run_chunk(server);
 	}
-	return 0;
+	return server->failed;
 }
 
 int command_serve(const struct stepwise_protocol *protocol, const struct serve_options *options)

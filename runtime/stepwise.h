@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+#include "stepwise_drain.h"
+
 enum stepwise_verdict {
 	STEPWISE_CONTINUE,
 	STEPWISE_REPLY,
@@ -121,6 +123,9 @@ struct stepwise_protocol {
 					 unsigned char *payload, size_t *size);
 	enum stepwise_verdict (*run_tc)(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 					unsigned char *payload, size_t *size);
+
+	const struct stepwise_drain *drain;        /* NULL where nothing is drained to files */
+	const struct stepwise_recovery *recovery;  /* NULL where nothing is made of these */
 
 	/* The compiled BPF object, from the libbpf skeleton. */
 	const void *(*object)(size_t *size);
