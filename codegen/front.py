@@ -160,6 +160,7 @@ class Loader:
         steps: dict[str, ir.Step] = {}
         tables: dict[str, tuple[str, bool]] = {}
         within = Subset(module, self.errors)
+        anywhere = {plan.step for plan in resolved.plans() if plan.daemon}
         for plan in resolved.plans():
             span = resolve.position(resolved, plan)
             if plan.step in tables:
@@ -172,14 +173,16 @@ class Loader:
             if operator is None:
                 self.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
                 continue
-            step = self.step(module, within, resolved, operator, plan)
+            hidden = {"index" if plan.user else "random", *(["cpu"] if plan.step in anywhere else [])}
+            step = self.step(module, within, resolved, operator, plan, hidden)
             if step is not None:
                 steps[plan.step] = step
         return steps
 
     def step(
-        self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan
+        self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan, hidden: set[str]
     ) -> ir.Step | None:
+        """hidden: the fields of env that it has not."""
         if len(operator.parameters) not in (2, 3) or any(operator.arities):
             self.errors.add(StepSignature(operator.span, f"{plan.step} has {len(operator.parameters)} parameters",
                                           "a step is Step(cell, msg) or Step(cell, msg, env)"))  # fmt: skip
@@ -193,7 +196,6 @@ class Loader:
             return None
         table = resolved.tables[plan.table]
         cell_type = ir.Table(table.name, table.cell, table.capacity) if plan.reads == "table" else table.cell
-        hidden = {"index"} if plan.user else {"random"}
         env_type = ir.Record("env", tuple(field for field in resolved.env.fields if field[0] not in hidden))
         kinds = (cell_type, resolved.message, env_type)
         parameters = [ir.Var(name, kind, operator.span) for name, kind in zip(names, kinds)]

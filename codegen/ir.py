@@ -585,7 +585,7 @@ class Protocol:
 
     message: wire fields, handover fields and local fields in one record; `wire` lists the first in their order on the wire.
     handover: fields that follow on the wire, which the hooks hand to one another: zero when a packet comes from a client.
-    env: fields now (when the layout has a clock), random (Bytes(8)) and index (UInt(32)).
+    env: fields now (when the layout has a clock), cpu (when it asks for that), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
     forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.

@@ -129,7 +129,10 @@ class Clock(Strict):
 
 
 class Environment(Strict):
+    """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc step runs on."""
+
     now: Clock | None = None
+    cpu: TypeName | None = None
 
 
 class Local(Strict):

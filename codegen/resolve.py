@@ -26,6 +26,9 @@ TAIL_BYTES_MIN, TAIL_BYTES_MAX = 9, 1024
 APART_ITEMS_MAX = 16
 """Of one cell: a pointer to each of them lies on the program's stack, which has 512 bytes."""
 
+PROCESSOR_BITS_MAX = 32
+"""What bpf_get_smp_processor_id() says."""
+
 MAPS = ("counters", "sweep_state")
 """Those that are not the layout's."""
 
@@ -343,8 +346,17 @@ class Resolver(Sections):
             if clock.tick_ns & (clock.tick_ns - 1):
                 self.complain(("env", "now", "tick_ns"), f"a tick of {clock.tick_ns} ns", "it must be a power of two")
             fields.append(("now", kind))
+        if self.layout.env.cpu is not None:
+            fields.append(("cpu", self.processor(self.layout.env.cpu)))
         fields += [("random", ir.Bytes(8)), ("index", ir.UInt(32))]
         return ir.Record("env", tuple(fields))
+
+    def processor(self, text: str) -> ir.Type:
+        kind = self.type(text, ("env", "cpu"), "cpu")
+        if isinstance(kind, ir.UInt) and kind.width <= PROCESSOR_BITS_MAX:
+            return kind
+        self.complain(("env", "cpu"), f"the processor's number has the type {text}", f"it must be u1 to u{PROCESSOR_BITS_MAX}, such as u16")
+        return ir.UInt(PROCESSOR_BITS_MAX)
 
     def hashes(self, message: ir.Record) -> tuple[ir.HashIndex, ...]:
         """The local fields that are computed on arrival."""

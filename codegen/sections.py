@@ -27,6 +27,11 @@ class SectionPlan:
     user: bool = False
     reads: str = ""
 
+    @property
+    def daemon(self) -> bool:
+        """Whether the daemon has it run, on whichever processor: of the user hook or of a sweep."""
+        return self.user or self.position[0] == "sweep"
+
 
 class Sections:
     """A part of Resolver, which has what is declared here."""

@@ -21,6 +21,7 @@ enum stepwise_verdict {
 struct stepwise_environment {
 	__u64 now_ns;  /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns() */
 	__u64 random;  /* from getrandom() */
+	__u32 cpu;     /* that it runs on; of run_xdp and run_tc alone */
 };
 
 /* What the user hook reads of a table, or writes. */

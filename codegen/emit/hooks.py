@@ -164,6 +164,7 @@ class Hook:
     late: tuple[Lookup, ...]
     environment: bool
     now: bool
+    cpu: bool
     restored: bool = False
     """In a sweep: whether a section may end the chunk after another has written the message."""
 
@@ -237,6 +238,7 @@ class Hooks:
         return Hook(
             self._hidden(calls), tuple(early.values()), tuple(late.values()),
             any(call.function.environment for call in calls), any(_uses_env(step, "now") for step in steps),
+            any(_uses_env(step, "cpu") for step in steps),
         )  # fmt: skip
 
     def _kept_apart(self, sections: tuple[Section, ...]) -> dict[str, Apart]:

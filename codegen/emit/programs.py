@@ -21,6 +21,9 @@ from codegen.ir import Bytes, Protocol, Section, Table, TableLayout
 CLOCK_BITS = 32
 """Ticks of env.now that fit beside the jiffy they were read in: see runtime/bpf/stepwise_clock.h."""
 
+PROCESSOR_BITS = 32
+"""Of a processor's number, as the kernel tells it."""
+
 MEMORY = 2
 """How values lie in memory: raised whenever they come to lie otherwise, since maps that are pinned are read again."""
 
@@ -82,6 +85,7 @@ class Programs:
             "sweeps": self.sweeps,
             "sweeps_now": any(sweep["hook"].now for sweep in self.sweeps),
             "now": self._now() if self._kernel_asks_for_now() else None,
+            "cpu": self._cpu() if self.xdp.cpu or (self.tc is not None and self.tc.cpu) else None,
             "message": self.names.tag(self.protocol.message),
             "environment": self.names.tag(self.protocol.env),
             "hooks_header": self.names.file("_hooks.h"),
@@ -165,6 +169,11 @@ class Programs:
             "cached": width <= CLOCK_BITS,
         }
 
+    def _cpu(self) -> dict[str, str]:
+        type_ = self.protocol.env.field("cpu")
+        width = width_bits(type_)
+        return {"type": c_type(self.names, type_), "mask": f" & {(1 << width) - 1:#x}" if width < PROCESSOR_BITS else ""}
+
     # --- Userspace --------------------------------------------------------------------------------
 
     def user_context(self) -> dict[str, Any]:
@@ -208,6 +217,8 @@ class Programs:
         for name, type_ in self.protocol.env.fields:
             if name == "now" and now is not None:
                 found.append((field(name), f"({c_type(self.names, type_)})(from->now_ns >> {now['shift']} & {now['mask']})"))
+            elif name == "cpu":
+                found.append((field(name), f"from->cpu{self._cpu()['mask']}"))
             elif name == "random":
                 found.append((field(name), "from->random"))
         return found
