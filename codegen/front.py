@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import ir, layout, resolve, sany
+from codegen import ir, layout, owned, resolve, sany
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
@@ -21,6 +21,7 @@ from codegen.passes.apart import whole_uses
 from codegen.passes.bounds import Bounds
 from codegen.passes.facts import Facts
 from codegen.passes.inline import Inliner
+from codegen.passes.leaves import leaves
 from codegen.passes.lower import Lowering, unique
 from codegen.passes.subset import Subset
 from codegen.passes.tail import tail_uses, written_with_cell
@@ -269,6 +270,7 @@ class Loader:
                         "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
+        owned.check(resolved, steps, self.errors)
         self.check_apart(resolved, steps)
         self.check_tail(resolved, steps)
         if not resolved.user:
@@ -320,13 +322,3 @@ class Loader:
                     self.errors.add(LayoutInconsistent(
                         leaf.span, f"{plan.step} forwards, but the layout has no hooks.user that would serve what it forwards",
                         "add hooks.user, or end with Drop or Reply"))  # fmt: skip
-
-
-def leaves(body: ir.Body) -> list[ir.Leaf]:
-    """The leaves of a step, in order."""
-    match body:
-        case ir.Leaf():
-            return [body]
-        case ir.Bind():
-            return leaves(body.body)
-    return leaves(body.then) + leaves(body.otherwise)

@@ -526,7 +526,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """atomic: `word`, `spin_lock` or `res_spin_lock`, or `user` where only the daemon has to do with it; map: `array`.
+    """atomic: `word`, `spin_lock`, `res_spin_lock`, `user` (only the daemon's) or `owned` (at any time one section's); map: `array`.
 
     apart: array fields of the cell whose items are elements of a map of their own, in planes: item i, from 1, of the cell `index`
         is the element (i - 1) * capacity + index. They are touched under the cell's guard only, and steps take them one by one.

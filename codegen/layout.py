@@ -154,14 +154,14 @@ class TableModel(Strict):
 
     ahead: xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once.
 
-    atomic: `user` where only the daemon has to do with the cells.
+    atomic: `user` where only the daemon has to do with the cells; `owned` where at any time at most one section has to do with a cell.
     """
 
     cell: dict[Name, TypeText] = Field(min_length=1)
     map: Literal["array"] = "array"
     capacity: Bound
     index: str = Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")
-    atomic: Literal["word", "spin_lock", "res_spin_lock", "user"]
+    atomic: Literal["word", "spin_lock", "res_spin_lock", "user", "owned"]
     apart: list[Name] = []
     ahead: Annotated[bool, Field(strict=True)] = False
 
@@ -182,10 +182,11 @@ SectionText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), Wit
 
 def user_schema() -> dict[str, Any]:
     schema = section_schema()
-    return schema | {"description": "table: Step, and what the step reads.", "properties": {"reads": {"enum": ["table", "cell"]}}}
+    options = {"reads": {"enum": ["table", "cell"]}, "contended": {"enum": ["never"]}}
+    return schema | {"description": "table: Step, and what the step reads.", "properties": options, "maxProperties": 3}
 
 
-UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(user_schema())]
+UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=3), WithJsonSchema(user_schema())]
 
 
 def row_tag(value: Any) -> str:

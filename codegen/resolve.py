@@ -29,6 +29,9 @@ APART_ITEMS_MAX = 16
 PROCESSOR_BITS_MAX = 32
 """What bpf_get_smp_processor_id() says."""
 
+UNGUARDED = {"word": "is a word, which", "user": "is the daemon's alone, and", "owned": "is stepped without a guard, and"}
+"""Of `atomic`: why a table has nothing to keep apart."""
+
 MAPS = ("counters", "sweep_state")
 """Those that are not the layout's."""
 
@@ -60,9 +63,12 @@ class Resolved:
     tail: ir.TailLayout | None
     used: set[str] = field(default_factory=set)
 
+    def hooks(self) -> list[list[SectionPlan]]:
+        """The sections of each hook; of the sweep, of each pass."""
+        return [self.xdp, self.tc, self.user, *(plans for _, plans in self.sweep)]
+
     def plans(self) -> list[SectionPlan]:
-        sweep = [plan for _, plans in self.sweep for plan in plans]
-        return [*self.xdp, *self.tc, *self.user, *sweep]
+        return [plan for hook in self.hooks() for plan in hook]
 
 
 def width_bits(kind: ir.Type) -> int:
@@ -254,8 +260,8 @@ class Resolver(Sections):
     def check_apart(self, table: str, cell: ir.Record, capacity: int) -> None:
         """What a table keeps apart: arrays whose items lie in memory, each of them an element of a map."""
         model, kinds, items = self.layout.tables[table], dict(cell.fields), 0
-        if model.apart and model.atomic in ("word", "user"):
-            reason = "is a word, which" if model.atomic == "word" else "is the daemon's alone, and"
+        if model.apart and model.atomic in UNGUARDED:
+            reason = UNGUARDED[model.atomic]
             self.complain(("tables", table, "apart"), f"a cell of {table} {reason} has nothing to keep apart",
                           "choose spin_lock or res_spin_lock, or remove `apart`")  # fmt: skip
         for at, name in enumerate(model.apart):

@@ -36,7 +36,7 @@ struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
-	bool mmapable;         /* words, what is kept apart from its cells, what only userspace has; the elements of others hold a guard */
+	bool mmapable;         /* the elements of others hold a guard */
 	__u32 guard_offset;    /* bytes from the element's begin */
 	enum stepwise_user_reads user_reads;
 };
@@ -62,7 +62,8 @@ static inline bool stepwise_read_cell(const struct stepwise_tables *tables, unsi
 /*
  * One element, where it lies: for a user step that writes it, and no other (STEPWISE_USER_STEPS). NULL for an index that
  * is out of range. Whoever calls on_forwarded learns of it like of a cell that is read. A word is shared with the
- * programs, and is stepped by compare-and-swap; what only userspace has is its caller's until on_forwarded returns.
+ * programs, and is stepped by compare-and-swap; what only userspace has, or nobody else at that time, is its caller's until
+ * on_forwarded returns.
  */
 static inline void *stepwise_cell(const struct stepwise_tables *tables, unsigned int table, __u32 index)
 {

@@ -10,7 +10,7 @@ from codegen.c_names import Names, field
 from codegen.emit.apart import apart_of
 from codegen.emit.codecs import tail_macros
 from codegen.emit.guarded import Guarded
-from codegen.emit.hooks import Hooks, hook_fields
+from codegen.emit.hooks import GUARDED, Hooks, hook_fields
 from codegen.emit.leaves import Leaves
 from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.steps import element_type
@@ -146,7 +146,7 @@ class Programs:
             "capacity": self.names.macro("capacity", table.name),
             "element_type": element_type(self.names, self.protocol, table.name),
             "function": self.names.function(table.name, "element"),
-            "mmapable": table.atomic in ("word", "user"),
+            "mmapable": table.atomic not in GUARDED,
             "guard": table.atomic,
             "in_hooks": table.name in {section.table for section in (*self.protocol.xdp, *self.protocol.tc)},
             "in_sweep": table.name in {section.table for one in self.protocol.sweep for section in one.sections},
@@ -228,7 +228,7 @@ def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     """A hash of everything that pinned maps depend on: cells and how they lie in memory, capacities, atomicity and counters."""
     described = [MEMORY, protocol.name, [counter.name for counter in numbers.counters]]
     for table in protocol.tables:
-        guard = [] if table.atomic in ("word", "user") else [Guarded.of(table).size, Guarded.of(table).lined]
+        guard = [Guarded.of(table).size, Guarded.of(table).lined] if table.atomic in GUARDED else []
         described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *table.apart])
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
     return int.from_bytes(digest[:8], "little")
