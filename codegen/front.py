@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import ir, layout, owned, resolve, sany
+from codegen import indices, ir, layout, owned, resolve, sany
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
@@ -271,6 +271,7 @@ class Loader:
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
         owned.check(resolved, steps, self.errors)
+        indices.check(resolved, steps, self.errors)
         self.check_apart(resolved, steps)
         self.check_tail(resolved, steps)
         if not resolved.user:
