@@ -154,6 +154,8 @@ class TableModel(Strict):
 
     ahead: xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once.
 
+    own_line: each cell, a `word` or `owned`, has cache lines of its own.
+
     atomic: `user` where only the daemon has to do with the cells; `owned` where at any time at most one section has to do with a cell.
     """
 
@@ -164,6 +166,7 @@ class TableModel(Strict):
     atomic: Literal["word", "spin_lock", "res_spin_lock", "user", "owned"]
     apart: list[Name] = []
     ahead: Annotated[bool, Field(strict=True)] = False
+    own_line: Annotated[bool, Field(strict=True)] = False
 
 
 def section_schema() -> dict[str, Any]:

@@ -254,8 +254,12 @@ class Resolver(Sections):
             self.complain((*place, "atomic"), f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
                           "make its fields smaller, or choose spin_lock or res_spin_lock")  # fmt: skip
         self.check_apart(name, cell, capacity)
+        if model.own_line and model.atomic not in ("word", "owned"):
+            reason = "are the daemon's alone" if model.atomic == "user" else "take whole cache lines where that costs little"
+            self.complain(("tables", name, "own_line"), f"cells of {name}, which is `atomic: {model.atomic}`, {reason}",
+                          "remove it, or choose word or owned")  # fmt: skip
         return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic,
-                              tuple(model.apart), model.ahead)  # fmt: skip
+                              tuple(model.apart), model.ahead, model.own_line)  # fmt: skip
 
     def check_apart(self, table: str, cell: ir.Record, capacity: int) -> None:
         """What a table keeps apart: arrays whose items lie in memory, each of them an element of a map."""

@@ -11,7 +11,7 @@ from codegen.emit.helpers import Helpers
 from codegen.emit.hooks import GUARDED
 from codegen.emit.leaves import Leaves
 from codegen.emit.owned import ELEMENT_ALIGNMENT, cell_alignment
-from codegen.emit.steps import StepWriter, element_type
+from codegen.emit.steps import StepWriter, is_lined, value_type
 from codegen.emit.types import (
     Vector, bytes_alignment, c_type, declaration, declared_types, is_vector, made_types, packet_fields, unsigned, word_fields,
 )  # fmt: skip
@@ -165,6 +165,6 @@ def _scanned(protocol: Protocol, names: Names, table: Table) -> dict[str, str]:
         "name": table.name,
         "cell": function,
         "at": names.function(table.name, "at"),
-        "element_type": element_type(names, protocol, table.name),
-        "read": f"{function}_unpack(*(const volatile __u64 *)&table[index])" if layout.atomic == "word" else "table[index].cell",
+        "value_type": value_type(names, protocol, table.name),
+        "read": f"{function}_unpack(*(const volatile __u64 *)&table[index]{'.word' if is_lined(protocol, table.name) else ''})" if layout.atomic == "word" else "table[index].cell",
     }

@@ -11,10 +11,10 @@ ELEMENT_ALIGNMENT = 8
 
 
 def cell_alignment(table: TableLayout) -> int:
-    """Bytes that a cell takes a multiple of: whole cache lines where that costs little, as for guarded cells.
+    """Bytes that a cell takes a multiple of: whole cache lines where that costs little, as for guarded cells, or is asked for.
 
     The values of a map that can be mapped begin with a page, so that lines of a cell are lines of the memory.
     """
     size, _ = memory_layout(table.cell)
     whole = -(-size // LINE_BYTES) * LINE_BYTES
-    return LINE_BYTES if whole - size <= whole // WASTE_DENOMINATOR else ELEMENT_ALIGNMENT
+    return LINE_BYTES if table.own_line or whole - size <= whole // WASTE_DENOMINATOR else ELEMENT_ALIGNMENT

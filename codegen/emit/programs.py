@@ -13,7 +13,7 @@ from codegen.emit.guarded import Guarded
 from codegen.emit.hooks import GUARDED, Hooks, hook_fields
 from codegen.emit.leaves import Leaves
 from codegen.emit.rare_path import user_reads, user_sections
-from codegen.emit.steps import element_type
+from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.types import bytes_alignment, c_type, handover_place, is_scalar, packet_fields, width_bits
 from codegen.ir import Bytes, Protocol, Section, Table, TableLayout
 
@@ -145,6 +145,8 @@ class Programs:
             "map": table.map,
             "capacity": self.names.macro("capacity", table.name),
             "element_type": element_type(self.names, self.protocol, table.name),
+            "value_type": value_type(self.names, self.protocol, table.name),
+            "lined": is_lined(self.protocol, table.name),
             "function": self.names.function(table.name, "element"),
             "mmapable": table.atomic not in GUARDED,
             "guard": table.atomic,
@@ -201,7 +203,8 @@ class Programs:
             "number_macro": number,
             "whole": whole,
             "unpacked": unpacked,
-            "element_type": element_type(self.names, self.protocol, user.table),
+            "value_type": value_type(self.names, self.protocol, user.table),
+            "word": "element.word" if is_lined(self.protocol, user.table) else "element",
             "cell_struct": self.names.tag(layout.cell),
             "index": f"message.{field(layout.index)}",
             "argument": f"tables->memory[{number}]" if whole else "&cell" if unpacked else "&element",
@@ -229,6 +232,7 @@ def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     described = [MEMORY, protocol.name, [counter.name for counter in numbers.counters]]
     for table in protocol.tables:
         guard = [Guarded.of(table).size, Guarded.of(table).lined] if table.atomic in GUARDED else []
-        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *table.apart])
+        lines = ["own_line"] if table.own_line else []
+        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *lines, *table.apart])
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
     return int.from_bytes(digest[:8], "little")

@@ -18,7 +18,7 @@ char stepwise_license[] SEC("license") = "Dual MIT/GPL";
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct stepwise_lined_word);
 	__uint(max_entries, OFFICE_CAPACITY_DESK);
 	__uint(map_flags, BPF_F_MMAPABLE);
 } desk SEC(".maps");

@@ -62,7 +62,7 @@ struct office_note_cell {
 	__u32 number;
 	__u8 cabinet;
 	struct office_bytes_24 title;
-} __attribute__((aligned(8)));
+} __attribute__((aligned(64)));
 
 struct office_message {
 	enum office_message_kind kind;

@@ -24,7 +24,7 @@ static __always_inline __u64 *office_desk_element(const void *tables, __u32 inde
 {
 	const struct stepwise_tables *opened = tables;
 
-	return index < OFFICE_CAPACITY_DESK ? (__u64 *)opened->memory[OFFICE_TABLE_DESK] + index : NULL;
+	return index < OFFICE_CAPACITY_DESK ? &((struct stepwise_lined_word *)opened->memory[OFFICE_TABLE_DESK])[index].word : NULL;
 }
 
 static __always_inline struct office_sheet_cell *office_sheet_element(const void *tables, __u32 index)
@@ -171,7 +171,7 @@ static const struct stepwise_table office_tables[] = {
 	[OFFICE_TABLE_DESK] = {
 		.name = "desk",
 		.capacity = OFFICE_CAPACITY_DESK,
-		.element_size = sizeof(__u64),
+		.element_size = sizeof(struct stepwise_lined_word),
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_STEPS,
 	},
@@ -204,7 +204,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.wire_size = OFFICE_WIRE_SIZE,
 	.sweep_size = sizeof(struct office_message),
 	.sweep_period_ms = 1000,
-	.layout_id = 0x1c50222d1f5faccb,
+	.layout_id = 0x28ecd84bad6b660e,
 	.tables = office_tables,
 	.table_count = 3,
 	.counters = office_counters,
