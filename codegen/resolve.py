@@ -16,6 +16,7 @@ from codegen.ir import Span
 from codegen.layout import (
     ArrayType, BitsType, BytesType, EnumType, Layout, Local, RecordType, SequenceType, SetType, Source, TypeText,
 )  # fmt: skip
+from codegen.library_functions import LIBRARY_FUNCTIONS
 from codegen.sections import Place, SectionPlan, Sections
 
 WORD_BITS = 64
@@ -426,9 +427,15 @@ class Resolver(Sections):
         ):  # fmt: skip
             if macro in C_CONSTANTS:
                 self.complain(place, f"{place[-1]} would be {macro} in C, as another is", "choose another name")
-        for name in ("message", "contended", *MAPS):
+        for name in ("message", "contended", "reads", *MAPS):
             if name in layout.tables:
                 self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
+        maps = [(("tables", name), name) for name in layout.tables]
+        maps += [(("tables", name, "apart", at), apart_map(name, field)) for name, table in layout.tables.items() for at, field in enumerate(table.apart)]
+        for place, called in maps:
+            if called in LIBRARY_FUNCTIONS:
+                self.complain(place, f"a map is a variable in C, and {called}() is a function of its library, which clang knows without a declaration",
+                              f"choose another name, such as {called}s or {called}_cells")  # fmt: skip
 
     def check_indices(self, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:
         kinds = dict(message.fields)
