@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import ir, layout, resolve, sany
+from codegen import indices, ir, layout, owned, resolve, sany
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
@@ -21,6 +21,7 @@ from codegen.passes.apart import whole_uses
 from codegen.passes.bounds import Bounds
 from codegen.passes.facts import Facts
 from codegen.passes.inline import Inliner
+from codegen.passes.leaves import leaves
 from codegen.passes.lower import Lowering, unique
 from codegen.passes.subset import Subset
 from codegen.passes.tail import tail_uses, written_with_cell
@@ -160,6 +161,7 @@ class Loader:
         steps: dict[str, ir.Step] = {}
         tables: dict[str, tuple[str, bool]] = {}
         within = Subset(module, self.errors)
+        anywhere = {plan.step for plan in resolved.plans() if plan.daemon}
         for plan in resolved.plans():
             span = resolve.position(resolved, plan)
             if plan.step in tables:
@@ -172,14 +174,16 @@ class Loader:
             if operator is None:
                 self.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
                 continue
-            step = self.step(module, within, resolved, operator, plan)
+            hidden = {"index" if plan.user else "random", *(["cpu"] if plan.step in anywhere else [])}
+            step = self.step(module, within, resolved, operator, plan, hidden)
             if step is not None:
                 steps[plan.step] = step
         return steps
 
     def step(
-        self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan
+        self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan, hidden: set[str]
     ) -> ir.Step | None:
+        """hidden: the fields of env that it has not."""
         if len(operator.parameters) not in (2, 3) or any(operator.arities):
             self.errors.add(StepSignature(operator.span, f"{plan.step} has {len(operator.parameters)} parameters",
                                           "a step is Step(cell, msg) or Step(cell, msg, env)"))  # fmt: skip
@@ -193,7 +197,6 @@ class Loader:
             return None
         table = resolved.tables[plan.table]
         cell_type = ir.Table(table.name, table.cell, table.capacity) if plan.reads == "table" else table.cell
-        hidden = {"index"} if plan.user else {"random"}
         env_type = ir.Record("env", tuple(field for field in resolved.env.fields if field[0] not in hidden))
         kinds = (cell_type, resolved.message, env_type)
         parameters = [ir.Var(name, kind, operator.span) for name, kind in zip(names, kinds)]
@@ -267,6 +270,8 @@ class Loader:
                         "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
+        owned.check(resolved, steps, self.errors)
+        indices.check(resolved, steps, self.errors)
         self.check_apart(resolved, steps)
         self.check_tail(resolved, steps)
         if not resolved.user:
@@ -318,13 +323,3 @@ class Loader:
                     self.errors.add(LayoutInconsistent(
                         leaf.span, f"{plan.step} forwards, but the layout has no hooks.user that would serve what it forwards",
                         "add hooks.user, or end with Drop or Reply"))  # fmt: skip
-
-
-def leaves(body: ir.Body) -> list[ir.Leaf]:
-    """The leaves of a step, in order."""
-    match body:
-        case ir.Leaf():
-            return [body]
-        case ir.Bind():
-            return leaves(body.body)
-    return leaves(body.then) + leaves(body.otherwise)

@@ -10,109 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Union
 
-
-@dataclass(frozen=True)
-class Span:
-    """Where a node stands in the TLA+ source. Lines and columns count from 1."""
-
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
-
-
-# --- Types -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class UInt:
-    """An unsigned integer of `width` bits, 1 to 64."""
-
-    width: int
-
-
-@dataclass(frozen=True)
-class Bool:
-    pass
-
-
-@dataclass(frozen=True)
-class Enum:
-    """Strings of TLA+. `name` is where the layout defines it (`door.mode`); the first member is 0."""
-
-    name: str
-    members: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Bytes:
-    """`size` opaque bytes: compared for equality and copied, nothing else."""
-
-    size: int
-
-
-@dataclass(frozen=True)
-class Set:
-    """At most `max` distinct elements."""
-
-    element: "Type"
-    max: int
-
-
-@dataclass(frozen=True)
-class Bits:
-    """A set of integers 0..size-1, size at most 64, kept in one word."""
-
-    size: int
-
-
-@dataclass(frozen=True)
-class Array:
-    """A function over 1..size."""
-
-    element: "Type"
-    size: int
-
-
-@dataclass(frozen=True)
-class Sequence:
-    """A sequence of at most `max` elements."""
-
-    element: "Type"
-    max: int
-
-
-@dataclass(frozen=True)
-class Table:
-    """A whole table, a function over 0..capacity-1; only a user hook sees one, and only reads it."""
-
-    name: str
-    cell: "Record"
-    capacity: int
-
-
-@dataclass(frozen=True)
-class Record:
-    """`name` is the C struct's tag without the protocol's prefix: `lock_cell`, `message`, `env`."""
-
-    name: str
-    fields: tuple[tuple[str, "Type"], ...]
-
-    def field(self, name: str) -> "Type":
-        return dict(self.fields)[name]
+from codegen.ir_types import Array, Bits, Bool, Bytes, Enum, Interval, Record, Sequence, Set, Span, Table, UInt
 
 
 Type = Union[UInt, Bool, Enum, Bytes, Set, Bits, Array, Sequence, Table, Record]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Both ends included. Expressions are evaluated exactly: no intermediate result wraps."""
-
-    low: int
-    high: int
 
 
 # --- Expressions: every one has a type and a span ---------------------------------------
@@ -526,11 +427,12 @@ class Pass:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """atomic: `word`, `spin_lock` or `res_spin_lock`, or `user` where only the daemon has to do with it; map: `array`.
+    """atomic: `word`, `spin_lock`, `res_spin_lock`, `user` (only the daemon's) or `owned` (at any time one section's); map: `array`.
 
     apart: array fields of the cell whose items are elements of a map of their own, in planes: item i, from 1, of the cell `index`
         is the element (i - 1) * capacity + index. They are touched under the cell's guard only, and steps take them one by one.
     ahead: whether xdp reads its cells ahead of the steps, those of several packets at once; at most one table's.
+    own_line: whether each cell, a word or one with an owner, has cache lines of its own.
     """
 
     name: str
@@ -541,6 +443,7 @@ class TableLayout:
     atomic: str
     apart: tuple[str, ...] = ()
     ahead: bool = False
+    own_line: bool = False
 
 
 @dataclass(frozen=True)
@@ -585,7 +488,7 @@ class Protocol:
 
     message: wire fields, handover fields and local fields in one record; `wire` lists the first in their order on the wire.
     handover: fields that follow on the wire, which the hooks hand to one another: zero when a packet comes from a client.
-    env: fields now (when the layout has a clock), random (Bytes(8)) and index (UInt(32)).
+    env: fields now (when the layout has a clock), cpu (when it asks for that), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
     forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.

@@ -129,7 +129,10 @@ class Clock(Strict):
 
 
 class Environment(Strict):
+    """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc step runs on."""
+
     now: Clock | None = None
+    cpu: TypeName | None = None
 
 
 class Local(Strict):
@@ -151,16 +154,19 @@ class TableModel(Strict):
 
     ahead: xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once.
 
-    atomic: `user` where only the daemon has to do with the cells.
+    own_line: each cell, a `word` or `owned`, has cache lines of its own.
+
+    atomic: `user` where only the daemon has to do with the cells; `owned` where at any time at most one section has to do with a cell.
     """
 
     cell: dict[Name, TypeText] = Field(min_length=1)
     map: Literal["array"] = "array"
     capacity: Bound
     index: str = Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")
-    atomic: Literal["word", "spin_lock", "res_spin_lock", "user"]
+    atomic: Literal["word", "spin_lock", "res_spin_lock", "user", "owned"]
     apart: list[Name] = []
     ahead: Annotated[bool, Field(strict=True)] = False
+    own_line: Annotated[bool, Field(strict=True)] = False
 
 
 def section_schema() -> dict[str, Any]:
@@ -179,10 +185,11 @@ SectionText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), Wit
 
 def user_schema() -> dict[str, Any]:
     schema = section_schema()
-    return schema | {"description": "table: Step, and what the step reads.", "properties": {"reads": {"enum": ["table", "cell"]}}}
+    options = {"reads": {"enum": ["table", "cell"]}, "contended": {"enum": ["never"]}}
+    return schema | {"description": "table: Step, and what the step reads.", "properties": options, "maxProperties": 3}
 
 
-UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(user_schema())]
+UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=3), WithJsonSchema(user_schema())]
 
 
 def row_tag(value: Any) -> str:

@@ -23,6 +23,7 @@ enum stepwise_verdict {
 struct stepwise_environment {
 	__u64 now_ns;  /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns() */
 	__u64 random;  /* from getrandom() */
+	__u32 cpu;     /* that it runs on; of run_xdp and run_tc alone */
 };
 
 /* What the user hook reads of a table, or writes. */
@@ -37,7 +38,7 @@ struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
-	bool mmapable;         /* words, what is kept apart from its cells, what only userspace has; the elements of others hold a guard */
+	bool mmapable;         /* the elements of others hold a guard */
 	__u32 guard_offset;    /* bytes from the element's begin */
 	enum stepwise_user_reads user_reads;
 };
@@ -63,7 +64,8 @@ static inline bool stepwise_read_cell(const struct stepwise_tables *tables, unsi
 /*
  * One element, where it lies: for a user step that writes it, and no other (STEPWISE_USER_STEPS). NULL for an index that
  * is out of range. Whoever calls on_forwarded learns of it like of a cell that is read. A word is shared with the
- * programs, and is stepped by compare-and-swap; what only userspace has is its caller's until on_forwarded returns.
+ * programs, and is stepped by compare-and-swap; what only userspace has, or nobody else at that time, is its caller's until
+ * on_forwarded returns.
  */
 static inline void *stepwise_cell(const struct stepwise_tables *tables, unsigned int table, __u32 index)
 {

@@ -13,6 +13,7 @@ from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout
 
 
 HIDDEN_BITS_MAX = 32
+GUARDED = ("spin_lock", "res_spin_lock")
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ class Hook:
     late: tuple[Lookup, ...]
     environment: bool
     now: bool
+    cpu: bool
     restored: bool = False
     """In a sweep: whether a section may end the chunk after another has written the message."""
 
@@ -178,7 +180,7 @@ class Hook:
     @property
     def guarded(self) -> bool:
         """Whether a section works on a guarded cell: there are more paths then, most of which set or clear something."""
-        return any(call.function.atomic != "word" for call in self.calls)
+        return any(call.function.atomic in GUARDED for call in self.calls)
 
 
 class Hooks:
@@ -237,6 +239,7 @@ class Hooks:
         return Hook(
             self._hidden(calls), tuple(early.values()), tuple(late.values()),
             any(call.function.environment for call in calls), any(_uses_env(step, "now") for step in steps),
+            any(_uses_env(step, "cpu") for step in steps),
         )  # fmt: skip
 
     def _kept_apart(self, sections: tuple[Section, ...]) -> dict[str, Apart]:
@@ -301,7 +304,7 @@ class Hooks:
         for at, call in enumerate(calls):
             step = self._steps[call.function.step_name]
             read = _read(step, step.message)
-            known = written | (tested if call.function.atomic != "word" else hidden_before if call.retries else set())
+            known = written | (tested if call.function.atomic in GUARDED else hidden_before if call.retries else set())
             hidden = {name for name in known & read if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
             after_skip = any(before.skips for before in found)
             hides_skip = call.skips and call.retries and any(after.retries for after in calls[at + 1 :])

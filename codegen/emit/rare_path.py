@@ -13,8 +13,8 @@ from codegen.ir import Protocol, Section, Table, TableLayout
 class UserSection:
     """One of a row.
 
-    form: `read` on a copy of a cell under a guard, `word` by compare-and-swap, `memory` on what only the daemon has, where
-        it lies. cell: the local for it. writes: whether the step ever changes the cell.
+    form: `read` on a copy of a cell under a guard, `word` by compare-and-swap, `memory` where it lies, on what only the daemon
+        has, or nobody else at that time. cell: the local for it. writes: whether the step ever changes the cell.
     """
 
     name: str

@@ -82,7 +82,7 @@ def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[st
     """
     if form == LAYOUT:
         return small
-    forms = {table.name: {"atomic": form} for table in protocol.tables if _readable(protocol, table.name, form)}
+    forms = {table.name: {"atomic": form, **({"own_line": False} if table.own_line else {})} for table in protocol.tables if _readable(protocol, table.name, form)}
     return merged(small, {"tables": forms})
 
 

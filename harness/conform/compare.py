@@ -147,19 +147,20 @@ class Comparison:
         blank = {name: zero(codec.table.cell) for name, codec in tables.items()}
         return b"".join(tables[where[0]].pack(case.cells.get(where, blank[where[0]]), flip) for where in places)
 
-    def clock(self, case: Case) -> tuple[int, int]:
-        """Ticks and random bytes."""
+    def surroundings(self, case: Case) -> tuple[int, int, int]:
+        """Ticks, random bytes, and the processor."""
         kinds = dict(self.protocol.env.fields)
-        return case.env.get("now", 0), self.patterns.real(kinds["random"], case.env["random"]) if "random" in kinds else 0
+        random_bytes = self.patterns.real(kinds["random"], case.env["random"]) if "random" in kinds else 0
+        return case.env.get("now", 0), random_bytes, case.env.get("cpu", 0)
 
     def environment(self, case: Case, flip: bool) -> bytes:
-        """The program's global variables: its clock, its random bytes, and which section loses its races."""
+        """The program's global variables: its clock, its random bytes, its processor, and which section loses its races."""
         data = bytearray(self._data)
-        for name, numbers in (("stepwise_conform_env", self.clock(case)),
+        for name, numbers in (("stepwise_conform_env", self.surroundings(case)),
                               ("conform_interference", self._interference(case, flip))):  # fmt: skip
             if name in self._variables:
-                offset, size = self._variables[name]
-                data[offset : offset + size] = struct.pack(f"<{len(numbers)}Q", *numbers)
+                offset, size = self._variables[name]  # a protocol without env.cpu has a shorter one
+                data[offset : offset + size] = struct.pack(f"<{len(numbers)}Q", *numbers)[:size]
         return bytes(data)
 
     def _interference(self, case: Case, flip: bool) -> tuple[int, int, int, int]:
