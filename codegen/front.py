@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import indices, ir, layout, owned, resolve, sany
+from codegen import drain_steps, indices, ir, layout, owned, resolve, sany
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
@@ -114,10 +114,12 @@ class Loader:
             return None
         self.check_constants(module, resolved)
         steps = self.compile(module, resolved)
+        drained = drain_steps.compile_steps(self, module, resolved, steps)
         if self.errors.found:
             return None
-        protocol = self.protocol(module, resolved, steps)
+        protocol = replace(self.protocol(module, resolved, steps), **drain_steps.parts(resolved, drained))
         self.check_sections(resolved, steps)
+        drain_steps.check(resolved, drained, self.errors)
         return protocol
 
     # --- The module -------------------------------------------------------------------------------------------

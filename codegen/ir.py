@@ -483,6 +483,48 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Drain:
+    """What the daemon takes from the tables into files. All its sections are the daemon's.
+
+    lanes: the capacity of the table `each`, whose index is the message's field `lane`; number: the field that counts the records
+        of a lane.
+    takes: each reads a word, and all that was written before it, or a cell where it lies; written, synced, begins: each swaps a word. A step that stands
+        in sections on several tables, whose cells have the same fields, has the cell type of the first.
+    entry: the message's fields that a file has of a record, in order.
+    """
+
+    each: str
+    lanes: int
+    lane: str
+    number: str
+    takes: tuple[Section, ...]
+    written: Section
+    synced: Section
+    begins: tuple[Section, ...]
+    entry: tuple[str, ...]
+    batch: int
+    segment_bytes: int
+    sync_ms: int
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        return (*self.takes, self.written, self.synced, *self.begins)
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What is made of the entries that have one key: a cell, by a step on each of them, in whatever order."""
+
+    key: str
+    cell: Record
+    step: Step
+
+
+EPOCH = "epoch"
+"""The message's field of a drain that says since when numbers are counted."""
+
+
+@dataclass(frozen=True)
 class Protocol:
     """Everything the emitters need.
 
@@ -516,6 +558,14 @@ class Protocol:
     user_row: bool = False
     forwards: tuple[str, ...] = ()
     tail: TailLayout | None = None
+    drain: Drain | None = None
+    recovery: Recovery | None = None
+
+    @property
+    def daemon_steps(self) -> tuple[Step, ...]:
+        """Steps of the drain and of recovery, each once."""
+        found = {section.step.name: section.step for section in self.drain.sections} if self.drain else {}
+        return (*found.values(), *((self.recovery.step,) if self.recovery else ()))
 
     @property
     def ahead(self) -> TableLayout | None:

@@ -230,6 +230,41 @@ class Sweep(Strict):
     passes: list[PassModel] = Field(min_length=1)
 
 
+OneSection = Annotated[dict[Name, Name], Field(min_length=1, max_length=1), WithJsonSchema({
+    "type": "object", "description": "table: Step.", "additionalProperties": {"type": "string", "pattern": NAME},
+    "minProperties": 1, "maxProperties": 1,
+})]  # fmt: skip
+MessageField = Annotated[str, Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")]
+
+
+class DrainModel(Strict):
+    """What the daemon takes from the tables and puts into files: see docs/layout.md.
+
+    each: the table whose indices are the lanes. number: the message's field that counts a lane's records, from 1 in each `epoch`.
+
+    entry: the message's fields that a file has of a record. sync_ms: how long a sync waits for company.
+    """
+
+    each: Name
+    number: MessageField
+    takes: list[OneSection] = Field(min_length=1)
+    written: OneSection
+    synced: OneSection
+    begins: list[OneSection] = Field(min_length=1)
+    entry: list[Name] = Field(min_length=1)
+    batch: Bound
+    segment_bytes: int = Field(ge=65536, le=2**40, strict=True)
+    sync_ms: int = Field(ge=0, le=10000, strict=True)
+
+
+class RecoverModel(Strict):
+    """What is made of all entries that have a key: `step` on a cell for each key, for each entry, in whatever order."""
+
+    key: MessageField
+    cell: dict[Name, TypeText] = Field(min_length=1)
+    step: Name
+
+
 class Wire(Strict):
     transport: Literal["udp"]
     port: int = Field(ge=1, le=65535, strict=True)
@@ -276,6 +311,8 @@ class Layout(Strict):
     tables: dict[Name, TableModel] = Field(min_length=1)
     hooks: Hooks
     sweep: Sweep | None = None
+    drain: DrainModel | None = None
+    recover: RecoverModel | None = None
     wire: Wire
     budget: Budgets
 

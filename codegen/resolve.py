@@ -17,6 +17,7 @@ from codegen.layout import (
     ArrayType, BitsType, BytesType, EnumType, Layout, Local, RecordType, SequenceType, SetType, Source, TypeText,
 )  # fmt: skip
 from codegen.library_functions import LIBRARY_FUNCTIONS
+from codegen.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
 from codegen.sections import Place, SectionPlan, Sections
 
 WORD_BITS = 64
@@ -63,6 +64,8 @@ class Resolved:
     sweep: list[tuple[str, list[SectionPlan]]]
     tail: ir.TailLayout | None
     used: set[str] = field(default_factory=set)
+    drain: DrainPlan | None = None
+    recovery: RecoveryPlan | None = None
 
     def hooks(self) -> list[list[SectionPlan]]:
         """The sections of each hook; of the sweep, of each pass."""
@@ -136,8 +139,9 @@ class Resolver(Sections):
         self.check_budgets()
         hashes = self.hashes(message)
         self.check_ahead()
+        drain, recovery = plan_drain(self, message, tables), plan_recovery(self, message)
         return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
-                        [one for one in xdp if one], [one for one in tc if one], user, sweep, tail, self.used)  # fmt: skip
+                        [one for one in xdp if one], [one for one in tc if one], user, sweep, tail, self.used, drain, recovery)  # fmt: skip
 
     # --- Types ------------------------------------------------------------------------------------------
 

@@ -23,7 +23,8 @@ PLAIN = {"alias": "", "tail": "", "attribute": ""}
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
     cells = [part for table in protocol.tables for part in (resident(table), *(table.cell.field(name).element for name in table.apart))]
-    roots = (*cells, protocol.message, protocol.env, *made_types(protocol))
+    recovered = [protocol.recovery.cell] if protocol.recovery else []
+    roots = (*cells, *recovered, protocol.message, protocol.env, *made_types(protocol))
     types = list(declared_types(roots))
     wire = packet_fields(protocol)
     guarded = {resident(table): Guarded.of(table) for table in protocol.tables if table.atomic in GUARDED}
@@ -143,6 +144,7 @@ def steps_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str
     helpers = Helpers(names)
     steps = {step.name: StepWriter(protocol, names, helpers, step).text() for step in numbers.steps.values()}
     apart_from_kernel = {section.step.name for section in protocol.user} if protocol.user_row or protocol.tail else set()
+    apart_from_kernel |= {step.name for step in protocol.daemon_steps}
     scanned = []
     for step in numbers.steps.values():
         if isinstance(step.cell_type, Table) and step.cell_type.name not in [entry["name"] for entry in scanned]:

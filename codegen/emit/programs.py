@@ -190,6 +190,8 @@ class Programs:
             "environment_fields": self._environment_fields(),
             "environment_used": self._userspace_sets_environment(),
             "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
+            "drain": self.names.file("_drain.h") if self.protocol.drain else "",
+            "recovers": self.protocol.recovery is not None,
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
         }  # fmt: skip
 

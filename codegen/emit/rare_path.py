@@ -61,10 +61,15 @@ def _section(protocol: Protocol, names: Names, section: Section) -> UserSection:
 
 
 def user_reads(protocol: Protocol, table: TableLayout) -> str:
-    """What the user hook has to do with a table: the name of a constant of runtime/stepwise.h."""
+    """What the daemon has to do with a table: the name of a constant of runtime/stepwise.h."""
     sections = [section for section in protocol.user if section.table == table.name]
+    drained = [section for section in (protocol.drain.sections if protocol.drain else ()) if section.table == table.name]
+    if any(not section.reads for section in drained):
+        return "STEPWISE_USER_STEPS"
     if any(isinstance(section.step.cell_type, Table) for section in sections):
         return "STEPWISE_USER_READS_TABLE"
     if any(not section.reads for section in sections) or table.atomic == "user":
         return "STEPWISE_USER_STEPS"
+    if drained:
+        return "STEPWISE_USER_READS_TABLE"
     return "STEPWISE_USER_READS_CELL" if sections else "STEPWISE_USER_READS_NOTHING"

@@ -35,7 +35,7 @@ class StepWriter:
         self.step = step
         self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT, APART})
         shared = not self._is_word()
-        in_kernel = step.name not in {section.step.name for section in protocol.user}
+        in_kernel = step.name not in {step.name for step in (*(section.step for section in protocol.user), *protocol.daemon_steps)}
         self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT, APART}, branchless=shared and in_kernel)
         self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=shared)
         table = table_of(protocol, step)
