@@ -92,6 +92,7 @@ class SectionFunction:
 class Call:
     """One section of one hook. `element`: the local that points to the cell's element.
 
+    within: whether what is found so is there for every index, and the section may not be left out: if it were, that is as if it had been contended.
     lookup: the C function that finds the element, where it is found right before the section; '' where that
     was done before the first one. found: then the condition that it was. apart: the local with what the cell has apart. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
     index_of: the expression that env.index gets before, '' where the step does not ask.
@@ -118,6 +119,7 @@ class Call:
     hides_skip: bool
     apart: str
     found: str
+    within: bool
 
     @property
     def arguments(self) -> str:
@@ -133,7 +135,7 @@ class Call:
     @property
     def skips(self) -> bool:
         """Whether the hook may go on without the section."""
-        return bool(self.lookup) or (self.fails and self.contended == "skip")
+        return bool(self.lookup) and not self.within or self.fails and self.contended == "skip"
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,7 @@ class Hooks:
         function = self._function(section, step, retries)
         verdicts = {leaf.verdict for leaf in leaves(step.body)}
         word = function.atomic == "word"
+        within = lookup is not None and section.contended == "never" and self._is_within(section) and not sweep
         return Call(
             function=function,
             element=found.element,
@@ -289,13 +292,18 @@ class Hooks:
             retries=retries,
             ends=verdicts != {"Continue"},
             continues="Continue" in verdicts,
-            fails=function.writes if word else function.atomic == "res_spin_lock",
+            fails=within or (function.writes if word else function.atomic == "res_spin_lock"),
             index_of=index if _uses_env(step, "index") else "",
             last=last,
             hidden=(),
             after_skip=False,
             hides_skip=False,
+            within=within,
         )
+
+    def _is_within(self, section: Section) -> bool:
+        """Whether every value of the index is that of a cell."""
+        return 2 ** width_bits(self._protocol.message.field(section.index)) <= self._tables[section.table].capacity
 
     def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
         """Says before which sections which fields are hidden, and where sections may have been skipped."""

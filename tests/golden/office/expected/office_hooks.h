@@ -215,7 +215,6 @@ static __always_inline __u32 office_run_xdp(const void *tables, struct office_me
 	__u64 *desk = office_desk_element(tables, message->desk);
 	struct office_sheet_cell *sheet = office_sheet_element(tables, message->desk);
 	struct office_note_cell *note;
-	__u32 skipped = 0;
 	__u32 outcome;
 
 	if (!desk || !sheet)
@@ -234,19 +233,18 @@ static __always_inline __u32 office_run_xdp(const void *tables, struct office_me
 	note = office_note_element(tables, message->note);
 	outcome = note ? office_file_on_note(note, message) : STEPWISE_CONTENDED;
 	if (outcome == STEPWISE_CONTENDED)
-		skipped = STEPWISE_SKIPPED;
+		return stepwise_end(STEPWISE_DROP, OFFICE_COUNTER_LOST);
 
 	outcome = office_rise_on_desk(desk, message);
 	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, OFFICE_COUNTER_LOST);
-	return skipped | stepwise_end_at_leaf(outcome, OFFICE_COUNTERS_XDP);
+		return stepwise_end(STEPWISE_DROP, OFFICE_COUNTER_LOST);
+	return stepwise_end_at_leaf(outcome, OFFICE_COUNTERS_XDP);
 }
 
 static __always_inline __u32 office_run_tc(const void *tables, struct office_message *message)
 {
 	__u64 *desk = office_desk_element(tables, message->desk);
 	struct office_note_cell *note;
-	__u32 skipped = 0;
 	__u32 outcome;
 
 	if (!desk)
@@ -259,12 +257,12 @@ static __always_inline __u32 office_run_tc(const void *tables, struct office_mes
 	note = office_note_element(tables, message->note);
 	outcome = note ? office_sign_on_note(note, message) : STEPWISE_CONTENDED;
 	if (outcome == STEPWISE_CONTENDED)
-		skipped = STEPWISE_SKIPPED;
+		return stepwise_end(STEPWISE_DROP, OFFICE_COUNTER_TC_LOST);
 
 	outcome = office_free_on_desk(desk, message);
 	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, OFFICE_COUNTER_TC_LOST);
-	return skipped | stepwise_end_at_leaf(outcome, OFFICE_COUNTERS_TC);
+		return stepwise_end(STEPWISE_DROP, OFFICE_COUNTER_TC_LOST);
+	return stepwise_end_at_leaf(outcome, OFFICE_COUNTERS_TC);
 }
 
 #endif
