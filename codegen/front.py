@@ -21,7 +21,7 @@ from codegen.passes.apart import whole_uses
 from codegen.passes.bounds import Bounds
 from codegen.passes.facts import Facts
 from codegen.passes.inline import Inliner
-from codegen.passes.leaves import leaves
+from codegen.passes.leaves import is_called, leaves
 from codegen.passes.lower import Lowering, unique
 from codegen.passes.subset import Subset
 from codegen.passes.tail import tail_uses, written_with_cell
@@ -226,7 +226,8 @@ class Loader:
     def section(self, plan: SectionPlan, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Section:
         step = steps[plan.step]
         index = None if plan.swept else resolved.tables[plan.table].index
-        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)), plan.reads)
+        again = tuple(leaf.name for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again))
+        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)), plan.reads, again)
 
     def protocol(self, module: sany.Module, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Protocol:
         written = resolved.layout
@@ -292,6 +293,22 @@ class Loader:
                 if plan.reads and leaf.cell:
                     self.errors.add(StepSignature(leaf.cell[0].span, f"the user step {plan.step} changes a cell that it only reads",
                                                   "return the cell as it is"))  # fmt: skip
+            self.check_again(resolved, plan, steps[plan.step])
+
+    def check_again(self, resolved: Resolved, plan: SectionPlan, step: ir.Step) -> None:
+        """Only what is dropped, with all as it was, may be looked at again."""
+        called = [leaf for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again)]
+        if plan.again and not called:
+            labels = sorted({leaf.name for leaf in leaves(step.body) if leaf.verdict == "Drop" and not leaf.name.startswith(f"{plan.step}.")})
+            self.errors.add(LayoutInconsistent(
+                resolved.source.span(*plan.position[:-1], "again"), f"no branch of {plan.step} has the label {plan.again}",
+                f"those that drop have {', '.join(labels)}" if labels else f"give one that drops a label: `{plan.again} :: Drop(cell, msg)`",
+            ))  # fmt: skip
+        for leaf in called:
+            if leaf.verdict != "Drop" or leaf.cell:
+                what = f"says {leaf.verdict}" if leaf.verdict != "Drop" else "changes its cell"
+                self.errors.add(StepSignature(leaf.span, f"{plan.step} is to be looked at again after {plan.again}, which {what}",
+                                              "it must be a Drop that leaves the cell as it was"))  # fmt: skip
 
     def check_tail(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         """The programs never look at it, and a word that is lost to another writer does not bring it back."""

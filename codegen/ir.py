@@ -407,6 +407,7 @@ class Section:
     writes: whether any leaf changes the cell; a section that does not is a plain load.
     reads: of a user section, what it only reads: `table` (the whole of it, the step's cell type is a Table) or `cell`; ''
         where it steps a cell, as the sections of all other hooks do.
+    again: of a user section, the names of leaves that drop a message which the daemon is to look at again, later.
     """
 
     table: str
@@ -415,6 +416,7 @@ class Section:
     contended: str
     writes: bool
     reads: str = ""
+    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -185,11 +185,12 @@ SectionText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), Wit
 
 def user_schema() -> dict[str, Any]:
     schema = section_schema()
-    options = {"reads": {"enum": ["table", "cell"]}, "contended": {"enum": ["never"]}}
-    return schema | {"description": "table: Step, and what the step reads.", "properties": options, "maxProperties": 3}
+    options = {"reads": {"enum": ["table", "cell"]}, "contended": {"enum": ["never"]}, "again": {"type": "string", "pattern": NAME}}
+    description = "table: Step, what the step reads, and the label of the Drop after which a message is looked at again."
+    return schema | {"description": description, "properties": options, "maxProperties": 4}
 
 
-UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=3), WithJsonSchema(user_schema())]
+UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=4), WithJsonSchema(user_schema())]
 
 
 def row_tag(value: Any) -> str:

@@ -431,7 +431,7 @@ class Resolver(Sections):
         ):  # fmt: skip
             if macro in C_CONSTANTS:
                 self.complain(place, f"{place[-1]} would be {macro} in C, as another is", "choose another name")
-        for name in ("message", "contended", "reads", *MAPS):
+        for name in ("message", "contended", "reads", "again", *MAPS):
             if name in layout.tables:
                 self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
         maps = [(("tables", name), name) for name in layout.tables]

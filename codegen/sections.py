@@ -15,7 +15,7 @@ class SectionPlan:
     """A section before its step is compiled. position: where in the layout it stands.
 
     user: whether it is one of the user hook. reads: then what it only reads, `table` (the whole of it) or `cell`; '' where
-        it steps a cell, as those of other hooks do.
+        it steps a cell, as those of other hooks do. again: the label of a Drop after which the message is looked at again.
     """
 
     table: str
@@ -26,6 +26,7 @@ class SectionPlan:
     position: Place
     user: bool = False
     reads: str = ""
+    again: str = ""
 
     @property
     def daemon(self) -> bool:
@@ -86,7 +87,7 @@ class Sections:
 
     def user_section(self, text: dict[str, str], place: Place, default: str) -> SectionPlan | None:
         """default: what is read where that is not said."""
-        named = self.named(text, place, ("reads", "contended"), "write {table: Step, reads: cell}")
+        named = self.named(text, place, ("reads", "contended", "again"), "write {table: Step, reads: cell}")
         if named is None:
             return None
         table, step = named
@@ -106,7 +107,7 @@ class Sections:
                           "only read it (`reads: cell`), or choose `atomic: word`")  # fmt: skip
         if owned:
             self.check_owned(table, text.get("contended", "drop"), place)
-        return SectionPlan(table, step, "never" if owned else "drop", owned, False, (*place, table), True, reads)
+        return SectionPlan(table, step, "never" if owned else "drop", owned, False, (*place, table), True, reads, text.get("again", ""))
 
     def check_read_table(self, table: str, place: Place, alone: bool) -> None:
         atomic = self.layout.tables[table].atomic

@@ -19,6 +19,8 @@ const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
 	"received_by_udp",
 	"replied",
 	"dropped",
+	"kept",
+	"kept_dropped",
 	"malformed",
 	"unexpected_interface",
 	"overflowed",

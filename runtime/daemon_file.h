@@ -17,6 +17,8 @@ struct daemon_statistics {
 	__u64 received_by_udp;          /* of these, by a UDP socket, which costs more */
 	__u64 replied;
 	__u64 dropped;                  /* as the protocol's handler decided */
+	__u64 kept;                     /* likewise, to be served once more */
+	__u64 kept_dropped;             /* of these the oldest, where too many waited */
 	__u64 malformed;                /* not of the wire size */
 	__u64 unexpected_interface;     /* arrived where the protocol is not loaded, so not through XDP */
 	__u64 overflowed;               /* found no room to wait in: the daemon was too slow, or its buffer is too small */

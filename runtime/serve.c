@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
+#include "again.h"
 #include "background.h"
 #include "daemon_file.h"
 #include "drain.h"
@@ -40,6 +41,7 @@ enum event {
 	EVENT_GRACE,   /* a pass may begin */
 	EVENT_RETRY,   /* a contended cell may be free */
 	EVENT_DRAIN,   /* a sync has ended, or the drain has */
+	EVENT_AGAIN,   /* what the handler could not answer yet may be answered now */
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
 
@@ -231,6 +233,8 @@ static int open_pinned(struct server *server, const struct serve_options *option
 	if (!err && protocol->on_forwarded) {
 		server->rare_path = rare_path_open(protocol, server->statistics);
 		err = server->rare_path ? open_endpoints(server, options->buffer_bytes ? options->buffer_bytes : SERVE_BUFFER_BYTES) : -EIO;
+		if (!err)
+			err = watch(server, again_fd(rare_path_again(server->rare_path)), EVENT_AGAIN);
 	}
 	if (!err && protocol->pass_count) {
 		server->sweep = sweep_open(protocol, server->statistics);
@@ -327,6 +331,11 @@ static void handle_event(struct server *server, unsigned int event)
 	case EVENT_DRAIN:
 		server->failed = drain_ended(server->drain);
 		server->stopping |= server->failed != 0;
+		if (server->rare_path && !server->failed)
+			again_serve(rare_path_again(server->rare_path));
+		return;
+	case EVENT_AGAIN:
+		rare_path_serve_again(server->rare_path);
 		return;
 	default:
 		rare_path_serve(server->rare_path, server->endpoints[event - EVENT_SOCKET]);

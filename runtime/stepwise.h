@@ -17,6 +17,7 @@ enum stepwise_verdict {
 	STEPWISE_REPLY,
 	STEPWISE_FORWARD,
 	STEPWISE_DROP,
+	STEPWISE_AGAIN,  /* of on_forwarded alone: to be dropped, but if it were served later it may be answered */
 };
 
 /* What a step sees in userspace beside the tables and the message. */
@@ -102,8 +103,8 @@ struct stepwise_protocol {
 
 	/*
 	 * The rare path: decide on one forwarded message. Reads and writes of the tables
-	 * what user_reads says. Rewrites the payload and says STEPWISE_REPLY or
-	 * STEPWISE_DROP, the latter also for a payload that does not decode and for a cell
+	 * what user_reads says. Rewrites the payload and says STEPWISE_REPLY, or leaves
+	 * what came and says STEPWISE_AGAIN or STEPWISE_DROP, the latter also for a payload that does not decode and for a cell
 	 * that could not be read. NULL where nothing is forwarded. `payload` has room for
 	 * wire_size + tail_max bytes; `size`: of what came, between wire_size and that,
 	 * and then of the reply.

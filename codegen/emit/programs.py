@@ -14,6 +14,7 @@ from codegen.emit.hooks import GUARDED, Hooks, hook_fields
 from codegen.emit.leaves import Leaves
 from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.steps import element_type, is_lined, value_type
+from codegen.emit.terms import leaves
 from codegen.emit.types import bytes_alignment, c_type, handover_place, is_scalar, packet_fields, width_bits
 from codegen.ir import Bytes, Protocol, Section, Table, TableLayout
 
@@ -186,6 +187,10 @@ class Programs:
             "skeleton": self.names.file(".skel.h"),
             "user": None if alone is None else self._user(alone),
             "user_row": row,
+            "again": [
+                self.names.leaf(section.step, leaf)
+                for section in self.protocol.user for leaf in leaves(section.step.body) if leaf.name in section.again
+            ],
             "user_environment": any(section.step.env is not None for section in self.protocol.user),
             "environment_fields": self._environment_fields(),
             "environment_used": self._userspace_sets_environment(),

@@ -27,12 +27,15 @@ VERDICTS = {
 """By side: a hook's own program; `ahead`, the one that runs xdp's sections where cells are read ahead (its copies for the
 daemon go another way); `native`, a hook's form in userspace, which has neither headers nor counters."""
 
+AGAIN = 4
+"""What the daemon's handler says of a message that it drops and is to look at again, which to the model is a Drop."""
+
 XDP_NAMES = {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"}
 NAMES = {
     "xdp": XDP_NAMES,
     "tc": {-1: "TC_ACT_UNSPEC", 0: "TC_ACT_OK", 2: "TC_ACT_SHOT"},
     "ahead": XDP_NAMES,
-    "native": {0: "STEPWISE_CONTINUE", 1: "STEPWISE_REPLY", 2: "STEPWISE_FORWARD", 3: "STEPWISE_DROP"},
+    "native": {0: "STEPWISE_CONTINUE", 1: "STEPWISE_REPLY", 2: "STEPWISE_FORWARD", 3: "STEPWISE_DROP", AGAIN: "STEPWISE_AGAIN"},
 }
 SIDE_LABELS = {"native": ", userspace", "ahead": ", read ahead"}
 SWEEP_HEAD = struct.Struct("<IIII")  # struct stepwise_sweep: first, count, visited, continued
@@ -252,6 +255,8 @@ class Comparison:
         native = side == "native"
         verdict = case.verdict if case.verdict in VERDICTS[side] else "Drop"
         allowed = VERDICTS[side][verdict]
+        if case.family.hook == "user" and verdict == "Drop" and case.ended and self.protocol.user[case.ended - 1].again:
+            allowed = (*allowed, AGAIN)
         problems = []
         if found.verdict not in allowed:
             names = NAMES[side]

@@ -86,6 +86,7 @@ def test_it_conforms_in_every_form(office, work):
     ("office_hooks.h", "office_sheet_element(tables, message->desk)", "office_sheet_element(tables, message->desk ^ 1)", "xdp, layout"),
     ("office.bpf.c", "office_sheet_element(NULL, index)", "office_sheet_element(NULL, index ^ 1)", "pass 2 of the sweep, layout"),
     ("office_user.c", "OFFICE_TABLE_SHEET, message->desk)", "OFFICE_TABLE_SHEET, message->desk ^ 1)", "user, layout, userspace"),
+    ("office_user.c", "return STEPWISE_AGAIN;", "return STEPWISE_REPLY;", "user, layout, userspace"),
     ("office.bpf.c", "stepwise_conform_env.cpu & 0xffff", "stepwise_conform_env.cpu & 0xfffe", "xdp, layout"),
     ("office_user.c", "from->cpu & 0xffff", "from->cpu & 0xfffe", "xdp, layout, userspace"),
 ])  # fmt: skip

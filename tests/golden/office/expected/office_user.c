@@ -115,6 +115,8 @@ static enum stepwise_verdict office_on_forwarded_message(const struct stepwise_t
 		return STEPWISE_DROP;
 	office_env_set(&env, environment);
 	outcome = office_run_user(tables, &message, &env);
+	if (outcome >> STEPWISE_LEAF_SHIFT == OFFICE_LEAF_LOOK_GONE)
+		return STEPWISE_AGAIN;
 	if (stepwise_verdict(outcome) != STEPWISE_REPLY)
 		return STEPWISE_DROP;
 	office_message_encode(payload, &message);
