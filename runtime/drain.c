@@ -17,6 +17,9 @@
 #define PAUSE_NS_MIN 50000u
 #define PAUSE_NS_MAX 1000000u
 
+/* Of any build that may have written before this one. */
+#define BATCH_MAX 65536
+
 /* Before what found no room is tried again. */
 #define FULL_PAUSE_NS 100000000u
 
@@ -309,9 +312,24 @@ static __u64 epoch_of_tables(const struct drain *drain)
 	return epoch;
 }
 
+/* Whether what a forerunner has written and not said, which is one batch of it at most, is in the tables still. */
+static bool tables_have(const struct drain *drain, __u32 lane, __u64 count)
+{
+	const size_t stride = segments_stride(drain->segments);
+	unsigned char *entries;
+	bool have;
+
+	if (!count || count > BATCH_MAX)
+		return !count;
+	entries = malloc(count * stride);
+	have = entries && drain->steps->take(drain->tables, lane, entries, stride, count) == count;
+	free(entries);
+	return have;
+}
+
 /*
- * The files of a lane have all that its tables have let go of; and what they have beyond, which is no more than one
- * batch, is in the tables still: files of other tables would not be that.
+ * The files of a lane have all that its tables have let go of; and what they have beyond is in the tables still: files
+ * of other tables would not be that.
  */
 static int check_lane(const struct drain *drain, const char *folder, __u32 lane)
 {
@@ -327,8 +345,7 @@ static int check_lane(const struct drain *drain, const char *folder, __u32 lane)
 			  (unsigned long long)number, (unsigned long long)said);
 		return -EBADMSG;
 	}
-	if (number - written.number <= drain->steps->batch &&
-	    drain->steps->take(drain->tables, lane, drain->entries, segments_stride(drain->segments), drain->steps->batch) >= number - written.number)
+	if (tables_have(drain, lane, number - written.number))
 		return 0;
 	log_error("cannot drain to %s: lane %u ends at number %llu there, and the tables have written %llu and have not what is between; name the "
 		  "folder that these tables were drained to, or purge them", folder, lane, (unsigned long long)number,

@@ -489,7 +489,8 @@ int segments_truncate(const char *folder, const struct stepwise_entries *entries
 		char name[SEGMENT_NAME_SIZE];
 
 		segment_name(name, numbers[i]);
-		if (unlinkat(folder_fd, name, 0)) {
+		/* Synced each: after the machine has gone down, a later one may not be missing while an older one is there again. */
+		if (unlinkat(folder_fd, name, 0) || fsync(folder_fd)) {
 			err = -errno;
 			log_error("cannot remove %s/%s: %s", folder, name, strerror(-err));
 		}

@@ -142,14 +142,12 @@ static __always_inline __u32 ledger_run_xdp(const void *tables, struct ledger_me
 	row = ledger_row_element(tables, message->slot);
 	outcome = row ? ledger_write_on_row(row, message) : STEPWISE_CONTENDED;
 	if (outcome == STEPWISE_CONTENDED)
-		skipped = STEPWISE_SKIPPED;
+		return skipped | stepwise_end(STEPWISE_DROP, LEDGER_COUNTER_LOST);
 
 	stamp = ledger_stamp_element(tables, message->slot);
 	outcome = stamp ? ledger_stamp_on_stamp(stamp, message) : STEPWISE_CONTENDED;
 	if (outcome == STEPWISE_CONTENDED)
-		skipped = STEPWISE_SKIPPED;
-	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, LEDGER_COUNTER_CONTENDED);
+		return skipped | stepwise_end(STEPWISE_DROP, LEDGER_COUNTER_LOST);
 	return skipped | stepwise_end_at_leaf(outcome, LEDGER_COUNTERS_XDP);
 }
 

@@ -82,6 +82,8 @@ static enum stepwise_verdict ledger_on_forwarded_message(const struct stepwise_t
 	if (!ledger_message_decode(payload, &message))
 		return STEPWISE_DROP;
 	outcome = ledger_run_user(tables, &message);
+	if (outcome >> STEPWISE_LEAF_SHIFT == LEDGER_LEAF_AWAIT_NOT_YET)
+		return STEPWISE_AGAIN;
 	if (stepwise_verdict(outcome) != STEPWISE_REPLY)
 		return STEPWISE_DROP;
 	ledger_message_encode(payload, &message);
