@@ -172,8 +172,13 @@ int command_recover(const struct stepwise_entries *entries, const struct stepwis
 		    const struct segments_options *options)
 {
 	bool is_written;
-	int err, fd = segments_open_to_read(folder, &is_written);
+	int err, fd;
 
+	if (!options->output && !options->text && isatty(STDOUT_FILENO)) {
+		log_error("cannot write rows to a terminal: they are not to be read; use --text, or --output FILE");
+		return -ENOTTY;
+	}
+	fd = segments_open_to_read(folder, &is_written);
 	if (fd < 0)
 		return fd;
 	err = recover(fd, is_written, entries, steps, folder, options);

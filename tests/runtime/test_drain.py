@@ -228,6 +228,11 @@ def test_what_commands_take(ledger: Ledger, tmp_path: Path) -> None:
     assert "segments takes one DIR, not 0" in ledger.refuse("segments", code=2)
     assert "status does not take --segments" in ledger.refuse("status", "--segments", "x", code=2)
     assert "cannot open the folder of segments" in ledger.refuse("segments", str(tmp_path / "absent"))
+    terminal, ours = os.openpty()
+    done = subprocess.run([ledger.daemon, "recover", tmp_path], stdout=ours, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(terminal)
+    os.close(ours)
+    assert done.returncode == 1 and "use --text, or --output FILE" in done.stderr
     daemon = ledger.begin()
     ledger.fill(5)
     assert "a daemon goes on" in ledger.succeed("segments", str(ledger.segments)).stdout
