@@ -141,13 +141,14 @@ class Programs:
         return self.names.function("message", "encode", "handover") if self.protocol.handover else ""
 
     def _table(self, table: TableLayout) -> dict[str, Any]:
+        memory, value = f"opened->memory[{self._table_macro(table.name)}]", value_type(self.names, self.protocol, table.name)
         return {
             "name": table.name,
             "map": table.map,
             "capacity": self.names.macro("capacity", table.name),
             "element_type": element_type(self.names, self.protocol, table.name),
-            "value_type": value_type(self.names, self.protocol, table.name),
-            "lined": is_lined(self.protocol, table.name),
+            "value_type": value,
+            "found": f"&(({value} *){memory})[index].word" if is_lined(self.protocol, table.name) else f"({value} *){memory} + index",
             "function": self.names.function(table.name, "element"),
             "mmapable": table.atomic not in GUARDED,
             "guard": table.atomic,
