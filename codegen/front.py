@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import ir, layout, resolve, sany
+from codegen import drain_steps, indices, ir, layout, owned, resolve, sany
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
@@ -21,6 +21,7 @@ from codegen.passes.apart import whole_uses
 from codegen.passes.bounds import Bounds
 from codegen.passes.facts import Facts
 from codegen.passes.inline import Inliner
+from codegen.passes.leaves import is_called, leaves
 from codegen.passes.lower import Lowering, unique
 from codegen.passes.subset import Subset
 from codegen.passes.tail import tail_uses, written_with_cell
@@ -113,10 +114,12 @@ class Loader:
             return None
         self.check_constants(module, resolved)
         steps = self.compile(module, resolved)
+        drained = drain_steps.compile_steps(self, module, resolved, steps)
         if self.errors.found:
             return None
-        protocol = self.protocol(module, resolved, steps)
+        protocol = replace(self.protocol(module, resolved, steps), **drain_steps.parts(resolved, drained))
         self.check_sections(resolved, steps)
+        drain_steps.check(resolved, drained, self.errors)
         return protocol
 
     # --- The module -------------------------------------------------------------------------------------------
@@ -160,6 +163,7 @@ class Loader:
         steps: dict[str, ir.Step] = {}
         tables: dict[str, tuple[str, bool]] = {}
         within = Subset(module, self.errors)
+        anywhere = {plan.step for plan in resolved.plans() if plan.daemon}
         for plan in resolved.plans():
             span = resolve.position(resolved, plan)
             if plan.step in tables:
@@ -172,14 +176,16 @@ class Loader:
             if operator is None:
                 self.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
                 continue
-            step = self.step(module, within, resolved, operator, plan)
+            hidden = {"index" if plan.user else "random", *(["cpu"] if plan.step in anywhere else [])}
+            step = self.step(module, within, resolved, operator, plan, hidden)
             if step is not None:
                 steps[plan.step] = step
         return steps
 
     def step(
-        self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan
+        self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan, hidden: set[str]
     ) -> ir.Step | None:
+        """hidden: the fields of env that it has not."""
         if len(operator.parameters) not in (2, 3) or any(operator.arities):
             self.errors.add(StepSignature(operator.span, f"{plan.step} has {len(operator.parameters)} parameters",
                                           "a step is Step(cell, msg) or Step(cell, msg, env)"))  # fmt: skip
@@ -193,7 +199,6 @@ class Loader:
             return None
         table = resolved.tables[plan.table]
         cell_type = ir.Table(table.name, table.cell, table.capacity) if plan.reads == "table" else table.cell
-        hidden = {"index"} if plan.user else {"random"}
         env_type = ir.Record("env", tuple(field for field in resolved.env.fields if field[0] not in hidden))
         kinds = (cell_type, resolved.message, env_type)
         parameters = [ir.Var(name, kind, operator.span) for name, kind in zip(names, kinds)]
@@ -221,7 +226,8 @@ class Loader:
     def section(self, plan: SectionPlan, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Section:
         step = steps[plan.step]
         index = None if plan.swept else resolved.tables[plan.table].index
-        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)), plan.reads)
+        again = tuple(leaf.name for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again))
+        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)), plan.reads, again)
 
     def protocol(self, module: sany.Module, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Protocol:
         written = resolved.layout
@@ -267,6 +273,8 @@ class Loader:
                         "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
+        owned.check(resolved, steps, self.errors)
+        indices.check(resolved, steps, self.errors)
         self.check_apart(resolved, steps)
         self.check_tail(resolved, steps)
         if not resolved.user:
@@ -285,6 +293,22 @@ class Loader:
                 if plan.reads and leaf.cell:
                     self.errors.add(StepSignature(leaf.cell[0].span, f"the user step {plan.step} changes a cell that it only reads",
                                                   "return the cell as it is"))  # fmt: skip
+            self.check_again(resolved, plan, steps[plan.step])
+
+    def check_again(self, resolved: Resolved, plan: SectionPlan, step: ir.Step) -> None:
+        """Only what is dropped, with all as it was, may be looked at again."""
+        called = [leaf for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again)]
+        if plan.again and not called:
+            labels = sorted({leaf.name for leaf in leaves(step.body) if leaf.verdict == "Drop" and not leaf.name.startswith(f"{plan.step}.")})
+            self.errors.add(LayoutInconsistent(
+                resolved.source.span(*plan.position[:-1], "again"), f"no branch of {plan.step} has the label {plan.again}",
+                f"those that drop have {', '.join(labels)}" if labels else f"give one that drops a label: `{plan.again} :: Drop(cell, msg)`",
+            ))  # fmt: skip
+        for leaf in called:
+            if leaf.verdict != "Drop" or leaf.cell:
+                what = f"says {leaf.verdict}" if leaf.verdict != "Drop" else "changes its cell"
+                self.errors.add(StepSignature(leaf.span, f"{plan.step} is to be looked at again after {plan.again}, which {what}",
+                                              "it must be a Drop that leaves the cell as it was"))  # fmt: skip
 
     def check_tail(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         """The programs never look at it, and a word that is lost to another writer does not bring it back."""
@@ -318,13 +342,3 @@ class Loader:
                     self.errors.add(LayoutInconsistent(
                         leaf.span, f"{plan.step} forwards, but the layout has no hooks.user that would serve what it forwards",
                         "add hooks.user, or end with Drop or Reply"))  # fmt: skip
-
-
-def leaves(body: ir.Body) -> list[ir.Leaf]:
-    """The leaves of a step, in order."""
-    match body:
-        case ir.Leaf():
-            return [body]
-        case ir.Bind():
-            return leaves(body.body)
-    return leaves(body.then) + leaves(body.otherwise)

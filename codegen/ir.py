@@ -10,109 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Union
 
-
-@dataclass(frozen=True)
-class Span:
-    """Where a node stands in the TLA+ source. Lines and columns count from 1."""
-
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
-
-
-# --- Types -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class UInt:
-    """An unsigned integer of `width` bits, 1 to 64."""
-
-    width: int
-
-
-@dataclass(frozen=True)
-class Bool:
-    pass
-
-
-@dataclass(frozen=True)
-class Enum:
-    """Strings of TLA+. `name` is where the layout defines it (`door.mode`); the first member is 0."""
-
-    name: str
-    members: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Bytes:
-    """`size` opaque bytes: compared for equality and copied, nothing else."""
-
-    size: int
-
-
-@dataclass(frozen=True)
-class Set:
-    """At most `max` distinct elements."""
-
-    element: "Type"
-    max: int
-
-
-@dataclass(frozen=True)
-class Bits:
-    """A set of integers 0..size-1, size at most 64, kept in one word."""
-
-    size: int
-
-
-@dataclass(frozen=True)
-class Array:
-    """A function over 1..size."""
-
-    element: "Type"
-    size: int
-
-
-@dataclass(frozen=True)
-class Sequence:
-    """A sequence of at most `max` elements."""
-
-    element: "Type"
-    max: int
-
-
-@dataclass(frozen=True)
-class Table:
-    """A whole table, a function over 0..capacity-1; only a user hook sees one, and only reads it."""
-
-    name: str
-    cell: "Record"
-    capacity: int
-
-
-@dataclass(frozen=True)
-class Record:
-    """`name` is the C struct's tag without the protocol's prefix: `lock_cell`, `message`, `env`."""
-
-    name: str
-    fields: tuple[tuple[str, "Type"], ...]
-
-    def field(self, name: str) -> "Type":
-        return dict(self.fields)[name]
+from codegen.ir_types import Array, Bits, Bool, Bytes, Enum, Interval, Record, Sequence, Set, Span, Table, UInt
 
 
 Type = Union[UInt, Bool, Enum, Bytes, Set, Bits, Array, Sequence, Table, Record]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Both ends included. Expressions are evaluated exactly: no intermediate result wraps."""
-
-    low: int
-    high: int
 
 
 # --- Expressions: every one has a type and a span ---------------------------------------
@@ -506,6 +407,7 @@ class Section:
     writes: whether any leaf changes the cell; a section that does not is a plain load.
     reads: of a user section, what it only reads: `table` (the whole of it, the step's cell type is a Table) or `cell`; ''
         where it steps a cell, as the sections of all other hooks do.
+    again: of a user section, the names of leaves that drop a message which the daemon is to look at again, later.
     """
 
     table: str
@@ -514,6 +416,7 @@ class Section:
     contended: str
     writes: bool
     reads: str = ""
+    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -526,11 +429,12 @@ class Pass:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """atomic: `word`, `spin_lock` or `res_spin_lock`, or `user` where only the daemon has to do with it; map: `array`.
+    """atomic: `word`, `spin_lock`, `res_spin_lock`, `user` (only the daemon's) or `owned` (at any time one section's); map: `array`.
 
     apart: array fields of the cell whose items are elements of a map of their own, in planes: item i, from 1, of the cell `index`
         is the element (i - 1) * capacity + index. They are touched under the cell's guard only, and steps take them one by one.
     ahead: whether xdp reads its cells ahead of the steps, those of several packets at once; at most one table's.
+    own_line: whether each cell, a word or one with an owner, has cache lines of its own.
     """
 
     name: str
@@ -541,6 +445,7 @@ class TableLayout:
     atomic: str
     apart: tuple[str, ...] = ()
     ahead: bool = False
+    own_line: bool = False
 
 
 @dataclass(frozen=True)
@@ -580,12 +485,54 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Drain:
+    """What the daemon takes from the tables into files. All its sections are the daemon's.
+
+    lanes: the capacity of the table `each`, whose index is the message's field `lane`; number: the field that counts the records
+        of a lane.
+    takes: each reads a word, and all that was written before it, or a cell where it lies; written, synced, begins: each swaps a word. A step that stands
+        in sections on several tables, whose cells have the same fields, has the cell type of the first.
+    entry: the message's fields that a file has of a record, in order.
+    """
+
+    each: str
+    lanes: int
+    lane: str
+    number: str
+    takes: tuple[Section, ...]
+    written: Section
+    synced: Section
+    begins: tuple[Section, ...]
+    entry: tuple[str, ...]
+    batch: int
+    segment_bytes: int
+    sync_ms: int
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        return (*self.takes, self.written, self.synced, *self.begins)
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What is made of the entries that have one key: a cell, by a step on each of them, in whatever order."""
+
+    key: str
+    cell: Record
+    step: Step
+
+
+EPOCH = "epoch"
+"""The message's field of a drain that says since when numbers are counted."""
+
+
+@dataclass(frozen=True)
 class Protocol:
     """Everything the emitters need.
 
     message: wire fields, handover fields and local fields in one record; `wire` lists the first in their order on the wire.
     handover: fields that follow on the wire, which the hooks hand to one another: zero when a packet comes from a client.
-    env: fields now (when the layout has a clock), random (Bytes(8)) and index (UInt(32)).
+    env: fields now (when the layout has a clock), cpu (when it asks for that), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
     forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.
@@ -613,6 +560,14 @@ class Protocol:
     user_row: bool = False
     forwards: tuple[str, ...] = ()
     tail: TailLayout | None = None
+    drain: Drain | None = None
+    recovery: Recovery | None = None
+
+    @property
+    def daemon_steps(self) -> tuple[Step, ...]:
+        """Steps of the drain and of recovery, each once."""
+        found = {section.step.name: section.step for section in self.drain.sections} if self.drain else {}
+        return (*found.values(), *((self.recovery.step,) if self.recovery else ()))
 
     @property
     def ahead(self) -> TableLayout | None:

@@ -129,7 +129,10 @@ class Clock(Strict):
 
 
 class Environment(Strict):
+    """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc step runs on."""
+
     now: Clock | None = None
+    cpu: TypeName | None = None
 
 
 class Local(Strict):
@@ -151,16 +154,19 @@ class TableModel(Strict):
 
     ahead: xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once.
 
-    atomic: `user` where only the daemon has to do with the cells.
+    own_line: each cell, a `word` or `owned`, has cache lines of its own.
+
+    atomic: `user` where only the daemon has to do with the cells; `owned` where at any time at most one section has to do with a cell.
     """
 
     cell: dict[Name, TypeText] = Field(min_length=1)
     map: Literal["array"] = "array"
     capacity: Bound
     index: str = Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")
-    atomic: Literal["word", "spin_lock", "res_spin_lock", "user"]
+    atomic: Literal["word", "spin_lock", "res_spin_lock", "user", "owned"]
     apart: list[Name] = []
     ahead: Annotated[bool, Field(strict=True)] = False
+    own_line: Annotated[bool, Field(strict=True)] = False
 
 
 def section_schema() -> dict[str, Any]:
@@ -179,10 +185,12 @@ SectionText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), Wit
 
 def user_schema() -> dict[str, Any]:
     schema = section_schema()
-    return schema | {"description": "table: Step, and what the step reads.", "properties": {"reads": {"enum": ["table", "cell"]}}}
+    options = {"reads": {"enum": ["table", "cell"]}, "contended": {"enum": ["never"]}, "again": {"type": "string", "pattern": NAME}}
+    description = "table: Step, what the step reads, and the label of the Drop after which a message is looked at again."
+    return schema | {"description": description, "properties": options, "maxProperties": 4}
 
 
-UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(user_schema())]
+UserText = Annotated[dict[Name, Name], Field(min_length=1, max_length=4), WithJsonSchema(user_schema())]
 
 
 def row_tag(value: Any) -> str:
@@ -221,6 +229,41 @@ class Sweep(Strict):
 
     period_ms: int = Field(gt=0, strict=True)
     passes: list[PassModel] = Field(min_length=1)
+
+
+OneSection = Annotated[dict[Name, Name], Field(min_length=1, max_length=1), WithJsonSchema({
+    "type": "object", "description": "table: Step.", "additionalProperties": {"type": "string", "pattern": NAME},
+    "minProperties": 1, "maxProperties": 1,
+})]  # fmt: skip
+MessageField = Annotated[str, Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")]
+
+
+class DrainModel(Strict):
+    """What the daemon takes from the tables and puts into files: see docs/layout.md.
+
+    each: the table whose indices are the lanes. number: the message's field that counts a lane's records, from 1 in each `epoch`.
+
+    entry: the message's fields that a file has of a record. sync_ms: how long a sync waits for company.
+    """
+
+    each: Name
+    number: MessageField
+    takes: list[OneSection] = Field(min_length=1)
+    written: OneSection
+    synced: OneSection
+    begins: list[OneSection] = Field(min_length=1)
+    entry: list[Name] = Field(min_length=1)
+    batch: Bound
+    segment_bytes: int = Field(ge=65536, le=2**40, strict=True)
+    sync_ms: int = Field(ge=0, le=10000, strict=True)
+
+
+class RecoverModel(Strict):
+    """What is made of all entries that have a key: `step` on a cell for each key, for each entry, in whatever order."""
+
+    key: MessageField
+    cell: dict[Name, TypeText] = Field(min_length=1)
+    step: Name
 
 
 class Wire(Strict):
@@ -269,6 +312,8 @@ class Layout(Strict):
     tables: dict[Name, TableModel] = Field(min_length=1)
     hooks: Hooks
     sweep: Sweep | None = None
+    drain: DrainModel | None = None
+    recover: RecoverModel | None = None
     wire: Wire
     budget: Budgets
 

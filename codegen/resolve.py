@@ -16,6 +16,8 @@ from codegen.ir import Span
 from codegen.layout import (
     ArrayType, BitsType, BytesType, EnumType, Layout, Local, RecordType, SequenceType, SetType, Source, TypeText,
 )  # fmt: skip
+from codegen.library_functions import LIBRARY_FUNCTIONS
+from codegen.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
 from codegen.sections import Place, SectionPlan, Sections
 
 WORD_BITS = 64
@@ -25,6 +27,12 @@ TAIL_BYTES_MIN, TAIL_BYTES_MAX = 9, 1024
 
 APART_ITEMS_MAX = 16
 """Of one cell: a pointer to each of them lies on the program's stack, which has 512 bytes."""
+
+PROCESSOR_BITS_MAX = 32
+"""What bpf_get_smp_processor_id() says."""
+
+UNGUARDED = {"word": "is a word, which", "user": "is the daemon's alone, and", "owned": "is stepped without a guard, and"}
+"""Of `atomic`: why a table has nothing to keep apart."""
 
 MAPS = ("counters", "sweep_state")
 """Those that are not the layout's."""
@@ -56,10 +64,15 @@ class Resolved:
     sweep: list[tuple[str, list[SectionPlan]]]
     tail: ir.TailLayout | None
     used: set[str] = field(default_factory=set)
+    drain: DrainPlan | None = None
+    recovery: RecoveryPlan | None = None
+
+    def hooks(self) -> list[list[SectionPlan]]:
+        """The sections of each hook; of the sweep, of each pass."""
+        return [self.xdp, self.tc, self.user, *(plans for _, plans in self.sweep)]
 
     def plans(self) -> list[SectionPlan]:
-        sweep = [plan for _, plans in self.sweep for plan in plans]
-        return [*self.xdp, *self.tc, *self.user, *sweep]
+        return [plan for hook in self.hooks() for plan in hook]
 
 
 def width_bits(kind: ir.Type) -> int:
@@ -126,8 +139,9 @@ class Resolver(Sections):
         self.check_budgets()
         hashes = self.hashes(message)
         self.check_ahead()
+        drain, recovery = plan_drain(self, message, tables), plan_recovery(self, message)
         return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
-                        [one for one in xdp if one], [one for one in tc if one], user, sweep, tail, self.used)  # fmt: skip
+                        [one for one in xdp if one], [one for one in tc if one], user, sweep, tail, self.used, drain, recovery)  # fmt: skip
 
     # --- Types ------------------------------------------------------------------------------------------
 
@@ -245,14 +259,18 @@ class Resolver(Sections):
             self.complain((*place, "atomic"), f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
                           "make its fields smaller, or choose spin_lock or res_spin_lock")  # fmt: skip
         self.check_apart(name, cell, capacity)
+        if model.own_line and model.atomic not in ("word", "owned"):
+            reason = "are the daemon's alone" if model.atomic == "user" else "take whole cache lines where that costs little"
+            self.complain(("tables", name, "own_line"), f"cells of {name}, which is `atomic: {model.atomic}`, {reason}",
+                          "remove it, or choose word or owned")  # fmt: skip
         return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic,
-                              tuple(model.apart), model.ahead)  # fmt: skip
+                              tuple(model.apart), model.ahead, model.own_line)  # fmt: skip
 
     def check_apart(self, table: str, cell: ir.Record, capacity: int) -> None:
         """What a table keeps apart: arrays whose items lie in memory, each of them an element of a map."""
         model, kinds, items = self.layout.tables[table], dict(cell.fields), 0
-        if model.apart and model.atomic in ("word", "user"):
-            reason = "is a word, which" if model.atomic == "word" else "is the daemon's alone, and"
+        if model.apart and model.atomic in UNGUARDED:
+            reason = UNGUARDED[model.atomic]
             self.complain(("tables", table, "apart"), f"a cell of {table} {reason} has nothing to keep apart",
                           "choose spin_lock or res_spin_lock, or remove `apart`")  # fmt: skip
         for at, name in enumerate(model.apart):
@@ -343,8 +361,17 @@ class Resolver(Sections):
             if clock.tick_ns & (clock.tick_ns - 1):
                 self.complain(("env", "now", "tick_ns"), f"a tick of {clock.tick_ns} ns", "it must be a power of two")
             fields.append(("now", kind))
+        if self.layout.env.cpu is not None:
+            fields.append(("cpu", self.processor(self.layout.env.cpu)))
         fields += [("random", ir.Bytes(8)), ("index", ir.UInt(32))]
         return ir.Record("env", tuple(fields))
+
+    def processor(self, text: str) -> ir.Type:
+        kind = self.type(text, ("env", "cpu"), "cpu")
+        if isinstance(kind, ir.UInt) and kind.width <= PROCESSOR_BITS_MAX:
+            return kind
+        self.complain(("env", "cpu"), f"the processor's number has the type {text}", f"it must be u1 to u{PROCESSOR_BITS_MAX}, such as u16")
+        return ir.UInt(PROCESSOR_BITS_MAX)
 
     def hashes(self, message: ir.Record) -> tuple[ir.HashIndex, ...]:
         """The local fields that are computed on arrival."""
@@ -404,9 +431,15 @@ class Resolver(Sections):
         ):  # fmt: skip
             if macro in C_CONSTANTS:
                 self.complain(place, f"{place[-1]} would be {macro} in C, as another is", "choose another name")
-        for name in ("message", "contended", *MAPS):
+        for name in ("message", "contended", "reads", "again", *MAPS):
             if name in layout.tables:
                 self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
+        maps = [(("tables", name), name) for name in layout.tables]
+        maps += [(("tables", name, "apart", at), apart_map(name, field)) for name, table in layout.tables.items() for at, field in enumerate(table.apart)]
+        for place, called in maps:
+            if called in LIBRARY_FUNCTIONS:
+                self.complain(place, f"a map is a variable in C, and {called}() is a function of its library, which clang knows without a declaration",
+                              f"choose another name, such as {called}s or {called}_cells")  # fmt: skip
 
     def check_indices(self, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:
         kinds = dict(message.fields)

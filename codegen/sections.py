@@ -15,7 +15,7 @@ class SectionPlan:
     """A section before its step is compiled. position: where in the layout it stands.
 
     user: whether it is one of the user hook. reads: then what it only reads, `table` (the whole of it) or `cell`; '' where
-        it steps a cell, as those of other hooks do.
+        it steps a cell, as those of other hooks do. again: the label of a Drop after which the message is looked at again.
     """
 
     table: str
@@ -26,6 +26,12 @@ class SectionPlan:
     position: Place
     user: bool = False
     reads: str = ""
+    again: str = ""
+
+    @property
+    def daemon(self) -> bool:
+        """Whether the daemon has it run, on whichever processor: of the user hook or of a sweep."""
+        return self.user or self.position[0] == "sweep"
 
 
 class Sections:
@@ -38,7 +44,7 @@ class Sections:
 
     def section(self, text: dict[str, str], place: Place, each: str | None = None) -> SectionPlan | None:
         """One of xdp, of tc, or of a pass of the sweep over `each`."""
-        named = self.named(text, place, "contended", "write {table: Step, contended: skip}")
+        named = self.named(text, place, ("contended",), "write {table: Step, contended: skip}")
         contended = text.get("contended", "drop")
         if contended not in ("drop", "skip", "never"):
             self.complain((*place, "contended"), f"contended: {contended}", "it is drop, skip or never")
@@ -48,11 +54,17 @@ class Sections:
         if self.layout.tables[table].atomic == "user":
             self.complain((*place, table), f"only the daemon has to do with {table}, which is `atomic: user`",
                           "choose word, spin_lock or res_spin_lock for it, or move the section to hooks.user")  # fmt: skip
+        self.check_owned(table, contended, place)
         return SectionPlan(table, step, contended, "contended" in text, table == each, (*place, table))
 
-    def named(self, text: dict[str, str], place: Place, option: str, instead: str) -> tuple[str, str] | None:
+    def check_owned(self, table: str, contended: str, place: Place) -> None:
+        if self.layout.tables[table].atomic == "owned" and contended != "never":
+            self.complain((*place, table), f"nothing keeps others from a cell of {table}, which is `atomic: owned`, while the section is at it",
+                          "say `contended: never`, and have the model show it; or choose another `atomic`")  # fmt: skip
+
+    def named(self, text: dict[str, str], place: Place, options: tuple[str, ...], instead: str) -> tuple[str, str] | None:
         """The table and the step of a section."""
-        pairs = [(table, step) for table, step in text.items() if table != option]
+        pairs = [(table, step) for table, step in text.items() if table not in options]
         if len(pairs) != 1:
             self.complain(place, "a section that is not one table with one step", instead)
             return None
@@ -75,10 +87,14 @@ class Sections:
 
     def user_section(self, text: dict[str, str], place: Place, default: str) -> SectionPlan | None:
         """default: what is read where that is not said."""
-        named = self.named(text, place, "reads", "write {table: Step, reads: cell}")
+        named = self.named(text, place, ("reads", "contended", "again"), "write {table: Step, reads: cell}")
         if named is None:
             return None
         table, step = named
+        owned = self.layout.tables[table].atomic == "owned"
+        if "contended" in text and not owned:
+            self.complain((*place, "contended"), f"contended: {text['contended']}, in the user hook",
+                          f"remove it: a section there says so only where its table is `atomic: owned`, and {table} is not")  # fmt: skip
         reads = text.get("reads", default)
         if "reads" in text and reads not in ("table", "cell"):
             self.complain((*place, "reads"), f"reads: {reads}", "it is table or cell")
@@ -86,18 +102,20 @@ class Sections:
             self.check_read_table(table, place, alone=bool(default))
         elif reads == "cell":
             self.check_read_cell(table, place, alone=bool(default))
-        elif self.layout.tables[table].atomic not in ("word", "user"):
+        elif self.layout.tables[table].atomic not in ("word", "user", "owned"):
             self.complain((*place, table), f"the user section steps a cell of {table}, which is under a guard",
                           "only read it (`reads: cell`), or choose `atomic: word`")  # fmt: skip
-        return SectionPlan(table, step, "drop", False, False, (*place, table), True, reads)
+        if owned:
+            self.check_owned(table, text.get("contended", "drop"), place)
+        return SectionPlan(table, step, "never" if owned else "drop", owned, False, (*place, table), True, reads, text.get("again", ""))
 
     def check_read_table(self, table: str, place: Place, alone: bool) -> None:
         atomic = self.layout.tables[table].atomic
         if not alone:
             self.complain((*place, "reads"), "a section of several that reads a whole table",
                           "read one cell, or make it all there is: `user: {table: Step}`")  # fmt: skip
-        elif atomic == "user":
-            self.complain((*place, table), f"the user section reads the whole of {table}, which is `atomic: user`",
+        elif atomic in ("user", "owned"):
+            self.complain((*place, table), f"the user section reads the whole of {table}, which is `atomic: {atomic}`",
                           f"step one cell: `user: [{{{table}: Step}}]`")  # fmt: skip
         elif atomic != "word":
             self.complain((*place, table), f"the user section reads the whole of {table}, whose cells are no words",
@@ -111,7 +129,7 @@ class Sections:
         elif model.atomic == "res_spin_lock":
             self.complain((*place, table), f"the user section reads a cell of {table}, which is under res_spin_lock",
                           "only a word, or a cell under spin_lock, can be read from userspace while it is written")  # fmt: skip
-        elif model.atomic == "user" or (model.atomic == "word" and not alone):
+        elif model.atomic in ("user", "owned") or (model.atomic == "word" and not alone):
             self.complain((*place, "reads"), f"a section that only reads a cell of {table}, which the user hook can step",
                           "remove `reads`: what a step leaves as it was is not written")  # fmt: skip
 

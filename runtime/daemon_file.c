@@ -19,6 +19,8 @@ const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
 	"received_by_udp",
 	"replied",
 	"dropped",
+	"kept",
+	"kept_dropped",
 	"malformed",
 	"unexpected_interface",
 	"overflowed",
@@ -29,6 +31,14 @@ const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
 	"sweep_cells_continued",
 	"sweep_contended",
 	"sweep_failed",
+	"drain_records",
+	"drain_bytes",
+	"drain_batches",
+	"drain_full",
+	"drain_segments",
+	"drain_syncs",
+	"drain_sync_us",
+	"drain_sync_last_us",
 };
 
 /* The second line is for us; others who look for a pid read the first. */

@@ -17,6 +17,8 @@ struct daemon_statistics {
 	__u64 received_by_udp;          /* of these, by a UDP socket, which costs more */
 	__u64 replied;
 	__u64 dropped;                  /* as the protocol's handler decided */
+	__u64 kept;                     /* likewise, to be served once more */
+	__u64 kept_dropped;             /* of these the oldest, where too many waited */
 	__u64 malformed;                /* not of the wire size */
 	__u64 unexpected_interface;     /* arrived where the protocol is not loaded, so not through XDP */
 	__u64 overflowed;               /* found no room to wait in: the daemon was too slow, or its buffer is too small */
@@ -27,9 +29,19 @@ struct daemon_statistics {
 	__u64 sweep_cells_continued;
 	__u64 sweep_contended;          /* chunks that stopped at a cell */
 	__u64 sweep_failed;             /* test runs that the kernel refused */
+	__u64 drain_records;            /* written to segment files */
+	__u64 drain_bytes;              /* of these, with their checksums */
+	__u64 drain_batches;            /* writes */
+	__u64 drain_full;               /* writes that found no room, and are tried again */
+	__u64 drain_segments;           /* begun behind a full one */
+	__u64 drain_syncs;
+	__u64 drain_sync_us;            /* time of all of them */
+	__u64 drain_sync_last_us;       /* of the last one: no sum */
 };
 
 #define DAEMON_STATISTICS_COUNT (sizeof(struct daemon_statistics) / sizeof(__u64))
+/* The one that is no sum. */
+#define DAEMON_STATISTICS_GAUGE (offsetof(struct daemon_statistics, drain_sync_last_us) / sizeof(__u64))
 extern const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT];
 
 /*

@@ -14,6 +14,20 @@ struct endpoint_datagram {
 	unsigned char *payload;  /* until the next batch; there is room for ENDPOINT_PAYLOAD_BYTES_MAX */
 	size_t size;             /* of what came, then of the reply */
 	unsigned int ifindex;  /* where it arrived */
+	unsigned char *frame;  /* that it is in, of an endpoint that gets whole frames */
+};
+
+/* Of the longest frame: with the headers of IPv6. */
+#define FRAME_HEADERS_BYTES_MAX 62
+#define FRAME_BYTES_MAX (FRAME_HEADERS_BYTES_MAX + ENDPOINT_PAYLOAD_BYTES_MAX)
+#define ENDPOINT_WAY_BYTES_MAX 256 /* of a peer's address and the way to it, where there is no frame */
+
+/* A datagram as it came, with all that a reply to it takes. */
+struct endpoint_kept {
+	size_t size;
+	unsigned int ifindex;
+	_Alignas(8) unsigned char bytes[FRAME_BYTES_MAX > ENDPOINT_PAYLOAD_BYTES_MAX + ENDPOINT_WAY_BYTES_MAX ?
+						FRAME_BYTES_MAX : ENDPOINT_PAYLOAD_BYTES_MAX + ENDPOINT_WAY_BYTES_MAX];
 };
 
 struct endpoint {
@@ -35,6 +49,12 @@ struct endpoint_operations {
 	 * waits: what cannot go now is dropped. To be called before the next batch.
 	 */
 	void (*flush)(struct endpoint *endpoint, struct daemon_statistics *statistics);
+
+	/* One of the batch, for later. */
+	void (*keep)(const struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
+
+	/* What was kept is a datagram of the batch; `kept` stays as it is until the batch is over. */
+	void (*restore)(struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
 
 	/* Datagrams that found no room to wait in, since it was opened. */
 	__u64 (*overflowed)(const struct endpoint *endpoint);

@@ -77,7 +77,7 @@ static void reply(struct endpoint *endpoint, size_t index)
 {
 	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
 
-	frame_replies_add(&frame->replies, frame->memory + frame->frames[index].addr, &endpoint->datagrams[index]);
+	frame_replies_add(&frame->replies, &endpoint->datagrams[index]);
 }
 
 static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
@@ -119,6 +119,8 @@ static const struct endpoint_operations operations = {
 	.receive = receive,
 	.reply = reply,
 	.flush = flush,
+	.keep = frame_keep,
+	.restore = frame_restore,
 	.overflowed = overflowed,
 	.close = close_endpoint,
 };

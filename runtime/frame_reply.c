@@ -47,6 +47,7 @@ struct endpoint_datagram frame_datagram(unsigned char *frame, unsigned int ifind
 		.payload = (unsigned char *)(udp + 1),
 		.size = ntohs(udp->len) - sizeof(*udp),
 		.ifindex = ifindex,
+		.frame = frame,
 	};
 }
 
@@ -146,12 +147,12 @@ void frame_replies_close(struct frame_replies *replies)
 		close(replies->fd);
 }
 
-void frame_replies_add(struct frame_replies *replies, unsigned char *frame, const struct endpoint_datagram *reply)
+void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply)
 {
 	struct iovec *vector = &replies->vectors[replies->count];
 	struct sockaddr_ll *way = &replies->ways[replies->count];
 
-	*vector = (struct iovec){ frame, turn_round(frame, reply->size) };
+	*vector = (struct iovec){ reply->frame, turn_round(reply->frame, reply->size) };
 	*way = (struct sockaddr_ll){ .sll_family = AF_PACKET, .sll_ifindex = (int)reply->ifindex };
 	replies->messages[replies->count++].msg_hdr = (struct msghdr){
 		.msg_name = way,
@@ -180,4 +181,18 @@ void frame_replies_send(struct frame_replies *replies, struct daemon_statistics 
 		}
 	}
 	replies->count = 0;
+}
+
+void frame_keep(const struct endpoint *endpoint, size_t index, struct endpoint_kept *kept)
+{
+	const struct endpoint_datagram *datagram = &endpoint->datagrams[index];
+
+	kept->size = datagram->size;
+	kept->ifindex = datagram->ifindex;
+	memcpy(kept->bytes, datagram->frame, datagram->payload - datagram->frame + datagram->size);
+}
+
+void frame_restore(struct endpoint *endpoint, size_t index, struct endpoint_kept *kept)
+{
+	endpoint->datagrams[index] = frame_datagram(kept->bytes, kept->ifindex);
 }

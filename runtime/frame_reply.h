@@ -9,10 +9,6 @@
 
 #include "endpoint.h"
 
-/* Of the longest frame: with the headers of IPv6. */
-#define FRAME_HEADERS_BYTES_MAX 62
-#define FRAME_BYTES_MAX (FRAME_HEADERS_BYTES_MAX + ENDPOINT_PAYLOAD_BYTES_MAX)
-
 /* Those that wait to be sent. They leave as frames (AF_PACKET), and so through TC as any others. */
 struct frame_replies {
 	int fd;
@@ -33,7 +29,11 @@ int frame_replies_open(struct frame_replies *replies);
 void frame_replies_close(struct frame_replies *replies);
 
 /* Makes the frame that `reply` came in, whose payload is changed already, into one that goes back where it came from. */
-void frame_replies_add(struct frame_replies *replies, unsigned char *frame, const struct endpoint_datagram *reply);
+void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply);
+
+/* As endpoint_operations.keep and .restore. */
+void frame_keep(const struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
+void frame_restore(struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
 
 /* As endpoint_operations.flush. */
 void frame_replies_send(struct frame_replies *replies, struct daemon_statistics *statistics);

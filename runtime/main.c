@@ -2,30 +2,35 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <bpf/libbpf.h>
 
 #include "hint.h"
 #include "loader.h"
 #include "log.h"
 #include "pins.h"
+#include "segments_command.h"
 #include "serve.h"
 #include "status.h"
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
+#define EXIT_CORRUPT 3
 #define EXIT_PRIVILEGE 4  /* as of init scripts in the LSB */
 
 static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
 struct arguments {
 	const char *command;
-	const char *interface;
+	const char *argument;  /* an interface, or a folder */
 	struct attach_options attach;
 	struct serve_options serve;
 	struct status_options status;
+	struct segments_options segments;
 	enum log_level level;
 	bool purge;
 	bool help;
@@ -42,6 +47,11 @@ enum option_code {
 	OPTION_FOREGROUND,
 	OPTION_USER,
 	OPTION_RECEIVE_BUFFER,
+	OPTION_SEGMENTS,
+	OPTION_ENTRIES,
+	OPTION_TEXT,
+	OPTION_OUTPUT,
+	OPTION_BEFORE,
 };
 
 static const struct option long_options[] = {
@@ -55,28 +65,49 @@ static const struct option long_options[] = {
 	{ "foreground", no_argument, NULL, OPTION_FOREGROUND },
 	{ "user", required_argument, NULL, OPTION_USER },
 	{ "receive-buffer", required_argument, NULL, OPTION_RECEIVE_BUFFER },
+	{ "segments", required_argument, NULL, OPTION_SEGMENTS },
+	{ "entries", no_argument, NULL, OPTION_ENTRIES },
+	{ "text", no_argument, NULL, OPTION_TEXT },
+	{ "output", required_argument, NULL, OPTION_OUTPUT },
+	{ "before", required_argument, NULL, OPTION_BEFORE },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{},
 };
 
-#define OPTIONS_MAX 4
+#define OPTIONS_MAX 5
 
-/* Which commands an option and an interface go with. */
-static const struct {
+enum takes {
+	TAKES_NOTHING,
+	TAKES_INTERFACE,
+	TAKES_FOLDER,
+};
+
+/* Which commands an option and an argument go with, and which commands a protocol has. */
+static const struct command {
 	const char *name;
-	bool takes_interface;
+	enum takes takes;
+	bool drains;    /* only where there is a drain */
+	bool recovers;  /* only where there is a recovery */
 	int options[OPTIONS_MAX];
 } commands[] = {
-	{ "load", true, { OPTION_GENERIC, OPTION_CLSACT } },
-	{ "unload", true, { OPTION_PURGE } },
-	{ "purge", false, {} },
-	{ "status", false, { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
-	{ "serve", false, { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER } },
+	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT } },
+	{ .name = "unload", .takes = TAKES_INTERFACE, .options = { OPTION_PURGE } },
+	{ .name = "purge" },
+	{ .name = "status", .options = { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
+	{ .name = "serve", .options = { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER, OPTION_SEGMENTS } },
+	{ .name = "segments", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_JSON, OPTION_ENTRIES } },
+	{ .name = "truncate", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_BEFORE } },
+	{ .name = "recover", .takes = TAKES_FOLDER, .recovers = true, .options = { OPTION_TEXT, OPTION_OUTPUT } },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static bool has_command(const struct command *command)
+{
+	return (!command->drains || protocol->drain) && (!command->recovers || protocol->recovery);
+}
 
 static void print_help(FILE *stream)
 {
@@ -89,7 +120,17 @@ static void print_help(FILE *stream)
 		"  %sd unload INTERFACE [--purge]              detach; its tables stay for the next load\n"
 		"  %sd purge                                   remove the tables and what they hold\n"
 		"  %sd status [--all | --json | --prometheus]  what is loaded and what it has counted\n"
-		"  %sd serve [--daemonize] [--user NAME]       answer the rare path and sweep\n"
+		"  %sd serve [--daemonize] [--user NAME]       answer the rare path and sweep\n",
+		name, protocol->port, name, name, name, name, name);
+	if (protocol->drain)
+		fprintf(stream,
+			"        --segments DIR                         and drain to the files in this folder\n"
+			"  %sd segments DIR [--json] [--entries]       what is in them, and what is torn or corrupt\n"
+			"  %sd truncate DIR --before NUMBER            remove older ones, whose content was applied elsewhere\n",
+			name, name);
+	if (protocol->recovery)
+		fprintf(stream, "  %sd recover DIR [--text] [--output FILE]    a row for each key, made of all that is whole in them\n", name);
+	fprintf(stream,
 		"\n"
 		"  --generic       accept generic XDP mode where the driver has no native one\n"
 		"  --clsact        attach TC as a filter also where the kernel has tcx links\n"
@@ -104,8 +145,8 @@ static void print_help(FILE *stream)
 		"\n"
 		"STEPWISE_BPFFS names the BPF file system (/sys/fs/bpf), STEPWISE_RUN the directory for\n"
 		"run state (/run/stepwise). One network namespace is served; another one needs both of its own.\n"
-		"Exit code 1: it could not be done. 2: wrong command line. 4: privilege is missing.\n",
-		name, protocol->port, name, name, name, name, name, SERVE_BUFFER_BYTES);
+		"Exit code 1: it could not be done. 2: wrong command line. %s4: privilege is missing.\n",
+		SERVE_BUFFER_BYTES, protocol->drain ? "3: segments are corrupt in places. " : "");
 }
 
 static bool parse_bytes(const char *text, __u32 *bytes)
@@ -121,6 +162,55 @@ static bool parse_bytes(const char *text, __u32 *bytes)
 	}
 	*bytes = (__u32)value;
 	return true;
+}
+
+static bool parse_number(const char *text, __u64 *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	if (!errno && !*end && isdigit((unsigned char)*text))
+		return true;
+	log_error("--before %s: the number of the first segment that stays is wanted, as in its name", text);
+	return false;
+}
+
+/* A daemon in the background works in another directory. */
+static bool take_folder(const char *folder, struct arguments *arguments)
+{
+	static char absolute[PATH_MAX];
+	char here[PATH_MAX] = "";
+
+	if (!*folder || (*folder != '/' && !getcwd(here, sizeof(here))) ||
+	    snprintf(absolute, sizeof(absolute), "%s%s%s", here, *here ? "/" : "", folder) >= (int)sizeof(absolute)) {
+		log_error("--segments '%s': the name of a folder is wanted", folder);
+		return false;
+	}
+	arguments->serve.segments = absolute;
+	return true;
+}
+
+/* Of commands on segments. */
+static bool parse_segments_option(int code, struct arguments *arguments)
+{
+	switch (code) {
+	case OPTION_SEGMENTS:
+		return take_folder(optarg, arguments);
+	case OPTION_ENTRIES:
+		arguments->segments.entries = true;
+		return true;
+	case OPTION_TEXT:
+		arguments->segments.text = true;
+		return true;
+	case OPTION_OUTPUT:
+		arguments->segments.output = optarg;
+		return true;
+	case OPTION_BEFORE:
+		return parse_number(optarg, &arguments->segments.before);
+	default:
+		return false;
+	}
 }
 
 static bool parse_option(int code, struct arguments *arguments)
@@ -140,6 +230,7 @@ static bool parse_option(int code, struct arguments *arguments)
 		return true;
 	case OPTION_JSON:
 		arguments->status.format = STATUS_JSON;
+		arguments->segments.json = true;
 		return true;
 	case OPTION_PROMETHEUS:
 		arguments->status.format = STATUS_PROMETHEUS;
@@ -165,39 +256,75 @@ static bool parse_option(int code, struct arguments *arguments)
 		arguments->help = true;
 		return true;
 	default:
-		return false;
+		return parse_segments_option(code, arguments);
 	}
 }
 
-/* Refuses a combination that no command has; options of the command line by their bit from OPTION_GENERIC on. */
-static bool check_command(const struct arguments *arguments, unsigned int options_given, int interfaces_given)
+static bool check_options(const struct command *command, unsigned int options_given)
 {
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		unsigned int known = 0;
+	unsigned int known = 0;
 
-		if (strcmp(commands[i].name, arguments->command))
+	for (size_t i = 0; i < OPTIONS_MAX && command->options[i]; i++)
+		known |= 1u << (command->options[i] - OPTION_GENERIC);
+	if (!protocol->drain)
+		known &= ~(1u << (OPTION_SEGMENTS - OPTION_GENERIC));
+	for (const struct option *option = long_options; option->name; option++) {
+		if (option->val < OPTION_GENERIC || !(options_given & ~known & 1u << (option->val - OPTION_GENERIC)))
 			continue;
-		for (size_t j = 0; j < OPTIONS_MAX && commands[i].options[j]; j++)
-			known |= 1u << (commands[i].options[j] - OPTION_GENERIC);
-		for (const struct option *option = long_options; option->name; option++) {
-			if (option->val < OPTION_GENERIC || !(options_given & ~known & 1u << (option->val - OPTION_GENERIC)))
-				continue;
-			log_error("%s does not take --%s; --help shows what goes with what", arguments->command, option->name);
-			return false;
-		}
-		if (interfaces_given == commands[i].takes_interface && !(interfaces_given && !*arguments->interface))
-			return true;
-		if (interfaces_given == 1 && commands[i].takes_interface) {
-			log_error("%s takes one INTERFACE, and the name given is empty; `ip link` lists them", arguments->command);
-			return false;
-		}
-		if (commands[i].takes_interface)
-			log_error("%s takes one INTERFACE, not %d; `ip link` lists them", arguments->command, interfaces_given);
-		else
-			log_error("%s takes no argument", arguments->command);
+		log_error("%s does not take --%s; --help shows what goes with what", command->name, option->name);
 		return false;
 	}
-	log_error("there is no command %s; there are load, unload, purge, status and serve", arguments->command);
+	return true;
+}
+
+/* What it cannot do without. */
+static bool check_needed(const struct arguments *arguments)
+{
+	if (protocol->drain && !strcmp(arguments->command, "serve") && !arguments->serve.segments) {
+		log_error("serve needs --segments DIR: the folder of the files that %s is drained to", protocol->name);
+		return false;
+	}
+	if (!strcmp(arguments->command, "truncate") && !arguments->segments.before) {
+		log_error("truncate needs --before NUMBER: the first segment that stays");
+		return false;
+	}
+	return true;
+}
+
+static bool check_argument(const struct command *command, const struct arguments *arguments, int given)
+{
+	const char *what = command->takes == TAKES_INTERFACE ? "INTERFACE" : "DIR";
+	const char *where = command->takes == TAKES_INTERFACE ? "; `ip link` lists them" : ": the folder of the segments";
+
+	if (given == (command->takes != TAKES_NOTHING) && !(given && !*arguments->argument))
+		return true;
+	if (command->takes == TAKES_NOTHING)
+		log_error("%s takes no argument", command->name);
+	else if (given == 1)
+		log_error("%s takes one %s, and the name given is empty%s", command->name, what, where);
+	else
+		log_error("%s takes one %s, not %d%s", command->name, what, given, where);
+	return false;
+}
+
+/* Refuses a combination that no command has; options of the command line by their bit from OPTION_GENERIC on. */
+static bool check_command(const struct arguments *arguments, unsigned int options_given, int arguments_given)
+{
+	const char *last = NULL;
+	char names[128] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (!has_command(&commands[i]))
+			continue;
+		if (!strcmp(commands[i].name, arguments->command))
+			return check_options(&commands[i], options_given) && check_argument(&commands[i], arguments, arguments_given) &&
+			       check_needed(arguments);
+		if (last)
+			length += snprintf(names + length, sizeof(names) - length, "%s%s", length ? ", " : "", last);
+		last = commands[i].name;
+	}
+	log_error("there is no command %s; there are %s and %s", arguments->command, names, last);
 	return false;
 }
 
@@ -219,8 +346,24 @@ static bool parse_arguments(int count, char **values, struct arguments *argument
 		return false;
 	}
 	arguments->command = values[optind];
-	arguments->interface = values[optind + 1];
+	arguments->argument = values[optind + 1];
 	return check_command(arguments, options_given, count - optind - 1);
+}
+
+/* Those that need no tables. False for another one. */
+static bool run_on_folder(const struct arguments *arguments, int *err)
+{
+	const char *command = arguments->command;
+
+	if (!strcmp(command, "segments"))
+		*err = command_segments(protocol->drain->entries, arguments->argument, &arguments->segments);
+	else if (!strcmp(command, "truncate"))
+		*err = command_truncate(protocol->drain->entries, arguments->argument, &arguments->segments);
+	else if (!strcmp(command, "recover"))
+		*err = command_recover(protocol->drain->entries, protocol->recovery, arguments->argument, &arguments->segments);
+	else
+		return false;
+	return true;
 }
 
 static int run(const struct arguments *arguments)
@@ -228,9 +371,9 @@ static int run(const struct arguments *arguments)
 	const char *command = arguments->command;
 
 	if (!strcmp(command, "load"))
-		return command_load(protocol, arguments->interface, &arguments->attach);
+		return command_load(protocol, arguments->argument, &arguments->attach);
 	if (!strcmp(command, "unload"))
-		return command_unload(protocol, arguments->interface, arguments->purge);
+		return command_unload(protocol, arguments->argument, arguments->purge);
 	if (!strcmp(command, "purge"))
 		return command_purge(protocol);
 	if (!strcmp(command, "status"))
@@ -238,10 +381,26 @@ static int run(const struct arguments *arguments)
 	return command_serve(protocol, &arguments->serve);
 }
 
+static int exit_code(int err)
+{
+	switch (err) {
+	case 0:
+		return 0;
+	case -EPERM:
+	case -EACCES:
+		return EXIT_PRIVILEGE;
+	case -EBADMSG:
+		return EXIT_CORRUPT;
+	default:
+		return EXIT_FAILED;
+	}
+}
+
 int main(int count, char **values)
 {
 	struct arguments arguments = { .level = LOG_LEVEL_INFO };
 	static char program[64];
+	int err;
 
 	snprintf(program, sizeof(program), "%sd", protocol->name);
 	log_open(program, LOG_LEVEL_INFO);
@@ -254,15 +413,9 @@ int main(int count, char **values)
 		return 0;
 	}
 	log_open(program, arguments.level);
+	if (run_on_folder(&arguments, &err))
+		return exit_code(err);
 	if (pins_open(protocol))
 		return EXIT_USAGE;
-	switch (run(&arguments)) {
-	case 0:
-		return 0;
-	case -EPERM:
-	case -EACCES:
-		return EXIT_PRIVILEGE;
-	default:
-		return EXIT_FAILED;
-	}
+	return exit_code(run(&arguments));
 }

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "again.h"
 #include "interfaces.h"
 #include "log.h"
 #include "netns.h"
@@ -39,6 +40,7 @@ struct rare_path {
 	const struct stepwise_protocol *protocol;
 	struct daemon_statistics *statistics;
 	struct tables *tables;
+	struct again *again;
 	struct endpoint *endpoint;  /* of the batch under way */
 	struct read_cells read;
 	bool reads_whole_tables;
@@ -145,6 +147,9 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struc
 		log_error("cannot read %s: %s; run serve as root", directory, strerror(errno));
 		goto failed;
 	}
+	path->again = again_open(statistics);
+	if (!path->again)
+		goto failed;
 	path->tables = tables_open(protocol, before_read, path);
 	if (!path->tables)
 		goto failed;
@@ -163,6 +168,7 @@ void rare_path_close(struct rare_path *path)
 	if (!path)
 		return;
 	tables_close(path->tables);
+	again_close(path->again);
 	if (path->interfaces_fd >= 0)
 		close(path->interfaces_fd);
 	free(path);
@@ -202,6 +208,7 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 {
 	struct endpoint_datagram *datagram = &path->endpoint->datagrams[index];
 	struct daemon_statistics *statistics = path->statistics;
+	enum stepwise_verdict verdict = STEPWISE_DROP;
 
 	if (!arrived_through_xdp(path, datagram->ifindex)) {
 		statistics->unexpected_interface++;
@@ -211,12 +218,13 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 		statistics->malformed++;
 		return false;
 	}
-	if (next_random(path, &environment->random) &&
-	    path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload, &datagram->size) ==
-		    STEPWISE_REPLY)
-		return true;
-	statistics->dropped++;
-	return false;
+	if (next_random(path, &environment->random))
+		verdict = path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload, &datagram->size);
+	if (verdict == STEPWISE_AGAIN)
+		again_keep(path->again, path->endpoint, index);
+	else if (verdict != STEPWISE_REPLY)
+		statistics->dropped++;
+	return verdict == STEPWISE_REPLY;
 }
 
 /* Whenever some find no room, others wait, so that there is another batch to look after. */
@@ -229,15 +237,10 @@ static void count_overflowed(struct rare_path *path, struct endpoint *endpoint)
 	endpoint->overflowed = overflowed;
 }
 
-void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
+static void serve_batch(struct rare_path *path, struct endpoint *endpoint, size_t count)
 {
 	struct stepwise_environment environment = { .now_ns = now_ns() };
-	size_t count;
 
-	count = endpoint->operations->receive(endpoint, path->statistics);
-	if (!count)
-		return;
-	path->statistics->received += count;
 	read_indices(path);
 	path->endpoint = endpoint;
 	for (size_t i = 0; i < count; i++) {
@@ -251,5 +254,30 @@ void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
 			flush(path);
 	}
 	flush(path);
+}
+
+void rare_path_serve(struct rare_path *path, struct endpoint *endpoint)
+{
+	size_t count = endpoint->operations->receive(endpoint, path->statistics);
+
+	if (!count)
+		return;
+	path->statistics->received += count;
+	serve_batch(path, endpoint, count);
 	count_overflowed(path, endpoint);
+}
+
+struct again *rare_path_again(const struct rare_path *path)
+{
+	return path->again;
+}
+
+void rare_path_serve_again(struct rare_path *path)
+{
+	struct endpoint *endpoint;
+	size_t count;
+
+	again_begin(path->again);
+	while ((endpoint = again_take(path->again, &count)))
+		serve_batch(path, endpoint, count);
 }

@@ -17,4 +17,10 @@ bool rare_path_may_run(const struct rare_path *path);
 /* Takes one batch from the socket and answers it. */
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint);
 
+/* What waits to be served again. */
+struct again *rare_path_again(const struct rare_path *path);
+
+/* Serves that: to be called when again_fd() is readable. */
+void rare_path_serve_again(struct rare_path *path);
+
 #endif

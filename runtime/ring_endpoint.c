@@ -70,7 +70,7 @@ static void reply(struct endpoint *endpoint, size_t index)
 {
 	struct ring_endpoint *ring = (struct ring_endpoint *)endpoint;
 
-	frame_replies_add(&ring->replies, ring->frames[index].bytes, &endpoint->datagrams[index]);
+	frame_replies_add(&ring->replies, &endpoint->datagrams[index]);
 }
 
 static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
@@ -102,6 +102,8 @@ static const struct endpoint_operations operations = {
 	.receive = receive,
 	.reply = reply,
 	.flush = flush,
+	.keep = frame_keep,
+	.restore = frame_restore,
 	.overflowed = overflowed,
 	.close = close_endpoint,
 };

@@ -14,8 +14,10 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
+#include "again.h"
 #include "background.h"
 #include "daemon_file.h"
+#include "drain.h"
 #include "endpoint.h"
 #include "frame_queues.h"
 #include "grace.h"
@@ -39,6 +41,8 @@ enum event {
 	EVENT_PERIOD,  /* a sweep is due */
 	EVENT_GRACE,   /* a pass may begin */
 	EVENT_RETRY,   /* a contended cell may be free */
+	EVENT_DRAIN,   /* a sync has ended, or the drain has */
+	EVENT_AGAIN,   /* what the handler could not answer yet may be answered now */
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
 
@@ -60,8 +64,10 @@ struct server {
 	struct rare_path *rare_path;
 	struct sweep *sweep;
 	struct grace *grace;
+	struct drain *drain;
 	bool chunk_due;
 	bool stopping;
+	int failed;  /* why it stops, if not because it was told to */
 };
 
 static int watch(const struct server *server, int fd, int event)
@@ -230,10 +236,16 @@ static int open_pinned(struct server *server, const struct serve_options *option
 	if (!err && protocol->on_forwarded) {
 		server->rare_path = rare_path_open(protocol, server->statistics);
 		err = server->rare_path ? open_endpoints(server, options->buffer_bytes ? options->buffer_bytes : SERVE_BUFFER_BYTES) : -EIO;
+		if (!err)
+			err = watch(server, again_fd(rare_path_again(server->rare_path)), EVENT_AGAIN);
 	}
 	if (!err && protocol->pass_count) {
 		server->sweep = sweep_open(protocol, server->statistics);
 		err = server->sweep ? 0 : -EIO;
+	}
+	if (!err && protocol->drain) {
+		server->drain = drain_open(protocol, options->segments, server->statistics);
+		err = server->drain ? 0 : -EIO;
 	}
 	close(hold);
 	return err;
@@ -261,6 +273,9 @@ static int open_server(struct server *server, const struct serve_options *option
 		err = open_pinned(server, options);
 	if (!err)
 		err = privileges_drop(options->user, server_works, server);
+	/* Not before: a thread keeps the privileges that it was begun with. */
+	if (!err && server->drain)
+		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?: drain_begin(server->drain);
 	if (err || !server->sweep)
 		return err;
 	server->grace = grace_open();
@@ -274,6 +289,7 @@ static void close_server(struct server *server)
 {
 	const int fds[] = { server->claim_fd, server->epoll_fd, server->signal_fd, server->period_fd, server->retry_fd };
 
+	drain_close(server->drain);
 	grace_close(server->grace);
 	sweep_close(server->sweep);
 	rare_path_close(server->rare_path);
@@ -315,6 +331,15 @@ static void handle_event(struct server *server, unsigned int event)
 		discard_expirations(server->retry_fd);
 		server->chunk_due = true;
 		return;
+	case EVENT_DRAIN:
+		server->failed = drain_ended(server->drain);
+		server->stopping |= server->failed != 0;
+		if (server->rare_path && !server->failed)
+			again_serve(rare_path_again(server->rare_path));
+		return;
+	case EVENT_AGAIN:
+		rare_path_serve_again(server->rare_path);
+		return;
 	default:
 		rare_path_serve(server->rare_path, server->endpoints[event - EVENT_SOCKET]);
 	}
@@ -354,7 +379,7 @@ static int run_server(struct server *server)
 		if (server->chunk_due)
 			run_chunk(server);
 	}
-	return 0;
+	return server->failed;
 }
 
 int command_serve(const struct stepwise_protocol *protocol, const struct serve_options *options)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The daemon: answers what XDP let through, and sweeps. */
+/* The daemon: answers what XDP let through, sweeps, and drains to files. */
 #ifndef STEPWISE_SERVE_H
 #define STEPWISE_SERVE_H
 
@@ -13,6 +13,7 @@
 struct serve_options {
 	const char *user;  /* to become; NULL to stay who we are */
 	bool daemonize;
+	const char *segments;  /* the folder that is drained to; NULL where nothing is */
 	__u32 buffer_bytes;  /* of each socket, and of the ring, for what waits for the daemon; 0 for SERVE_BUFFER_BYTES */
 };
 

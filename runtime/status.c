@@ -168,6 +168,8 @@ static bool concerns(const struct stepwise_protocol *protocol, const char *count
 /* As above, of what the daemon counts. */
 static bool concerns_daemon(const struct stepwise_protocol *protocol, const char *counter)
 {
+	if (begins(counter, "drain"))
+		return protocol->drain != NULL;
 	return begins(counter, "sweep") ? protocol->pass_count != 0 : protocol->on_forwarded != NULL;
 }
 
@@ -238,8 +240,10 @@ static void print_prometheus(const struct report *report)
 		printf("stepwise_packets_total{protocol=\"%s\",counter=\"%s\"} %llu\n", name, report->protocol->counters[i],
 		       (unsigned long long)report->counters[i]);
 	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++) {
-		printf("# TYPE stepwise_daemon_%s_total counter\n", daemon_statistics_names[i]);
-		printf("stepwise_daemon_%s_total{protocol=\"%s\"} %llu\n", daemon_statistics_names[i], name,
+		const bool is_gauge = i == DAEMON_STATISTICS_GAUGE;
+
+		printf("# TYPE stepwise_daemon_%s%s %s\n", daemon_statistics_names[i], is_gauge ? "" : "_total", is_gauge ? "gauge" : "counter");
+		printf("stepwise_daemon_%s%s{protocol=\"%s\"} %llu\n", daemon_statistics_names[i], is_gauge ? "" : "_total", name,
 		       (unsigned long long)statistics[i]);
 	}
 }

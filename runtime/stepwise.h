@@ -10,17 +10,21 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+#include "stepwise_drain.h"
+
 enum stepwise_verdict {
 	STEPWISE_CONTINUE,
 	STEPWISE_REPLY,
 	STEPWISE_FORWARD,
 	STEPWISE_DROP,
+	STEPWISE_AGAIN,  /* of on_forwarded alone: to be dropped, but if it were served later it may be answered */
 };
 
 /* What a step sees in userspace beside the tables and the message. */
 struct stepwise_environment {
 	__u64 now_ns;  /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns() */
 	__u64 random;  /* from getrandom() */
+	__u32 cpu;     /* that it runs on; of run_xdp and run_tc alone */
 };
 
 /* What the user hook reads of a table, or writes. */
@@ -35,7 +39,7 @@ struct stepwise_table {
 	const char *name;      /* of the map and of its pin */
 	__u32 capacity;        /* elements */
 	__u32 element_size;    /* bytes; value size of the map and stride of the array */
-	bool mmapable;         /* words, what is kept apart from its cells, what only userspace has; the elements of others hold a guard */
+	bool mmapable;         /* the elements of others hold a guard */
 	__u32 guard_offset;    /* bytes from the element's begin */
 	enum stepwise_user_reads user_reads;
 };
@@ -61,7 +65,8 @@ static inline bool stepwise_read_cell(const struct stepwise_tables *tables, unsi
 /*
  * One element, where it lies: for a user step that writes it, and no other (STEPWISE_USER_STEPS). NULL for an index that
  * is out of range. Whoever calls on_forwarded learns of it like of a cell that is read. A word is shared with the
- * programs, and is stepped by compare-and-swap; what only userspace has is its caller's until on_forwarded returns.
+ * programs, and is stepped by compare-and-swap; what only userspace has, or nobody else at that time, is its caller's until
+ * on_forwarded returns.
  */
 static inline void *stepwise_cell(const struct stepwise_tables *tables, unsigned int table, __u32 index)
 {
@@ -98,8 +103,8 @@ struct stepwise_protocol {
 
 	/*
 	 * The rare path: decide on one forwarded message. Reads and writes of the tables
-	 * what user_reads says. Rewrites the payload and says STEPWISE_REPLY or
-	 * STEPWISE_DROP, the latter also for a payload that does not decode and for a cell
+	 * what user_reads says. Rewrites the payload and says STEPWISE_REPLY, or leaves
+	 * what came and says STEPWISE_AGAIN or STEPWISE_DROP, the latter also for a payload that does not decode and for a cell
 	 * that could not be read. NULL where nothing is forwarded. `payload` has room for
 	 * wire_size + tail_max bytes; `size`: of what came, between wire_size and that,
 	 * and then of the reply.
@@ -121,6 +126,9 @@ struct stepwise_protocol {
 					 unsigned char *payload, size_t *size);
 	enum stepwise_verdict (*run_tc)(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
 					unsigned char *payload, size_t *size);
+
+	const struct stepwise_drain *drain;        /* NULL where nothing is drained to files */
+	const struct stepwise_recovery *recovery;  /* NULL where nothing is made of these */
 
 	/* The compiled BPF object, from the libbpf skeleton. */
 	const void *(*object)(size_t *size);

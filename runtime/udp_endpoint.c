@@ -176,6 +176,54 @@ static void flush(struct endpoint *endpoint, struct daemon_statistics *statistic
 	udp->reply_count = 0;
 }
 
+/* How a reply finds its way, and the payload. */
+struct udp_kept {
+	struct sockaddr_storage peer;
+	socklen_t peer_size;
+	size_t control_size;
+	_Alignas(struct cmsghdr) unsigned char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	unsigned char payload[ENDPOINT_PAYLOAD_BYTES_MAX];
+};
+
+_Static_assert(sizeof(struct udp_kept) <= sizeof(((struct endpoint_kept *)0)->bytes), "room for what is kept");
+
+static void keep(const struct endpoint *endpoint, size_t index, struct endpoint_kept *kept)
+{
+	const struct udp_endpoint *udp = (const struct udp_endpoint *)endpoint;
+	const struct udp_datagram *datagram = &udp->datagrams[index];
+	const struct msghdr *header = &udp->headers[index].msg_hdr;
+	struct udp_kept *to = (struct udp_kept *)kept->bytes;
+
+	kept->size = endpoint->datagrams[index].size;
+	kept->ifindex = endpoint->datagrams[index].ifindex;
+	to->peer = datagram->peer;
+	to->peer_size = header->msg_namelen;
+	to->control_size = header->msg_controllen;
+	memcpy(to->control, datagram->control, sizeof(to->control));
+	memcpy(to->payload, datagram->payload, kept->size);
+}
+
+static void restore(struct endpoint *endpoint, size_t index, struct endpoint_kept *kept)
+{
+	struct udp_endpoint *udp = (struct udp_endpoint *)endpoint;
+	struct udp_datagram *datagram = &udp->datagrams[index];
+	const struct udp_kept *from = (const struct udp_kept *)kept->bytes;
+
+	datagram->peer = from->peer;
+	memcpy(datagram->control, from->control, sizeof(datagram->control));
+	memcpy(datagram->payload, from->payload, kept->size);
+	datagram->vector = (struct iovec){ datagram->payload, kept->size };
+	udp->headers[index].msg_hdr = (struct msghdr){
+		.msg_name = &datagram->peer,
+		.msg_namelen = from->peer_size,
+		.msg_iov = &datagram->vector,
+		.msg_iovlen = 1,
+		.msg_control = datagram->control,
+		.msg_controllen = from->control_size,
+	};
+	endpoint->datagrams[index] = (struct endpoint_datagram){ .payload = datagram->payload, .size = kept->size, .ifindex = kept->ifindex };
+}
+
 static __u64 overflowed(const struct endpoint *endpoint)
 {
 	__u32 information[SK_MEMINFO_VARS] = {};
@@ -196,6 +244,8 @@ static const struct endpoint_operations operations = {
 	.receive = receive,
 	.reply = reply,
 	.flush = flush,
+	.keep = keep,
+	.restore = restore,
 	.overflowed = overflowed,
 	.close = close_endpoint,
 };

@@ -183,6 +183,7 @@ static void serve_batch(int fd, struct batch *batch)
 	count = receive(fd, batch);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	environment.now_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	environment.cpu = sched_getcpu();
 	for (int i = 0; i < count; i++) {
 		batch->vectors[i].iov_len = batch->headers[i].msg_len;
 		if (!decide(batch->payloads[i], &batch->vectors[i].iov_len, &environment))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.c_names import Names
+from codegen.emit.drain import drain_context
 from codegen.emit.codecs import codec_context, python_context, tla_context, wire_context
 from codegen.emit.header import header_context, steps_context
 from codegen.emit.leaves import Leaves
@@ -32,6 +33,8 @@ def generate(protocol: Protocol) -> dict[str, str]:
         (f"{names.hooks_module()}.tla", "hooks.tla.j2", "tla", tla_context(protocol, names)),
         ("wire.md", "wire.md.j2", "markdown", wire_context(protocol)),
     ]
+    if protocol.drain is not None:
+        files.insert(-3, (names.file("_drain.h"), "drain.h.j2", "c", drain_context(protocol, names)))
     return {name: _rendered(protocol, names, template, style, context) for name, template, style, context in files}
 
 

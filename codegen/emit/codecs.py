@@ -205,9 +205,22 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
             f"pass = {number} /\\ at = {at} -> {_tla_call(section, 'cell')}"
             for number, one in enumerate(protocol.sweep, 1) for at, section in enumerate(one.sections, 1)
         ],
+        **_tla_drain(protocol),
         "tables": [{"name": table.name, "index": table.index, "initial": tla_zero(table.cell)} for table in protocol.tables],
         "blank_message": _tla_record(protocol.message),
     }  # fmt: skip
+
+
+def _tla_drain(protocol: Protocol) -> dict[str, Any]:
+    """The drain's sections, and the cell that recovery begins with."""
+    drain, recovery = protocol.drain, protocol.recovery
+    sections = {} if drain is None else {
+        "takes": [_tla_section(section) for section in drain.takes],
+        "written": _tla_section(drain.written),
+        "synced": _tla_section(drain.synced),
+        "begins": [_tla_section(section) for section in drain.begins],
+    }  # fmt: skip
+    return {"drain": sections, "recovered": tla_zero(recovery.cell) if recovery else ""}
 
 
 def _tla_section(section: Section) -> dict[str, str]:

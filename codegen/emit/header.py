@@ -8,24 +8,26 @@ from codegen.c_names import Names, field
 from codegen.emit.apart import apart_of, resident
 from codegen.emit.guarded import Guarded
 from codegen.emit.helpers import Helpers
+from codegen.emit.hooks import GUARDED
 from codegen.emit.leaves import Leaves
-from codegen.emit.steps import StepWriter, element_type
+from codegen.emit.owned import ELEMENT_ALIGNMENT, cell_alignment
+from codegen.emit.steps import StepWriter, is_lined, value_type
 from codegen.emit.types import (
     Vector, bytes_alignment, c_type, declaration, declared_types, is_vector, made_types, packet_fields, unsigned, word_fields,
 )  # fmt: skip
 from codegen.ir import Bytes, Enum, Protocol, Record, Table, TailLayout, Type
 
-ELEMENT_ALIGNMENT = 8
 PLAIN = {"alias": "", "tail": "", "attribute": ""}
 """Of a struct: a type of a pointer, a member that is one, and an attribute, which most have not."""
 
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
     cells = [part for table in protocol.tables for part in (resident(table), *(table.cell.field(name).element for name in table.apart))]
-    roots = (*cells, protocol.message, protocol.env, *made_types(protocol))
+    recovered = [protocol.recovery.cell] if protocol.recovery else []
+    roots = (*cells, *recovered, protocol.message, protocol.env, *made_types(protocol))
     types = list(declared_types(roots))
     wire = packet_fields(protocol)
-    guarded = {resident(table): Guarded.of(table) for table in protocol.tables if table.atomic not in ("word", "user")}
+    guarded = {resident(table): Guarded.of(table) for table in protocol.tables if table.atomic in GUARDED}
     apart = [each for table in protocol.tables if (each := apart_of(names, table)) is not None]
     defines = [
         (names.macro("port"), protocol.port),
@@ -77,9 +79,11 @@ def _word_cells(protocol: Protocol) -> list[Record]:
 def _declared(protocol: Protocol, names: Names, type_: Type, guarded: Guarded | None = None) -> dict[str, Any]:
     if type_ == protocol.message and protocol.tail is not None:
         return _tailed(names, type_, protocol.tail)
-    if any(table.cell == type_ and table.atomic == "user" for table in protocol.tables):
+    unguarded = next((table for table in protocol.tables if table.cell == type_ and table.atomic in ("user", "owned")), None)
+    if unguarded is not None:
         # Userspace has the map's elements as an array, in which they are so far apart.
-        return {**_struct(names, type_), "attribute": f" __attribute__((aligned({ELEMENT_ALIGNMENT})))"}
+        alignment = ELEMENT_ALIGNMENT if unguarded.atomic == "user" else cell_alignment(unguarded)
+        return {**_struct(names, type_), "attribute": f" __attribute__((aligned({alignment})))"}
     return _struct(names, type_, guarded)
 
 
@@ -140,6 +144,7 @@ def steps_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str
     helpers = Helpers(names)
     steps = {step.name: StepWriter(protocol, names, helpers, step).text() for step in numbers.steps.values()}
     apart_from_kernel = {section.step.name for section in protocol.user} if protocol.user_row or protocol.tail else set()
+    apart_from_kernel |= {step.name for step in protocol.daemon_steps}
     scanned = []
     for step in numbers.steps.values():
         if isinstance(step.cell_type, Table) and step.cell_type.name not in [entry["name"] for entry in scanned]:
@@ -162,6 +167,6 @@ def _scanned(protocol: Protocol, names: Names, table: Table) -> dict[str, str]:
         "name": table.name,
         "cell": function,
         "at": names.function(table.name, "at"),
-        "element_type": element_type(names, protocol, table.name),
-        "read": f"{function}_unpack(*(const volatile __u64 *)&table[index])" if layout.atomic == "word" else "table[index].cell",
+        "value_type": value_type(names, protocol, table.name),
+        "read": f"{function}_unpack(*(const volatile __u64 *)&table[index]{'.word' if is_lined(protocol, table.name) else ''})" if layout.atomic == "word" else "table[index].cell",
     }

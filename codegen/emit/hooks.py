@@ -13,6 +13,7 @@ from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout
 
 
 HIDDEN_BITS_MAX = 32
+GUARDED = ("spin_lock", "res_spin_lock")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class SectionFunction:
 class Call:
     """One section of one hook. `element`: the local that points to the cell's element.
 
+    within: whether what is found so is there for every index, and the section may not be left out: if it were, that is as if it had been contended.
     lookup: the C function that finds the element, where it is found right before the section; '' where that
     was done before the first one. found: then the condition that it was. apart: the local with what the cell has apart. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
     index_of: the expression that env.index gets before, '' where the step does not ask.
@@ -117,6 +119,7 @@ class Call:
     hides_skip: bool
     apart: str
     found: str
+    within: bool
 
     @property
     def arguments(self) -> str:
@@ -132,7 +135,7 @@ class Call:
     @property
     def skips(self) -> bool:
         """Whether the hook may go on without the section."""
-        return bool(self.lookup) or (self.fails and self.contended == "skip")
+        return bool(self.lookup) and not self.within or self.fails and self.contended == "skip"
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,7 @@ class Hook:
     late: tuple[Lookup, ...]
     environment: bool
     now: bool
+    cpu: bool
     restored: bool = False
     """In a sweep: whether a section may end the chunk after another has written the message."""
 
@@ -178,7 +182,7 @@ class Hook:
     @property
     def guarded(self) -> bool:
         """Whether a section works on a guarded cell: there are more paths then, most of which set or clear something."""
-        return any(call.function.atomic != "word" for call in self.calls)
+        return any(call.function.atomic in GUARDED for call in self.calls)
 
 
 class Hooks:
@@ -237,6 +241,7 @@ class Hooks:
         return Hook(
             self._hidden(calls), tuple(early.values()), tuple(late.values()),
             any(call.function.environment for call in calls), any(_uses_env(step, "now") for step in steps),
+            any(_uses_env(step, "cpu") for step in steps),
         )  # fmt: skip
 
     def _kept_apart(self, sections: tuple[Section, ...]) -> dict[str, Apart]:
@@ -275,6 +280,7 @@ class Hooks:
         function = self._function(section, step, retries)
         verdicts = {leaf.verdict for leaf in leaves(step.body)}
         word = function.atomic == "word"
+        within = lookup is not None and section.contended == "never" and self._is_within(section) and not sweep
         return Call(
             function=function,
             element=found.element,
@@ -286,13 +292,18 @@ class Hooks:
             retries=retries,
             ends=verdicts != {"Continue"},
             continues="Continue" in verdicts,
-            fails=function.writes if word else function.atomic == "res_spin_lock",
+            fails=within or (function.writes if word else function.atomic == "res_spin_lock"),
             index_of=index if _uses_env(step, "index") else "",
             last=last,
             hidden=(),
             after_skip=False,
             hides_skip=False,
+            within=within,
         )
+
+    def _is_within(self, section: Section) -> bool:
+        """Whether every value of the index is that of a cell."""
+        return 2 ** width_bits(self._protocol.message.field(section.index)) <= self._tables[section.table].capacity
 
     def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
         """Says before which sections which fields are hidden, and where sections may have been skipped."""
@@ -301,7 +312,7 @@ class Hooks:
         for at, call in enumerate(calls):
             step = self._steps[call.function.step_name]
             read = _read(step, step.message)
-            known = written | (tested if call.function.atomic != "word" else hidden_before if call.retries else set())
+            known = written | (tested if call.function.atomic in GUARDED else hidden_before if call.retries else set())
             hidden = {name for name in known & read if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
             after_skip = any(before.skips for before in found)
             hides_skip = call.skips and call.retries and any(after.retries for after in calls[at + 1 :])

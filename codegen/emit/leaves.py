@@ -96,12 +96,13 @@ class Leaves:
 
 
 def unique_steps(protocol: Protocol) -> list[Step]:
-    """In the order of the hooks: xdp, tc, user, sweep."""
+    """In the order of the hooks: xdp, tc, user, sweep; then what is only the drain's and recovery's."""
     sections = [*protocol.xdp, *protocol.tc, *protocol.user]
     sections += [section for one in protocol.sweep for section in one.sections]
     found: dict[str, Step] = {}
     for section in sections:
         found.setdefault(section.step.name, section.step)
+    found |= {step.name: step for step in protocol.daemon_steps}
     return list(found.values())
 
 

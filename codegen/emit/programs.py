@@ -10,16 +10,20 @@ from codegen.c_names import Names, field
 from codegen.emit.apart import apart_of
 from codegen.emit.codecs import tail_macros
 from codegen.emit.guarded import Guarded
-from codegen.emit.hooks import Hooks, hook_fields
+from codegen.emit.hooks import GUARDED, Hooks, hook_fields
 from codegen.emit.leaves import Leaves
 from codegen.emit.rare_path import user_reads, user_sections
-from codegen.emit.steps import element_type
+from codegen.emit.steps import element_type, is_lined, value_type
+from codegen.emit.terms import leaves
 from codegen.emit.types import bytes_alignment, c_type, handover_place, is_scalar, packet_fields, width_bits
 from codegen.ir import Bytes, Protocol, Section, Table, TableLayout
 
 
 CLOCK_BITS = 32
 """Ticks of env.now that fit beside the jiffy they were read in: see runtime/bpf/stepwise_clock.h."""
+
+PROCESSOR_BITS = 32
+"""Of a processor's number, as the kernel tells it."""
 
 MEMORY = 2
 """How values lie in memory: raised whenever they come to lie otherwise, since maps that are pinned are read again."""
@@ -82,6 +86,7 @@ class Programs:
             "sweeps": self.sweeps,
             "sweeps_now": any(sweep["hook"].now for sweep in self.sweeps),
             "now": self._now() if self._kernel_asks_for_now() else None,
+            "cpu": self._cpu() if self.xdp.cpu or (self.tc is not None and self.tc.cpu) else None,
             "message": self.names.tag(self.protocol.message),
             "environment": self.names.tag(self.protocol.env),
             "hooks_header": self.names.file("_hooks.h"),
@@ -136,13 +141,16 @@ class Programs:
         return self.names.function("message", "encode", "handover") if self.protocol.handover else ""
 
     def _table(self, table: TableLayout) -> dict[str, Any]:
+        memory, value = f"opened->memory[{self._table_macro(table.name)}]", value_type(self.names, self.protocol, table.name)
         return {
             "name": table.name,
             "map": table.map,
             "capacity": self.names.macro("capacity", table.name),
             "element_type": element_type(self.names, self.protocol, table.name),
+            "value_type": value,
+            "found": f"&(({value} *){memory})[index].word" if is_lined(self.protocol, table.name) else f"({value} *){memory} + index",
             "function": self.names.function(table.name, "element"),
-            "mmapable": table.atomic in ("word", "user"),
+            "mmapable": table.atomic not in GUARDED,
             "guard": table.atomic,
             "in_hooks": table.name in {section.table for section in (*self.protocol.xdp, *self.protocol.tc)},
             "in_sweep": table.name in {section.table for one in self.protocol.sweep for section in one.sections},
@@ -165,6 +173,11 @@ class Programs:
             "cached": width <= CLOCK_BITS,
         }
 
+    def _cpu(self) -> dict[str, str]:
+        type_ = self.protocol.env.field("cpu")
+        width = width_bits(type_)
+        return {"type": c_type(self.names, type_), "mask": f" & {(1 << width) - 1:#x}" if width < PROCESSOR_BITS else ""}
+
     # --- Userspace --------------------------------------------------------------------------------
 
     def user_context(self) -> dict[str, Any]:
@@ -175,10 +188,16 @@ class Programs:
             "skeleton": self.names.file(".skel.h"),
             "user": None if alone is None else self._user(alone),
             "user_row": row,
+            "again": [
+                self.names.leaf(section.step, leaf)
+                for section in self.protocol.user for leaf in leaves(section.step.body) if leaf.name in section.again
+            ],
             "user_environment": any(section.step.env is not None for section in self.protocol.user),
             "environment_fields": self._environment_fields(),
             "environment_used": self._userspace_sets_environment(),
             "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
+            "drain": self.names.file("_drain.h") if self.protocol.drain else "",
+            "recovers": self.protocol.recovery is not None,
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
         }  # fmt: skip
 
@@ -192,7 +211,8 @@ class Programs:
             "number_macro": number,
             "whole": whole,
             "unpacked": unpacked,
-            "element_type": element_type(self.names, self.protocol, user.table),
+            "value_type": value_type(self.names, self.protocol, user.table),
+            "word": "element.word" if is_lined(self.protocol, user.table) else "element",
             "cell_struct": self.names.tag(layout.cell),
             "index": f"message.{field(layout.index)}",
             "argument": f"tables->memory[{number}]" if whole else "&cell" if unpacked else "&element",
@@ -208,6 +228,8 @@ class Programs:
         for name, type_ in self.protocol.env.fields:
             if name == "now" and now is not None:
                 found.append((field(name), f"({c_type(self.names, type_)})(from->now_ns >> {now['shift']} & {now['mask']})"))
+            elif name == "cpu":
+                found.append((field(name), f"from->cpu{self._cpu()['mask']}"))
             elif name == "random":
                 found.append((field(name), "from->random"))
         return found
@@ -217,7 +239,8 @@ def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     """A hash of everything that pinned maps depend on: cells and how they lie in memory, capacities, atomicity and counters."""
     described = [MEMORY, protocol.name, [counter.name for counter in numbers.counters]]
     for table in protocol.tables:
-        guard = [] if table.atomic in ("word", "user") else [Guarded.of(table).size, Guarded.of(table).lined]
-        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *table.apart])
+        guard = [Guarded.of(table).size, Guarded.of(table).lined] if table.atomic in GUARDED else []
+        lines = ["own_line"] if table.own_line else []
+        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *lines, *table.apart])
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
     return int.from_bytes(digest[:8], "little")

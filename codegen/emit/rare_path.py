@@ -13,8 +13,8 @@ from codegen.ir import Protocol, Section, Table, TableLayout
 class UserSection:
     """One of a row.
 
-    form: `read` on a copy of a cell under a guard, `word` by compare-and-swap, `memory` on what only the daemon has, where
-        it lies. cell: the local for it. writes: whether the step ever changes the cell.
+    form: `read` on a copy of a cell under a guard, `word` by compare-and-swap, `memory` where it lies, on what only the daemon
+        has, or nobody else at that time. cell: the local for it. writes: whether the step ever changes the cell.
     """
 
     name: str
@@ -61,10 +61,15 @@ def _section(protocol: Protocol, names: Names, section: Section) -> UserSection:
 
 
 def user_reads(protocol: Protocol, table: TableLayout) -> str:
-    """What the user hook has to do with a table: the name of a constant of runtime/stepwise.h."""
+    """What the daemon has to do with a table: the name of a constant of runtime/stepwise.h."""
     sections = [section for section in protocol.user if section.table == table.name]
+    drained = [section for section in (protocol.drain.sections if protocol.drain else ()) if section.table == table.name]
+    if any(not section.reads for section in drained):
+        return "STEPWISE_USER_STEPS"
     if any(isinstance(section.step.cell_type, Table) for section in sections):
         return "STEPWISE_USER_READS_TABLE"
     if any(not section.reads for section in sections) or table.atomic == "user":
         return "STEPWISE_USER_STEPS"
+    if drained:
+        return "STEPWISE_USER_READS_TABLE"
     return "STEPWISE_USER_READS_CELL" if sections else "STEPWISE_USER_READS_NOTHING"

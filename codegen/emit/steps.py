@@ -35,7 +35,7 @@ class StepWriter:
         self.step = step
         self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT, APART})
         shared = not self._is_word()
-        in_kernel = step.name not in {section.step.name for section in protocol.user}
+        in_kernel = step.name not in {step.name for step in (*(section.step for section in protocol.user), *protocol.daemon_steps)}
         self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT, APART}, branchless=shared and in_kernel)
         self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=shared)
         table = table_of(protocol, step)
@@ -57,7 +57,7 @@ class StepWriter:
 
     def parameters(self) -> list[str]:
         if self.scans:
-            cell = f"const {self.element_type()} *{self.cell}"
+            cell = f"const {value_type(self.names, self.protocol, self.step.cell_type.name)} *{self.cell}"
         else:
             const = "" if self._writes_resident() else "const "
             cell = f"{const}{c_type(self.names, self.step.cell_type)} *{self.cell}"
@@ -72,9 +72,6 @@ class StepWriter:
         """Whether it writes what lies in the table's own map."""
         apart = [] if self.apart is None else [entry.name for entry in self.apart.fields]
         return any(assign.path[0] not in apart for leaf in leaves(self.step.body) for assign in leaf.cell)
-
-    def element_type(self) -> str:
-        return element_type(self.names, self.protocol, self.step.cell_type.name)
 
     def text(self) -> str:
         span = self.step.span
@@ -306,9 +303,20 @@ def _signature(head: str, parameters: list[str]) -> str:
 
 
 def element_type(names: Names, protocol: Protocol, table: str) -> str:
-    """C type of a table's element: a word, or the cell's struct with its guard."""
+    """C type of what a section works on: a word, or the cell's struct with its guard."""
     layout = next(entry for entry in protocol.tables if entry.name == table)
     return "__u64" if layout.atomic == "word" else c_type(names, layout.cell)
+
+
+def is_lined(protocol: Protocol, table: str) -> bool:
+    """Whether a table's element is a word with the rest of its cache line."""
+    layout = next(entry for entry in protocol.tables if entry.name == table)
+    return layout.atomic == "word" and layout.own_line
+
+
+def value_type(names: Names, protocol: Protocol, table: str) -> str:
+    """C type of a table's element as its map has it."""
+    return "struct stepwise_lined_word" if is_lined(protocol, table) else element_type(names, protocol, table)
 
 
 def writes_cell(body: Body) -> bool:

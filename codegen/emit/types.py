@@ -180,6 +180,7 @@ def declared_types(roots: tuple[Type, ...]) -> Iterator[Type]:
 def made_types(protocol: Protocol) -> Iterator[Type]:
     """The types of sets and sequences that steps make on the way and no field has, in the order of the steps."""
     sections = [*protocol.xdp, *protocol.tc, *(section for one in protocol.sweep for section in one.sections), *protocol.user]
+    steps = [*(section.step for section in sections), *protocol.daemon_steps]
 
     def visit(node: Any) -> Iterator[Type]:
         if isinstance(node, tuple):
@@ -196,8 +197,8 @@ def made_types(protocol: Protocol) -> Iterator[Type]:
                     inner = inner.elements
                 yield from visit(inner)
 
-    for section in sections:
-        yield from visit(section.step.body)
+    for step in steps:
+        yield from visit(step.body)
 
 
 @dataclass(frozen=True)

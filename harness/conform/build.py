@@ -82,12 +82,17 @@ def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[st
     """
     if form == LAYOUT:
         return small
-    forms = {table.name: {"atomic": form} for table in protocol.tables if _readable(protocol, table.name, form)}
+    forms = {table.name: {"atomic": form, **({"own_line": False} if table.own_line else {})} for table in protocol.tables if _readable(protocol, table.name, form)}
     return merged(small, {"tables": forms})
 
 
 def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
-    """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no res_spin_lock's, and steps words."""
+    """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no res_spin_lock's, and steps words.
+
+    What is drained is in memory that is mapped, and stays as it is.
+    """
+    if protocol.drain is not None and table in {section.table for section in protocol.drain.sections}:
+        return False
     reads = {section.reads for section in protocol.user if section.table == table}
     return not reads or form == "spin_lock" and reads == {"cell"}
 

@@ -264,8 +264,8 @@ class Trial:
         if hook in self._native.hooks and not self._enough():
             calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
             cases, inputs = [cases[at] for at in calm], [inputs[at] for at in calm]
-            clocks = [self.comparison.clock(case) for case in cases]
-            outputs = self._native.run(hook, self._maps(columns), inputs, clocks)
+            environments = [self.comparison.surroundings(case) for case in cases]
+            outputs = self._native.run(hook, self._maps(columns), inputs, environments)
             self._compare(cases, columns, inputs, outputs, "native")
 
     def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, side: str) -> None:

@@ -12,6 +12,7 @@ from harness.conform.packing import Member, NotCanonical, Struct, StructCodec, W
 from harness.conform.shapes import Shapes
 from harness.conform.values import Patterns, to_tla
 
+WORD_BYTES, LINE_BYTES = 8, 64
 GUARDS = {"spin_lock": "bpf_spin_lock", "res_spin_lock": "bpf_res_spin_lock"}
 
 
@@ -55,7 +56,7 @@ class CellCodec:
 
     def _pack(self, cell: dict[str, Any], flip: bool) -> bytes:
         if self.shape is None:
-            return word_bytes(WordCodec(self.patterns).pack(self.table.cell, cell, flip))
+            return word_bytes(WordCodec(self.patterns).pack(self.table.cell, cell, flip)).ljust(self.size, b"\0")
         codec = StructCodec(self.patterns)
         packed = [codec.pack(self._resident(), cell, self.shape, flip)]
         for name, member in zip(self.table.apart, self.items, strict=True):
@@ -66,7 +67,9 @@ class CellCodec:
     def unpack(self, element: bytes) -> dict[str, Any]:
         """The cell in all of its parts; NotCanonical where unused items are not zero."""
         if self.shape is None:
-            return WordCodec(self.patterns).unpack(self.table.cell, struct.unpack("<Q", element)[0])
+            if any(element[WORD_BYTES:]):
+                raise NotCanonical(f"the rest of the word's cache line is not zero: {element[WORD_BYTES:].hex()}")
+            return WordCodec(self.patterns).unpack(self.table.cell, struct.unpack("<Q", element[:WORD_BYTES])[0])
         codec, at = StructCodec(self.patterns), self.shape.size
         found = codec.unpack(self._resident(), element[:at], self.shape)
         for name, member in zip(self.table.apart, self.items, strict=True):
@@ -96,7 +99,7 @@ def cell_codecs(protocol: ir.Protocol, shapes: Shapes, patterns: Patterns) -> di
     for table in protocol.tables:
         nested = any(has_records(field) for _, field in table.cell.fields)
         if table.atomic == "word":
-            codecs[table.name] = CellCodec(table, (Part(table.name, 0, 8),), patterns, nested=nested)
+            codecs[table.name] = CellCodec(table, (Part(table.name, 0, LINE_BYTES if table.own_line else WORD_BYTES),), patterns, nested=nested)
             continue
         shape = shapes.struct(names.tag(table.cell))  # with the guard in it
         items = tuple(shapes.map_value(c_names.apart_map(table.name, name)) for name in table.apart)

@@ -27,12 +27,15 @@ VERDICTS = {
 """By side: a hook's own program; `ahead`, the one that runs xdp's sections where cells are read ahead (its copies for the
 daemon go another way); `native`, a hook's form in userspace, which has neither headers nor counters."""
 
+AGAIN = 4
+"""What the daemon's handler says of a message that it drops and is to look at again, which to the model is a Drop."""
+
 XDP_NAMES = {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"}
 NAMES = {
     "xdp": XDP_NAMES,
     "tc": {-1: "TC_ACT_UNSPEC", 0: "TC_ACT_OK", 2: "TC_ACT_SHOT"},
     "ahead": XDP_NAMES,
-    "native": {0: "STEPWISE_CONTINUE", 1: "STEPWISE_REPLY", 2: "STEPWISE_FORWARD", 3: "STEPWISE_DROP"},
+    "native": {0: "STEPWISE_CONTINUE", 1: "STEPWISE_REPLY", 2: "STEPWISE_FORWARD", 3: "STEPWISE_DROP", AGAIN: "STEPWISE_AGAIN"},
 }
 SIDE_LABELS = {"native": ", userspace", "ahead": ", read ahead"}
 SWEEP_HEAD = struct.Struct("<IIII")  # struct stepwise_sweep: first, count, visited, continued
@@ -147,19 +150,20 @@ class Comparison:
         blank = {name: zero(codec.table.cell) for name, codec in tables.items()}
         return b"".join(tables[where[0]].pack(case.cells.get(where, blank[where[0]]), flip) for where in places)
 
-    def clock(self, case: Case) -> tuple[int, int]:
-        """Ticks and random bytes."""
+    def surroundings(self, case: Case) -> tuple[int, int, int]:
+        """Ticks, random bytes, and the processor."""
         kinds = dict(self.protocol.env.fields)
-        return case.env.get("now", 0), self.patterns.real(kinds["random"], case.env["random"]) if "random" in kinds else 0
+        random_bytes = self.patterns.real(kinds["random"], case.env["random"]) if "random" in kinds else 0
+        return case.env.get("now", 0), random_bytes, case.env.get("cpu", 0)
 
     def environment(self, case: Case, flip: bool) -> bytes:
-        """The program's global variables: its clock, its random bytes, and which section loses its races."""
+        """The program's global variables: its clock, its random bytes, its processor, and which section loses its races."""
         data = bytearray(self._data)
-        for name, numbers in (("stepwise_conform_env", self.clock(case)),
+        for name, numbers in (("stepwise_conform_env", self.surroundings(case)),
                               ("conform_interference", self._interference(case, flip))):  # fmt: skip
             if name in self._variables:
-                offset, size = self._variables[name]
-                data[offset : offset + size] = struct.pack(f"<{len(numbers)}Q", *numbers)
+                offset, size = self._variables[name]  # a protocol without env.cpu has a shorter one
+                data[offset : offset + size] = struct.pack(f"<{len(numbers)}Q", *numbers)[:size]
         return bytes(data)
 
     def _interference(self, case: Case, flip: bool) -> tuple[int, int, int, int]:
@@ -251,6 +255,8 @@ class Comparison:
         native = side == "native"
         verdict = case.verdict if case.verdict in VERDICTS[side] else "Drop"
         allowed = VERDICTS[side][verdict]
+        if case.family.hook == "user" and verdict == "Drop" and case.ended and self.protocol.user[case.ended - 1].again:
+            allowed = (*allowed, AGAIN)
         problems = []
         if found.verdict not in allowed:
             names = NAMES[side]

@@ -15,6 +15,7 @@ import pydantic
 from codegen import ir
 from codegen.errors import SpecErrors
 from harness import documents
+from harness.conform.cells import GUARDS
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.places import Beyond, DomainError, Place, Places, built
 from harness.conform.samples import Sampler
@@ -249,7 +250,8 @@ class Domain:
         return Trouble(text.contended, table.atomic != "word", tuple(built(table.cell, parts).items()))
 
     def _may_lose(self, section: ir.Section) -> bool:
-        return section.writes or self._table(section.table).atomic != "word"
+        atomic = self._table(section.table).atomic
+        return atomic == "word" and section.writes or atomic in GUARDS
 
     def _together(self, name: str, choices: list[dict[str, Any]]) -> tuple[Assignment, ...]:
         if len({frozenset(choice) for choice in choices}) != 1:

@@ -19,7 +19,7 @@ STALE = b"\xa5"  # what lies behind a payload
 class _Environment(ctypes.Structure):
     """struct stepwise_environment"""
 
-    _fields_ = [("now_ns", ctypes.c_uint64), ("random", ctypes.c_uint64)]
+    _fields_ = [("now_ns", ctypes.c_uint64), ("random", ctypes.c_uint64), ("cpu", ctypes.c_uint32)]
 
 
 _ReadCell = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint32, ctypes.c_void_p)
@@ -110,8 +110,8 @@ class Native:
         """How often each branch was taken since the library was loaded."""
         return list((ctypes.c_uint64 * branch_count).in_dll(self._library, "stepwise_coverage"))
 
-    def run(self, hook: str, columns: list[str], inputs: list[Input], clocks: list[tuple[int, int]]) -> list[Output]:
-        """Each input once, at its clock (ticks and random bytes).
+    def run(self, hook: str, columns: list[str], inputs: list[Input], environments: list[tuple[int, int, int]]) -> list[Output]:
+        """Each input once, in its environment (ticks, random bytes, processor).
 
         columns: the map of each watched element. Packets come out as they went in but for
         the payload, and its size. Counters are the kernel's alone.
@@ -120,12 +120,12 @@ class Native:
         room = self._descriptor.wire_size + self._descriptor.tail_max
         watched = list(zip((self._memory[name] for name in columns), sizes, itertools.accumulate(sizes, initial=0)))
         outputs = []
-        for given, (ticks, random) in zip(inputs, clocks, strict=True):
+        for given, (ticks, random, cpu) in zip(inputs, environments, strict=True):
             offset = given.payload_at
             places = [(memory, index * size, size, where) for index, (memory, size, where) in zip(given.indexes, watched)]
             for memory, start, size, where in places:
                 memory[start : start + size] = given.image[where : where + size]
-            environment = _Environment(ticks * self._tick_ns, random)
+            environment = _Environment(ticks * self._tick_ns, random, cpu)
             payload = (ctypes.c_ubyte * room).from_buffer_copy(given.packet[offset:].ljust(room, STALE))
             payload_size = ctypes.c_size_t(len(given.packet) - offset)
             verdict = handler(ctypes.byref(self._tables), ctypes.byref(environment), payload, ctypes.byref(payload_size))

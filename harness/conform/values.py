@@ -7,12 +7,12 @@ for small integers; `Patterns` maps those, one to one, to the real ones.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from dataclasses import dataclass
 from typing import Any, Iterator
 
 from codegen import ir
+from harness.conform.wide import computed
 
 TLC_INT_MAX = 2**31 - 1
 MASK_64 = 2**64 - 1
@@ -136,16 +136,6 @@ def is_opaque(kind: ir.Type) -> bool:
     return isinstance(kind, ir.Bytes) or isinstance(kind, ir.UInt) and kind.width > 32
 
 
-def _nodes(value: Any) -> Iterator[Any]:
-    if dataclasses.is_dataclass(value):
-        yield value
-        for field in dataclasses.fields(value):
-            yield from _nodes(getattr(value, field.name))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _nodes(item)
-
-
 def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
     """Every step once, in the order of the hooks."""
     sections = [*protocol.xdp, *protocol.tc, *protocol.user]
@@ -154,27 +144,11 @@ def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
     return list({section.step.name: section.step for section in sections}.values())
 
 
-def computes_with_wide_integers(protocol: ir.Protocol) -> bool:
-    """Whether a step adds, orders or otherwise computes with integers of more than 32 bits."""
-    for step in steps_of(protocol):
-        for node in _nodes(step.body):
-            if isinstance(node, ir.Arith) or isinstance(node, ir.Compare) and node.op != "=":
-                if is_wide(node.left) or is_wide(node.right):
-                    return True
-    return False
-
-
-def is_wide(operand: ir.Expr) -> bool:
-    """Whether it is a value of more than 32 bits: a position in an array, say, has a type that is wider than it."""
-    if not isinstance(operand, (ir.Field, ir.Index, ir.Var)) or not isinstance(operand.type, ir.UInt):
-        return False
-    return operand.type.width > 32 and (operand.interval is None or operand.interval.high >= 2**32)
-
-
 class Patterns:
     """The one-to-one map between the model's small integers and real bytes and wide integers.
 
-    0 is zero, since blank cells and messages are. 1 and 2 of a wide integer are 1 and its greatest value,
+    0 is zero, since blank cells and messages are. What steps compute with is what it is (wide.py). 1 and 2 of another wide
+    integer are 1 and its greatest value,
     except where an index is hashed from such integers: then number n has a value whose hash is
     n modulo the capacity, so that a domain reaches every cell; and where another is, of the same integers, that
     is n divided by that capacity, modulo the other's, so that it reaches every pair. (Of several of one half of the
@@ -184,7 +158,7 @@ class Patterns:
     SEED = 20230
 
     def __init__(self, protocol: ir.Protocol) -> None:
-        self._identity = computes_with_wide_integers(protocol)
+        self._computed = computed(protocol, steps_of(protocol))
         self._hashes: dict[ir.Type, list[ir.HashIndex]] = {}
         for hashed in protocol.hashes:
             known = self._hashes.setdefault(protocol.message.field(hashed.source), [])
@@ -195,7 +169,7 @@ class Patterns:
 
     def real(self, kind: ir.Type, number: int) -> int:
         """The integer of at most 64 bits (8 * size for bytes, first byte lowest) that `number` stands for."""
-        if number == 0 or isinstance(kind, ir.UInt) and (self._identity or not is_opaque(kind)):
+        if number == 0 or isinstance(kind, ir.UInt) and (kind in self._computed or not is_opaque(kind)):
             return number
         key = (kind, number)
         if key not in self._forward:
@@ -206,7 +180,7 @@ class Patterns:
 
     def model(self, kind: ir.Type, value: int) -> int | str:
         """The number that stands for `value`; its hexadecimal digits where no number does."""
-        if value == 0 or isinstance(kind, ir.UInt) and (self._identity or not is_opaque(kind)):
+        if value == 0 or isinstance(kind, ir.UInt) and (kind in self._computed or not is_opaque(kind)):
             return value
         return self._backward.get((kind, value), hex(value))
 

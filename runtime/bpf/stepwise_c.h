@@ -20,6 +20,11 @@
 #define STEPWISE_UNROLL
 #endif
 
+/* An element of a table each of whose words has a cache line of its own, so that writers of two do not wait for one another. */
+struct stepwise_lined_word {
+	__u64 word;
+} __attribute__((aligned(64)));
+
 /*
  * Division that rounds down, as TLA+ has it, of a dividend that may be negative.
  * Unsigned underneath: BPF has no signed division before its fourth version.

@@ -17,9 +17,14 @@
 
 #define STEPWISE_SKIPPED 16u /* in an end: a section on the way was contended and left out */
 
+/* In userspace what is read after it is read after it; a program has that of the swaps before. */
 static __always_inline __u64 stepwise_load(const __u64 *word)
 {
+#ifdef __bpf__
 	return *(const volatile __u64 *)word;
+#else
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#endif
 }
 
 /* Whether the word still was `before`, and now is `after`. */

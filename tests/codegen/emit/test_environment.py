@@ -28,6 +28,9 @@ BUDGET = LAYOUT["budget"]["xdp"]
 TAKE = "Take(desk, msg) == Reply([desk EXCEPT !.next = (@ + 1) % 65536], [msg EXCEPT !.number = desk.next])"
 TAKE_NOW = TAKE.replace("msg)", "msg, env)", 1).replace("desk.next]", "env.now]")
 TAKE_INDEX = TAKE.replace("msg)", "msg, env)", 1).replace("desk.next]", "env.index]")
+TAKE_CPU = TAKE.replace("msg)", "msg, env)", 1).replace("desk.next]", "env.cpu]")
+TAKE_BOTH = TAKE.replace("msg)", "msg, env)", 1).replace("desk.next]", "(env.cpu + env.now) % 65536]")
+KEEP_CPU = "Keep(desk, msg, env) == Reply([desk EXCEPT !.closing = env.cpu], msg)"
 FIND = "Find(desks, msg) == Reply(desks, msg)"
 FIND_NOW = "Find(desks, msg, env) == Reply(desks, [msg EXCEPT !.number = env.now])"
 KEEP_NOW = "Keep(desk, msg, env) == Reply([desk EXCEPT !.closing = env.now], msg)"
@@ -44,6 +47,11 @@ CASES = {
     "xdp": ([TAKE_NOW], {}, {}, True),
     "tc": ([TAKE, FIND, KEEP_NOW], {**USER, **TC}, {}, True),
     "sweep": ([TAKE, CLOSE_NOW], {}, {"sweep": SWEEP}, True),
+    "the processor": ([TAKE_CPU], {}, {"env": {"cpu": "u16"}}, False),
+    "the processor's whole number": ([TAKE_CPU.replace("env.cpu", "env.cpu % 100")], {}, {"env": {"cpu": "u32"}}, False),
+    "a processor that no step uses": ([TAKE], {}, {"env": {"cpu": "u16"}}, False),
+    "the processor and a clock": ([TAKE_BOTH], {}, {"env": {**LAYOUT["env"], "cpu": "u16"}}, True),
+    "the processor in tc": ([TAKE_NOW, FIND, KEEP_CPU], {**USER, **TC}, {"env": {**LAYOUT["env"], "cpu": "u16"}}, True),
     "no words": ([TAKE_NOW], {}, {"atomic": "spin_lock"}, True),
 }  # fmt: skip
 
@@ -71,9 +79,13 @@ def generated(folder: Path, case: str) -> Path:
 def test_nothing_is_emitted_that_is_not_used(tmp_path: Path, case: str) -> None:
     out = generated(tmp_path, case)
     program, user = ((out / f"ticket{end}").read_text() for end in (".bpf.c", "_user.c"))
-    *_, clock = CASES[case]
-    for text in ("stepwise_clock.h", "ticket_now(void)", "stepwise_conform_env", "environment.now = "):
+    steps, *_, clock = CASES[case]
+    processor = any("env.cpu" in step for step in steps)
+    for text in ("stepwise_clock.h", "ticket_now(void)", "environment.now = "):
         assert (text in program.replace("sweep->environment", "environment")) is clock, text
+    for text in ("ticket_cpu(void)", "environment.cpu = ", "bpf_get_smp_processor_id()"):
+        assert (text in program) is processor, text
+    assert ("stepwise_conform_env" in program) is (clock or processor)
     assert ("stepwise_sweep.h" in program) is (case == "sweep")
     assert "(void)env;" not in user
     assert user.count("ticket_env_set(") in (0, 2, 3), "a function that is not called, or called and not there"

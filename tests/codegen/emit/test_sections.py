@@ -145,6 +145,24 @@ def test_a_section_finds_its_cell_by_what_the_index_is_then(tmp_path: Path) -> N
     assert done.stdout.splitlines()[1] == "1 200", "the first section's cell, and the second's"
 
 
+LATE = """
+Take(turn, msg) == Continue(turn, [msg EXCEPT !.where = 5])
+Tell(turn, msg) == Continue([turn EXCEPT !.last = 2], msg)
+Last(turn, msg) == Reply([turn EXCEPT !.last = 3], msg)
+"""
+
+
+@pytest.mark.parametrize("contended, ends", [("never", "TURNS_COUNTER_LOST"), ("skip", "TURNS_COUNTER_LAST_1")])
+def test_a_cell_that_is_found_late_is_lost_like_others(tmp_path: Path, contended: str, ends: str) -> None:
+    """Its index is that of a cell whatever it is: that the cell is not there is no reason to leave the section out."""
+    generated(tmp_path, [{"turn": "Take"}, {"turn": "Tell", "contended": contended}, {"turn": "Last", "contended": "skip"}], LATE)
+    told = f'stepwise_counter(end) == {ends}, stepwise_is_skipped(end));\n\treturn 0;'
+    program = PROGRAM.replace("return 0;\n}", f'printf("%d %d\\n", {told}\n}}')
+    (tmp_path / "run.c").write_text(program)
+    done = subprocess.run([compile_native(tmp_path), "0", "1" if contended == "never" else "4"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1] == ("1 0" if contended == "never" else "1 1")
+
+
 LOSING = """
 #include <linux/types.h>
 

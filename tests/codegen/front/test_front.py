@@ -13,7 +13,8 @@ import pytest
 
 from codegen import ir
 from codegen.errors import SpecErrors
-from codegen.front import leaves, load
+from codegen.front import load
+from codegen.passes.leaves import leaves
 from tests.codegen.front import kit
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -1,0 +1,90 @@
+"""Wide integers that a protocol computes with: to these a model's small integers are themselves.
+
+All others are only copied and compared, so that a small integer can stand for any value. Which is which goes by types: integers
+of two types that meet, in an assignment or a comparison, are of one class, and a class is computed with as soon as one of its is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from codegen import ir
+
+
+def computed(protocol: ir.Protocol, steps: list[ir.Step]) -> frozenset[ir.UInt]:
+    """The types of more than 32 bits whose values are added, ordered or otherwise computed with."""
+    found: set[ir.UInt] = set()
+    classes: list[set[ir.UInt]] = []
+    for step in steps:
+        for node in _nodes(step.body):
+            found |= _operands(node)
+            classes += _met(node, step, protocol.message)
+    if found and any(_binds(step) for step in steps):  # what is bound to a name is not followed
+        return frozenset(_wide_types((protocol.message, *(table.cell for table in protocol.tables))))
+    while missing := {kind for one in classes if found & one for kind in one} - found:
+        found |= missing
+    return frozenset(found)
+
+
+def is_wide(operand: ir.Expr) -> bool:
+    """Whether it has a type of more than 32 bits. What has a name may be less than its type: a position in an array, say."""
+    if not isinstance(operand, (ir.Field, ir.Index, ir.Var)) or not isinstance(operand.type, ir.UInt) or operand.type.width <= 32:
+        return False
+    return not isinstance(operand, ir.Var) or operand.interval is None or operand.interval.high >= 2**32
+
+
+def _operands(node: Any) -> set[ir.UInt]:
+    """The types of wide integers that a node computes with. To a number other than 0 they are not just equal or not."""
+    numbers = isinstance(node, ir.Compare) and any(isinstance(side, ir.Int) and side.value for side in (node.left, node.right))
+    if isinstance(node, ir.Arith) or isinstance(node, ir.Compare) and node.op != "=" or numbers:
+        return {operand.type for operand in (node.left, node.right) if is_wide(operand)}
+    return set()
+
+
+def _met(node: Any, step: ir.Step, message: ir.Record) -> list[set[ir.UInt]]:
+    """The types of wide integers that a node compares, or puts where others are: those of each place."""
+    if isinstance(node, (ir.Compare, ir.In, ir.Subset)):
+        return [_wide_within(node)]
+    if not isinstance(node, ir.Leaf):
+        return []
+    places = [(step.cell_type, assign) for assign in node.cell] + [(message, assign) for assign in node.message]
+    return [_wide_within(assign.value) | set(_wide_types((_at(kind, assign.path),))) for kind, assign in places]
+
+
+def _at(kind: Any, path: ir.Path) -> Any:
+    """The type of what lies there."""
+    for part in path:
+        kind = kind.field(part) if isinstance(kind, ir.Record) and isinstance(part, str) else kind.element
+    return kind
+
+
+def _wide_within(node: Any) -> set[ir.UInt]:
+    return {each.type for each in _nodes(node) if is_wide(each)}
+
+
+def _binds(step: ir.Step) -> bool:
+    """Whether a name other than a parameter's stands for a wide integer."""
+    return any(isinstance(node, ir.Var) and is_wide(node) for node in _nodes(step.body))
+
+
+def _wide_types(kinds: Iterable[ir.Type]) -> Iterator[ir.UInt]:
+    for kind in kinds:
+        match kind:
+            case ir.UInt(width) if width > 32:
+                yield kind
+            case ir.Record(_, fields):
+                yield from _wide_types(inner for _, inner in fields)
+            case ir.Array(element, _) | ir.Set(element, _) | ir.Sequence(element, _):
+                yield from _wide_types((element,))
+
+
+def _nodes(value: Any) -> Iterator[Any]:
+    if dataclasses.is_dataclass(value):
+        yield value
+        for field in dataclasses.fields(value):
+            yield from _nodes(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _nodes(item)

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The rows of a recovery, to a file or a pipe. Little endian:
+ *
+ *   bytes
+ *       8  magic
+ *       4  version of this format
+ *       4  bytes of a row
+ *       8  hash of what a row is made of
+ *       8  how many rows
+ *   n * r  rows, each of the key and the fields of its cell, in the order of the layout's `recover`
+ *       4  CRC-32C of all that
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "crc32c.h"
+#include "log.h"
+#include "recovery.h"
+#include "segments.h"
+#include "segments_command.h"
+#include "segments_read.h"
+#include "shown.h"
+
+#define VERSION 1
+#define BUFFER_BYTES (1 << 20)
+
+static const unsigned char magic[8] = { 0x89, 's', 't', 'e', 'p', 'r', 'o', '\n' };
+
+/* More entries that a daemon may write while they are counted and read. */
+#define ENTRIES_SPARE 4194304
+
+struct rows_header {
+	unsigned char magic[sizeof(magic)];
+	__u32 version;
+	__u32 row_size;
+	__u64 id;
+	__u64 count;
+};
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+static void write_text(FILE *stream, const struct recovery *recovery, const struct stepwise_recovery *steps, unsigned char *row)
+{
+	for (__u64 i = 0; i < recovery_keys(recovery); i++) {
+		steps->row(row, recovery_key(recovery, i), recovery_cell(recovery, i));
+		show_fields(stream, SHOWN_TEXT, steps->fields, steps->field_count, row);
+	}
+}
+
+static void write_binary(FILE *stream, const struct recovery *recovery, const struct stepwise_recovery *steps, unsigned char *row)
+{
+	struct rows_header header = {
+		.version = htole32(VERSION),
+		.row_size = htole32(steps->row_size),
+		.id = htole64(steps->id),
+		.count = htole64(recovery_keys(recovery)),
+	};
+	__u32 sum;
+
+	memcpy(header.magic, magic, sizeof(magic));
+	sum = crc32c(0, &header, sizeof(header));
+	fwrite(&header, sizeof(header), 1, stream);
+	for (__u64 i = 0; i < recovery_keys(recovery); i++) {
+		steps->row(row, recovery_key(recovery, i), recovery_cell(recovery, i));
+		sum = crc32c(sum, row, steps->row_size);
+		fwrite(row, steps->row_size, 1, stream);
+	}
+	sum = htole32(sum);
+	fwrite(&sum, sizeof(sum), 1, stream);
+}
+
+/* A file has another name until it is complete and on the disk. */
+static FILE *open_output(const char *output, char **partial)
+{
+	FILE *stream = NULL;
+
+	*partial = NULL;
+	if (!output)
+		return stdout;
+	if (asprintf(partial, "%s.new", output) >= 0)
+		stream = fopen(*partial, "we");
+	if (stream)
+		return stream;
+	log_error("cannot write rows to %s: %s", output, strerror(errno));
+	free(*partial);
+	return NULL;
+}
+
+static int end_output(FILE *stream, const char *output, const char *partial)
+{
+	int err = ferror(stream) || fflush(stream) ? -EIO : 0;
+
+	if (!err && output && (fsync(fileno(stream)) || rename(partial, output)))
+		err = -errno;
+	if (err)
+		log_error("cannot write rows to %s: %s", output ? output : "standard output", strerror(-err));
+	if (stream != stdout)
+		fclose(stream);
+	if (err && output)
+		unlink(partial);
+	return err;
+}
+
+static int write_rows(const struct recovery *recovery, const struct stepwise_recovery *steps, const struct segments_options *options)
+{
+	unsigned char *row = malloc(steps->row_size);
+	char *partial;
+	FILE *stream = row ? open_output(options->output, &partial) : NULL;
+	int err = -EIO;
+
+	if (stream) {
+		setvbuf(stream, NULL, _IOFBF, BUFFER_BYTES);
+		if (options->text)
+			write_text(stream, recovery, steps, row);
+		else
+			write_binary(stream, recovery, steps, row);
+		err = end_output(stream, options->output, partial);
+		free(partial);
+	}
+	free(row);
+	return err;
+}
+
+static void report(const struct segments_reading *reading, __u64 keys, double took, bool is_written)
+{
+	log_info("%llu segment%s, %llu entries, %llu bytes%s", (unsigned long long)reading->segments, reading->segments == 1 ? "" : "s",
+		 (unsigned long long)reading->entries, (unsigned long long)reading->bytes,
+		 is_written ? "; a daemon goes on, and what it writes from now on is not among them" : "");
+	log_info("%llu bytes cut, %llu places corrupt", (unsigned long long)reading->cut_bytes, (unsigned long long)reading->corrupt);
+	log_info("%llu keys, in %.3f s: %.0f entries a second", (unsigned long long)keys, took, reading->entries / (took > 0 ? took : 1e-9));
+}
+
+static int recover(int fd, bool is_written, const struct stepwise_entries *entries, const struct stepwise_recovery *steps, const char *folder,
+		   const struct segments_options *options)
+{
+	const ssize_t entries_max = segments_entries_max(fd, folder, entries);
+	const double began = seconds();
+	struct segments_reading reading;
+	struct recovery *recovery;
+	int err, corrupt;
+
+	if (entries_max < 0)
+		return entries_max;
+	recovery = recovery_open(entries, steps, entries_max + (is_written ? ENTRIES_SPARE : 0));
+	if (!recovery)
+		return -ENOMEM;
+	err = segments_read(fd, folder, entries, SEGMENTS_ALL, recovery_take, recovery, &reading);
+	if (!err) {
+		report(&reading, recovery_keys(recovery), seconds() - began, is_written);
+		corrupt = segments_reading_say(&reading, folder);
+		err = write_rows(recovery, steps, options) ?: corrupt;
+	}
+	segments_reading_free(&reading);
+	recovery_close(recovery);
+	return err;
+}
+
+int command_recover(const struct stepwise_entries *entries, const struct stepwise_recovery *steps, const char *folder,
+		    const struct segments_options *options)
+{
+	bool is_written;
+	int err, fd;
+
+	if (!options->output && !options->text && isatty(STDOUT_FILENO)) {
+		log_error("cannot write rows to a terminal: they are not to be read; use --text, or --output FILE");
+		return -ENOTTY;
+	}
+	fd = segments_open_to_read(folder, &is_written);
+	if (fd < 0)
+		return fd;
+	err = recover(fd, is_written, entries, steps, folder, options);
+	close(fd);
+	return err;
+}

@@ -1,0 +1,117 @@
+"""Recovery: what the entries of a folder come to, as rows."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import random
+import struct
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.segments.folder import BAD, HEADER, KEYS, STRIDE, Library, Options, compile_library
+
+ROWS = struct.Struct("<8sIIQQ")
+ROW = struct.Struct("<IIQ")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(compile_library(tmp_path_factory.mktemp("recovery")))
+
+
+def recover(library: Library, folder: Path, output: Path, text: bool = False) -> int:
+    options = Options(text=text, output=str(output).encode())
+    recovery = ctypes.addressof(ctypes.c_char.in_dll(library.c, "probe_recovery"))
+    return library.c.command_recover(library.entries_of(), recovery, str(folder).encode(), ctypes.byref(options))
+
+
+def rows_of(library: Library, path: Path) -> dict[int, tuple[int, int]]:
+    """Of a file of rows: of each key its version and its value."""
+    content = path.read_bytes()
+    magic, version, row_size, identity, count = ROWS.unpack_from(content)
+    assert (magic, version, row_size, identity) == (b"\x89stepro\n", 1, ROW.size, 7)
+    assert len(content) == ROWS.size + count * ROW.size + 4
+    assert int.from_bytes(content[-4:], "little") == library.c.crc32c(0, content[:-4], len(content) - 4)
+    rows = {key: (newest, value) for key, newest, value in ROW.iter_unpack(content[ROWS.size : -4])}
+    assert len(rows) == count
+    return rows
+
+
+def newest_of(entries: list[dict]) -> dict[int, tuple[int, int]]:
+    newest: dict[int, tuple[int, int]] = {}
+    for one in entries:
+        if one["version"] > newest.get(one["key"], (0, 0))[0]:
+            newest[one["key"]] = one["version"], int.from_bytes(bytes.fromhex(one["value"]), "little")
+    return newest
+
+
+def fill(library: Library, folder: Path) -> None:
+    """Entries of three lanes, several epochs and segments: a key's versions come in no order."""
+    generator = random.Random(5)
+    opened = library.open(folder)
+    assert opened
+    for epoch in (1, 2, 5):
+        opened.begin(epoch)
+        for _ in range(3):
+            for _ in range(10):
+                opened.append(generator.randrange(3), generator.randrange(1, 300))
+            opened.sync()
+            opened.rotate()
+        opened.append(1, 20)
+        opened.sync()
+    opened.close()
+
+
+def test_the_newest_of_each_key(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder, output = tmp_path / "segments", tmp_path / "rows"
+    fill(library, folder)
+    _, report, entries = library.report(folder, capfd, entries=True)
+    newest = newest_of(entries)
+    assert recover(library, folder, output) == 0
+    said = capfd.readouterr().err
+    assert f"{report['segments']} segments, {len(entries)} entries, {report['bytes']} bytes" in said
+    assert "0 bytes cut, 0 places corrupt" in said and f"{len(newest)} keys, in " in said and "entries a second" in said
+    assert rows_of(library, output) == newest and len(newest) > KEYS / 2
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["rows", "segments"]
+    assert recover(library, folder, output, text=True) == 0
+    lines = [dict(pair.split("=") for pair in line.split()) for line in output.read_text().splitlines()]
+    assert {int(one["key"]): (int(one["version"]), int.from_bytes(bytes.fromhex(one["value"]), "little")) for one in lines} == newest
+
+
+def test_what_is_corrupt_is_named_and_not_in_the_rows(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder, output = tmp_path / "segments", tmp_path / "rows"
+    fill(library, folder)
+    path = folder / "00000002.log"
+    content = bytearray(path.read_bytes())
+    for entry in (3, 4, 90):
+        content[HEADER + entry * STRIDE + 20] ^= 0x10
+    path.write_bytes(content)
+    last = max(folder.iterdir())
+    last.write_bytes(last.read_bytes()[:-5])
+    _, _, entries = library.report(folder, capfd, entries=True)
+    assert recover(library, folder, output) == BAD
+    said = capfd.readouterr().err
+    assert f"{STRIDE - 5} bytes cut, 2 places corrupt" in said
+    assert f"corrupt: {path} at byte {HEADER + 3 * STRIDE}, {2 * STRIDE} bytes: the checksum is wrong" in said
+    assert f"corrupt: {path} at byte {HEADER + 90 * STRIDE}, {STRIDE} bytes: the checksum is wrong" in said
+    assert f"{last} at byte" in said
+    assert rows_of(library, output) == newest_of(entries)
+
+
+def test_nothing_comes_of_nothing(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "segments").mkdir()
+    assert recover(library, tmp_path / "segments", tmp_path / "rows") == 0
+    assert rows_of(library, tmp_path / "rows") == {}
+    assert recover(library, tmp_path / "segments", tmp_path / "no" / "rows") == -errno.EIO
+    assert "rows: No such file or directory" in capfd.readouterr().err
+
+
+def test_rows_that_find_no_room_leave_no_file(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    fill(library, tmp_path / "segments")
+    output = tmp_path / "full"
+    (tmp_path / "full.new").symlink_to("/dev/full")
+    assert recover(library, tmp_path / "segments", output) == -errno.EIO
+    assert "cannot write rows to" in capfd.readouterr().err
+    assert not output.exists()
