@@ -231,7 +231,7 @@ class Loader:
 
     def protocol(self, module: sany.Module, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Protocol:
         written = resolved.layout
-        budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep")]
+        budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep", "restore")]
         sections = lambda plans: tuple(self.section(plan, resolved, steps) for plan in plans)  # noqa: E731
         files = [*resolved.source.files, *module.files.values()]
         return ir.Protocol(
@@ -253,7 +253,11 @@ class Loader:
             forwards=tuple(written.forwards),
             tail=resolved.tail,
             sweep_period_ms=written.sweep.period_ms if written.sweep else 0,
-            sweep=tuple(ir.Pass(each, sections(plans)) for each, plans in resolved.sweep),
+            sweep=(
+                *(ir.Pass(each, sections(plans), f"sweep_{number}") for number, (each, plans) in enumerate(resolved.sweep, 1)),
+                *(ir.Pass(each, sections(plans), "restore") for each, plans in resolved.passes()[len(resolved.sweep) :]),
+            ),
+            restore=ir.Restore(written.restore.rows, written.restore.fate.field, tuple(written.restore.fate.done)) if written.restore else None,
             budgets=tuple(
                 (program, ir.Budget(budget.insns, budget.states, budget.stack)) for program, budget in budgets if budget
             ),
@@ -262,7 +266,7 @@ class Loader:
 
     def check_sections(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         """What can be said of a hook only when its steps are known."""
-        for hook in (resolved.xdp, resolved.tc, *(plans for _, plans in resolved.sweep)):
+        for hook in (resolved.xdp, resolved.tc, *(plans for _, plans in resolved.passes())):
             writer: str | None = None
             for plan in hook:
                 ends = list(leaves(steps[plan.step].body))

@@ -421,10 +421,23 @@ class Section:
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of the sweep: its sections are run for every index of the table `each`."""
+    """One pass of the sweep, or over rows that are restored: its sections are run for every index of the table `each`.
+
+    program: how its program's name goes on after the protocol's.
+    """
 
     each: str
     sections: tuple[Section, ...]
+    program: str
+
+
+@dataclass(frozen=True)
+class Restore:
+    """Rows that were recovered, in cells of a table. fate: the field that says what became of a row; done: members that are as it should be."""
+
+    rows: str
+    fate: str
+    done: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -534,6 +547,7 @@ class Protocol:
     handover: fields that follow on the wire, which the hooks hand to one another: zero when a packet comes from a client.
     env: fields now (when the layout has a clock), cpu (when it asks for that), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
+    sweep: the passes of the sweep; the last one is that over rows where any are restored, and is not the sweep's.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
     forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.
     sources: the files it was compiled from, relative to the repository's root, in order.
@@ -555,6 +569,7 @@ class Protocol:
     user: tuple[Section, ...]
     sweep_period_ms: int
     sweep: tuple[Pass, ...]
+    restore: Restore | None
     budgets: tuple[tuple[str, Budget], ...]
     sources: tuple[str, ...]
     user_row: bool = False

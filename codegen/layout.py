@@ -231,6 +231,24 @@ class Sweep(Strict):
     passes: list[PassModel] = Field(min_length=1)
 
 
+class FateModel(Strict):
+    """What became of a row: an enum of its cell, whose first member is that nothing has, and the members that are as it should be."""
+
+    field: Name
+    done: list[Member] = Field(min_length=1)
+
+
+class Restore(Strict):
+    """How rows that were recovered get into the tables: sections that are run for each cell of the table `rows`.
+
+    The daemon fills these cells, field by field of the same name, and computes those that a `local` of that name has `from` another.
+    """
+
+    rows: Name
+    fate: FateModel
+    sections: list[SectionText] = Field(min_length=1)
+
+
 OneSection = Annotated[dict[Name, Name], Field(min_length=1, max_length=1), WithJsonSchema({
     "type": "object", "description": "table: Step.", "additionalProperties": {"type": "string", "pattern": NAME},
     "minProperties": 1, "maxProperties": 1,
@@ -285,6 +303,7 @@ class Budgets(Strict):
     ahead: BudgetModel | None = None
     tc: BudgetModel | None = None
     sweep: BudgetModel | None = None
+    restore: BudgetModel | None = None
 
 
 ConstantText = Union[
@@ -312,6 +331,7 @@ class Layout(Strict):
     tables: dict[Name, TableModel] = Field(min_length=1)
     hooks: Hooks
     sweep: Sweep | None = None
+    restore: Restore | None = None
     drain: DrainModel | None = None
     recover: RecoverModel | None = None
     wire: Wire

@@ -11,10 +11,11 @@ from codegen.sections import SectionPlan
 
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
     """Who has a cell next must see what was written: the swap of a word says that it is given away, and is a full barrier."""
+    rows = resolved.layout.restore.rows if resolved.layout.restore else None  # which the daemon has again when the program has ended
     for hook in resolved.hooks():
         for at, plan in enumerate(hook):
             written = [leaf for leaf in leaves(steps[plan.step].body) if leaf.cell]
-            if resolved.tables[plan.table].atomic != "owned" or not written:
+            if resolved.tables[plan.table].atomic != "owned" or not written or plan.table == rows:
                 continue
             writes = f"{plan.step} writes a cell of {plan.table}, which is `atomic: owned`, and"
             for leaf in written:

@@ -62,6 +62,7 @@ class Resolved:
     tc: list[SectionPlan]
     user: list[SectionPlan]
     sweep: list[tuple[str, list[SectionPlan]]]
+    restored: tuple[str, list[SectionPlan]] | None
     tail: ir.TailLayout | None
     used: set[str] = field(default_factory=set)
     drain: DrainPlan | None = None
@@ -69,10 +70,14 @@ class Resolved:
 
     def hooks(self) -> list[list[SectionPlan]]:
         """The sections of each hook; of the sweep, of each pass."""
-        return [self.xdp, self.tc, self.user, *(plans for _, plans in self.sweep)]
+        return [self.xdp, self.tc, self.user, *(plans for _, plans in self.passes())]
 
     def plans(self) -> list[SectionPlan]:
         return [plan for hook in self.hooks() for plan in hook]
+
+    def passes(self) -> list[tuple[str, list[SectionPlan]]]:
+        """Those of the sweep, and what is done with rows that are restored."""
+        return [*self.sweep, *([self.restored] if self.restored else [])]
 
 
 def width_bits(kind: ir.Type) -> int:
@@ -135,13 +140,14 @@ class Resolver(Sections):
         xdp = [self.section(text, ("hooks", "xdp", at)) for at, text in enumerate(hooks.xdp)]
         tc = [self.section(text, ("hooks", "tc", at)) for at, text in enumerate(hooks.tc)]
         user = self.user()
-        sweep = self.sweep()
+        sweep, restored = self.sweep(), self.restored()
+        self.check_restore(tables)
         self.check_budgets()
         hashes = self.hashes(message)
         self.check_ahead()
         drain, recovery = plan_drain(self, message, tables), plan_recovery(self, message)
         return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
-                        [one for one in xdp if one], [one for one in tc if one], user, sweep, tail, self.used, drain, recovery)  # fmt: skip
+                        [one for one in xdp if one], [one for one in tc if one], user, sweep, restored, tail, self.used, drain, recovery)  # fmt: skip
 
     # --- Types ------------------------------------------------------------------------------------------
 
@@ -489,10 +495,28 @@ class Resolver(Sections):
                 self.complain(place, "cells are read ahead, but there is no user hook",
                               "remove it: it is the daemon that tells XDP which interfaces can")  # fmt: skip
 
+    def check_restore(self, tables: dict[str, ir.TableLayout]) -> None:
+        """Rows are filled by the daemon: in memory that it shares with the program, with fields that it can know."""
+        restore = self.layout.restore
+        if restore is None or restore.rows not in self.layout.tables:
+            return
+        table = self.layout.tables[restore.rows]
+        if table.atomic != "owned":
+            self.complain(("tables", restore.rows, "atomic"), f"rows are restored from {restore.rows}, which is `atomic: {table.atomic}`",
+                          "say `atomic: owned`: the daemon fills its cells, and nobody else has to do with them")  # fmt: skip
+        fate = dict(tables[restore.rows].cell.fields).get(restore.fate.field)
+        if not isinstance(fate, ir.Enum):
+            self.complain(("restore", "fate", "field"), f"{restore.fate.field} is no enum of the cells of {restore.rows}", "add one that says what became of a row")
+            return
+        for at, member in enumerate(restore.fate.done):
+            if member not in fate.members[1:]:
+                self.complain(("restore", "fate", "done", at), f"{member} is no fate of a row",
+                              f"it is one of {', '.join(fate.members[1:])}; {fate.members[0]} is that of a row that nothing has become of")  # fmt: skip
+
     def check_budgets(self) -> None:
         layout = self.layout
         ahead = any(table.ahead for table in layout.tables.values())
-        for program, there in (("ahead", ahead), ("tc", bool(layout.hooks.tc)), ("sweep", layout.sweep is not None)):
+        for program, there in (("ahead", ahead), ("tc", bool(layout.hooks.tc)), ("sweep", layout.sweep is not None), ("restore", layout.restore is not None)):
             budget = getattr(layout.budget, program)
             if there and budget is None:
                 self.complain(("budget",), f"the {program} program has no budget", "give it insns, states and stack")

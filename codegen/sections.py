@@ -138,11 +138,22 @@ class Sections:
         passes = []
         for at, one in enumerate(self.layout.sweep.passes if self.layout.sweep else ()):
             place: Place = ("sweep", "passes", at)
-            if one.each not in self.layout.tables:
-                self.complain((*place, "each"), f"there is no table {one.each}", f"there is {', '.join(self.layout.tables)}")
-            plans = [self.section(text, (*place, "sections", number), one.each) for number, text in enumerate(one.sections)]
-            if plans and plans[0] is not None and plans[0].table != one.each:
-                self.complain(plans[0].position, f"a pass over {one.each} begins with {plans[0].table}",
-                              f"begin with a section on {one.each}")  # fmt: skip
-            passes.append((one.each, [plan for plan in plans if plan]))
+            passes.append((one.each, self.over(one.each, one.sections, (*place, "each"), (*place, "sections"))))
         return passes
+
+    def over(self, each: str, texts: list[dict[str, str]], named: Place, place: Place) -> list[SectionPlan]:
+        """The sections of a pass over the table `each`, which is named at a place."""
+        if each not in self.layout.tables:
+            self.complain(named, f"there is no table {each}", f"there is {', '.join(self.layout.tables)}")
+        plans = [self.section(text, (*place, number), each) for number, text in enumerate(texts)]
+        if plans and plans[0] is not None and plans[0].table != each:
+            self.complain(plans[0].position, f"a pass over {each} begins with {plans[0].table}",
+                          f"begin with a section on {each}")  # fmt: skip
+        return [plan for plan in plans if plan]
+
+    def restored(self) -> tuple[str, list[SectionPlan]] | None:
+        """The table of the rows that are restored, and what is done with each."""
+        restore = self.layout.restore
+        if restore is None:
+            return None
+        return restore.rows, self.over(restore.rows, restore.sections, ("restore", "rows"), ("restore", "sections"))

@@ -280,6 +280,65 @@ int command_load(const struct stepwise_protocol *protocol, const char *interface
 	return err;
 }
 
+static int check_serves_nobody(const struct stepwise_protocol *protocol)
+{
+	pid_t daemon = daemon_running(protocol, NULL);
+	struct interface attached;
+
+	if (any_attached(&attached)) {
+		log_error("%s is loaded on %s (network namespace %lu) and may serve; unload it first", protocol->name, attached.name,
+			  attached.netns);
+		return -EBUSY;
+	}
+	if (daemon) {
+		log_error("the daemon of %s is running (pid %d) and may serve; end it first", protocol->name, (int)daemon);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int load_tables_held(const struct stepwise_protocol *protocol)
+{
+	struct loaded_programs programs = { .xdp_fd = -1, .tc_fd = -1 };
+	char staging[PATH_MAX];
+	int err;
+
+	err = remove_staging();
+	if (!err)
+		err = check_serves_nobody(protocol);
+	if (!err)
+		err = pins_path(staging, "staging");
+	if (!err)
+		err = pins_make_directory(staging);
+	if (!err)
+		err = obtain_programs(protocol, &programs);
+	if (!err)
+		err = commit("state");
+	if (!err)
+		err = commit("build");
+	programs_close(&programs);
+	remove_staging();
+	return err;
+}
+
+int load_tables(const struct stepwise_protocol *protocol)
+{
+	int hold, err;
+
+	err = pins_make_base();
+	if (err)
+		return err;
+	hold = pins_hold(PINS_EXCLUSIVE);
+	if (hold < 0)
+		return hold;
+	err = load_tables_held(protocol);
+	if (!err)
+		return hold;
+	remove_empty_base();
+	close(hold);
+	return err;
+}
+
 static void explain_not_loaded(const struct stepwise_protocol *protocol, const char *name, const struct interface *elsewhere)
 {
 	char path[PATH_MAX];

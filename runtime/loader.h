@@ -10,4 +10,10 @@ int command_load(const struct stepwise_protocol *protocol, const char *interface
 int command_unload(const struct stepwise_protocol *protocol, const char *interface_name, bool purge);
 int command_purge(const struct stepwise_protocol *protocol);
 
+/*
+ * Programs and tables, pinned as by a load, and attached to nothing. Refuses while the protocol serves. Until the caller
+ * closes the descriptor that it gets, nobody else can load it; negative after a message.
+ */
+int load_tables(const struct stepwise_protocol *protocol);
+
 #endif

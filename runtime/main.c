@@ -13,6 +13,7 @@
 #include "loader.h"
 #include "log.h"
 #include "pins.h"
+#include "restore.h"
 #include "segments_command.h"
 #include "serve.h"
 #include "status.h"
@@ -26,7 +27,7 @@ static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
 struct arguments {
 	const char *command;
-	const char *argument;  /* an interface, or a folder */
+	const char *argument;  /* an interface, a folder or a file */
 	struct attach_options attach;
 	struct serve_options serve;
 	struct status_options status;
@@ -82,6 +83,7 @@ enum takes {
 	TAKES_NOTHING,
 	TAKES_INTERFACE,
 	TAKES_FOLDER,
+	TAKES_FILE,
 };
 
 /* Which commands an option and an argument go with, and which commands a protocol has. */
@@ -90,11 +92,13 @@ static const struct command {
 	enum takes takes;
 	bool drains;    /* only where there is a drain */
 	bool recovers;  /* only where there is a recovery */
+	bool restores;  /* only where rows are restored */
 	int options[OPTIONS_MAX];
 } commands[] = {
 	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT } },
 	{ .name = "unload", .takes = TAKES_INTERFACE, .options = { OPTION_PURGE } },
 	{ .name = "purge" },
+	{ .name = "restore", .takes = TAKES_FILE, .restores = true },
 	{ .name = "status", .options = { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
 	{ .name = "serve", .options = { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER, OPTION_SEGMENTS } },
 	{ .name = "segments", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_JSON, OPTION_ENTRIES } },
@@ -106,7 +110,8 @@ static const struct command {
 
 static bool has_command(const struct command *command)
 {
-	return (!command->drains || protocol->drain) && (!command->recovers || protocol->recovery);
+	return (!command->drains || protocol->drain) && (!command->recovers || protocol->recovery) &&
+	       (!command->restores || protocol->restore);
 }
 
 static void print_help(FILE *stream)
@@ -128,6 +133,8 @@ static void print_help(FILE *stream)
 			"  %sd segments DIR [--json] [--entries]       what is in them, and what is torn or corrupt\n"
 			"  %sd truncate DIR --before NUMBER            remove older ones, whose content was applied elsewhere\n",
 			name, name);
+	if (protocol->restore)
+		fprintf(stream, "  %sd restore FILE                            rows that were recovered, into its tables; - for what comes in\n", name);
 	if (protocol->recovery)
 		fprintf(stream, "  %sd recover DIR [--text] [--output FILE]    a row for each key, made of all that is whole in them\n", name);
 	fprintf(stream,
@@ -293,8 +300,13 @@ static bool check_needed(const struct arguments *arguments)
 
 static bool check_argument(const struct command *command, const struct arguments *arguments, int given)
 {
-	const char *what = command->takes == TAKES_INTERFACE ? "INTERFACE" : "DIR";
-	const char *where = command->takes == TAKES_INTERFACE ? "; `ip link` lists them" : ": the folder of the segments";
+	static const char *const names[] = { [TAKES_INTERFACE] = "INTERFACE", [TAKES_FOLDER] = "DIR", [TAKES_FILE] = "FILE" };
+	static const char *const places[] = {
+		[TAKES_INTERFACE] = "; `ip link` lists them",
+		[TAKES_FOLDER] = ": the folder of the segments",
+		[TAKES_FILE] = ": what `recover` wrote, or - for standard input",
+	};
+	const char *what = names[command->takes], *where = places[command->takes];
 
 	if (given == (command->takes != TAKES_NOTHING) && !(given && !*arguments->argument))
 		return true;
@@ -376,6 +388,10 @@ static int run(const struct arguments *arguments)
 		return command_unload(protocol, arguments->argument, arguments->purge);
 	if (!strcmp(command, "purge"))
 		return command_purge(protocol);
+	if (!strcmp(command, "restore"))
+		return command_restore(protocol, arguments->argument);
+	if (!strcmp(command, "restore"))
+		return command_restore(protocol, arguments->argument);
 	if (!strcmp(command, "status"))
 		return command_status(protocol, &arguments->status);
 	return command_serve(protocol, &arguments->serve);

@@ -79,6 +79,31 @@ struct stepwise_pass {
 	__u32 table;  /* index into stepwise_protocol.tables */
 };
 
+/* A field of a cell that a row fills in. */
+struct stepwise_row_field {
+	const char *name;
+	__u32 offset;
+	__u32 size;
+	bool bytes;  /* opaque; an integer otherwise, as this machine has it */
+};
+
+#define STEPWISE_ROW_FIELD(type, member, opaque)                                                                                       \
+	{ .name = #member, .offset = offsetof(type, member), .size = sizeof(((type *)0)->member), .bytes = (opaque) }
+#define STEPWISE_ROW_INTEGER(type, member) STEPWISE_ROW_FIELD(type, member, false)
+#define STEPWISE_ROW_BYTES(type, member) STEPWISE_ROW_FIELD(type, member, true)
+
+/* How rows that were recovered get into the tables: as cells of one of them, over which a program is run. */
+struct stepwise_restore {
+	struct stepwise_pass pass;
+	const struct stepwise_row_field *fields;  /* that a row comes with */
+	__u32 field_count;
+	void (*complete)(void *row);              /* fills in the others */
+	struct stepwise_row_field fate;           /* what became of the row, an index into `fates`; 0 before */
+	const char *const *fates;
+	__u32 fate_count;
+	__u32 done;                               /* a bit for each fate that is as it should be */
+};
+
 struct stepwise_protocol {
 	const char *name;
 	__u16 port;             /* UDP, host order */
@@ -96,6 +121,8 @@ struct stepwise_protocol {
 
 	const struct stepwise_pass *passes;
 	__u32 pass_count;
+
+	const struct stepwise_restore *restore;  /* NULL where no rows are restored */
 
 	const char *xdp_program;
 	const char *tc_program;  /* NULL where nothing is completed */

@@ -155,7 +155,7 @@ class Branchless:
             case Compare():
                 return self._compared(expr)
             case Not(operand=operand):
-                return Text(f"{self.bit(operand).at(ATOM)} ^ 1", BIT_AND - 1, "u64")
+                return Text(f"stepwise_not_bit({self.bit(operand)})", ATOM, "u64")
             case Logic(op=op, operands=operands):
                 symbol, precedence = ("&", BIT_AND) if op == "and" else ("|", BIT_OR)
                 return Text(f" {symbol} ".join(self.bit(operand).at(ATOM) for operand in operands), precedence, "u64")
@@ -175,7 +175,7 @@ class Branchless:
             narrow = max(_width(left.type), _width(right.type)) < WORD_BITS
             return Text(f"stepwise_{'equal' if narrow else 'same'}_bit({one}, {other})", ATOM, "u64")
         less = Text(f"stepwise_less_bit({one}, {other})", ATOM, "u64")
-        return less if expr.op in ("<", ">") else Text(f"{less} ^ 1", BIT_AND - 1, "u64")
+        return less if expr.op in ("<", ">") else Text(f"stepwise_not_bit({less})", ATOM, "u64")
 
     @contextmanager
     def whatever_holds(self) -> Iterator[None]:

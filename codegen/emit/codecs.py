@@ -192,6 +192,7 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
     dashes = 78 - len(title)
     hooks = [("Xdp", protocol.xdp), ("Tc", protocol.tc)]
     passes = [{"each": one.each, "sections": [_tla_section(section) for section in one.sections]} for one in protocol.sweep]
+    restored = passes.pop() if protocol.restore else None
     return {
         "rule_top": "-" * (dashes // 2) + title + "-" * (dashes - dashes // 2),
         "rule_bottom": "=" * 78,
@@ -201,6 +202,7 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "handed_over": _tla_copied("message", protocol.handover, "from"),
         "passed_on": _tla_copied("HandedOver(packet, message)", protocol.forwards, "message"),
         "passes": passes,
+        "restored": restored,
         "sweep_steps": [
             f"pass = {number} /\\ at = {at} -> {_tla_call(section, 'cell')}"
             for number, one in enumerate(protocol.sweep, 1) for at, section in enumerate(one.sections, 1)

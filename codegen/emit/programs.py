@@ -12,6 +12,7 @@ from codegen.emit.codecs import tail_macros
 from codegen.emit.guarded import Guarded
 from codegen.emit.hooks import GUARDED, Hooks, hook_fields
 from codegen.emit.leaves import Leaves
+from codegen.emit.restore import restore_context
 from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.terms import leaves
@@ -39,11 +40,12 @@ class Programs:
         hooks = Hooks(protocol, names, numbers.steps)
         self.xdp = hooks.hook(protocol.xdp)
         self.tc = hooks.hook(protocol.tc) if protocol.tc else None
-        self.sweeps = [self._sweep(number, hooks, one) for number, one in enumerate(protocol.sweep, 1)]
+        self.sweeps = [self._sweep(hooks, one) for one in protocol.sweep]
         self.hooks = hooks
 
-    def _sweep(self, number: int, hooks: Hooks, one: Any) -> dict[str, Any]:
-        return {"number": number, "each": one.each, "hook": hooks.sweep(one), "number_macro": self._table_macro(one.each)}
+    def _sweep(self, hooks: Hooks, one: Any) -> dict[str, Any]:
+        title = f"Pass {one.program.removeprefix('sweep_')}" if one.program != "restore" else "A row that is restored"
+        return {"program": one.program, "title": title, "each": one.each, "hook": hooks.sweep(one), "number_macro": self._table_macro(one.each)}
 
     def _table_macro(self, table: str) -> str:
         return self.names.macro("table", table)
@@ -195,6 +197,7 @@ class Programs:
             "user_environment": any(section.step.env is not None for section in self.protocol.user),
             "environment_fields": self._environment_fields(),
             "environment_used": self._userspace_sets_environment(),
+            "restore": restore_context(self.protocol, self.names),
             "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
             "drain": self.names.file("_drain.h") if self.protocol.drain else "",
             "recovers": self.protocol.recovery is not None,

@@ -62,9 +62,21 @@ SweepPasses == <<
   >>]
 >>
 
+\* Once for each row that is restored, while nobody is served: not a pass of the sweep, but run like one.
+RestorePass == [each |-> "row", sections |-> <<
+  Section("row", "Take", "never"),
+  Section("bucket", "Refill", "skip"),
+  Section("page", "Overflow", "skip"),
+  Section("row", "Report", "never")
+>>]
+
 SweepStep(pass, at, cell, msg, env) ==
   CASE pass = 1 /\ at = 1 -> Expire(cell, msg, env)
     [] pass = 2 /\ at = 1 -> Retire(cell, msg, env)
+    [] pass = 3 /\ at = 1 -> Take(cell, msg)
+    [] pass = 3 /\ at = 2 -> Refill(cell, msg)
+    [] pass = 3 /\ at = 3 -> Overflow(cell, msg)
+    [] pass = 3 /\ at = 4 -> Report(cell, msg)
 
 \* Which cell of its table a section works on.
 TableIndex(table, msg) ==
@@ -75,6 +87,7 @@ TableIndex(table, msg) ==
     [] table = "shelf" -> msg.shelf
     [] table = "tail" -> msg.shelf
     [] table = "answer" -> msg.client
+    [] table = "row" -> msg.line
 
 \* `message` with what the hooks and the user step hand to one another, as `from` has it.
 HandedOver(message, from) ==
@@ -109,11 +122,13 @@ InitialCell(table) ==
     [] table = "shelf" -> [generation |-> 0, taken |-> {}]
     [] table = "tail" -> [bytes |-> [i \in 1..16 |-> 0]]
     [] table = "answer" -> [sequence |-> 0, version |-> 0]
+    [] table = "row" -> [key |-> 0, version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, slot |-> 0, bit |-> 0, home |-> 0, fate |-> "Pending"]
 
 BlankMessage ==
   [kind |-> "Open", client |-> 0, sequence |-> 0, secret |-> 0, key |-> 0, version |-> 0, length |-> 0,
    value |-> 0, epoch |-> 0, way |-> 0, victim |-> 0, evicts |-> FALSE, found |-> FALSE, old |-> 0, entry |-> 0,
    filter |-> {}, spot |-> 0, generation |-> 0, former |-> 0, gone |-> {}, slot |-> 0, bit |-> 0, victim_bit |-> 0,
    home |-> 0, shelf |-> 0, lifted |-> "Empty", carried |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0],
-   stowed |-> FALSE, moved |-> FALSE, claimed |-> FALSE, done |-> FALSE, tail |-> 0]
+   stowed |-> FALSE, moved |-> FALSE, claimed |-> FALSE, done |-> FALSE, line |-> 0, lives |-> FALSE,
+   spills |-> FALSE, fate |-> "Pending", tail |-> 0]
 ==============================================================================

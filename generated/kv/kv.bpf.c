@@ -109,6 +109,20 @@ static __always_inline __u64 *kv_answer_element(const void *tables, __u32 index)
 	return bpf_map_lookup_elem(&answer, &index);
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct kv_row_cell);
+	__uint(max_entries, KV_CAPACITY_ROW);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} row SEC(".maps");
+
+static __always_inline struct kv_row_cell *kv_row_element(const void *tables, __u32 index)
+{
+	(void)tables;
+	return bpf_map_lookup_elem(&row, &index);
+}
+
 struct kv_counters {
 	__u64 counters[KV_COUNTERS];
 };
@@ -481,4 +495,46 @@ SEC("xdp")
 int kv_sweep_2(struct xdp_md *context)
 {
 	return kv_sweep_run(context, kv_sweep_2_visit);
+}
+
+/* A row that is restored, one cell of `row`. Ends the chunk where a cell was contended. */
+static long kv_restore_visit(__u32 position, void *context)
+{
+	struct kv_sweep *sweep = *(struct kv_sweep **)context;
+	struct kv_message *message = &sweep->message;
+	const __u32 index = sweep->first + position;
+	struct kv_row_cell *swept = kv_row_element(NULL, index);
+	struct kv_bucket_cell *bucket;
+	struct kv_page_cell *page;
+	__u32 outcome;
+
+	if (!swept)
+		return 1;
+
+	outcome = kv_take_on_row(swept, message);
+	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE) {
+		sweep->visited++;
+		return 0;
+	}
+
+	bucket = kv_bucket_element(NULL, message->slot);
+	outcome = bucket ? kv_refill_on_bucket(bucket, message) : (__u32)STEPWISE_CONTINUE;
+	if (outcome == STEPWISE_CONTENDED) {
+		sweep->skipped++;
+		outcome = STEPWISE_CONTINUE;
+	}
+
+	page = kv_page_element(NULL, message->home);
+	outcome = page ? kv_overflow_on_page(page, message) : (__u32)STEPWISE_CONTINUE;
+
+	outcome = kv_report_on_row(swept, message);
+	sweep->continued += stepwise_verdict(outcome) == STEPWISE_CONTINUE;
+	sweep->visited++;
+	return 0;
+}
+
+SEC("xdp")
+int kv_restore(struct xdp_md *context)
+{
+	return kv_sweep_run(context, kv_restore_visit);
 }

@@ -12,6 +12,7 @@
  *   __u64 *kv_shelf_element(const void *tables, __u32 index)
  *   struct kv_tail_cell *kv_tail_element(const void *tables, __u32 index)
  *   __u64 *kv_answer_element(const void *tables, __u32 index)
+ *   struct kv_row_cell *kv_row_element(const void *tables, __u32 index)
  */
 #ifndef KV_HOOKS_H
 #define KV_HOOKS_H
@@ -433,6 +434,41 @@ static __always_inline __u32 kv_retire_on_session(__u64 *element, struct kv_mess
 	if (stepwise_compare_and_swap(element, before, kv_session_cell_pack(&session)))
 		return outcome;
 	return STEPWISE_CONTENDED;
+}
+
+/* Take on one cell of `row`, which nobody else has to do with now. */
+static __always_inline __u32 kv_take_on_row(struct kv_row_cell *row, struct kv_message *message)
+{
+	return kv_take(row, message);
+}
+
+/* Refill on one cell of `bucket`. */
+static __always_inline __u32 kv_refill_on_bucket(struct kv_bucket_cell *element, struct kv_message *message)
+{
+	__u32 outcome;
+
+	if (bpf_res_spin_lock(&element->res_spin_lock))
+		return STEPWISE_CONTENDED;
+	outcome = kv_refill(element, message);
+	bpf_res_spin_unlock(&element->res_spin_lock);
+	return outcome;
+}
+
+/* Overflow on one cell of `page`. */
+static __always_inline __u32 kv_overflow_on_page(struct kv_page_cell *element, struct kv_message *message)
+{
+	__u32 outcome;
+
+	bpf_spin_lock(&element->spin_lock);
+	outcome = kv_overflow(element, message);
+	bpf_spin_unlock(&element->spin_lock);
+	return outcome;
+}
+
+/* Report on one cell of `row`, which nobody else has to do with now. */
+static __always_inline __u32 kv_report_on_row(struct kv_row_cell *row, struct kv_message *message)
+{
+	return kv_report(row, message);
 }
 
 static __always_inline __u32 kv_run_xdp(const void *tables, struct kv_message *message,

@@ -135,7 +135,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:390 */
+/* Recall, KvSteps.tla:393 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -149,7 +149,7 @@ static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, stru
 	return stepwise_reply(KV_LEAF_RECALL_3);
 }
 
-/* OnRequest, KvSteps.tla:157 */
+/* OnRequest, KvSteps.tla:160 */
 static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 1024) {
@@ -160,15 +160,15 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 
 	STEPWISE_UNROLL
 	for (__u32 i = 4; i >= 1; i--)
-		way = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
-		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
+		way = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i),
+		    KV_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, way);
 	if (way > 0) {
 		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, way);
 		if (((marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY) &&
 		    bucket->entries.items[stepwise_position(way, 4)].length > 40) ||
 		    ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40)) {
-			/* LookUpOwn, KvSteps.tla:145 */
+			/* LookUpOwn, KvSteps.tla:148 */
 			if (message->kind == KV_MESSAGE_KIND_GET) {
 				const __u32 at = stepwise_position(way, 4);
 
@@ -188,7 +188,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			return stepwise_continue(KV_LEAF_ON_REQUEST_WRITTEN);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
-		/* OnEntry, KvSteps.tla:107 */
+		/* OnEntry, KvSteps.tla:110 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
 			if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
@@ -244,10 +244,10 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			message->done = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_9));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(118, stepwise_less_bit(bucket->floor, version)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(139, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(120, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(141, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version;
@@ -260,26 +260,26 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	for (__u32 i_2 = 4; i_2 >= 1; i_2--)
 		idle = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_EMPTY) |
 		    (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_CLEAN) &
-		    ((bucket->used >> (i_2 - 1) & 1) ^ 1)), i_2, idle);
+		    stepwise_not_bit(bucket->used >> (i_2 - 1) & 1)), i_2, idle);
 	__u8 first = 0;
 
 	STEPWISE_UNROLL
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3), KV_MARK_CLEAN), i_3,
 		    first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(122, stepwise_less_bit(0, idle)), idle, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(143, stepwise_less_bit(0, idle)), idle, first);
 	if ((bucket->filter >> message->bit & 1)) {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(126, room > 0)) {
+		if (STEPWISE_CHOOSE(147, room > 0)) {
 			value = room;
 		} else {
 			__u8 idle_2 = 0;
 
 			STEPWISE_UNROLL
 			for (__u32 i_4 = 4; i_4 >= 1; i_4--)
-				idle_2 = stepwise_choose((bucket->used >> (i_4 - 1) & 1) ^ 1, i_4, idle_2);
-			value = stepwise_choose(STEPWISE_CHOOSE(124, stepwise_less_bit(0, idle_2)), idle_2,
+				idle_2 = stepwise_choose(stepwise_not_bit(bucket->used >> (i_4 - 1) & 1), i_4, idle_2);
+			value = stepwise_choose(STEPWISE_CHOOSE(145, stepwise_less_bit(0, idle_2)), idle_2,
 			    bucket->epoch % 4 + 1);
 		}
 		const __u8 way_2 = value;
@@ -306,7 +306,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(128, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(149, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->kind = KV_MESSAGE_KIND_INSERTED;
@@ -315,15 +315,15 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(132, room > 0)) {
+	if (STEPWISE_CHOOSE(153, room > 0)) {
 		value_2 = room;
 	} else {
 		__u8 idle_3 = 0;
 
 		STEPWISE_UNROLL
 		for (__u32 i_5 = 4; i_5 >= 1; i_5--)
-			idle_3 = stepwise_choose((bucket->used >> (i_5 - 1) & 1) ^ 1, i_5, idle_3);
-		value_2 = stepwise_choose(STEPWISE_CHOOSE(130, stepwise_less_bit(0, idle_3)), idle_3,
+			idle_3 = stepwise_choose(stepwise_not_bit(bucket->used >> (i_5 - 1) & 1), i_5, idle_3);
+		value_2 = stepwise_choose(STEPWISE_CHOOSE(151, stepwise_less_bit(0, idle_3)), idle_3,
 		    bucket->epoch % 4 + 1);
 	}
 	const __u8 way_3 = value_2;
@@ -334,7 +334,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:395 */
+/* Remember, KvSteps.tla:398 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -415,7 +415,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:287 */
+/* Claim, KvSteps.tla:290 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -430,10 +430,10 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:245 */
+/* Lift, KvSteps.tla:248 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(134, message->found), message->kind == KV_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(155, message->found), message->kind == KV_MESSAGE_KIND_GET ||
 	    message->kind == KV_MESSAGE_KIND_UPDATE, message->kind == KV_MESSAGE_KIND_INSERT) ||
 	    bucket->epoch != message->epoch || !(message->way >= 1 && message->way <= 4)) {
 		return stepwise_continue(KV_LEAF_LIFT_1);
@@ -442,8 +442,8 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 
 	STEPWISE_UNROLL
 	for (__u32 i = 4; i >= 1; i--)
-		first = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
-		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, first);
+		first = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i),
+		    KV_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, first);
 	bool holds = first > 0;
 
 	if (!holds) {
@@ -462,7 +462,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:272 */
+/* Stow, KvSteps.tla:275 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -508,7 +508,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(136, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(157, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(KV_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -517,7 +517,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:317 */
+/* OnCompletion, KvSteps.tla:320 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -528,8 +528,8 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 
 	STEPWISE_UNROLL
 	for (__u32 i = 4; i >= 1; i--)
-		own = stepwise_choose((stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i), KV_MARK_EMPTY) ^ 1) &
-		    stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
+		own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i),
+		    KV_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
 	if (own > 0) {
 		bool holds = (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40 && !message->claimed;
@@ -540,7 +540,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			    marks_item == KV_MARK_DIRTY) == (message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:308 */
+			/* Untailed, KvSteps.tla:311 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -551,7 +551,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 
 		if (holds_2) {
 			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, own);
-			holds_2 = STEPWISE_CHOOSE(138, (marks_item_2 == KV_MARK_CLEAN ||
+			holds_2 = STEPWISE_CHOOSE(159, (marks_item_2 == KV_MARK_CLEAN ||
 			    marks_item_2 == KV_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own, 4)].length > 40) ?
 			    !(message->spot == bucket->entries.items[stepwise_position(own, 4)].spot &&
@@ -562,14 +562,14 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_OTHER_TAIL);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
-		/* OnEntry, KvSteps.tla:107 */
+		/* OnEntry, KvSteps.tla:110 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, own);
 			if (marks_item_3 == KV_MARK_CLEAN || marks_item_3 == KV_MARK_DIRTY) {
 				const __u32 at = stepwise_position(own, 4);
 
 				bucket->used = bucket->used | 1U << (own - 1);
-				if (STEPWISE_CHOOSE(140, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(161, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -589,7 +589,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			if (marks_item_4 == KV_MARK_CLEAN || marks_item_4 == KV_MARK_DIRTY) {
 				const __u32 at = stepwise_position(own, 4);
 
-				if (STEPWISE_CHOOSE(142, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(163, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -626,7 +626,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own - 1);
-			if (STEPWISE_CHOOSE(144, bucket->entries.items[at].length > 40)) {
+			if (STEPWISE_CHOOSE(165, bucket->entries.items[at].length > 40)) {
 				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
@@ -640,12 +640,12 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		}
 		const __u32 at = stepwise_position(own, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(146, stepwise_less_bit(bucket->floor, version)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(167, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(148, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(169, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
-		if (STEPWISE_CHOOSE(150, bucket->entries.items[at].length > 40)) {
+		if (STEPWISE_CHOOSE(171, bucket->entries.items[at].length > 40)) {
 			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
@@ -677,7 +677,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		if (!message->stowed) {
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(152,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(173,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
@@ -696,7 +696,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		if (holds_3) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(154, message->lifted == KV_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(175, message->lifted == KV_MARK_EMPTY)) {
 				const enum kv_mark marks_item_6 = kv_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_6 == KV_MARK_EMPTY || marks_item_6 == KV_MARK_CLEAN;
 			} else {
@@ -715,7 +715,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:308 */
+		/* Untailed, KvSteps.tla:311 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -733,7 +733,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	if (holds_5) {
 		bool value_2;
 
-		if (STEPWISE_CHOOSE(156, message->lifted == KV_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(177, message->lifted == KV_MARK_EMPTY)) {
 			const enum kv_mark marks_item_7 = kv_mark_array_4_at(&bucket->marks, message->way);
 			value_2 = marks_item_7 == KV_MARK_EMPTY || marks_item_7 == KV_MARK_CLEAN;
 		} else {
@@ -747,29 +747,30 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	if (!holds_5) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
-	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(160,
+	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(181,
 	    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(158, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(179, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == KV_MARK_EMPTY) {
 		const __u32 at = stepwise_position(message->way, 4);
 
 		kv_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(162, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
-		    KV_MARK_DIRTY, KV_MARK_CLEAN));
+		    stepwise_choose(STEPWISE_CHOOSE(183,
+		    stepwise_not_bit(stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET))), KV_MARK_DIRTY,
+		    KV_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
 		bucket->entries.items[at].version = version_2;
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(164, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(185, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->version = version_2;
 		message->done = message->kind != KV_MESSAGE_KIND_GET;
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(168,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(189,
 		    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(166, message->found), KV_MESSAGE_KIND_UPDATED,
+		    stepwise_choose(STEPWISE_CHOOSE(187, message->found), KV_MESSAGE_KIND_UPDATED,
 		    KV_MESSAGE_KIND_INSERTED));
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_25));
@@ -777,58 +778,58 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	const __u32 at = stepwise_position(message->way, 4);
 
 	kv_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(170, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET) ^ 1),
-	    KV_MARK_DIRTY, KV_MARK_CLEAN));
+	    stepwise_choose(STEPWISE_CHOOSE(191,
+	    stepwise_not_bit(stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET))), KV_MARK_DIRTY, KV_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
 	bucket->entries.items[at].version = version_2;
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
-	if (STEPWISE_CHOOSE(172, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(193, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(174, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(195, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
 	message->version = version_2;
 	message->done = message->kind != KV_MESSAGE_KIND_GET;
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(178, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)),
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(199, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)),
 	    KV_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(176, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
+	    stepwise_choose(STEPWISE_CHOOSE(197, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:369 */
+/* Settle, KvSteps.tla:372 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == KV_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(180, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(201, message->moved),
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(182, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(203, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(184, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(205, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(186, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(207, message->moved),
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_3));
 	}
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:381 */
+/* Shelve, KvSteps.tla:384 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct kv_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -873,11 +874,207 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session, const st
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
+/* Take, KvSteps.tla:408 */
+static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
+{
+	if (row->fate != KV_ROW_FATE_PENDING) {
+		return stepwise_drop(KV_LEAF_TAKE_1);
+	}
+	message->key = row->key;
+	message->slot = row->slot;
+	message->bit = row->bit;
+	message->home = row->home;
+	message->version = row->version;
+	message->length = row->length;
+	message->value = row->value;
+	message->spot = 0;
+	message->lives = !row->deletes;
+	message->spills = false;
+	message->fate = stepwise_choose(STEPWISE_CHOOSE(213, stepwise_less_bit(40, row->length)), KV_ROW_FATE_TOO_LONG,
+	    KV_ROW_FATE_PENDING);
+	return stepwise_continue(KV_LEAF_TAKE_2);
+}
+
+/* Refill, KvSteps.tla:424 */
+static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
+{
+	if (message->fate != KV_ROW_FATE_PENDING) {
+		return stepwise_continue(KV_LEAF_REFILL_1);
+	}
+	__u8 own = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i = 4; i >= 1; i--)
+		own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i),
+		    KV_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
+	if (own > 0 && bucket->entries.items[stepwise_position(own, 4)].version >= message->version) {
+		message->fate = KV_ROW_FATE_OLDER;
+		return stepwise_continue(KV_LEAF_REFILL_2);
+	}
+	bool holds = own > 0;
+
+	if (holds) {
+		const enum kv_mark marks_item = kv_mark_array_4_at(&bucket->marks, own);
+		holds = marks_item == KV_MARK_CLEAN || marks_item == KV_MARK_DIRTY;
+	}
+	if (holds && bucket->entries.items[stepwise_position(own, 4)].length > 40) {
+		message->fate = KV_ROW_FATE_TAIL_IN_THE_WAY;
+		return stepwise_continue(KV_LEAF_REFILL_3);
+	}
+	if (own > 0 && message->lives) {
+		const __u32 at = stepwise_position(own, 4);
+
+		kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = message->version;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		message->fate = KV_ROW_FATE_RESTORED;
+		return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_4));
+	}
+	if (own > 0) {
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(215,
+		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
+		kv_mark_array_4_put(&bucket->marks, own,
+		    stepwise_choose(STEPWISE_CHOOSE(217, bucket->filter >> message->bit &
+		    1), KV_MARK_GONE, KV_MARK_EMPTY));
+		bucket->entries.items[stepwise_position(own, 4)].version = message->version;
+		message->fate = KV_ROW_FATE_RESTORED;
+		return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_5));
+	}
+	if ((bucket->filter >> message->bit & 1)) {
+		if (message->lives) {
+			bucket->filter = bucket->filter | 1ULL << message->bit;
+			message->spills = true;
+			return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_6));
+		}
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(219,
+		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
+		message->spills = true;
+		return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_7));
+	}
+	if (!message->lives) {
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(221,
+		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
+		message->fate = KV_ROW_FATE_RESTORED;
+		return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_8));
+	}
+	__u8 idle = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i_2 = 4; i_2 >= 1; i_2--)
+		idle = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_EMPTY) |
+		    (stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_2), KV_MARK_CLEAN) &
+		    stepwise_not_bit(bucket->used >> (i_2 - 1) & 1)), i_2, idle);
+	__u8 first = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
+		first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3), KV_MARK_CLEAN), i_3,
+		    first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(223, stepwise_less_bit(0, idle)), idle, first);
+	if (room > 0) {
+		const __u32 at = stepwise_position(room, 4);
+
+		kv_mark_array_4_put(&bucket->marks, room, KV_MARK_DIRTY);
+		bucket->keys.items[at] = message->key;
+		bucket->entries.items[at].version = message->version;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		if (STEPWISE_CHOOSE(225, (bucket->used >> (room - 1) & 1))) {
+			bucket->used = 0;
+		}
+		message->fate = KV_ROW_FATE_RESTORED;
+		return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_9));
+	}
+	bucket->filter = bucket->filter | 1ULL << message->bit;
+	message->spills = true;
+	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
+}
+
+/* Overflow, KvSteps.tla:443 */
+static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
+{
+	if (!message->spills) {
+		return stepwise_continue(KV_LEAF_OVERFLOW_1);
+	}
+	__u8 own = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i = 16; i >= 1; i--)
+		own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(page->spilled.items[i - 1].mark,
+		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT)) &
+		    stepwise_equal_bit(page->spilled.items[i - 1].slot, message->slot) &
+		    stepwise_same_bit(page->spilled.items[i - 1].key, message->key), i, own);
+	if (own > 0 && page->spilled.items[stepwise_position(own, 16)].entry.version >= message->version) {
+		message->fate = KV_ROW_FATE_OLDER;
+		return stepwise_continue(KV_LEAF_OVERFLOW_2);
+	}
+	if (own > 0 && page->spilled.items[stepwise_position(own, 16)].entry.length > 40) {
+		message->fate = KV_ROW_FATE_TAIL_IN_THE_WAY;
+		return stepwise_continue(KV_LEAF_OVERFLOW_3);
+	}
+	if (own > 0 && message->lives) {
+		const __u32 at = stepwise_position(own, 16);
+
+		page->spilled.items[at].mark = KV_PAGE_SPILLED_ELEMENT_MARK_HELD;
+		page->spilled.items[at].slot = message->slot;
+		page->spilled.items[at].key = message->key;
+		page->spilled.items[at].bit = message->bit;
+		page->spilled.items[at].entry.version = message->version;
+		page->spilled.items[at].entry.length = message->length;
+		page->spilled.items[at].entry.spot = 0;
+		page->spilled.items[at].entry.value = message->value;
+		message->fate = KV_ROW_FATE_RESTORED;
+		return stepwise_changed(stepwise_continue(KV_LEAF_OVERFLOW_4));
+	}
+	if (own > 0) {
+		page->spilled.items[stepwise_position(own, 16)].mark = KV_PAGE_SPILLED_ELEMENT_MARK_VACANT;
+		message->fate = KV_ROW_FATE_RESTORED;
+		return stepwise_changed(stepwise_continue(KV_LEAF_OVERFLOW_5));
+	}
+	if (!message->lives) {
+		message->fate = KV_ROW_FATE_RESTORED;
+		return stepwise_continue(KV_LEAF_OVERFLOW_6);
+	}
+	__u8 vacant = 0;
+
+	STEPWISE_UNROLL
+	for (__u32 i_2 = 16; i_2 >= 1; i_2--)
+		vacant = stepwise_choose(stepwise_equal_bit(page->spilled.items[i_2 - 1].mark,
+		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT), i_2, vacant);
+	if (vacant > 0) {
+		const __u32 at = stepwise_position(vacant, 16);
+
+		page->spilled.items[at].mark = KV_PAGE_SPILLED_ELEMENT_MARK_HELD;
+		page->spilled.items[at].slot = message->slot;
+		page->spilled.items[at].key = message->key;
+		page->spilled.items[at].bit = message->bit;
+		page->spilled.items[at].entry.version = message->version;
+		page->spilled.items[at].entry.length = message->length;
+		page->spilled.items[at].entry.spot = 0;
+		page->spilled.items[at].entry.value = message->value;
+		message->fate = KV_ROW_FATE_RESTORED;
+		return stepwise_changed(stepwise_continue(KV_LEAF_OVERFLOW_7));
+	}
+	message->fate = KV_ROW_FATE_NO_ROOM;
+	return stepwise_continue(KV_LEAF_OVERFLOW_8);
+}
+
+/* Report, KvSteps.tla:467 */
+static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
+{
+	row->fate = message->fate;
+	return stepwise_changed(stepwise_continue(KV_LEAF_REPORT_1));
+}
+
 #ifndef __bpf__
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:187 */
+/* Find, KvSteps.tla:190 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -933,12 +1130,12 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(190, message->kind == KV_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(211, message->kind == KV_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(188, message->evicts)) {
+		if (STEPWISE_CHOOSE(209, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL
@@ -958,7 +1155,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	const __u8 old = value_2;
 	if (own == 0) {
-		/* Decided, KvSteps.tla:185 */
+		/* Decided, KvSteps.tla:188 */
 		if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40) || message->spot > 0) {
 			message->found = false;
@@ -992,7 +1189,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		return stepwise_reply(KV_LEAF_FIND_6);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
-		/* Decided, KvSteps.tla:185 */
+		/* Decided, KvSteps.tla:188 */
 		if (page->spilled.items[stepwise_position(own, 16)].entry.spot > 0) {
 			const __u32 at = stepwise_position(own, 16);
 
@@ -1036,7 +1233,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		message->filter = bits_4;
 		return stepwise_reply(KV_LEAF_FIND_8);
 	}
-	/* Decided, KvSteps.tla:185 */
+	/* Decided, KvSteps.tla:188 */
 	if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40) || message->spot > 0) {
 		const __u32 at = stepwise_position(own, 16);
@@ -1078,7 +1275,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return stepwise_reply(KV_LEAF_FIND_10);
 }
 
-/* Reserve, KvSteps.tla:218 */
+/* Reserve, KvSteps.tla:221 */
 static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -1104,7 +1301,7 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:226 */
+/* Keep, KvSteps.tla:229 */
 static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {

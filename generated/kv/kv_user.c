@@ -23,6 +23,7 @@ enum {
 	KV_TABLE_SHELF,
 	KV_TABLE_TAIL,
 	KV_TABLE_ANSWER,
+	KV_TABLE_ROW,
 };
 
 static __always_inline __u64 *kv_credential_element(const void *tables, __u32 index)
@@ -256,6 +257,13 @@ static const struct stepwise_table kv_tables[] = {
 		.mmapable = true,
 		.user_reads = STEPWISE_USER_READS_NOTHING,
 	},
+	[KV_TABLE_ROW] = {
+		.name = "row",
+		.capacity = KV_CAPACITY_ROW,
+		.element_size = sizeof(struct kv_row_cell),
+		.mmapable = true,
+		.user_reads = STEPWISE_USER_READS_NOTHING,
+	},
 };
 
 static const char *const kv_counters[] = KV_COUNTER_NAMES;
@@ -265,6 +273,44 @@ static const struct stepwise_pass kv_passes[] = {
 	{ .program = "kv_sweep_2", .table = KV_TABLE_SESSION },
 };
 
+static const struct stepwise_row_field kv_row_fields[] = {
+	STEPWISE_ROW_INTEGER(struct kv_row_cell, key),
+	STEPWISE_ROW_INTEGER(struct kv_row_cell, version),
+	STEPWISE_ROW_INTEGER(struct kv_row_cell, deletes),
+	STEPWISE_ROW_INTEGER(struct kv_row_cell, length),
+	STEPWISE_ROW_BYTES(struct kv_row_cell, value),
+};
+
+/* What a row does not come with. */
+static void kv_complete_row(void *cell)
+{
+	struct kv_row_cell *row = cell;
+
+	row->slot = kv_hash_slot(row->key);
+	row->bit = kv_hash_bit(row->key);
+	row->home = kv_hash_home(row->slot);
+}
+
+static const char *const kv_fates[] = {
+	"Pending",
+	"Restored",
+	"Older",
+	"NoRoom",
+	"TooLong",
+	"TailInTheWay",
+};
+
+static const struct stepwise_restore kv_rows = {
+	.pass = { .program = "kv_restore", .table = KV_TABLE_ROW },
+	.fields = kv_row_fields,
+	.field_count = 5,
+	.complete = kv_complete_row,
+	.fate = STEPWISE_ROW_INTEGER(struct kv_row_cell, fate),
+	.fates = kv_fates,
+	.fate_count = 6,
+	.done = 1u << 1 | 1u << 2,
+};
+
 const struct stepwise_protocol stepwise_protocol = {
 	.name = "kv",
 	.port = KV_PORT,
@@ -272,13 +318,14 @@ const struct stepwise_protocol stepwise_protocol = {
 	.tail_max = KV_TAIL_MAX,
 	.sweep_size = offsetof(struct kv_message, tail), /* the programs' has no more */
 	.sweep_period_ms = 250,
-	.layout_id = 0xd54363781c28dfb,
+	.layout_id = 0x3d2be4c2c785ac2,
 	.tables = kv_tables,
-	.table_count = 7,
+	.table_count = 8,
 	.counters = kv_counters,
 	.counter_count = KV_COUNTERS,
 	.passes = kv_passes,
 	.pass_count = 2,
+	.restore = &kv_rows,
 	.xdp_program = "kv_xdp",
 	.tc_program = "kv_tc",
 	.ahead_program = "kv_ahead",

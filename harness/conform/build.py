@@ -78,7 +78,7 @@ def merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[str, Any]:
     """What is laid over the layout: small constants, and every table in one form, or as it is laid out.
 
-    Tables of the user hook stay as they are in the layout where userspace could not have that form.
+    Tables that userspace has to do with stay as they are in the layout where userspace could not have that form.
     """
     if form == LAYOUT:
         return small
@@ -89,9 +89,10 @@ def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[st
 def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
     """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no res_spin_lock's, and steps words.
 
-    What is drained is in memory that is mapped, and stays as it is.
+    What is drained, and rows that are restored, are in memory that is mapped, and stay as they are.
     """
-    if protocol.drain is not None and table in {section.table for section in protocol.drain.sections}:
+    mapped = {section.table for section in protocol.drain.sections} if protocol.drain else set()
+    if table in mapped or protocol.restore and table == protocol.restore.rows:
         return False
     reads = {section.reads for section in protocol.user if section.table == table}
     return not reads or form == "spin_lock" and reads == {"cell"}

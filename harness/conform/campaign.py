@@ -190,7 +190,7 @@ class Trial:
 
     def runner(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> Runner:
         """What runs a hook's program, watched on the columns."""
-        name = f"{self.protocol.name}_{hook}" + (f"_{sweep_pass}" if sweep_pass else "")
+        name = f"{self.protocol.name}_{self.protocol.sweep[sweep_pass - 1].program if sweep_pass else hook}"
         maps = [programs.map(name) for name in self._maps(columns)]
         return Runner(programs.program(name), maps, programs.map("counters"), self._data(programs), self._clear)
 
@@ -242,7 +242,7 @@ class Trial:
     def _group(self, programs: bpf.Object, hook: str, sweep_pass: int, cases: list[Case]) -> None:
         columns = self.comparison.columns(cases)
         runners = self._runners(programs, hook, sweep_pass, columns)
-        label = f"sweep {sweep_pass}" if hook == "sweep" else hook
+        label = self.protocol.sweep[sweep_pass - 1].program.replace("_", " ") if sweep_pass else hook
         for start in range(0, len(cases), BATCH):
             if not self._enough():
                 batch = cases[start : start + BATCH]

@@ -28,9 +28,9 @@ DESCRIBED_IN = "docs/conform.md"
 
 
 def _hook(value: Any) -> Any:
-    if value in ("xdp", "tc", "user") or isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+    if value in ("xdp", "tc", "user", "restore") or isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    raise ValueError("it must be xdp, tc, user, or the number of a pass of the sweep, counted from 1")
+    raise ValueError("it must be xdp, tc, user, restore, or the number of a pass of the sweep, counted from 1")
 
 
 def _varied(value: Any) -> Any:
@@ -163,9 +163,9 @@ class Domain:
     # --- Families ------------------------------------------------------------------------
 
     def _family(self, text: FamilyText) -> Family:
-        hook, number = (text.hook, 0) if isinstance(text.hook, str) else ("sweep", text.hook)
+        hook, number = self._hook(text.hook)
         hooks = {"xdp": self.protocol.xdp, "tc": self.protocol.tc, "user": self.protocol.user}
-        if hook == "sweep" and not 1 <= number <= len(self.protocol.sweep) or hook != "sweep" and not hooks[hook]:
+        if not (1 <= number <= len(self.protocol.sweep) if hook == "sweep" else hooks[hook]):
             raise DomainError(f"{self.source}: family {text.name!r}: the layout has no hook {text.hook}")
         dimensions: list[tuple[Assignment, ...]] = []
         free = set()
@@ -192,6 +192,15 @@ class Domain:
             return self._with_hashes(family)
         generator = random.Random(f"{self.protocol.name} {text.name}")
         return self._sampler.sample(family, count, generator, family.first, anything=False)
+
+    def _hook(self, text: str | int) -> tuple[str, int]:
+        """A hook, and which pass of the sweep: rows are restored by the last one, which no number of the file means."""
+        passes = [one.program for one in self.protocol.sweep]
+        if text == "restore":
+            return "sweep", passes.index(text) + 1 if text in passes else 0
+        if isinstance(text, int):
+            return "sweep", text if text <= len(passes) and passes[text - 1] != "restore" else 0
+        return text, 0
 
     def _samples(self, text: FamilyText, family: Family) -> int:
         """How many random cases stand for the family in this build; 0: it is gone through."""

@@ -55,6 +55,7 @@ class _Protocol(ctypes.Structure):
         ("counter_count", ctypes.c_uint32),
         ("passes", ctypes.c_void_p),
         ("pass_count", ctypes.c_uint32),
+        ("restore", ctypes.c_void_p),
         ("xdp_program", ctypes.c_char_p),
         ("tc_program", ctypes.c_char_p),
         ("ahead_program", ctypes.c_char_p),

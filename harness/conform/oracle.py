@@ -178,7 +178,8 @@ class Oracle:
                 return "O!RunUser(UserSections, UserStep, cells, msg, env)"
             case "sweep":
                 step = f"LAMBDA at, c, m, e : SweepStep({family.sweep_pass}, at, c, m, e)"
-                sweep_pass = f"SweepPasses[{family.sweep_pass}]"
+                restored = self.protocol.sweep[family.sweep_pass - 1].program == "restore"
+                sweep_pass = "RestorePass" if restored else f"SweepPasses[{family.sweep_pass}]"
                 return f"O!RunSweep({sweep_pass}, {step}, {family.first}, {family.count}, cells, msg, env)"
         name = family.hook.capitalize()
         sections = self.protocol.xdp if family.hook == "xdp" else self.protocol.tc

@@ -79,6 +79,13 @@ static __always_inline __u64 stepwise_less_bit(__u64 left, __u64 right)
 	return difference >> 63;
 }
 
+/* The other bit; likewise. */
+static __always_inline __u64 stepwise_not_bit(__u64 bit)
+{
+	asm("" : "+r"(bit));
+	return bit ^ 1;
+}
+
 /* The value where the bit is 1, else 0; likewise. (The verifier would follow a mask of the bit on both sides, too.) */
 static __always_inline __u64 stepwise_where(__u64 bit, __u64 value)
 {

@@ -81,6 +81,9 @@ RoomIn(bucket) ==
 
 MayBeSpilled(bucket, msg) == Filtered => msg.bit \in bucket.filter
 
+\* What the way of a deleted key is.
+Remains(bucket, msg) == IF MayBeSpilled(bucket, msg) THEN "Gone" ELSE "Empty"
+
 Put(bucket, way, mark, version, msg) ==
   [bucket EXCEPT !.marks[way] = mark,
                  !.keys[way] = msg.key,
@@ -123,7 +126,7 @@ OnEntry(bucket, msg, way) ==
                   [msg EXCEPT !.kind = "Updated", !.version = NextVersion(version), !.done = TRUE])
     [] OTHER ->
          Continue([Deleted(bucket, version) EXCEPT
-                     !.marks[way] = IF MayBeSpilled(bucket, msg) THEN "Gone" ELSE "Empty"],
+                     !.marks[way] = Remains(bucket, msg)],
                   [msg EXCEPT !.kind = "Deleted", !.version = version, !.done = TRUE])
 
 (***************************************************************************)
@@ -396,4 +399,70 @@ Remember(answer, msg) ==
   IF msg.kind \in Answers
     THEN Continue([answer EXCEPT !.sequence = msg.sequence, !.version = msg.version], msg)
     ELSE Continue(answer, msg)
+
+(***************************************************************************)
+(* Rows that were recovered, one of each key, into a store that serves     *)
+(* nobody: the newest that it has, or is given, stays.                     *)
+(***************************************************************************)
+
+Take(row, msg) ==
+  IF row.fate # "Pending"
+    THEN Drop(row, msg)
+    ELSE Continue(row, [msg EXCEPT !.key = row.key, !.slot = row.slot, !.bit = row.bit, !.home = row.home,
+                                   !.version = row.version, !.length = row.length, !.value = row.value, !.spot = 0,
+                                   !.lives = ~ row.deletes, !.spills = FALSE,
+                                   !.fate = IF row.length > SlotSize THEN "TooLong" ELSE "Pending"])
+
+\* What is there already is as new.
+IsOlder(entry, msg) == entry.version >= msg.version
+
+\* A row that the page has to take: from now on the key is looked for there.
+Passed(bucket, msg) ==
+  Continue(IF msg.lives THEN [bucket EXCEPT !.filter = @ \cup {msg.bit}] ELSE Deleted(bucket, msg.version),
+           [msg EXCEPT !.spills = TRUE])
+
+Refill(bucket, msg) ==
+  LET own == WayOf(bucket, msg.key)
+      room == RoomIn(bucket)
+      restored == [msg EXCEPT !.fate = "Restored"]
+  IN
+  CASE msg.fate # "Pending" -> Continue(bucket, msg)
+    [] own > 0 /\ IsOlder(bucket.entries[own], msg) -> Continue(bucket, [msg EXCEPT !.fate = "Older"])
+    [] own > 0 /\ HasTail(bucket, own) -> Continue(bucket, [msg EXCEPT !.fate = "TailInTheWay"])
+    [] own > 0 /\ ~ WriteBack -> Passed([bucket EXCEPT !.marks[own] = "Empty"], msg)
+    [] own > 0 /\ msg.lives -> Continue(Put(bucket, own, "Dirty", msg.version, msg), restored)
+    [] own > 0 ->
+         Continue([Deleted(bucket, msg.version) EXCEPT !.marks[own] = Remains(bucket, msg),
+                                                       !.entries[own].version = msg.version],
+                  restored)
+    [] MayBeSpilled(bucket, msg) \/ ~ WriteBack -> Passed(bucket, msg)
+    [] ~ msg.lives -> Continue(Deleted(bucket, msg.version), restored)
+    [] room > 0 -> Continue(Placed(bucket, room, "Dirty", msg.version, msg), restored)
+    [] OTHER -> Passed(bucket, msg)
+
+Overflow(page, msg) ==
+  LET own == FirstIndex(1, PageSize, 0, LAMBDA j : /\ page.spilled[j].mark # "Vacant"
+                                                   /\ page.spilled[j].slot = msg.slot
+                                                   /\ page.spilled[j].key = msg.key)
+      vacant == FirstIndex(1, PageSize, 0, LAMBDA j : page.spilled[j].mark = "Vacant")
+      restored == [msg EXCEPT !.fate = "Restored"]
+      Holds(j) == [page EXCEPT !.spilled[j].mark = "Held",
+                               !.spilled[j].slot = msg.slot,
+                               !.spilled[j].key = msg.key,
+                               !.spilled[j].bit = msg.bit,
+                               !.spilled[j].entry.version = msg.version,
+                               !.spilled[j].entry.length = msg.length,
+                               !.spilled[j].entry.spot = 0,
+                               !.spilled[j].entry.value = msg.value]
+  IN
+  CASE ~ msg.spills -> Continue(page, msg)
+    [] own > 0 /\ IsOlder(page.spilled[own].entry, msg) -> Continue(page, [msg EXCEPT !.fate = "Older"])
+    [] own > 0 /\ IsLong(page.spilled[own].entry.length) -> Continue(page, [msg EXCEPT !.fate = "TailInTheWay"])
+    [] own > 0 /\ msg.lives -> Continue(Holds(own), restored)
+    [] own > 0 -> Continue([page EXCEPT !.spilled[own].mark = "Vacant"], restored)
+    [] ~ msg.lives -> Continue(page, restored)
+    [] vacant > 0 -> Continue(Holds(vacant), restored)
+    [] OTHER -> Continue(page, [msg EXCEPT !.fate = "NoRoom"])
+
+Report(row, msg) == Continue([row EXCEPT !.fate = msg.fate], msg)
 ================================================================================

@@ -73,6 +73,8 @@ GetsAndUpdatesEach == {<<0, "Get", 1>>, <<1, "Update", 0>>}
 (* What the tables hold at the beginning                                   *)
 (***************************************************************************)
 
+NothingYet == {Begun(<<<< >>>>, << >>)}
+
 \* One way: nothing at all, a newer entry than in the page, a tombstone.
 EmptyFullOrGone == {
   Begun(<<<< >>>>, << >>),

@@ -1,0 +1,46 @@
+"""Files of rows, as a daemon's `restore` reads them: runtime/stepwise_rows.h."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+HEAD = struct.Struct("<8sIIIIQ")
+FIELD = struct.Struct("<32sIIII")
+MAGIC = b"\x89steprw\n"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """One field of each row. size: bytes; opaque: bytes, and not an integer."""
+
+    name: str
+    size: int
+    opaque: bool = False
+
+    def encode(self, value: int | bytes) -> bytes:
+        """As it stands in a row."""
+        return value.ljust(self.size, b"\0") if isinstance(value, bytes) else int(value).to_bytes(self.size, "little")
+
+
+def encode(columns: Sequence[Column], rows: Iterable[Mapping[str, int | bytes]]) -> bytes:
+    """A whole file."""
+    encoded = [b"".join(column.encode(row[column.name]) for column in columns) for row in rows]
+    fields, offset = [], 0
+    for column in columns:
+        fields.append(FIELD.pack(column.name.encode(), offset, column.size, column.opaque, 0))
+        offset += column.size
+    content = HEAD.pack(MAGIC, VERSION, len(columns), offset, 0, len(encoded)) + b"".join(fields) + b"".join(encoded)
+    return content + crc32c(content).to_bytes(4, "little")
+
+
+def crc32c(content: bytes) -> int:
+    """Castagnoli's checksum, bit by bit."""
+    remainder = 0xFFFFFFFF
+    for byte in content:
+        remainder ^= byte
+        for _ in range(8):
+            remainder = remainder >> 1 ^ (0x82F63B78 if remainder & 1 else 0)
+    return remainder ^ 0xFFFFFFFF
