@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/*
- * The rows of a recovery, to a file or a pipe. Little endian:
- *
- *   bytes
- *       8  magic
- *       4  version of this format
- *       4  bytes of a row
- *       8  hash of what a row is made of
- *       8  how many rows
- *   n * r  rows, each of the key and the fields of its cell, in the order of the layout's `recover`
- *       4  CRC-32C of all that
- */
+/* The rows of a recovery, to a file or a pipe: stepwise_rows.h has their format. */
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,22 +16,12 @@
 #include "segments_command.h"
 #include "segments_read.h"
 #include "shown.h"
+#include "stepwise_rows.h"
 
-#define VERSION 1
 #define BUFFER_BYTES (1 << 20)
-
-static const unsigned char magic[8] = { 0x89, 's', 't', 'e', 'p', 'r', 'o', '\n' };
 
 /* More entries that a daemon may write while they are counted and read. */
 #define ENTRIES_SPARE 4194304
-
-struct rows_header {
-	unsigned char magic[sizeof(magic)];
-	__u32 version;
-	__u32 row_size;
-	__u64 id;
-	__u64 count;
-};
 
 static double seconds(void)
 {
@@ -60,25 +39,51 @@ static void write_text(FILE *stream, const struct recovery *recovery, const stru
 	}
 }
 
+struct summed {
+	FILE *stream;
+	__u32 sum;
+};
+
+static void write_summed(struct summed *to, const void *bytes, size_t size)
+{
+	to->sum = crc32c(to->sum, bytes, size);
+	fwrite(bytes, size, 1, to->stream);
+}
+
+static void write_head(struct summed *to, const struct stepwise_recovery *steps, __u64 count)
+{
+	const struct stepwise_rows_head head = {
+		.magic = STEPWISE_ROWS_MAGIC,
+		.version = htole32(STEPWISE_ROWS_VERSION),
+		.field_count = htole32(steps->field_count),
+		.row_size = htole32(steps->row_size),
+		.row_count = htole64(count),
+	};
+
+	write_summed(to, &head, sizeof(head));
+	for (__u32 i = 0; i < steps->field_count; i++) {
+		struct stepwise_rows_field field = {
+			.offset = htole32(steps->fields[i].offset),
+			.size = htole32(steps->fields[i].size),
+			.bytes = htole32(steps->fields[i].shown == STEPWISE_SHOWN_BYTES),
+		};
+
+		strncpy(field.name, steps->fields[i].name, sizeof(field.name) - 1);
+		write_summed(to, &field, sizeof(field));
+	}
+}
+
 static void write_binary(FILE *stream, const struct recovery *recovery, const struct stepwise_recovery *steps, unsigned char *row)
 {
-	struct rows_header header = {
-		.version = htole32(VERSION),
-		.row_size = htole32(steps->row_size),
-		.id = htole64(steps->id),
-		.count = htole64(recovery_keys(recovery)),
-	};
-	__u32 sum;
+	struct summed to = { .stream = stream };
+	__le32 sum;
 
-	memcpy(header.magic, magic, sizeof(magic));
-	sum = crc32c(0, &header, sizeof(header));
-	fwrite(&header, sizeof(header), 1, stream);
+	write_head(&to, steps, recovery_keys(recovery));
 	for (__u64 i = 0; i < recovery_keys(recovery); i++) {
 		steps->row(row, recovery_key(recovery, i), recovery_cell(recovery, i));
-		sum = crc32c(sum, row, steps->row_size);
-		fwrite(row, steps->row_size, 1, stream);
+		write_summed(&to, row, steps->row_size);
 	}
-	sum = htole32(sum);
+	sum = htole32(to.sum);
 	fwrite(&sum, sizeof(sum), 1, stream);
 }
 

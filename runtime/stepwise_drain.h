@@ -74,7 +74,6 @@ struct stepwise_drain {
 
 /* What is made of the entries of each key, in whatever order they come. */
 struct stepwise_recovery {
-	__u64 id;         /* hash of what a row is made of */
 	__u32 cell_size;  /* in memory */
 	__u32 row_size;   /* of a key with its cell as recovery writes them, little endian */
 	__u64 (*key)(const unsigned char *entry);

@@ -154,5 +154,4 @@ def _recovery(protocol: Protocol, names: Names, recovery: Recovery) -> dict[str,
         "key": {"macro": names.macro("entry_at", recovery.key), "size": -(-width_bits(key) // 8), "row_macro": names.macro("row_at", recovery.key)},
         "row": [_bytes_of(each, names.macro("row_at", each.name), f"from->{field(each.name)}", names) for each in row],
         "row_size": row[-1].offset + row[-1].size,
-        "row_id": _identity([protocol.name, "row", *_described(row)]),
     }  # fmt: skip

@@ -77,7 +77,7 @@ extern const struct stepwise_recovery probe_recovery;
 const struct stepwise_entries probe_entries = PROBE_ENTRIES(0x0102030405060708);
 const struct stepwise_entries probe_other_entries = PROBE_ENTRIES(0x0102030405060709);
 const struct stepwise_recovery probe_recovery = {
-	.id = 7, .cell_size = sizeof(struct probe_cell), .row_size = 16, .key = key, .begin = begin, .step = step, .row = row,
+	.cell_size = sizeof(struct probe_cell), .row_size = 16, .key = key, .begin = begin, .step = step, .row = row,
 	.fields = row_fields, .field_count = 3,
 };
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.rows import FIELD, HEAD, MAGIC, VERSION, crc32c
 from tests.runtime.segments.folder import BAD, HEADER, KEYS, STRIDE, Library, Options, compile_library
 
-ROWS = struct.Struct("<8sIIQQ")
+FIELDS = (("key", 0, 4, 0), ("version", 4, 4, 0), ("value", 8, 8, 1))
 ROW = struct.Struct("<IIQ")
 
 
@@ -30,11 +31,14 @@ def recover(library: Library, folder: Path, output: Path, text: bool = False) ->
 def rows_of(library: Library, path: Path) -> dict[int, tuple[int, int]]:
     """Of a file of rows: of each key its version and its value."""
     content = path.read_bytes()
-    magic, version, row_size, identity, count = ROWS.unpack_from(content)
-    assert (magic, version, row_size, identity) == (b"\x89stepro\n", 1, ROW.size, 7)
-    assert len(content) == ROWS.size + count * ROW.size + 4
-    assert int.from_bytes(content[-4:], "little") == library.c.crc32c(0, content[:-4], len(content) - 4)
-    rows = {key: (newest, value) for key, newest, value in ROW.iter_unpack(content[ROWS.size : -4])}
+    magic, version, field_count, row_size, _, count = HEAD.unpack_from(content)
+    assert (magic, version, field_count, row_size) == (MAGIC, VERSION, len(FIELDS), ROW.size)
+    first = HEAD.size + len(FIELDS) * FIELD.size
+    found = [FIELD.unpack_from(content, at) for at in range(HEAD.size, first, FIELD.size)]
+    assert [(name.rstrip(b"\0").decode(), *numbers[:-1]) for name, *numbers in found] == list(FIELDS)
+    assert len(content) == first + count * ROW.size + 4
+    assert int.from_bytes(content[-4:], "little") == library.c.crc32c(0, content[:-4], len(content) - 4) == crc32c(content[:-4])
+    rows = {key: (newest, value) for key, newest, value in ROW.iter_unpack(content[first:-4])}
     assert len(rows) == count
     return rows
 

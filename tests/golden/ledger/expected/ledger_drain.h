@@ -331,7 +331,6 @@ static const struct stepwise_shown_field ledger_row_fields[] = {
 };
 
 static const struct stepwise_recovery ledger_recovery = {
-	.id = 0xdcd22df88cb00e8a,
 	.cell_size = sizeof(struct ledger_entry_cell),
 	.row_size = LEDGER_ROW_SIZE,
 	.key = ledger_recovery_key,
