@@ -569,12 +569,12 @@ class Protocol:
     user: tuple[Section, ...]
     sweep_period_ms: int
     sweep: tuple[Pass, ...]
-    restore: Restore | None
     budgets: tuple[tuple[str, Budget], ...]
     sources: tuple[str, ...]
     user_row: bool = False
     forwards: tuple[str, ...] = ()
     tail: TailLayout | None = None
+    restore: Restore | None = None
     drain: Drain | None = None
     recovery: Recovery | None = None
 

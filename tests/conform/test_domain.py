@@ -36,7 +36,7 @@ PROTOCOL = ir.Protocol(
     handover=("ticket",), port=1,
     hashes=(ir.HashIndex("slot", "key", 4), ir.HashIndex("bit", "key", 8, lower=True), ir.HashIndex("deep", "slot", 2)), env=ENV, tick_ns=1, tables=(ORDER,),
     xdp=(ir.Section("order", step("Look", False), "slot", "drop", False), ir.Section("order", step("Take", True), "slot", "drop", True)),
-    tc=(), user=(), sweep_period_ms=10, sweep=(ir.Pass("order", (ir.Section("order", step("Tidy", True), None, "drop", True),)),),
+    tc=(), user=(), sweep_period_ms=10, sweep=(ir.Pass("order", (ir.Section("order", step("Tidy", True), None, "drop", True),), "sweep_1"),),
     budgets=(), sources=(),
 )  # fmt: skip
 
