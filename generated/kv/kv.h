@@ -334,8 +334,8 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
 	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
 	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
-	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:392 */
-	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:393 */
+	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:408 */
+	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:409 */
 	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
 	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
 	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
@@ -347,24 +347,24 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
 	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
 	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
-	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:391 */
-	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:162 */
-	KV_LEAF_ON_REQUEST_TAIL_READ = 26, /* Continue, KvSteps.tla:146 */
-	KV_LEAF_ON_REQUEST_WRITTEN = 27, /* Continue, KvSteps.tla:150 */
-	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:109 */
-	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:113 */
-	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:116 */
-	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:117 */
-	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:120 */
-	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:122 */
-	KV_LEAF_ON_REQUEST_10 = 34, /* Continue, KvSteps.tla:125 */
-	KV_LEAF_ON_REQUEST_11 = 35, /* Continue, KvSteps.tla:168 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 36, /* Continue, KvSteps.tla:170 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED = 37, /* Continue, KvSteps.tla:172 */
-	KV_LEAF_ON_REQUEST_14 = 38, /* Continue, KvSteps.tla:174 */
-	KV_LEAF_ON_REQUEST_FULL = 39, /* Continue, KvSteps.tla:177 */
-	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:397 */
-	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:398 */
+	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:407 */
+	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:170 */
+	KV_LEAF_ON_REQUEST_TAIL_READ = 26, /* Continue, KvSteps.tla:152 */
+	KV_LEAF_ON_REQUEST_WRITTEN = 27, /* Continue, KvSteps.tla:156 */
+	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:115 */
+	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:119 */
+	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:122 */
+	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:123 */
+	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:126 */
+	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:128 */
+	KV_LEAF_ON_REQUEST_10 = 34, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_REQUEST_11 = 35, /* Continue, KvSteps.tla:176 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 36, /* Continue, KvSteps.tla:178 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED = 37, /* Continue, KvSteps.tla:180 */
+	KV_LEAF_ON_REQUEST_14 = 38, /* Continue, KvSteps.tla:182 */
+	KV_LEAF_ON_REQUEST_FULL = 39, /* Continue, KvSteps.tla:185 */
+	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:413 */
+	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:414 */
 	KV_LEAF_CONFIRM_1 = 42, /* Continue, SessionSteps.tla:135 */
 	KV_LEAF_CONFIRM_2 = 43, /* Continue, SessionSteps.tla:136 */
 	KV_LEAF_RESUME_1 = 44, /* Continue, SessionSteps.tla:141 */
@@ -372,69 +372,69 @@ enum kv_leaf {
 	KV_LEAF_RESUME_3 = 46, /* Continue, SessionSteps.tla:148 */
 	KV_LEAF_ISSUE_1 = 47, /* Continue, SessionSteps.tla:153 */
 	KV_LEAF_ISSUE_2 = 48, /* Continue, SessionSteps.tla:154 */
-	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:288 */
-	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:289 */
-	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:290 */
-	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:246 */
-	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:253 */
-	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:254 */
-	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:256 */
-	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:277 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:278 */
-	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:279 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:280 */
-	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:281 */
-	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:282 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:283 */
-	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:284 */
-	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:328 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:308 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:308 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:333 */
-	KV_LEAF_ON_COMPLETION_5 = 68, /* Continue, KvSteps.tla:109 */
-	KV_LEAF_ON_COMPLETION_6 = 69, /* Continue, KvSteps.tla:113 */
-	KV_LEAF_ON_COMPLETION_7 = 70, /* Continue, KvSteps.tla:116 */
-	KV_LEAF_ON_COMPLETION_8 = 71, /* Continue, KvSteps.tla:117 */
-	KV_LEAF_ON_COMPLETION_9 = 72, /* Continue, KvSteps.tla:120 */
-	KV_LEAF_ON_COMPLETION_10 = 73, /* Continue, KvSteps.tla:122 */
-	KV_LEAF_ON_COMPLETION_11 = 74, /* Continue, KvSteps.tla:125 */
-	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:337 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:339 */
-	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:341 */
-	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:343 */
-	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:345 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:348 */
-	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:352 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:355 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:308 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:308 */
-	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:359 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:361 */
-	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:363 */
-	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:365 */
-	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:375 */
-	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:376 */
-	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:377 */
-	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:378 */
-	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:382 */
-	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:383 */
-	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:384 */
-	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:197 */
-	KV_LEAF_FIND_NOT_SEEN = 97, /* Drop, KvSteps.tla:198 */
-	KV_LEAF_FIND_3 = 98, /* Continue, KvSteps.tla:199 */
-	KV_LEAF_FIND_ON_ITS_WAY = 99, /* Drop, KvSteps.tla:201 */
-	KV_LEAF_FIND_5 = 100, /* Continue, KvSteps.tla:185 */
-	KV_LEAF_FIND_6 = 101, /* Reply, KvSteps.tla:185 */
-	KV_LEAF_FIND_7 = 102, /* Continue, KvSteps.tla:185 */
-	KV_LEAF_FIND_8 = 103, /* Reply, KvSteps.tla:185 */
-	KV_LEAF_FIND_9 = 104, /* Continue, KvSteps.tla:185 */
-	KV_LEAF_FIND_10 = 105, /* Reply, KvSteps.tla:185 */
-	KV_LEAF_RESERVE_1 = 106, /* Continue, KvSteps.tla:221 */
-	KV_LEAF_RESERVE_SHELF_FULL = 107, /* Continue, KvSteps.tla:222 */
-	KV_LEAF_RESERVE_3 = 108, /* Continue, KvSteps.tla:223 */
-	KV_LEAF_KEEP_1 = 109, /* Reply, KvSteps.tla:227 */
-	KV_LEAF_KEEP_2 = 110, /* Reply, KvSteps.tla:228 */
-	KV_LEAF_KEEP_3 = 111, /* Reply, KvSteps.tla:229 */
+	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:304 */
+	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:305 */
+	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:306 */
+	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:262 */
+	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:269 */
+	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:270 */
+	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:272 */
+	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:293 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:294 */
+	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:295 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:296 */
+	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:297 */
+	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:298 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:299 */
+	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:300 */
+	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:344 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:324 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:324 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_5 = 68, /* Continue, KvSteps.tla:115 */
+	KV_LEAF_ON_COMPLETION_6 = 69, /* Continue, KvSteps.tla:119 */
+	KV_LEAF_ON_COMPLETION_7 = 70, /* Continue, KvSteps.tla:122 */
+	KV_LEAF_ON_COMPLETION_8 = 71, /* Continue, KvSteps.tla:123 */
+	KV_LEAF_ON_COMPLETION_9 = 72, /* Continue, KvSteps.tla:126 */
+	KV_LEAF_ON_COMPLETION_10 = 73, /* Continue, KvSteps.tla:128 */
+	KV_LEAF_ON_COMPLETION_11 = 74, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:353 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:355 */
+	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:357 */
+	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:359 */
+	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:361 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:364 */
+	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:368 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:371 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:324 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:324 */
+	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:375 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:377 */
+	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:379 */
+	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:381 */
+	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:391 */
+	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:392 */
+	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:393 */
+	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:394 */
+	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:398 */
+	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:399 */
+	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:400 */
+	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_NOT_SEEN = 97, /* Drop, KvSteps.tla:208 */
+	KV_LEAF_FIND_3 = 98, /* Continue, KvSteps.tla:209 */
+	KV_LEAF_FIND_ON_ITS_WAY = 99, /* Drop, KvSteps.tla:211 */
+	KV_LEAF_FIND_5 = 100, /* Continue, KvSteps.tla:195 */
+	KV_LEAF_FIND_6 = 101, /* Reply, KvSteps.tla:195 */
+	KV_LEAF_FIND_7 = 102, /* Continue, KvSteps.tla:195 */
+	KV_LEAF_FIND_8 = 103, /* Reply, KvSteps.tla:195 */
+	KV_LEAF_FIND_9 = 104, /* Continue, KvSteps.tla:195 */
+	KV_LEAF_FIND_10 = 105, /* Reply, KvSteps.tla:195 */
+	KV_LEAF_RESERVE_1 = 106, /* Continue, KvSteps.tla:237 */
+	KV_LEAF_RESERVE_SHELF_FULL = 107, /* Continue, KvSteps.tla:238 */
+	KV_LEAF_RESERVE_3 = 108, /* Continue, KvSteps.tla:239 */
+	KV_LEAF_KEEP_1 = 109, /* Reply, KvSteps.tla:243 */
+	KV_LEAF_KEEP_2 = 110, /* Reply, KvSteps.tla:244 */
+	KV_LEAF_KEEP_3 = 111, /* Reply, KvSteps.tla:245 */
 	KV_LEAF_EXPIRE_1 = 112, /* Drop, SessionSteps.tla:162 */
 	KV_LEAF_EXPIRE_2 = 113, /* Continue, SessionSteps.tla:164 */
 	KV_LEAF_EXPIRE_3 = 114, /* Continue, SessionSteps.tla:166 */
@@ -573,8 +573,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
 	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
 	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:392:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:393:17" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:408:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:409:17" }, \
 	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
 	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
 	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
@@ -586,24 +586,24 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
 	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:391:44" }, \
-	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:162:21" }, \
-	{ 26, "on_request.tail_read", "spec/kv/KvSteps.tla:146:22" }, \
-	{ 27, "on_request.written", "spec/kv/KvSteps.tla:150:21" }, \
-	{ 28, "on_request.4", "spec/kv/KvSteps.tla:109:17" }, \
-	{ 29, "on_request.5", "spec/kv/KvSteps.tla:113:17" }, \
-	{ 30, "on_request.6", "spec/kv/KvSteps.tla:116:17" }, \
-	{ 31, "on_request.7", "spec/kv/KvSteps.tla:117:17" }, \
-	{ 32, "on_request.8", "spec/kv/KvSteps.tla:120:10" }, \
-	{ 33, "on_request.9", "spec/kv/KvSteps.tla:122:10" }, \
-	{ 34, "on_request.10", "spec/kv/KvSteps.tla:125:10" }, \
-	{ 35, "on_request.11", "spec/kv/KvSteps.tla:168:10" }, \
-	{ 36, "on_request.never_spilled", "spec/kv/KvSteps.tla:170:26" }, \
-	{ 37, "on_request.not_spilled", "spec/kv/KvSteps.tla:172:24" }, \
-	{ 38, "on_request.14", "spec/kv/KvSteps.tla:174:10" }, \
-	{ 39, "on_request.full", "spec/kv/KvSteps.tla:177:18" }, \
-	{ 40, "remember.1", "spec/kv/KvSteps.tla:397:10" }, \
-	{ 41, "remember.2", "spec/kv/KvSteps.tla:398:10" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:407:44" }, \
+	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:170:21" }, \
+	{ 26, "on_request.tail_read", "spec/kv/KvSteps.tla:152:22" }, \
+	{ 27, "on_request.written", "spec/kv/KvSteps.tla:156:21" }, \
+	{ 28, "on_request.4", "spec/kv/KvSteps.tla:115:17" }, \
+	{ 29, "on_request.5", "spec/kv/KvSteps.tla:119:17" }, \
+	{ 30, "on_request.6", "spec/kv/KvSteps.tla:122:17" }, \
+	{ 31, "on_request.7", "spec/kv/KvSteps.tla:123:17" }, \
+	{ 32, "on_request.8", "spec/kv/KvSteps.tla:126:10" }, \
+	{ 33, "on_request.9", "spec/kv/KvSteps.tla:128:10" }, \
+	{ 34, "on_request.10", "spec/kv/KvSteps.tla:131:10" }, \
+	{ 35, "on_request.11", "spec/kv/KvSteps.tla:176:10" }, \
+	{ 36, "on_request.never_spilled", "spec/kv/KvSteps.tla:178:26" }, \
+	{ 37, "on_request.not_spilled", "spec/kv/KvSteps.tla:180:24" }, \
+	{ 38, "on_request.14", "spec/kv/KvSteps.tla:182:10" }, \
+	{ 39, "on_request.full", "spec/kv/KvSteps.tla:185:18" }, \
+	{ 40, "remember.1", "spec/kv/KvSteps.tla:413:10" }, \
+	{ 41, "remember.2", "spec/kv/KvSteps.tla:414:10" }, \
 	{ 42, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
 	{ 43, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
 	{ 44, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
@@ -611,149 +611,149 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 46, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
 	{ 47, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
 	{ 48, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 49, "claim.1", "spec/kv/KvSteps.tla:288:57" }, \
-	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:289:92" }, \
-	{ 51, "claim.3", "spec/kv/KvSteps.tla:290:17" }, \
-	{ 52, "lift.1", "spec/kv/KvSteps.tla:246:79" }, \
-	{ 53, "lift.2", "spec/kv/KvSteps.tla:253:86" }, \
-	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:254:73" }, \
-	{ 55, "lift.4", "spec/kv/KvSteps.tla:256:10" }, \
-	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:277:59" }, \
-	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:278:72" }, \
-	{ 58, "stow.3", "spec/kv/KvSteps.tla:279:31" }, \
-	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:280:64" }, \
-	{ 60, "stow.5", "spec/kv/KvSteps.tla:281:24" }, \
-	{ 61, "stow.6", "spec/kv/KvSteps.tla:282:31" }, \
-	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:283:106" }, \
-	{ 63, "stow.8", "spec/kv/KvSteps.tla:284:24" }, \
-	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:328:10" }, \
-	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:308:34" }, \
-	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:308:84" }, \
-	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:333:30" }, \
-	{ 68, "on_completion.5", "spec/kv/KvSteps.tla:109:17" }, \
-	{ 69, "on_completion.6", "spec/kv/KvSteps.tla:113:17" }, \
-	{ 70, "on_completion.7", "spec/kv/KvSteps.tla:116:17" }, \
-	{ 71, "on_completion.8", "spec/kv/KvSteps.tla:117:17" }, \
-	{ 72, "on_completion.9", "spec/kv/KvSteps.tla:120:10" }, \
-	{ 73, "on_completion.10", "spec/kv/KvSteps.tla:122:10" }, \
-	{ 74, "on_completion.11", "spec/kv/KvSteps.tla:125:10" }, \
-	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:337:18" }, \
-	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:339:22" }, \
-	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:341:10" }, \
-	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:343:10" }, \
-	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:345:10" }, \
-	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:348:30" }, \
-	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:352:24" }, \
-	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:355:22" }, \
-	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:308:34" }, \
-	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:308:84" }, \
-	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:359:10" }, \
-	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:361:22" }, \
-	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:363:10" }, \
-	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:365:10" }, \
-	{ 89, "settle.1", "spec/kv/KvSteps.tla:375:39" }, \
-	{ 90, "settle.2", "spec/kv/KvSteps.tla:376:31" }, \
-	{ 91, "settle.3", "spec/kv/KvSteps.tla:377:30" }, \
-	{ 92, "settle.4", "spec/kv/KvSteps.tla:378:17" }, \
-	{ 93, "shelve.1", "spec/kv/KvSteps.tla:382:47" }, \
-	{ 94, "shelve.2", "spec/kv/KvSteps.tla:383:62" }, \
-	{ 95, "shelve.3", "spec/kv/KvSteps.tla:384:17" }, \
-	{ 96, "find.1", "spec/kv/KvSteps.tla:197:29" }, \
-	{ 97, "find.not_seen", "spec/kv/KvSteps.tla:198:34" }, \
-	{ 98, "find.3", "spec/kv/KvSteps.tla:199:44" }, \
-	{ 99, "find.on_its_way", "spec/kv/KvSteps.tla:201:22" }, \
-	{ 100, "find.5", "spec/kv/KvSteps.tla:185:63" }, \
-	{ 101, "find.6", "spec/kv/KvSteps.tla:185:88" }, \
-	{ 102, "find.7", "spec/kv/KvSteps.tla:185:63" }, \
-	{ 103, "find.8", "spec/kv/KvSteps.tla:185:88" }, \
-	{ 104, "find.9", "spec/kv/KvSteps.tla:185:63" }, \
-	{ 105, "find.10", "spec/kv/KvSteps.tla:185:88" }, \
-	{ 106, "reserve.1", "spec/kv/KvSteps.tla:221:29" }, \
-	{ 107, "reserve.shelf_full", "spec/kv/KvSteps.tla:222:33" }, \
-	{ 108, "reserve.3", "spec/kv/KvSteps.tla:223:17" }, \
-	{ 109, "keep.1", "spec/kv/KvSteps.tla:227:36" }, \
-	{ 110, "keep.2", "spec/kv/KvSteps.tla:228:28" }, \
-	{ 111, "keep.3", "spec/kv/KvSteps.tla:229:17" }, \
+	{ 49, "claim.1", "spec/kv/KvSteps.tla:304:57" }, \
+	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:305:92" }, \
+	{ 51, "claim.3", "spec/kv/KvSteps.tla:306:17" }, \
+	{ 52, "lift.1", "spec/kv/KvSteps.tla:262:79" }, \
+	{ 53, "lift.2", "spec/kv/KvSteps.tla:269:86" }, \
+	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:270:73" }, \
+	{ 55, "lift.4", "spec/kv/KvSteps.tla:272:10" }, \
+	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:293:59" }, \
+	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:294:72" }, \
+	{ 58, "stow.3", "spec/kv/KvSteps.tla:295:31" }, \
+	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:296:64" }, \
+	{ 60, "stow.5", "spec/kv/KvSteps.tla:297:24" }, \
+	{ 61, "stow.6", "spec/kv/KvSteps.tla:298:31" }, \
+	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:299:106" }, \
+	{ 63, "stow.8", "spec/kv/KvSteps.tla:300:24" }, \
+	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:344:10" }, \
+	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:324:34" }, \
+	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:324:84" }, \
+	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:349:30" }, \
+	{ 68, "on_completion.5", "spec/kv/KvSteps.tla:115:17" }, \
+	{ 69, "on_completion.6", "spec/kv/KvSteps.tla:119:17" }, \
+	{ 70, "on_completion.7", "spec/kv/KvSteps.tla:122:17" }, \
+	{ 71, "on_completion.8", "spec/kv/KvSteps.tla:123:17" }, \
+	{ 72, "on_completion.9", "spec/kv/KvSteps.tla:126:10" }, \
+	{ 73, "on_completion.10", "spec/kv/KvSteps.tla:128:10" }, \
+	{ 74, "on_completion.11", "spec/kv/KvSteps.tla:131:10" }, \
+	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:353:18" }, \
+	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:355:22" }, \
+	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:357:10" }, \
+	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:359:10" }, \
+	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:361:10" }, \
+	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:364:30" }, \
+	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:368:24" }, \
+	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:371:22" }, \
+	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:324:34" }, \
+	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:324:84" }, \
+	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:375:10" }, \
+	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:377:22" }, \
+	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:379:10" }, \
+	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:381:10" }, \
+	{ 89, "settle.1", "spec/kv/KvSteps.tla:391:39" }, \
+	{ 90, "settle.2", "spec/kv/KvSteps.tla:392:31" }, \
+	{ 91, "settle.3", "spec/kv/KvSteps.tla:393:30" }, \
+	{ 92, "settle.4", "spec/kv/KvSteps.tla:394:17" }, \
+	{ 93, "shelve.1", "spec/kv/KvSteps.tla:398:47" }, \
+	{ 94, "shelve.2", "spec/kv/KvSteps.tla:399:62" }, \
+	{ 95, "shelve.3", "spec/kv/KvSteps.tla:400:17" }, \
+	{ 96, "find.1", "spec/kv/KvSteps.tla:207:29" }, \
+	{ 97, "find.not_seen", "spec/kv/KvSteps.tla:208:34" }, \
+	{ 98, "find.3", "spec/kv/KvSteps.tla:209:44" }, \
+	{ 99, "find.on_its_way", "spec/kv/KvSteps.tla:211:22" }, \
+	{ 100, "find.5", "spec/kv/KvSteps.tla:195:63" }, \
+	{ 101, "find.6", "spec/kv/KvSteps.tla:195:88" }, \
+	{ 102, "find.7", "spec/kv/KvSteps.tla:195:63" }, \
+	{ 103, "find.8", "spec/kv/KvSteps.tla:195:88" }, \
+	{ 104, "find.9", "spec/kv/KvSteps.tla:195:63" }, \
+	{ 105, "find.10", "spec/kv/KvSteps.tla:195:88" }, \
+	{ 106, "reserve.1", "spec/kv/KvSteps.tla:237:29" }, \
+	{ 107, "reserve.shelf_full", "spec/kv/KvSteps.tla:238:33" }, \
+	{ 108, "reserve.3", "spec/kv/KvSteps.tla:239:17" }, \
+	{ 109, "keep.1", "spec/kv/KvSteps.tla:243:36" }, \
+	{ 110, "keep.2", "spec/kv/KvSteps.tla:244:28" }, \
+	{ 111, "keep.3", "spec/kv/KvSteps.tla:245:17" }, \
 	{ 112, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
 	{ 113, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
 	{ 114, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
 	{ 115, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
 	{ 116, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
 	{ 117, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 118, "on_request.choice.then", "spec/kv/KvSteps.tla:125:36" }, \
-	{ 119, "on_request.choice.else", "spec/kv/KvSteps.tla:98:44" }, \
-	{ 120, "on_request.choice.then", "spec/kv/KvSteps.tla:126:71" }, \
-	{ 121, "on_request.choice.else", "spec/kv/KvSteps.tla:126:83" }, \
-	{ 122, "on_request.choice.then", "spec/kv/KvSteps.tla:80:40" }, \
-	{ 123, "on_request.choice.else", "spec/kv/KvSteps.tla:79:16" }, \
-	{ 124, "on_request.choice.then", "spec/kv/KvSteps.tla:136:38" }, \
-	{ 125, "on_request.choice.else", "spec/kv/KvSteps.tla:136:48" }, \
-	{ 126, "on_request.choice.then", "spec/kv/KvSteps.tla:168:30" }, \
-	{ 127, "on_request.choice.else", "spec/kv/KvSteps.tla:135:15" }, \
-	{ 128, "on_request.choice.then", "spec/kv/KvSteps.tla:94:85" }, \
-	{ 129, "on_request.choice.else", "spec/kv/KvSteps.tla:94:48" }, \
-	{ 130, "on_request.choice.then", "spec/kv/KvSteps.tla:136:38" }, \
-	{ 131, "on_request.choice.else", "spec/kv/KvSteps.tla:136:48" }, \
-	{ 132, "on_request.choice.then", "spec/kv/KvSteps.tla:177:38" }, \
-	{ 133, "on_request.choice.else", "spec/kv/KvSteps.tla:135:15" }, \
-	{ 134, "lift.choice.then", "spec/kv/KvSteps.tla:238:34" }, \
-	{ 135, "lift.choice.else", "spec/kv/KvSteps.tla:238:70" }, \
-	{ 136, "stow.choice.then", "spec/kv/KvSteps.tla:283:63" }, \
-	{ 137, "stow.choice.else", "spec/kv/KvSteps.tla:283:76" }, \
-	{ 138, "on_completion.choice.then", "spec/kv/KvSteps.tla:332:64" }, \
-	{ 139, "on_completion.choice.else", "spec/kv/KvSteps.tla:332:106" }, \
-	{ 140, "on_completion.choice.then", "spec/kv/KvSteps.tla:335:85" }, \
-	{ 141, "on_completion.choice.else", "spec/kv/KvSteps.tla:335:115" }, \
-	{ 142, "on_completion.choice.then", "spec/kv/KvSteps.tla:335:85" }, \
-	{ 143, "on_completion.choice.else", "spec/kv/KvSteps.tla:335:115" }, \
-	{ 144, "on_completion.choice.then", "spec/kv/KvSteps.tla:335:85" }, \
-	{ 145, "on_completion.choice.else", "spec/kv/KvSteps.tla:335:115" }, \
-	{ 146, "on_completion.choice.then", "spec/kv/KvSteps.tla:125:36" }, \
-	{ 147, "on_completion.choice.else", "spec/kv/KvSteps.tla:98:44" }, \
-	{ 148, "on_completion.choice.then", "spec/kv/KvSteps.tla:126:71" }, \
-	{ 149, "on_completion.choice.else", "spec/kv/KvSteps.tla:126:83" }, \
-	{ 150, "on_completion.choice.then", "spec/kv/KvSteps.tla:335:85" }, \
-	{ 151, "on_completion.choice.else", "spec/kv/KvSteps.tla:335:115" }, \
-	{ 152, "on_completion.choice.then", "spec/kv/KvSteps.tla:352:55" }, \
-	{ 153, "on_completion.choice.else", "spec/kv/KvSteps.tla:98:44" }, \
-	{ 154, "on_completion.choice.then", "spec/kv/KvSteps.tla:296:47" }, \
-	{ 155, "on_completion.choice.else", "spec/kv/KvSteps.tla:297:17" }, \
-	{ 156, "on_completion.choice.then", "spec/kv/KvSteps.tla:296:47" }, \
-	{ 157, "on_completion.choice.else", "spec/kv/KvSteps.tla:297:17" }, \
-	{ 158, "on_completion.choice.then", "spec/kv/KvSteps.tla:56:25" }, \
-	{ 159, "on_completion.choice.else", "spec/kv/KvSteps.tla:56:25" }, \
-	{ 160, "on_completion.choice.then", "spec/kv/KvSteps.tla:241:28" }, \
-	{ 161, "on_completion.choice.else", "spec/kv/KvSteps.tla:242:8" }, \
-	{ 162, "on_completion.choice.then", "spec/kv/KvSteps.tla:321:53" }, \
-	{ 163, "on_completion.choice.else", "spec/kv/KvSteps.tla:321:66" }, \
-	{ 164, "on_completion.choice.then", "spec/kv/KvSteps.tla:94:85" }, \
-	{ 165, "on_completion.choice.else", "spec/kv/KvSteps.tla:94:48" }, \
-	{ 166, "on_completion.choice.then", "spec/kv/KvSteps.tla:322:94" }, \
-	{ 167, "on_completion.choice.else", "spec/kv/KvSteps.tla:322:109" }, \
-	{ 168, "on_completion.choice.then", "spec/kv/KvSteps.tla:322:63" }, \
-	{ 169, "on_completion.choice.else", "spec/kv/KvSteps.tla:322:76" }, \
-	{ 170, "on_completion.choice.then", "spec/kv/KvSteps.tla:321:53" }, \
-	{ 171, "on_completion.choice.else", "spec/kv/KvSteps.tla:321:66" }, \
-	{ 172, "on_completion.choice.then", "spec/kv/KvSteps.tla:94:85" }, \
-	{ 173, "on_completion.choice.else", "spec/kv/KvSteps.tla:94:48" }, \
-	{ 174, "on_completion.choice.then", "spec/kv/KvSteps.tla:366:45" }, \
-	{ 175, "on_completion.choice.else", "spec/kv/KvSteps.tla:366:83" }, \
-	{ 176, "on_completion.choice.then", "spec/kv/KvSteps.tla:322:94" }, \
-	{ 177, "on_completion.choice.else", "spec/kv/KvSteps.tla:322:109" }, \
-	{ 178, "on_completion.choice.then", "spec/kv/KvSteps.tla:322:63" }, \
-	{ 179, "on_completion.choice.else", "spec/kv/KvSteps.tla:322:76" }, \
-	{ 180, "settle.choice.then", "spec/kv/KvSteps.tla:370:72" }, \
-	{ 181, "settle.choice.else", "spec/kv/KvSteps.tla:370:86" }, \
-	{ 182, "settle.choice.then", "spec/kv/KvSteps.tla:371:74" }, \
-	{ 183, "settle.choice.else", "spec/kv/KvSteps.tla:371:86" }, \
-	{ 184, "settle.choice.then", "spec/kv/KvSteps.tla:371:74" }, \
-	{ 185, "settle.choice.else", "spec/kv/KvSteps.tla:371:86" }, \
-	{ 186, "settle.choice.then", "spec/kv/KvSteps.tla:370:72" }, \
-	{ 187, "settle.choice.else", "spec/kv/KvSteps.tla:370:86" }, \
-	{ 188, "find.choice.then", "spec/kv/KvSteps.tla:192:16" }, \
-	{ 189, "find.choice.else", "spec/kv/KvSteps.tla:194:81" }, \
-	{ 190, "find.choice.then", "spec/kv/KvSteps.tla:194:42" }, \
-	{ 191, "find.choice.else", "spec/kv/KvSteps.tla:194:51" }, \
+	{ 118, "on_request.choice.then", "spec/kv/KvSteps.tla:131:36" }, \
+	{ 119, "on_request.choice.else", "spec/kv/KvSteps.tla:100:44" }, \
+	{ 120, "on_request.choice.then", "spec/kv/KvSteps.tla:132:71" }, \
+	{ 121, "on_request.choice.else", "spec/kv/KvSteps.tla:132:83" }, \
+	{ 122, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 123, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 124, "on_request.choice.then", "spec/kv/KvSteps.tla:142:38" }, \
+	{ 125, "on_request.choice.else", "spec/kv/KvSteps.tla:142:48" }, \
+	{ 126, "on_request.choice.then", "spec/kv/KvSteps.tla:187:50" }, \
+	{ 127, "on_request.choice.else", "spec/kv/KvSteps.tla:141:15" }, \
+	{ 128, "on_request.choice.then", "spec/kv/KvSteps.tla:96:85" }, \
+	{ 129, "on_request.choice.else", "spec/kv/KvSteps.tla:96:48" }, \
+	{ 130, "on_request.choice.then", "spec/kv/KvSteps.tla:142:38" }, \
+	{ 131, "on_request.choice.else", "spec/kv/KvSteps.tla:142:48" }, \
+	{ 132, "on_request.choice.then", "spec/kv/KvSteps.tla:187:50" }, \
+	{ 133, "on_request.choice.else", "spec/kv/KvSteps.tla:141:15" }, \
+	{ 134, "lift.choice.then", "spec/kv/KvSteps.tla:254:34" }, \
+	{ 135, "lift.choice.else", "spec/kv/KvSteps.tla:254:83" }, \
+	{ 136, "stow.choice.then", "spec/kv/KvSteps.tla:299:63" }, \
+	{ 137, "stow.choice.else", "spec/kv/KvSteps.tla:299:76" }, \
+	{ 138, "on_completion.choice.then", "spec/kv/KvSteps.tla:348:64" }, \
+	{ 139, "on_completion.choice.else", "spec/kv/KvSteps.tla:348:106" }, \
+	{ 140, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:85" }, \
+	{ 141, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:115" }, \
+	{ 142, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:85" }, \
+	{ 143, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:115" }, \
+	{ 144, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:85" }, \
+	{ 145, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:115" }, \
+	{ 146, "on_completion.choice.then", "spec/kv/KvSteps.tla:131:36" }, \
+	{ 147, "on_completion.choice.else", "spec/kv/KvSteps.tla:100:44" }, \
+	{ 148, "on_completion.choice.then", "spec/kv/KvSteps.tla:132:71" }, \
+	{ 149, "on_completion.choice.else", "spec/kv/KvSteps.tla:132:83" }, \
+	{ 150, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:85" }, \
+	{ 151, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:115" }, \
+	{ 152, "on_completion.choice.then", "spec/kv/KvSteps.tla:368:55" }, \
+	{ 153, "on_completion.choice.else", "spec/kv/KvSteps.tla:100:44" }, \
+	{ 154, "on_completion.choice.then", "spec/kv/KvSteps.tla:312:47" }, \
+	{ 155, "on_completion.choice.else", "spec/kv/KvSteps.tla:313:17" }, \
+	{ 156, "on_completion.choice.then", "spec/kv/KvSteps.tla:312:47" }, \
+	{ 157, "on_completion.choice.else", "spec/kv/KvSteps.tla:313:17" }, \
+	{ 158, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 159, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 160, "on_completion.choice.then", "spec/kv/KvSteps.tla:257:28" }, \
+	{ 161, "on_completion.choice.else", "spec/kv/KvSteps.tla:258:8" }, \
+	{ 162, "on_completion.choice.then", "spec/kv/KvSteps.tla:337:53" }, \
+	{ 163, "on_completion.choice.else", "spec/kv/KvSteps.tla:337:66" }, \
+	{ 164, "on_completion.choice.then", "spec/kv/KvSteps.tla:96:85" }, \
+	{ 165, "on_completion.choice.else", "spec/kv/KvSteps.tla:96:48" }, \
+	{ 166, "on_completion.choice.then", "spec/kv/KvSteps.tla:338:94" }, \
+	{ 167, "on_completion.choice.else", "spec/kv/KvSteps.tla:338:109" }, \
+	{ 168, "on_completion.choice.then", "spec/kv/KvSteps.tla:338:63" }, \
+	{ 169, "on_completion.choice.else", "spec/kv/KvSteps.tla:338:76" }, \
+	{ 170, "on_completion.choice.then", "spec/kv/KvSteps.tla:337:53" }, \
+	{ 171, "on_completion.choice.else", "spec/kv/KvSteps.tla:337:66" }, \
+	{ 172, "on_completion.choice.then", "spec/kv/KvSteps.tla:96:85" }, \
+	{ 173, "on_completion.choice.else", "spec/kv/KvSteps.tla:96:48" }, \
+	{ 174, "on_completion.choice.then", "spec/kv/KvSteps.tla:382:45" }, \
+	{ 175, "on_completion.choice.else", "spec/kv/KvSteps.tla:382:83" }, \
+	{ 176, "on_completion.choice.then", "spec/kv/KvSteps.tla:338:94" }, \
+	{ 177, "on_completion.choice.else", "spec/kv/KvSteps.tla:338:109" }, \
+	{ 178, "on_completion.choice.then", "spec/kv/KvSteps.tla:338:63" }, \
+	{ 179, "on_completion.choice.else", "spec/kv/KvSteps.tla:338:76" }, \
+	{ 180, "settle.choice.then", "spec/kv/KvSteps.tla:386:72" }, \
+	{ 181, "settle.choice.else", "spec/kv/KvSteps.tla:386:86" }, \
+	{ 182, "settle.choice.then", "spec/kv/KvSteps.tla:387:74" }, \
+	{ 183, "settle.choice.else", "spec/kv/KvSteps.tla:387:86" }, \
+	{ 184, "settle.choice.then", "spec/kv/KvSteps.tla:387:74" }, \
+	{ 185, "settle.choice.else", "spec/kv/KvSteps.tla:387:86" }, \
+	{ 186, "settle.choice.then", "spec/kv/KvSteps.tla:386:72" }, \
+	{ 187, "settle.choice.else", "spec/kv/KvSteps.tla:386:86" }, \
+	{ 188, "find.choice.then", "spec/kv/KvSteps.tla:202:16" }, \
+	{ 189, "find.choice.else", "spec/kv/KvSteps.tla:204:81" }, \
+	{ 190, "find.choice.then", "spec/kv/KvSteps.tla:204:42" }, \
+	{ 191, "find.choice.else", "spec/kv/KvSteps.tla:204:51" }, \
 }
 
 #endif

@@ -135,7 +135,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:390 */
+/* Recall, KvSteps.tla:406 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -149,9 +149,10 @@ static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, stru
 	return stepwise_reply(KV_LEAF_RECALL_3);
 }
 
-/* OnRequest, KvSteps.tla:157 */
+/* OnRequest, KvSteps.tla:187 */
 static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
+	/* RequestIn, KvSteps.tla:169 */
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 1024) {
 		message->kind = KV_MESSAGE_KIND_TOO_LONG;
 		return stepwise_continue(KV_LEAF_ON_REQUEST_TOO_LONG);
@@ -168,7 +169,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		    bucket->entries.items[stepwise_position(way, 4)].length > 40) ||
 		    ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40)) {
-			/* LookUpOwn, KvSteps.tla:145 */
+			/* LookUpOwn, KvSteps.tla:151 */
 			if (message->kind == KV_MESSAGE_KIND_GET) {
 				const __u32 at = stepwise_position(way, 4);
 
@@ -188,7 +189,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			return stepwise_continue(KV_LEAF_ON_REQUEST_WRITTEN);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
-		/* OnEntry, KvSteps.tla:107 */
+		/* OnEntry, KvSteps.tla:113 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
 			if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
@@ -334,7 +335,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:395 */
+/* Remember, KvSteps.tla:411 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -415,7 +416,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:287 */
+/* Claim, KvSteps.tla:303 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -430,7 +431,7 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:245 */
+/* Lift, KvSteps.tla:261 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!stepwise_choose(STEPWISE_CHOOSE(134, message->found), message->kind == KV_MESSAGE_KIND_GET ||
@@ -462,7 +463,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:272 */
+/* Stow, KvSteps.tla:288 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -517,7 +518,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:317 */
+/* OnCompletion, KvSteps.tla:333 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -540,7 +541,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			    marks_item == KV_MARK_DIRTY) == (message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:308 */
+			/* Untailed, KvSteps.tla:324 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -562,7 +563,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_OTHER_TAIL);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
-		/* OnEntry, KvSteps.tla:107 */
+		/* OnEntry, KvSteps.tla:113 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, own);
 			if (marks_item_3 == KV_MARK_CLEAN || marks_item_3 == KV_MARK_DIRTY) {
@@ -715,7 +716,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:308 */
+		/* Untailed, KvSteps.tla:324 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -799,7 +800,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:369 */
+/* Settle, KvSteps.tla:385 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
@@ -828,7 +829,7 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:381 */
+/* Shelve, KvSteps.tla:397 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct kv_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -877,7 +878,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session, const st
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:187 */
+/* Find, KvSteps.tla:197 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -958,7 +959,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	const __u8 old = value_2;
 	if (own == 0) {
-		/* Decided, KvSteps.tla:185 */
+		/* Decided, KvSteps.tla:195 */
 		if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40) || message->spot > 0) {
 			message->found = false;
@@ -992,7 +993,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		return stepwise_reply(KV_LEAF_FIND_6);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
-		/* Decided, KvSteps.tla:185 */
+		/* Decided, KvSteps.tla:195 */
 		if (page->spilled.items[stepwise_position(own, 16)].entry.spot > 0) {
 			const __u32 at = stepwise_position(own, 16);
 
@@ -1036,7 +1037,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		message->filter = bits_4;
 		return stepwise_reply(KV_LEAF_FIND_8);
 	}
-	/* Decided, KvSteps.tla:185 */
+	/* Decided, KvSteps.tla:195 */
 	if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40) || message->spot > 0) {
 		const __u32 at = stepwise_position(own, 16);
@@ -1078,7 +1079,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return stepwise_reply(KV_LEAF_FIND_10);
 }
 
-/* Reserve, KvSteps.tla:218 */
+/* Reserve, KvSteps.tla:234 */
 static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -1104,7 +1105,7 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:226 */
+/* Keep, KvSteps.tla:242 */
 static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {
