@@ -40,14 +40,20 @@ Moves == Transaction(<<0>>, << <<0, "Delete">>, <<1, "Put">> >>, << >>)
 \* Reads both, as they were at one moment.
 Audits == Transaction(<<0, 1>>, << >>, <<0, 1>>)
 
+\* The second key was as it is when it was read, and the first one then as well: one validation is enough.
+AuditsLess == Transaction(<<0, 1>>, << >>, <<0>>)
+
 \* One client alone.
 IncrementAlone == Of(<<Increments(0)>>, << >>)
 InsertAlone == Of(<<Inserts(0)>>, << >>)
+InsertBothAlone == Of(<<InsertsBoth>>, << >>)
 InsertOrNotAlone == Of(<<MayAbort(Inserts(0))>>, << >>)
 IncrementBothAlone == Of(<<IncrementsBoth>>, << >>)
 
 \* The first client is dead from the start.
+NobodyAlive == Of(<< >>, << >>)
 AuditAlone == Of(<< >>, <<Audits>>)
+AuditLessAlone == Of(<< >>, <<AuditsLess>>)
 InsertOtherAlone == Of(<< >>, <<Plain("Insert", 1)>>)
 GetOtherAlone == Of(<< >>, <<Gets(1)>>)
 
@@ -56,6 +62,7 @@ Skews(from, to) == Transaction(<<from, to>>, << <<to, "Put">> >>, <<from>>)
 WriteSkew == Of(<<Skews(0, 1)>>, <<Skews(1, 0)>>)
 InsertsUnless(from, to) == Transaction(<<from>>, << <<to, "Put">> >>, <<from>>)
 InsertSkew == Of(<<InsertsUnless(0, 1)>>, <<InsertsUnless(1, 0)>>)
+InsertUnlessInserted == Of(<<InsertsUnless(0, 1)>>, <<Plain("Insert", 0)>>)
 
 \* Two that write one key.
 TwoIncrements == Of(<<Increments(0)>>, <<Increments(0)>>)
@@ -105,11 +112,15 @@ LeftBehind(beginning, verdict, places) ==
                                      THEN [slot |-> 0, bit |-> BitOf(i), deletes |-> FALSE, length |-> 1, value |-> ValueOf(11, i)]
                                      ELSE @[i]]]
 
-Undecided(beginnings, places) == {LeftBehind(each, verdict, places) : each \in beginnings, verdict \in {"Open", "Committed"}}
+Left(beginnings, verdicts, places) == {LeftBehind(each, verdict, places) : each \in beginnings, verdict \in verdicts}
+Either == {"Open", "Committed"}
 
-BothLeft == Undecided(BothDirty, {0, 1})
-FirstLeft == Undecided({Begun(<<<<<<"Gone", 0, 0>>>>>>, <<<<1, 4>>>>)}, {0})
-DirtyLeft == Undecided({Begun(<<<<<<"Dirty", 0, 5>>>>>>, << >>)}, {0})
+BothLeft == Left(BothDirty, Either, {0, 1})
+BothLeftCommitted == Left(BothDirty, {"Committed"}, {0, 1})
+GoneAndSpilled == {Begun(<<<<<<"Gone", 0, 0>>>>>>, <<<<1, 4>>>>)}
+GoneLeft == Left(GoneAndSpilled, Either, {0})
+GoneLeftOpen == Left(GoneAndSpilled, {"Open"}, {0})
+FirstLeft == Left(FirstDirty, Either, {0})
 
 (***************************************************************************)
 (* What clients forge                                                      *)

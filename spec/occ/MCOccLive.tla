@@ -23,11 +23,12 @@ IsServed(client) ==
 IsCompleted(client) == (\E packet \in completions : Wanted(client, packet) /\ AtTc(packet)) /\ Notes
 Hears(client) == \E packet \in answers : Receive(client, packet)
 
+\* Clients may die, and nobody sends anything again.
+DeadSpec == Spec /\ WF_vars(RunGoesOn) /\ WF_vars(Sweeps) /\ <>[][~ Crashes]_vars
+
 LiveSpec ==
   /\ Spec
   /\ WF_vars(RunGoesOn)
-  /\ WF_vars(Sweeps)
-  /\ <>[][~ Crashes]_vars
   /\ \A client \in Clients :
        SF_vars(Arrives(client)) /\ SF_vars(IsServed(client)) /\ SF_vars(IsCompleted(client)) /\ WF_vars(Hears(client))
 
