@@ -135,7 +135,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:393 */
+/* Recall, KvSteps.tla:409 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -149,9 +149,10 @@ static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, stru
 	return stepwise_reply(KV_LEAF_RECALL_3);
 }
 
-/* OnRequest, KvSteps.tla:160 */
+/* OnRequest, KvSteps.tla:190 */
 static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
+	/* RequestIn, KvSteps.tla:172 */
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 1024) {
 		message->kind = KV_MESSAGE_KIND_TOO_LONG;
 		return stepwise_continue(KV_LEAF_ON_REQUEST_TOO_LONG);
@@ -168,7 +169,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		    bucket->entries.items[stepwise_position(way, 4)].length > 40) ||
 		    ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40)) {
-			/* LookUpOwn, KvSteps.tla:148 */
+			/* LookUpOwn, KvSteps.tla:154 */
 			if (message->kind == KV_MESSAGE_KIND_GET) {
 				const __u32 at = stepwise_position(way, 4);
 
@@ -188,7 +189,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			return stepwise_continue(KV_LEAF_ON_REQUEST_WRITTEN);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
-		/* OnEntry, KvSteps.tla:110 */
+		/* OnEntry, KvSteps.tla:116 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
 			if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
@@ -334,7 +335,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:398 */
+/* Remember, KvSteps.tla:414 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -415,7 +416,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:290 */
+/* Claim, KvSteps.tla:306 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -430,7 +431,7 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:248 */
+/* Lift, KvSteps.tla:264 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!stepwise_choose(STEPWISE_CHOOSE(155, message->found), message->kind == KV_MESSAGE_KIND_GET ||
@@ -462,7 +463,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:275 */
+/* Stow, KvSteps.tla:291 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -517,7 +518,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:320 */
+/* OnCompletion, KvSteps.tla:336 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -540,7 +541,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			    marks_item == KV_MARK_DIRTY) == (message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:311 */
+			/* Untailed, KvSteps.tla:327 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -562,7 +563,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_OTHER_TAIL);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
-		/* OnEntry, KvSteps.tla:110 */
+		/* OnEntry, KvSteps.tla:116 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, own);
 			if (marks_item_3 == KV_MARK_CLEAN || marks_item_3 == KV_MARK_DIRTY) {
@@ -715,7 +716,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:311 */
+		/* Untailed, KvSteps.tla:327 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -800,7 +801,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:372 */
+/* Settle, KvSteps.tla:388 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
@@ -829,7 +830,7 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:384 */
+/* Shelve, KvSteps.tla:400 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct kv_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -874,7 +875,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session, const st
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:408 */
+/* Take, KvSteps.tla:424 */
 static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
 {
 	if (row->fate != KV_ROW_FATE_PENDING) {
@@ -895,7 +896,7 @@ static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_me
 	return stepwise_continue(KV_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:424 */
+/* Refill, KvSteps.tla:440 */
 static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (message->fate != KV_ROW_FATE_PENDING) {
@@ -994,7 +995,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
 }
 
-/* Overflow, KvSteps.tla:443 */
+/* Overflow, KvSteps.tla:459 */
 static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (!message->spills) {
@@ -1063,7 +1064,7 @@ static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_me
 	return stepwise_continue(KV_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:467 */
+/* Report, KvSteps.tla:483 */
 static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
 {
 	row->fate = message->fate;
@@ -1074,7 +1075,7 @@ static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:190 */
+/* Find, KvSteps.tla:200 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -1155,7 +1156,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	const __u8 old = value_2;
 	if (own == 0) {
-		/* Decided, KvSteps.tla:188 */
+		/* Decided, KvSteps.tla:198 */
 		if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40) || message->spot > 0) {
 			message->found = false;
@@ -1189,7 +1190,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		return stepwise_reply(KV_LEAF_FIND_6);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
-		/* Decided, KvSteps.tla:188 */
+		/* Decided, KvSteps.tla:198 */
 		if (page->spilled.items[stepwise_position(own, 16)].entry.spot > 0) {
 			const __u32 at = stepwise_position(own, 16);
 
@@ -1233,7 +1234,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		message->filter = bits_4;
 		return stepwise_reply(KV_LEAF_FIND_8);
 	}
-	/* Decided, KvSteps.tla:188 */
+	/* Decided, KvSteps.tla:198 */
 	if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40) || message->spot > 0) {
 		const __u32 at = stepwise_position(own, 16);
@@ -1275,7 +1276,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return stepwise_reply(KV_LEAF_FIND_10);
 }
 
-/* Reserve, KvSteps.tla:221 */
+/* Reserve, KvSteps.tla:237 */
 static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -1301,7 +1302,7 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:229 */
+/* Keep, KvSteps.tla:245 */
 static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from harness.protocols import protocols as all_protocols
 from harness.tlc import EXIT_VERDICTS, ROOT, TlcError
 
@@ -49,7 +51,14 @@ class Model:
     @property
     def search_path(self) -> list[Path]:
         folder = self.config.parent
-        return [folder, LIBRARY, ROOT / "generated" / self.protocol]
+        return [folder, LIBRARY, ROOT / "generated" / self.protocol, *_used_by(folder)]
+
+
+def _used_by(folder: Path) -> list[Path]:
+    """Folders of the protocols whose layouts a protocol's uses: their steps and models are its own as well."""
+    layouts = sorted(folder.glob("layout*.yaml"))
+    used = [(folder / name).resolve().parent for path in layouts for name in yaml.safe_load(path.read_text()).get("use", [])]
+    return [other for other in dict.fromkeys(used) if other not in (folder, LIBRARY)]
 
 
 def folder_of(protocol: str) -> Path:

@@ -14,10 +14,9 @@
 (* here would let it, and find what the program does not do.  The same is  *)
 (* assumed of 2^32 versions of a key.  Time is left out as in Lock.        *)
 (***************************************************************************)
-EXTENDS Frame
+EXTENDS KvTables
 
 CONSTANTS
-  OpenClients,  \* those that begin with an open session
   Wishes,       \* what clients ask for: <<client, kind, key>>
   Longs,        \* whether the values that a client writes may be long: a set of BOOLEAN for each
   Renewing,     \* clients that renew their sessions
@@ -50,61 +49,6 @@ View == <<cells, runs, sweep, network, model>>
 (* The beginning                                                           *)
 (***************************************************************************)
 
-\* The layout's tables, cut to the model's size.
-BlankBucket(bucket) ==
-  [bucket EXCEPT !.marks = [i \in 1..Ways |-> @[i]], !.keys = [i \in 1..Ways |-> @[i]], !.entries = [i \in 1..Ways |-> @[i]]]
-
-InitialCells ==
-  LET session == [state |-> "Idle", sequence |-> 0, outcome |-> "Opened", deadline |-> Extended(0)]
-  IN  [BlankCells EXCEPT
-        !.bucket = [slot \in DOMAIN @ |-> BlankBucket(@[slot])],
-        !.page = [home \in DOMAIN @ |-> [spilled |-> [j \in 1..PageSize |-> @[home].spilled[j]]]],
-        !.tail = [number \in DOMAIN @ |-> [bytes |-> [i \in 1..Spots |-> @[number].bytes[i]]]],
-        !.session = [client \in DOMAIN @ |-> IF client \in OpenClients THEN session ELSE @[client]],
-        !.credential = [client \in DOMAIN @ |-> IF client \in OpenClients THEN [secret |-> client + 1] ELSE @[client]]]
-
-\* Lengths and values tell versions and writes apart.
-Length(number) == 1 + (number % SlotSize)
-LongLength(number) == SlotSize + 1 + (number % (ValueMax - SlotSize))
-
-\* Of what is there at the beginning, versions from 51 on have a tail, in the spot that their last digit says.
-BeginsLong(version) == version > 50
-
-EntryOf(version) ==
-  IF BeginsLong(version)
-    THEN [version |-> version, length |-> LongLength(version), spot |-> version % 10, value |-> 0]
-    ELSE [version |-> version, length |-> Length(version), spot |-> 0, value |-> version]
-
-\* A bucket with ways <<mark, key, version>>, whose page has entries <<key, version>>, of other buckets as well.
-Filled(slot, ways, spilled) ==
-  LET gone == {ways[i][3] : i \in {j \in DOMAIN ways : ways[j][1] = "Gone"}}
-      Given(i, blank, part) == IF i \in DOMAIN ways THEN ways[i][part] ELSE blank
-  IN  [InitialCells.bucket[slot] EXCEPT
-        !.marks = [i \in 1..Ways |-> Given(i, "Empty", 1)],
-        !.keys = [i \in 1..Ways |-> Given(i, 0, 2)],
-        !.entries = [i \in 1..Ways |-> IF i \in DOMAIN ways THEN EntryOf(ways[i][3]) ELSE @[i]],
-        !.floor = IF gone = {} THEN 0 ELSE CHOOSE version \in gone : \A other \in gone : other <= version,
-        !.filter = {BitOf(spilled[j][1]) : j \in {i \in DOMAIN spilled : SlotOf(spilled[i][1]) = slot}}]
-
-Held(key, version) ==
-  [mark |-> "Held", slot |-> SlotOf(key), key |-> key, bit |-> BitOf(key), entry |-> EntryOf(version)]
-
-\* Buckets in their order, and page 0.
-Begun(buckets, spilled) ==
-  LET in == UNION {{<<ways[i][2], ways[i][3]>> : i \in {j \in DOMAIN ways : ways[j][1] \in {"Clean", "Dirty"}}} :
-                     ways \in {buckets[slot] : slot \in DOMAIN buckets}}
-      hidden == UNION {{ways[i][2] : i \in DOMAIN ways} : ways \in {buckets[slot] : slot \in DOMAIN buckets}}
-      out == {spilled[j] : j \in {i \in DOMAIN spilled : spilled[i][1] \notin hidden}}
-      tails == {each \in in \cup out : BeginsLong(each[2])}
-      Of(number, i) == {each \in tails : ShelfOf(each[1]) = number /\ each[2] % 10 = i}
-  IN
-  [InitialCells EXCEPT
-    !.shelf = [number \in DOMAIN @ |-> [@[number] EXCEPT !.taken = {i \in 0..(Spots - 1) : Of(number, i + 1) # {}}]],
-    !.tail = [number \in DOMAIN @ |->
-                [bytes |-> [i \in 1..Spots |-> IF Of(number, i) = {} THEN 0 ELSE (CHOOSE each \in Of(number, i) : TRUE)[2]]]],
-    !.bucket = [slot \in DOMAIN @ |-> Filled(slot, buckets[slot + 1], spilled)],
-    !.page[0].spilled = [j \in 1..PageSize |-> IF j \in DOMAIN spilled THEN Held(spilled[j][1], spilled[j][2]) ELSE @[j]]]
-
 NoRequest == [BlankMessage EXCEPT !.kind = "None"]
 
 Nothing == [sequence |-> 0, request |-> "None", key |-> 0, answer |-> "None", version |-> 0, length |-> 0, value |-> 0]
@@ -114,13 +58,6 @@ Nothing == [sequence |-> 0, request |-> "None", key |-> 0, answer |-> "None", ve
 InitialClient(client) ==
   [phase |-> IF client \in OpenClients THEN "In" ELSE "Out", secret |-> client + 1, opens |-> 0,
    sequence |-> 0, writing |-> NoRequest, number |-> 0, reading |-> NoRequest]
-
-LastVersion(key) ==
-  LET bucket == cells.bucket[SlotOf(key)]
-      page == cells.page[HomeOf(SlotOf(key))]
-      found == {bucket.entries[i].version : i \in {j \in 1..Ways : bucket.marks[j] # "Empty" /\ bucket.keys[j] = key}}
-               \cup {page.spilled[i].entry.version : i \in {j \in 1..PageSize : page.spilled[j].mark = "Held" /\ page.spilled[j].key = key}}
-  IN  IF found = {} THEN 0 ELSE CHOOSE version \in found : \A other \in found : other <= version
 
 Init ==
   /\ \E beginning \in Beginnings : FrameInit(beginning)
@@ -307,46 +244,10 @@ Next == RunActs \/ DaemonActs \/ \E client \in Clients : ClientActs(client)
 Spec == Init /\ [][Next]_vars
 
 (***************************************************************************)
-(* What the tables hold                                                    *)
+(* The map                                                                 *)
 (***************************************************************************)
 
-\* Messages of runs that have been to the bucket and are yet to settle the page.
-Settling ==
-  {runs[r].message : r \in {i \in 1..Len(runs) : runs[i].hook = "TC" /\ SectionOf(runs[i]).step = "Settle"}}
-
-\* Those that have committed at the bucket what is on its way in the page.
-Committed(home) == {message \in Settling : message.stowed /\ message.moved /\ message.home = home}
-
-\* Whether entry j of the page is one of the bucket's, as far as the bucket knows.
-Counts(home, j) ==
-  LET mark == cells.page[home].spilled[j].mark
-  IN  CASE mark = "Held" -> TRUE
-        [] mark = "Joining" -> \E message \in Committed(home) : Stores(message) /\ message.entry = j
-        [] mark = "Leaving" -> ~ \E message \in Committed(home) : message.old = j
-        [] OTHER -> FALSE
-
-\* The entries that a key has in its page.
-Spilled(key) ==
-  LET home == HomeOf(SlotOf(key))
-  IN  {j \in 1..PageSize : cells.page[home].spilled[j].key = key /\ Counts(home, j)}
-
-SpilledEntry(key, j) == cells.page[HomeOf(SlotOf(key))].spilled[j].entry
-
-BucketOf(key) == cells.bucket[SlotOf(key)]
-
-\* What a client would read of the key at this moment.
-Bytes(key, entry) == IF IsLong(entry.length) THEN cells.tail[ShelfOf(key)].bytes[entry.spot] ELSE entry.value
-
-Current(key) ==
-  LET bucket == BucketOf(key)
-      way == WayOf(bucket, key)
-      spilled == Spilled(key)
-      absent == [there |-> FALSE, version |-> versions[key], length |-> 0, value |-> 0]
-      Present(entry) == [there |-> TRUE, version |-> entry.version, length |-> entry.length, value |-> Bytes(key, entry)]
-  IN  CASE way > 0 /\ bucket.marks[way] = "Gone" -> absent
-        [] way > 0 -> Present(bucket.entries[way])
-        [] spilled = {} -> absent
-        [] OTHER -> Present(SpilledEntry(key, CHOOSE j \in spilled : TRUE))
+Current(key) == Standing(key, versions[key])
 
 \* All that the map is made of: where it stays, TLC need not make the map twice to see that it stays.  (Whatever Current
 \* reads has to be here: a step that changes only something else is not looked at.)
@@ -376,34 +277,6 @@ AnswersAgree ==
            /\ a.message.sequence = b.message.sequence
            => a.message.kind = b.message.kind /\ a.message.version = b.message.version
 
-\* No key has two entries in its bucket, or two in its page.
-NoEntryTwice ==
-  /\ \A key \in Keys : Cardinality(Spilled(key)) <= 1
-  /\ \A slot \in 0..(Buckets - 1) :
-       LET bucket == cells.bucket[slot]
-       IN  \A i, j \in 1..Ways :
-             i # j /\ bucket.marks[i] # "Empty" /\ bucket.marks[j] # "Empty" => bucket.keys[i] # bucket.keys[j]
-
-\* What is Dirty or Gone in the kernel is not older than what the page has of that key.
-KernelIsNewer ==
-  \A key \in Keys :
-    LET way == WayOf(BucketOf(key), key)
-        version == BucketOf(key).entries[way].version
-    IN  way > 0 =>
-          \A j \in Spilled(key) :
-            CASE BucketOf(key).marks[way] = "Dirty" -> SpilledEntry(key, j).version < version
-              [] OTHER -> SpilledEntry(key, j).version <= version
-
-\* The filter of a bucket has the bits of all keys that its page has for it: there is no false negative.
-FilterCovers == \A key \in Keys : Spilled(key) # {} => BitOf(key) \in BucketOf(key).filter
-
-\* An entry that may be overwritten is in the page as well, the same.
-CleanIsSpilled ==
-  \A key \in Keys :
-    LET way == WayOf(BucketOf(key), key)
-    IN  way > 0 /\ BucketOf(key).marks[way] = "Clean"
-          => \E j \in Spilled(key) : SpilledEntry(key, j) = BucketOf(key).entries[way]
-
 \* The entries that count, of all keys.
 Entries ==
   {[key |-> key, entry |-> BucketOf(key).entries[WayOf(BucketOf(key), key)]] :
@@ -424,13 +297,6 @@ NoSpotIsLost ==
   NobodyInFlight =>
     \A number \in 0..(Shelves - 1) : cells.shelf[number].taken = {i \in 0..(Spots - 1) : <<number, i + 1>> \in Spotted}
 
-\* When nothing is in flight, nothing waits for a run, a packet or a daemon that was lost: no session is busy, and no
-\* entry of a page is on its way.
-NothingStuck ==
-  NobodyInFlight =>
-    /\ \A client \in Clients : cells.session[client].state # "Busy"
-    /\ \A home \in 0..(Pages - 1), j \in 1..PageSize : cells.page[home].spilled[j].mark \in {"Vacant", "Held"}
-
 \* A write that is refused for lack of room changes nothing.
 NoRoomChangesNothing ==
   [][event'.message.kind = "NoRoom" /\ event'.step \in {"OnCompletion", "Settle"}
@@ -439,12 +305,4 @@ NoRoomChangesNothing ==
 \* Where the layout says that a section is never contended, nobody else writes its cell.
 NeverMeansNever == [][NeverContended]_vars
 
-\* Cells stay within their layout: fewer versions and epochs than numbers for them, and positions of the page.
-CellsFit ==
-  \A slot \in 0..(Buckets - 1) :
-    LET bucket == cells.bucket[slot]
-    IN  /\ bucket.epoch < EpochModulus - 1
-        /\ bucket.floor < VersionModulus - 1
-        /\ \A i \in 1..Ways : bucket.entries[i].version < VersionModulus - 1
-        /\ bucket.filter \subseteq 0..(FilterBits - 1)
 =================================================================================

@@ -51,7 +51,9 @@ CONSTANTS
   FilterBits,      \* bits of a bucket's filter
   Filtered,        \* whether the filter is asked
   WriteBack,       \* whether a write stays in the bucket until its way is needed
-  SparesUsed       \* whether entries that were used again are spared when a way is needed
+  SparesUsed,      \* whether entries that were used again are spared when a way is needed
+  TellsFloor,      \* whether an answer that there is no such key says the bucket's floor
+  Pinning          \* kinds of a protocol over this one's cells, which have their key brought into the bucket, there or not
 
 NextVersion(version) == (version + 1) % VersionModulus
 NextEpoch(epoch) == (epoch + 1) % EpochModulus
@@ -100,6 +102,10 @@ Used(bucket, way) == [bucket EXCEPT !.used = IF SparesUsed THEN @ \cup {way - 1}
 
 Deleted(bucket, version) == [bucket EXCEPT !.floor = IF version > @ THEN version ELSE @]
 
+\* Who is told the same floor again knows that the key has not come and gone in between.
+Missing(bucket, msg) ==
+  Answered(bucket, IF TellsFloor THEN [msg EXCEPT !.version = bucket.floor] ELSE msg, "Missing")
+
 (***************************************************************************)
 (* A request for a key that is in the bucket.                              *)
 (***************************************************************************)
@@ -113,7 +119,7 @@ OnEntry(bucket, msg, way) ==
                                                         !.version = version,
                                                         !.length = bucket.entries[way].length,
                                                         !.value = bucket.entries[way].value])
-           ELSE Answered(bucket, msg, "Missing")
+           ELSE Missing(bucket, msg)
     [] msg.kind = "Insert" ->
          IF IsLive(bucket, way)
            THEN Continue(bucket, [msg EXCEPT !.kind = "Exists", !.version = version])
@@ -153,13 +159,15 @@ LookUpOwn(bucket, msg, way) ==
     ELSE Written :: Seen(bucket, msg, way, msg.key, ~ WriteBack)
 
 \* Of one that is not.
-LookUp(bucket, msg, room) ==
-  LET way == IF room > 0 THEN room ELSE Victim(bucket)
+LookUpIn(bucket, msg, room, Spare(_)) ==
+  LET way == IF room > 0 THEN room ELSE Spare(bucket)
   IN  Seen(bucket, msg, way, IF WriteBack THEN bucket.keys[way] ELSE msg.key, room = 0 \/ ~ WriteBack)
 
-OnRequest(bucket, msg) ==
+LookUp(bucket, msg, room) == LookUpIn(bucket, msg, room, Victim)
+
+\* A request, where this way is room for another entry; or 0, and one is chosen to be emptied.
+RequestIn(bucket, msg, room, Spare(_)) ==
   LET way == WayOf(bucket, msg.key)
-      room == RoomIn(bucket)
   IN
   CASE msg.kind # "Get" /\ msg.length > ValueMax ->
          TooLong :: Answered(bucket, msg, "TooLong")
@@ -168,16 +176,18 @@ OnRequest(bucket, msg) ==
            THEN LookUpOwn(bucket, msg, way)
            ELSE OnEntry(bucket, msg, way)
     [] MayBeSpilled(bucket, msg) ->
-         LookUp(bucket, msg, room)
+         LookUpIn(bucket, msg, room, Spare)
     [] msg.kind = "Get" ->
-         NeverSpilled :: Answered(bucket, msg, "Missing")
+         NeverSpilled :: Missing(bucket, msg)
     [] msg.kind # "Insert" ->
          NotSpilled :: Answered(bucket, msg, "Absent")
     [] room > 0 /\ WriteBack /\ ~ IsLong(msg.length) ->
          Continue(Placed(bucket, room, "Dirty", NextVersion(bucket.floor), msg),
                   [msg EXCEPT !.kind = "Inserted", !.version = NextVersion(bucket.floor)])
     [] OTHER ->
-         Full :: LookUp(bucket, msg, room)
+         Full :: LookUpIn(bucket, msg, room, Spare)
+
+OnRequest(bucket, msg) == RequestIn(bucket, msg, RoomIn(bucket), Victim)
 
 (***************************************************************************)
 (* The daemon: what the page has of the key, and of the victim; an entry   *)
@@ -211,6 +221,12 @@ Find(page, msg, env) ==
                                    !.value = page.spilled[own].entry.value,
                                    !.spot = page.spilled[own].entry.spot,
                                    !.old = old, !.entry = vacant, !.filter = filter])
+    [] msg.kind \in Pinning ->
+         Reply(page, [msg EXCEPT !.found = TRUE,
+                                 !.version = page.spilled[own].entry.version,
+                                 !.length = page.spilled[own].entry.length,
+                                 !.value = page.spilled[own].entry.value,
+                                 !.old = old, !.entry = vacant, !.filter = filter])
     [] OTHER ->
          Decided(page, [msg EXCEPT !.found = TRUE,
                                    !.version = page.spilled[own].entry.version,
@@ -238,7 +254,7 @@ Keep(tail, msg) ==
 (***************************************************************************)
 
 \* Whether the request is to have a place in the bucket.
-Places(msg) == IF msg.found THEN msg.kind \in {"Get", "Update"} ELSE msg.kind = "Insert"
+Places(msg) == IF msg.found THEN msg.kind \in {"Get", "Update"} \cup Pinning ELSE msg.kind \in {"Insert"} \cup Pinning
 
 NewVersion(bucket, msg) ==
   CASE msg.kind = "Get" -> msg.version
@@ -341,7 +357,7 @@ OnCompletion(bucket, msg) ==
     [] GaveWay(msg) ->
          NoLonger :: Continue(bucket, msg)
     [] msg.kind = "Get" /\ ~ msg.found ->
-         Answered(bucket, msg, "Missing")
+         Missing(bucket, msg)
     [] msg.kind = "Insert" /\ msg.found ->
          Answered(bucket, msg, "Exists")
     [] msg.kind # "Insert" /\ ~ msg.found ->

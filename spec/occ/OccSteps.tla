@@ -1,0 +1,252 @@
+-------------------------------- MODULE OccSteps --------------------------------
+(***************************************************************************)
+(* Optimistic transactions over the store's cells.                         *)
+(*                                                                         *)
+(* A client reads what it needs (Get), locks what it writes, each with the *)
+(* version that it read, reads again what it only read, and commits.  No   *)
+(* state anywhere says that it has read something.                         *)
+(*                                                                         *)
+(* A lock is in the bucket, beside the entry and its version: the entry's  *)
+(* way is pinned by an intent, which says what is to be written there.     *)
+(* `holders` has the intent's number plus 1; the intent has the bucket's   *)
+(* number: each names the other.  A key that does not exist is locked as a *)
+(* way that is Gone.  A pinned way stays: it is no room, and no victim.    *)
+(* So what was decided can be done in the bucket at any later time,        *)
+(* without room, page or daemon.                                           *)
+(*                                                                         *)
+(* `transaction` has, of each session, the places of its intents that pin  *)
+(* a way, and what was decided for them, in one word.  Commit and Abort    *)
+(* settle one place each; the first of them decides.                       *)
+(*                                                                         *)
+(* Between Begin and End a session is Busy, and the sweep lets it be; when *)
+(* it is Closing nobody but the sweep acts for it.  So nobody ever races   *)
+(* for the session's cells of transaction and intent.  What a session that *)
+(* is over left behind, the sweep does: forward where it was decided to    *)
+(* commit, else back.  Then the number is free again.                      *)
+(*                                                                         *)
+(* The store's own requests go on as they were, but change nothing that is *)
+(* locked (Locked).                                                        *)
+(*                                                                         *)
+(* Cells: the store's, bucket with [holders]; transaction [verdict,        *)
+(* places], intent [slot, bit, deletes, length, value].                    *)
+(***************************************************************************)
+EXTENDS KvSteps
+
+CONSTANT Intents  \* of a session: so many writes a transaction may have
+
+IntentOf(msg) == msg.client * Intents + msg.place
+
+Holder(msg) == IntentOf(msg) + 1
+
+IsPinned(bucket, way) == bucket.holders[way] # 0
+
+\* 0: there is none.
+VersionAt(bucket, way) == IF IsLive(bucket, way) THEN bucket.entries[way].version ELSE 0
+
+(***************************************************************************)
+(* What the session may ask for                                            *)
+(***************************************************************************)
+
+Enter(transaction, msg) ==
+  LET pins == msg.place \in transaction.places
+      entered == Continue(transaction, [msg EXCEPT !.intent = IntentOf(msg)])
+  IN
+  CASE msg.kind = "Lock" ->
+         CASE pins -> PlaceTaken :: Answered(transaction, msg, "Refused")
+           [] transaction.verdict # "Open" -> Unsettled :: Answered(transaction, msg, "Refused")
+           [] IsLong(msg.length) -> LockTooLong :: Answered(transaction, msg, "TooLong")
+           [] OTHER -> entered
+    [] msg.kind = "Commit" ->
+         IF pins /\ transaction.verdict # "Aborted"
+           THEN entered
+           ELSE NotToCommit :: Answered(transaction, msg, "Refused")
+    [] msg.kind = "Abort" ->
+         CASE transaction.verdict = "Committed" -> NotToAbort :: Answered(transaction, msg, "Refused")
+           [] pins -> entered
+           [] OTHER -> NothingToAbort :: Answered(transaction, msg, "Aborted")
+    [] OTHER -> Continue(transaction, msg)
+
+\* A lock's intent is noted before the way is pinned; what is settled is what was noted, whatever the message says.
+Note(intent, msg) ==
+  CASE msg.kind = "Lock" ->
+         Continue([slot |-> msg.slot, bit |-> msg.bit, deletes |-> msg.deletes, length |-> msg.length, value |-> msg.value], msg)
+    [] msg.kind \in {"Commit", "Abort"} ->
+         Continue(intent, [msg EXCEPT !.slot = intent.slot, !.bit = intent.bit, !.deletes = intent.deletes,
+                                      !.length = intent.length, !.value = intent.value])
+    [] OTHER -> Continue(intent, msg)
+
+\* What has become of the place.
+Leave(transaction, msg) ==
+  LET rest == transaction.places \ {msg.place}
+      verdict == IF rest = {} THEN "Open" ELSE IF msg.kind = "Committed" THEN "Committed" ELSE "Aborted"
+  IN
+  CASE msg.kind = "Granted" -> Continue([transaction EXCEPT !.places = @ \cup {msg.place}], msg)
+    [] msg.kind \in {"Committed", "Aborted"} -> Continue([verdict |-> verdict, places |-> rest], msg)
+    [] OTHER -> Continue(transaction, msg)
+
+(***************************************************************************)
+(* Room beside what is pinned                                              *)
+(***************************************************************************)
+
+RoomBeside(bucket) ==
+  LET Free(i) == ~ IsPinned(bucket, i) /\ bucket.marks[i] \in {"Empty", "Clean"}
+      idle == FirstIndex(1, Ways, 0, LAMBDA i : Free(i) /\ (bucket.marks[i] = "Empty" \/ ~ IsUsed(bucket, i)))
+  IN  IF idle > 0 \/ ~ SparesUsed THEN idle ELSE FirstIndex(1, Ways, 0, Free)
+
+Oldest(bucket) == (bucket.epoch % Ways) + 1
+
+\* A pinned one only where all are.
+VictimBeside(bucket) ==
+  LET idle == FirstIndex(1, Ways, 0, LAMBDA i : ~ IsPinned(bucket, i) /\ ~ IsUsed(bucket, i))
+  IN  IF SparesUsed /\ idle > 0
+        THEN idle
+        ELSE IF IsPinned(bucket, Oldest(bucket))
+               THEN FirstIndex(1, Ways, Oldest(bucket), LAMBDA i : ~ IsPinned(bucket, i))
+               ELSE Oldest(bucket)
+
+\* There is no room, and none can be made.
+IsCrowded(bucket) == \A i \in 1..Ways : IsPinned(bucket, i)
+
+(***************************************************************************)
+(* The bucket                                                              *)
+(***************************************************************************)
+
+Pinned(bucket, way, msg) == [bucket EXCEPT !.holders[way] = Holder(msg)]
+
+\* A lock of a key that is in the bucket, there or Gone.
+LockOn(bucket, msg, way, expected) ==
+  CASE IsPinned(bucket, way) ->
+         LockedAlready :: Continue(bucket, [msg EXCEPT !.kind = "Conflict", !.version = VersionAt(bucket, way)])
+    [] VersionAt(bucket, way) # expected ->
+         OtherVersion :: Continue(bucket, [msg EXCEPT !.kind = "Conflict", !.version = VersionAt(bucket, way)])
+    [] HasTail(bucket, way) ->
+         TailLocked :: Answered(bucket, msg, "TooLong")
+    [] OTHER ->
+         Continue(Pinned(bucket, way, msg), [msg EXCEPT !.kind = "Granted", !.version = expected])
+
+\* A way that says that the key does not exist.
+Tombstone(bucket, way, msg) == Placed(bucket, way, "Gone", bucket.floor, msg)
+
+Lock(bucket, msg) ==
+  LET own == WayOf(bucket, msg.key)
+      room == RoomBeside(bucket)
+  IN
+  CASE own > 0 ->
+         LockOn(bucket, msg, own, msg.version)
+    [] ~ MayBeSpilled(bucket, msg) /\ msg.version # 0 ->
+         NotThere :: Continue(bucket, [msg EXCEPT !.kind = "Conflict", !.version = 0])
+    [] IsCrowded(bucket) ->
+         NoWayToLock :: Answered(bucket, msg, "Conflict")
+    [] ~ MayBeSpilled(bucket, msg) /\ room > 0 ->
+         Continue(Pinned(Tombstone(bucket, room, msg), room, msg), [msg EXCEPT !.kind = "Granted"])
+    [] OTHER ->
+         Continue(bucket, [LookUpIn(bucket, msg, room, VictimBeside).msg EXCEPT !.expected = msg.version])
+
+\* The intent is done, or dropped, if it still pins a way.  It was noted with the way's key, which stays there.
+Settled(bucket, msg) ==
+  LET way == FirstIndex(1, Ways, 0, LAMBDA i : bucket.holders[i] = Holder(msg))
+      free == [bucket EXCEPT !.holders[way] = 0]
+      write == IF msg.deletes THEN "Delete" ELSE IF IsLive(bucket, way) THEN "Update" ELSE "Insert"
+      done == OnEntry(free, [msg EXCEPT !.kind = write, !.key = bucket.keys[way]], way)
+  IN
+  CASE msg.kind \notin {"Commit", "Abort"} ->
+         Continue(bucket, msg)
+    [] way = 0 ->
+         NothingPinned :: Answered(bucket, msg, IF msg.kind = "Commit" THEN "Committed" ELSE "Aborted")
+    [] IsLive(bucket, way) /\ msg.kind = "Abort" ->
+         Answered(free, msg, "Aborted")
+    [] msg.kind = "Commit" /\ (IsLive(bucket, way) \/ ~ msg.deletes) ->
+         Continue(done.cell, [done.msg EXCEPT !.kind = "Committed"])
+    [] OTHER ->
+         StillGone :: Answered([free EXCEPT !.marks[way] = IF MayBeSpilled(bucket, msg) THEN "Gone" ELSE "Empty"], msg,
+                               IF msg.kind = "Commit" THEN "Committed" ELSE "Aborted")
+
+Writes == {"Insert", "Update", "Delete"}
+
+OnOccRequest(bucket, msg) ==
+  LET own == WayOf(bucket, msg.key)
+      locked == own > 0 /\ IsPinned(bucket, own)
+  IN
+  CASE msg.kind \in {"Commit", "Abort"} ->
+         Settled(bucket, msg)
+    [] msg.kind = "Lock" ->
+         Lock(bucket, msg)
+    [] msg.kind \notin Writes \cup Reads ->
+         Continue(bucket, msg)
+    [] locked /\ msg.kind \in Writes ->
+         WriteOfLocked :: Answered(bucket, msg, "Locked")
+    [] own = 0 /\ msg.kind \in {"Insert", "Update"} /\ IsCrowded(bucket) ->
+         NoWayToWrite :: Answered(bucket, msg, "Locked")
+    [] OTHER ->
+         RequestIn(bucket, [msg EXCEPT !.locked = locked], RoomBeside(bucket), VictimBeside)
+
+(***************************************************************************)
+(* The rare path: what was found is brought into the bucket, and pinned.   *)
+(***************************************************************************)
+
+\* The way that was to be had is pinned by now.
+IsTaken(bucket, msg) == msg.way \in 1..Ways /\ IsPinned(bucket, msg.way)
+
+LockFound(bucket, msg) ==
+  LET own == WayOf(bucket, msg.key)
+      there == IF msg.found THEN msg.version ELSE 0
+      Brought(b) == IF msg.found THEN Placed(b, msg.way, "Clean", msg.version, msg) ELSE Tombstone(b, msg.way, msg)
+      granted == [msg EXCEPT !.kind = "Granted", !.version = there, !.moved = msg.lifted # "Empty"]
+  IN
+  CASE own > 0 ->
+         LockOn(bucket, msg, own, msg.expected)
+    [] bucket.epoch # msg.epoch ->
+         LockLate :: Continue(bucket, msg)
+    [] there # msg.expected ->
+         FoundOther :: Continue(bucket, [msg EXCEPT !.kind = "Conflict", !.version = there])
+    [] msg.found /\ IsLong(msg.length) ->
+         TailFound :: Answered(bucket, msg, "TooLong")
+    [] Stores(msg) /\ msg.entry = 0 ->
+         NoRoomToLock :: Answered(bucket, msg, "NoRoom")
+    [] ~ Ready(bucket, msg) ->
+         LockNotReady :: Continue(bucket, msg)
+    [] IsTaken(bucket, msg) ->
+         PinnedSince :: Continue(bucket, msg)
+    [] msg.lifted = "Empty" ->
+         Continue(Pinned(Brought(bucket), msg.way, msg), granted)
+    [] OTHER ->
+         Continue(Pinned(Moved(Brought(bucket), IF Stores(msg) THEN msg.filter \cup {msg.victim_bit} ELSE msg.filter), msg.way, msg),
+                  granted)
+
+\* A get for which there is no way is answered without having one; who writes asks again.
+OnOccCompletion(bucket, msg) ==
+  LET own == WayOf(bucket, msg.key)
+      locked == own > 0 /\ IsPinned(bucket, own)
+  IN
+  CASE msg.kind = "Lock" ->
+         LockFound(bucket, msg)
+    [] msg.kind \notin Writes \cup Reads ->
+         Continue(bucket, msg)
+    [] locked /\ msg.kind \in Writes ->
+         CompletedLocked :: Answered(bucket, msg, "Locked")
+    [] own = 0 /\ Places(msg) /\ IsTaken(bucket, msg) ->
+         IF msg.kind = "Get" /\ bucket.epoch = msg.epoch
+           THEN Continue(bucket, [msg EXCEPT !.kind = "Value", !.locked = FALSE])
+           ELSE TakenSince :: Continue(bucket, msg)
+    [] OTHER ->
+         OnCompletion(bucket, [msg EXCEPT !.locked = locked])
+
+(***************************************************************************)
+(* The sweep                                                               *)
+(***************************************************************************)
+
+\* One place of a session that is over, in each sweep: goes on as the request that its client will not send.
+Unsettled(transaction, msg, env) ==
+  IF env.index \in msg.gone /\ transaction.places # {}
+    THEN LET place == FirstIndex(0, Intents - 1, 0, LAMBDA i : i \in transaction.places)
+             request == [msg EXCEPT !.kind = IF transaction.verdict = "Committed" THEN "Commit" ELSE "Abort",
+                                    !.client = env.index, !.place = place]
+         IN  Continue(transaction, [request EXCEPT !.intent = IntentOf(request)])
+    ELSE Drop(transaction, msg)
+
+\* Whoever has nothing left to settle may be retired.
+IsSettled(transaction, msg, env) ==
+  IF env.index \in msg.gone /\ transaction.places = {}
+    THEN Continue(transaction, [msg EXCEPT !.client = env.index])
+    ELSE Drop(transaction, msg)
+=================================================================================
