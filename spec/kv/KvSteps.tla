@@ -433,7 +433,7 @@ Take(row, msg) ==
 IsOlder(entry, msg) == entry.version >= msg.version
 
 \* A row that the page has to take: from now on the key is looked for there.
-Passed(bucket, msg) ==
+ToPage(bucket, msg) ==
   Continue(IF msg.lives THEN [bucket EXCEPT !.filter = @ \cup {msg.bit}] ELSE Deleted(bucket, msg.version),
            [msg EXCEPT !.spills = TRUE])
 
@@ -445,16 +445,16 @@ Refill(bucket, msg) ==
   CASE msg.fate # "Pending" -> Continue(bucket, msg)
     [] own > 0 /\ IsOlder(bucket.entries[own], msg) -> Continue(bucket, [msg EXCEPT !.fate = "Older"])
     [] own > 0 /\ HasTail(bucket, own) -> Continue(bucket, [msg EXCEPT !.fate = "TailInTheWay"])
-    [] own > 0 /\ ~ WriteBack -> Passed([bucket EXCEPT !.marks[own] = "Empty"], msg)
+    [] own > 0 /\ ~ WriteBack -> ToPage([bucket EXCEPT !.marks[own] = "Empty"], msg)
     [] own > 0 /\ msg.lives -> Continue(Put(bucket, own, "Dirty", msg.version, msg), restored)
     [] own > 0 ->
          Continue([Deleted(bucket, msg.version) EXCEPT !.marks[own] = Remains(bucket, msg),
                                                        !.entries[own].version = msg.version],
                   restored)
-    [] MayBeSpilled(bucket, msg) \/ ~ WriteBack -> Passed(bucket, msg)
+    [] MayBeSpilled(bucket, msg) \/ ~ WriteBack -> ToPage(bucket, msg)
     [] ~ msg.lives -> Continue(Deleted(bucket, msg.version), restored)
     [] room > 0 -> Continue(Placed(bucket, room, "Dirty", msg.version, msg), restored)
-    [] OTHER -> Passed(bucket, msg)
+    [] OTHER -> ToPage(bucket, msg)
 
 Overflow(page, msg) ==
   LET own == FirstIndex(1, PageSize, 0, LAMBDA j : /\ page.spilled[j].mark # "Vacant"

@@ -64,7 +64,7 @@ NothingIsRefused == last.fate \in {"None", "Restored", "Older"}
 NeverOlder(entry, msg) == FALSE
 
 \* A row goes to the page, and the filter does not know.
-PassedUnseen(bucket, msg) == Continue(bucket, [msg EXCEPT !.spills = TRUE])
+ToPageUnseen(bucket, msg) == Continue(bucket, [msg EXCEPT !.spills = TRUE])
 
 \* Room is taken though the page may have the key.
 NotLookedFor(bucket, msg) == FALSE
