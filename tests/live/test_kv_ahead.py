@@ -22,6 +22,7 @@ FEW_BUCKETS = {
     "tables": {
         "bucket": {"capacity": 4},
         "page": {"capacity": 4},
+        "row": {"capacity": 1},
         **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
 }

@@ -22,6 +22,7 @@ ONE_BUCKET = {
     "tables": {
         "bucket": {"capacity": 1},
         "page": {"capacity": 1},
+        "row": {"capacity": 1},
         **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
 }

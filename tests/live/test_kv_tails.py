@@ -25,7 +25,7 @@ SPOTS = 3
 ONE_SHELF = {
     "constants": {"Ways": 2, "PageSize": 6, "Spots": SPOTS, "Lease": 1_000_000},
     "tables": {
-        **{name: {"capacity": 1} for name in ("bucket", "page", "shelf", "tail")},
+        **{name: {"capacity": 1} for name in ("bucket", "page", "shelf", "tail", "row")},
         **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
 }
