@@ -76,7 +76,8 @@ def test_wrong_store_is_found_out_and_the_example_is_short(monkeypatch):
         for seed in range(1, 20):
             play("kv", KV_VARIANTS[1], 2, seed, 40)
     arrived = [line for note in failure.value.__notes__ for line in note.split("\n") if " arrived: " in line]
-    assert sum("INSERTED" in line for line in arrived) == 2 and sum("DELETED" in line for line in arrived) == 1, arrived
+    asked = Counter(line.split()[0] for line in arrived)  # the last insert may be answered late, by the daemon
+    assert asked["Insert"] == 2 and asked["Delete"] == 1, arrived
     assert len(arrived) < 20, arrived
 
 
