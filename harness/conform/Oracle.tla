@@ -103,4 +103,49 @@ RunSweep(pass, Step(_, _, _, _), first, count, cells0, msg0, env) ==
             LET run == RunSections(pass.sections, Step, pass.each, index, Undisturbed, cells, msg, env)
             IN  Over(index + 1, continued + (IF run.continued THEN 1 ELSE 0), run.cells, run.msg, writes \o run.writes)
   IN Over(first, 0, cells0, msg0, <<>>)
+
+(***************************************************************************)
+(* The drain and recovery, which the daemon runs: nobody is beside it on   *)
+(* the cells that it swaps, so that no section loses.                      *)
+(***************************************************************************)
+
+\* At most `room` records, one after the other, of the lane that msg0 says.
+\* The verdict is how many there were; the message is that of the last.
+RunTakes(sections, Step(_, _, _), room, cells, msg0) ==
+  LET RECURSIVE Sections(_, _)
+      Sections(at, msg) ==
+        IF at > Len(sections)
+          THEN [taken |-> TRUE, msg |-> msg]
+          ELSE LET table == sections[at].table
+                   result == Step(at, cells[table][TableIndex(table, msg)], msg)
+               IN  IF result.verdict = "Drop" THEN [taken |-> FALSE, msg |-> msg] ELSE Sections(at + 1, result.msg)
+      RECURSIVE Records(_, _)
+      Records(count, msg) ==
+        LET next == Sections(1, msg)
+        IN  IF count < room /\ next.taken
+              THEN Records(count + 1, next.msg)
+              ELSE Outcome(count, count, FALSE, cells, msg, <<>>)
+  IN  Records(0, msg0)
+
+\* Sections on the place that msg says, each for itself.  The verdict is how
+\* many wrote their cells.
+RunMarks(sections, Step(_, _, _), cells0, msg) ==
+  LET RECURSIVE From(_, _, _)
+      From(at, cells, writes) ==
+        IF at > Len(sections)
+          THEN Outcome(Len(writes), at - 1, FALSE, cells, msg, writes)
+          ELSE LET table == sections[at].table
+                   index == TableIndex(table, msg)
+                   result == Step(at, cells[table][index], msg)
+               IN  IF result.cell = cells[table][index]
+                     THEN From(at + 1, cells, writes)
+                     ELSE From(at + 1, [cells EXCEPT ![table][index] = result.cell],
+                               Append(writes, <<table, index, result.cell, at>>))
+  IN  From(1, cells0, <<>>)
+
+\* One entry, on the cell of its key.
+RunRecovery(table, Step(_, _), cells, msg) ==
+  LET result == Step(cells[table][0], msg)
+      writes == IF result.cell = cells[table][0] THEN <<>> ELSE << <<table, 0, result.cell, 1>> >>
+  IN  Outcome(result.verdict, 1, FALSE, [cells EXCEPT ![table][0] = result.cell], msg, writes)
 ================================================================================

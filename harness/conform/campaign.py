@@ -12,6 +12,7 @@ from typing import Any
 
 from codegen import c_names, front, ir
 from codegen.emit.leaves import Branch, Leaves
+from harness.conform import drained
 from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, merged, override, prepare
 from harness.conform.cells import cell_codecs
 from harness.conform.compare import Comparison, Mismatch
@@ -251,7 +252,7 @@ class Trial:
 
     def _runners(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> dict[str, Runner]:
         """By side, what runs a hook in the kernel."""
-        if hook == "user":
+        if hook == "user" or hook in drained.HOOKS:
             return {}
         sides = [hook, "ahead"] if hook == "xdp" and self.protocol.ahead else [hook]
         return {side: self.runner(programs, side, sweep_pass, columns) for side in sides}

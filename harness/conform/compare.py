@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from codegen import c_names, ir
-from harness.conform import frames
+from harness.conform import drained, frames
 from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output
 from harness.conform.oracle import Case
@@ -79,6 +79,7 @@ class Comparison:
         self.record = record
         self.counters = counters
         self._tails = Tails(protocol, patterns, tables)
+        self._drained = drained.Drained(protocol, patterns)
         self._swept = ir.Record("message", tuple(each for each in protocol.message.fields if not protocol.tail or each[0] != protocol.tail.field))
         self._wire = WireCodec(protocol, patterns, protocol.wire)
         self._handover = WireCodec(protocol, patterns, protocol.handover)
@@ -144,6 +145,8 @@ class Comparison:
         if self._watch_all:
             image = bytearray(self._noise_image(size))
             for where, cell in case.cells.items():
+                if where not in self._offsets:
+                    continue  # recovery's, which is in no table
                 packed = tables[where[0]].pack(cell, flip)
                 image[self._offsets[where] : self._offsets[where] + len(packed)] = packed
             return bytes(image)
@@ -213,8 +216,10 @@ class Comparison:
                 return generator.randbytes(size)
         return b"".join(wire_noise(kind, generator) for kind in kinds)  # what is believed where it is believed at all
 
-    def sweep_packet(self, case: Case, flip: bool) -> bytes:
-        """What a sweep program is run on."""
+    def _record_packet(self, case: Case, flip: bool) -> bytes:
+        """What a program of the sweep, or a function of the drain, is run on."""
+        if case.family.hook in drained.HOOKS:
+            return self._drained.packet(case)
         head = SWEEP_HEAD.pack(case.family.first, case.family.count, 0, 0)
         return head + StructCodec(self.patterns).pack(self._swept, case.message, self.record, flip)
 
@@ -224,9 +229,8 @@ class Comparison:
         self._frames.clear()
         for number, case in enumerate(cases):
             places, flip = self.places(case, columns), bool(number % 2)
-            sweep = case.family.hook == "sweep"
-            packet = self.sweep_packet(case, flip) if sweep else self.frame(case, number).to_bytes()
-            at = 0 if sweep else self.frame(case, number).payload_offset()
+            at = self.frame(case, number).payload_offset() if case.family.arrives else 0
+            packet = self.frame(case, number).to_bytes() if case.family.arrives else self._record_packet(case, flip)
             indexes = tuple(part.first + index for table, index in places for part in self.tables[table].parts)
             made.append(Input(indexes, self.image(case, places, flip), self.environment(case, flip), packet, at))
         return made
@@ -242,6 +246,8 @@ class Comparison:
         for number, (case, given, found) in enumerate(zip(cases, inputs, outputs, strict=True)):
             if case.family.hook == "sweep":
                 problems = self._check_sweep(case, given, found)
+            elif case.family.hook in drained.HOOKS:
+                problems = self._drained.check(case, found)
             else:
                 problems = self._check_packet(case, number, given, found, side)
             problems += self._check_cells(case, columns, given, found.image)

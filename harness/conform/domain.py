@@ -13,8 +13,10 @@ from typing import Annotated, Any
 import pydantic
 
 from codegen import ir
+from codegen.drain import ENTRY
 from codegen.errors import SpecErrors
 from harness import documents
+from harness.conform import drained
 from harness.conform.cells import GUARDS
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.places import Beyond, DomainError, Place, Places, built
@@ -25,12 +27,13 @@ CASES_MAX = 200_000
 STRICT = ("small", "shipped")  # builds whose types have every place and value of the file
 PAIRS_MIN = 10_000
 DESCRIBED_IN = "docs/conform.md"
+HOOKS = ("xdp", "tc", "user", "restore", *drained.HOOKS)
 
 
 def _hook(value: Any) -> Any:
-    if value in ("xdp", "tc", "user", "restore") or isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+    if value in HOOKS or isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    raise ValueError("it must be xdp, tc, user, restore, or the number of a pass of the sweep, counted from 1")
+    raise ValueError(f"it must be {', '.join(HOOKS)}, or the number of a pass of the sweep, counted from 1")
 
 
 def _varied(value: Any) -> Any:
@@ -87,7 +90,7 @@ class Domain:
     """
 
     def __init__(self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small") -> None:
-        self.protocol = protocol
+        self.protocol = protocol = drained.with_entry(protocol)
         self.patterns = patterns
         self.source = source
         self._build = build
@@ -165,6 +168,7 @@ class Domain:
     def _family(self, text: FamilyText) -> Family:
         hook, number = self._hook(text.hook)
         hooks = {"xdp": self.protocol.xdp, "tc": self.protocol.tc, "user": self.protocol.user}
+        hooks |= dict.fromkeys(drained.HOOKS, False) | dict.fromkeys(drained.hooks(self.protocol), True)
         if not (1 <= number <= len(self.protocol.sweep) if hook == "sweep" else hooks[hook]):
             raise DomainError(f"{self.source}: family {text.name!r}: the layout has no hook {text.hook}")
         dimensions: list[tuple[Assignment, ...]] = []
@@ -241,6 +245,8 @@ class Domain:
         for place in places:
             if family.hook == "xdp" and place.home == "message" and place.field in self.protocol.handover:
                 raise DomainError(f"{self.source}: family {family.name!r}: {place} is handed over: xdp takes it as zero, whatever the packet has there")
+            if family.hook in drained.HOOKS and place.home == "message" and place.field not in (has := drained.message_fields(self.protocol, family.hook)):
+                raise DomainError(f"{self.source}: family {family.name!r}: {place} is zero: in {family.hook} the message has {', '.join(has)}")
 
     def _trouble(self, text: FamilyText, hook: str) -> Trouble:
         """Which section loses. Words lose when they are written, other cells before the step is run."""
@@ -274,7 +280,7 @@ class Domain:
 
     def _with_hashes(self, family: Family) -> Family:
         """Adds the local fields that are hashed from another when a packet arrives."""
-        if family.hook == "sweep":
+        if not family.arrives:
             return family
         dimensions = list(family.dimensions)
         for hashed in self.protocol.hashes:
@@ -319,6 +325,8 @@ class Domain:
         generator = random.Random(f"{self.protocol.name} noise")
         noise = {}
         for table in self.protocol.tables:
+            if table.name == ENTRY:
+                continue
             choices = {name: self._places.generate(Place(table.name, None, name), self._plain) for name, _ in table.cell.fields}
             noise[table.name] = [{name: generator.choice(values) for name, values in choices.items()} for _ in range(table.capacity)]
         return noise

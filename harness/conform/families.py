@@ -36,6 +36,11 @@ class Family:
     trouble: Trouble = Trouble()
     sampled: bool = False
 
+    @property
+    def arrives(self) -> bool:
+        """Whether its message comes in a packet, so that what is hashed from it is in it."""
+        return self.hook in ("xdp", "tc", "user")
+
     def size(self) -> int:
         """Cases in the family."""
         total = 1

@@ -10,6 +10,7 @@ from typing import Any
 
 from codegen import ir
 from codegen.c_names import apart_map
+from harness.conform.drained import Handlers
 from harness.conform.kernel import Input, Output, RunnerError
 
 
@@ -62,6 +63,8 @@ class _Protocol(ctypes.Structure):
         ("on_forwarded", _Handler),
         ("run_xdp", _Handler),
         ("run_tc", _Handler),
+        ("drain", ctypes.c_void_p),
+        ("recovery", ctypes.c_void_p),
     ]
 
 
@@ -87,7 +90,8 @@ class Native:
         self._pointers = (ctypes.c_void_p * len(self._names))(*map(ctypes.addressof, views))
         self._tables = _Tables(self._pointers, _ReadCell(self._read_cell), _Cell(self._cell))
         self._handlers = {"xdp": self._descriptor.run_xdp, "tc": self._descriptor.run_tc, "user": self._descriptor.on_forwarded}
-        self.hooks = [hook for hook, handler in self._handlers.items() if handler]
+        self._drained = Handlers(self._descriptor.drain, self._descriptor.recovery)
+        self.hooks = [*(hook for hook, handler in self._handlers.items() if handler), *self._drained.hooks]
 
     def _read_cell(self, _tables: Any, table: int, index: int, element: int) -> bool:
         """stepwise_read_cell(): what the daemon asks the kernel for."""
@@ -117,21 +121,28 @@ class Native:
         columns: the map of each watched element. Packets come out as they went in but for
         the payload, and its size. Counters are the kernel's alone.
         """
-        handler, sizes = self._handlers[hook], [self._sizes[name] for name in columns]
+        sizes = [self._sizes[name] for name in columns]
         room = self._descriptor.wire_size + self._descriptor.tail_max
         watched = list(zip((self._memory[name] for name in columns), sizes, itertools.accumulate(sizes, initial=0)))
         outputs = []
         for given, (ticks, random, cpu) in zip(inputs, environments, strict=True):
-            offset = given.payload_at
             places = [(memory, index * size, size, where) for index, (memory, size, where) in zip(given.indexes, watched)]
             for memory, start, size, where in places:
                 memory[start : start + size] = given.image[where : where + size]
-            environment = _Environment(ticks * self._tick_ns, random, cpu)
-            payload = (ctypes.c_ubyte * room).from_buffer_copy(given.packet[offset:].ljust(room, STALE))
-            payload_size = ctypes.c_size_t(len(given.packet) - offset)
-            verdict = handler(ctypes.byref(self._tables), ctypes.byref(environment), payload, ctypes.byref(payload_size))
+            if hook in self._handlers:
+                verdict, packet = self._handle(hook, given, _Environment(ticks * self._tick_ns, random, cpu), room)
+            else:
+                verdict, packet = self._drained.run(hook, ctypes.addressof(self._tables), given)
             image = b"".join(memory[start : start + size] for memory, start, size, _ in places)
             for memory, start, size, _ in places:
                 memory[start : start + size] = bytes(size)
-            outputs.append(Output(verdict, given.packet[:offset] + bytes(payload)[: payload_size.value], image, None, 1))
+            outputs.append(Output(verdict, packet, image, None, 1))
         return outputs
+
+    def _handle(self, hook: str, given: Input, environment: _Environment, room: int) -> tuple[int, bytes]:
+        """Verdict and packet of a hook that is given one."""
+        offset = given.payload_at
+        payload = (ctypes.c_ubyte * room).from_buffer_copy(given.packet[offset:].ljust(room, STALE))
+        payload_size = ctypes.c_size_t(len(given.packet) - offset)
+        verdict = self._handlers[hook](ctypes.byref(self._tables), ctypes.byref(environment), payload, ctypes.byref(payload_size))
+        return verdict, given.packet[:offset] + bytes(payload)[: payload_size.value]

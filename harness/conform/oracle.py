@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from codegen import ir
+from codegen.drain import ENTRY
 from harness import tla_values, tlc
+from harness.conform import drained
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.places import Place, nest
 from harness.conform.values import refers, resolved, tail_size, to_tla, zero
@@ -91,7 +93,7 @@ class Oracle:
     def __init__(
         self, protocol: ir.Protocol, families: list[Family], noise: dict[str, list[dict[str, Any]]], search_path: list[Path]
     ) -> None:
-        self.protocol = protocol
+        self.protocol = protocol = drained.with_entry(protocol)
         self.families = families
         self.noise = noise
         self.search_path = search_path
@@ -149,7 +151,8 @@ class Oracle:
         lines.append(f"ASSUME {chr(92)}A {', '.join(bound)} :" if bound else "ASSUME")
         lines.append(f"  LET msg == {self._message(places)}")
         lines.append(f"      env == {_text(self.protocol.env, _parts(places, 'env'))}")
-        lines.append(f"      cells == [{', '.join(self._table(table, family, places) for table in self.protocol.tables)}]")
+        tables = [table for table in self.protocol.tables if table.name != ENTRY or family.hook == "recover"]
+        lines.append(f"      cells == [{', '.join(self._table(table, family, places) for table in tables)}]")
         lines.append(f"      r == {self._run(family)}")
         lines.append(f"  IN  PrintT(ToString(<<{', '.join(printed)}, r.verdict, r.ended, FlatMessage(r.msg), Writes(r.writes)>>))")
         return lines
@@ -165,7 +168,7 @@ class Oracle:
     def _table(self, table: ir.TableLayout, family: Family, places: dict[Place, str]) -> str:
         each = self.protocol.sweep[family.sweep_pass - 1].each if family.hook == "sweep" else None
         indexes = {place.index for place in places if place.home == table.name}
-        cell = f"Noise_{table.name}[i + 1]" if self.noise else f'InitialCell("{table.name}")'
+        cell = f"Noise_{table.name}[i + 1]" if table.name in self.noise else f'InitialCell("{table.name}")'
         for index in sorted(indexes, key=lambda index: (index is not None, index)):
             base = family.first if table.name == each else 0
             where = f"msg.{table.index}" if index is None else str(index + base)
@@ -181,6 +184,8 @@ class Oracle:
                 restored = self.protocol.sweep[family.sweep_pass - 1].program == "restore"
                 sweep_pass = "RestorePass" if restored else f"SweepPasses[{family.sweep_pass}]"
                 return f"O!RunSweep({sweep_pass}, {step}, {family.first}, {family.count}, cells, msg, env)"
+            case _ if family.hook in drained.HOOKS:
+                return drained.evaluation(self.protocol, family.hook, family.count)
         name = family.hook.capitalize()
         sections = self.protocol.xdp if family.hook == "xdp" else self.protocol.tc
         tables = to_tla(set(early_tables(sections)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from codegen import ir
+from codegen.drain import ENTRY
 from harness.conform.values import TLC_INT_MAX, Reference, layout_text, zero
 
 Step = str | int
@@ -73,6 +74,8 @@ class Places:
         if not NAME.fullmatch(home) or not rest or not NAME.fullmatch(rest[0]) or not all(map(_is_step, rest)):
             raise DomainError(f"{self._source}: {text!r} is no place: write message.FIELD, env.FIELD or TABLE.FIELD, "
                               "and behind that an element's number or a field's name")  # fmt: skip
+        if home == ENTRY and home in self._homes and index is None:
+            index = 0  # of recovery's cells there is one
         steps = tuple(int(step) if NUMBER.fullmatch(step) else step for step in rest[1:])
         place = Place(home, index, rest[0], steps)
         self.type_of(place)

@@ -63,7 +63,7 @@ class Sampler:
                     elif isinstance(kind, (ir.Array, ir.Record)):
                         assignment[place] = self._listed(place, kind, generator)
                 merged |= assignment
-            samples.append(self._settled(merged if family.hook == "sweep" else self.arrived(merged)))
+            samples.append(self._settled(self.arrived(merged) if family.arrives else merged))
         return replace(family, first=first, dimensions=(tuple(samples),), sampled=True)
 
     def _settled(self, given: dict[Place, Any]) -> Assignment:

@@ -30,6 +30,7 @@ import yaml
 
 from codegen.errors import SpecErrors
 from harness import documents
+from harness.conform import drained
 from harness.conform.domain import DomainError, DomainText, load_text
 from harness.protocols import SPEC, protocols
 
@@ -126,8 +127,8 @@ def sections_of(protocol: str) -> int:
 
 
 def _seen(text: DomainText) -> tuple[int, int]:
-    """What conformance can see with a domain: hooks, sections that lose all their races, and some; and how many of the last."""
-    hooks = {"sweep" if isinstance(family.hook, int) else family.hook for family in text.families}
+    """What conformance can see with a domain: hooks in the kernel, sections that lose all their races, and some; and how many of the last."""
+    hooks = {family.hook if family.hook in ("xdp", "tc", "user") else "sweep" for family in text.families if family.hook not in drained.HOOKS}
     contended = [family for family in text.families if family.contended]
     rivals = [family for family in contended if family.rival]
     return len(hooks) + bool(contended) + bool(rivals), len(rivals)

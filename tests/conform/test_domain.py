@@ -123,7 +123,7 @@ def test_what_a_family_may_not_say(family, complaint):
      ":2:1: error: familys is no key; known here: small, shipped, variants, values, families, samples, variant_samples, pairs_min; see docs/conform.md"),
     ("families: [{name: a, hook: xdp, varies: {}}]\n", ":1:33: error: families.0.varies is no key; known here: name, hook, only, sample, given"),
     ("families:\n  - {name: a}\n", ":2:5: error: families.0 has no hook; add it: see docs/conform.md"),
-    ("families:\n  - {name: a, hook: xpd}\n", ':2:15: error: families.0.hook is "xpd"; it must be xdp, tc, user, restore, or the number'),
+    ("families:\n  - {name: a, hook: xpd}\n", ':2:15: error: families.0.hook is "xpd"; it must be xdp, tc, user, restore, takes, written, synced, begins, recover, or the number'),
     ("families:\n  - {name: a, hook: xdp, vary: {message.kind: some}}\n", "it must be all, or a list of values"),
     ("families: []\n", "families"),
     ("families: [{name: a, hook: xdp}]\npairs_min: 0\n", ":2:1: error: pairs_min is 0"),

@@ -1,0 +1,220 @@
+"""The daemon's drain and recovery, for conformance: what their steps are run on, and what came of it.
+
+They have no packet. `takes` is given a lane and takes a family's `count` of records from it, of which the last is looked at;
+`written`, `synced` and `begins` are given a place, for each of their sections; `recover` a cell and an entry.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from codegen import c_names, ir
+from codegen.drain import ENTRY
+from codegen.emit.types import bytes_alignment
+from harness.conform.cells import show_record
+from harness.conform.kernel import Input, Output, RunnerError
+from harness.conform.packing import Member, NotCanonical, Struct, StructCodec, WordCodec, wire_size
+from harness.conform.values import Patterns, zero
+
+if TYPE_CHECKING:
+    from harness.conform.oracle import Case
+
+MARKS = ("written", "synced", "begins")
+HOOKS = ("takes", *MARKS, "recover")
+PLACE = struct.Struct("<QQII")
+"""struct stepwise_place, and behind it how many records there is room for."""
+
+
+def hooks(protocol: ir.Protocol) -> tuple[str, ...]:
+    """Those of HOOKS that the layout has."""
+    return (*(HOOKS[:-1] if protocol.drain else ()), *(HOOKS[-1:] if protocol.recovery else ()))
+
+
+def with_entry(protocol: ir.Protocol) -> ir.Protocol:
+    """The protocol with recovery's cell as one more table, of one cell, so that families can name it."""
+    if protocol.recovery is None:
+        return protocol
+    table = ir.TableLayout(ENTRY, protocol.recovery.cell, "array", 1, protocol.recovery.key, "user")
+    return replace(protocol, tables=(*protocol.tables, table))
+
+
+def message_fields(protocol: ir.Protocol, hook: str) -> tuple[str, ...]:
+    """The fields that are not zero in the message of one of HOOKS when it begins."""
+    drain = protocol.drain
+    if hook == "recover":
+        return drain.entry
+    return (drain.lane,) if hook == "takes" else (ir.EPOCH, drain.number, drain.lane)
+
+
+def sections(protocol: ir.Protocol, hook: str) -> tuple[ir.Section, ...]:
+    """The sections of one of MARKS."""
+    drain = protocol.drain
+    return {"written": (drain.written,), "synced": (drain.synced,), "begins": drain.begins}[hook]
+
+
+def evaluation(protocol: ir.Protocol, hook: str, count: int) -> str:
+    """How the oracle evaluates one of HOOKS, in TLA+."""
+    if hook == "takes":
+        return f"O!RunTakes(DrainTakes, DrainStep, {max(count, 1)}, cells, msg)"
+    if hook == "recover":
+        return f'O!RunRecovery("{ENTRY}", LAMBDA c, m : {protocol.recovery.step.name}(c, m), cells, msg)'
+    listed = "DrainBegins" if hook == "begins" else f"<<Drain{hook.capitalize()}>>"
+    steps = " [] ".join(f"at = {at} -> {section.step.name}(c, m)" for at, section in enumerate(sections(protocol, hook), 1))
+    return f"O!RunMarks({listed}, LAMBDA at, c, m : CASE {steps}, cells, msg)"
+
+
+def natural(name: str, kind: ir.Record) -> Struct:
+    """The C struct of recovery's cell, which no program in the kernel has, so that it is in no BTF."""
+    members, end, widest = {}, 0, 1
+    for field, each in kind.fields:
+        size = wire_size(each)
+        if isinstance(each, ir.Bytes) and size > 8:
+            align = bytes_alignment(size)
+        else:
+            align = size = 4 if isinstance(each, ir.Enum) else 1 << (size - 1).bit_length()
+        at = -(-end // align) * align
+        members[c_names.field(field)] = Member(at, size)
+        end, widest = at + size, max(widest, align)
+    return Struct(name, -(-end // widest) * widest, members)
+
+
+class Drained:
+    """Inputs and expectations of HOOKS in one build."""
+
+    def __init__(self, protocol: ir.Protocol, patterns: Patterns) -> None:
+        self.protocol = protocol
+        self._words = WordCodec(patterns)
+        self._structs = StructCodec(patterns)
+        self._cell = natural(f"{ENTRY}_cell", protocol.recovery.cell) if protocol.recovery else None
+
+    # --- Inputs ------------------------------------------------------------------------------
+
+    def _number(self, message: dict[str, Any], field: str) -> int:
+        return self._words.pack(self.protocol.message.field(field), message[field])
+
+    def packet(self, case: Case) -> bytes:
+        """What Handlers are given: a place, or recovery's cell and an entry."""
+        message, drain = case.message, self.protocol.drain
+        if case.family.hook == "recover":
+            cell = self._structs.pack(self.protocol.recovery.cell, self._before(case), self._cell)
+            return cell + b"".join(self._number(message, name).to_bytes(wire_size(self.protocol.message.field(name)), "little") for name in drain.entry)
+        epoch, number = (0, 0) if case.family.hook == "takes" else (self._number(message, name) for name in (ir.EPOCH, drain.number))
+        return PLACE.pack(epoch, number, self._number(message, drain.lane), max(case.family.count, 1))
+
+    def _before(self, case: Case) -> dict[str, Any]:
+        return case.cells.get((ENTRY, 0), zero(self.protocol.recovery.cell))
+
+    # --- Outputs -----------------------------------------------------------------------------
+
+    def check(self, case: Case, found: Output) -> list[str]:
+        """What is wrong with what came out, beside the tables."""
+        hook, drain = case.family.hook, self.protocol.drain
+        if hook == "recover":
+            written = [cell for table, _, cell, _ in case.writes if table == ENTRY]
+            expected = {self.protocol.recovery.key: case.message[self.protocol.recovery.key], **(written[-1] if written else self._before(case))}
+            kinds = [(self.protocol.recovery.key, self.protocol.message.field(self.protocol.recovery.key)), *self.protocol.recovery.cell.fields]
+            return self._compare("row", kinds, expected, found.packet)
+        if found.verdict != case.verdict:
+            what = "records taken" if hook == "takes" else "sections that had something to write"
+            return [f"{what}: expected {case.verdict}, found {found.verdict}"]
+        if hook == "takes" and case.verdict:
+            return self._compare("entry", [(name, self.protocol.message.field(name)) for name in drain.entry], case.answer, found.packet)
+        return []
+
+    def _compare(self, what: str, kinds: list[tuple[str, ir.Type]], expected: dict[str, Any], packed: bytes) -> list[str]:
+        """Packed fields, little endian."""
+        wanted, found, at = {name: expected[name] for name, _ in kinds}, {}, 0
+        if len(packed) != sum(wire_size(kind) for _, kind in kinds):
+            return [f"{what}: expected {sum(wire_size(kind) for _, kind in kinds)} bytes, found {len(packed)}"]
+        for name, kind in kinds:
+            raw = packed[at : at + wire_size(kind)]
+            at += len(raw)
+            try:
+                found[name] = self._words.unpack(kind, int.from_bytes(raw, "little"))
+            except NotCanonical:
+                found[name] = raw.hex()
+        return [] if found == wanted else [f"{what} expected: {show_record(wanted)}", f"{what} found:    {show_record(found)}"]
+
+
+# --- The daemon's functions ------------------------------------------------------------------------
+
+
+class _Place(ctypes.Structure):
+    _fields_ = [("epoch", ctypes.c_uint64), ("number", ctypes.c_uint64), ("lane", ctypes.c_uint32)]
+
+
+class _Entries(ctypes.Structure):
+    _fields_ = [("protocol", ctypes.c_char_p), ("size", ctypes.c_uint32)]
+
+
+_Mark = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Place))
+
+
+class _Drain(ctypes.Structure):
+    """struct stepwise_drain of runtime/stepwise_drain.h"""
+
+    _fields_ = [
+        ("entries", ctypes.POINTER(_Entries)),
+        ("batch", ctypes.c_uint32),
+        ("segment_bytes", ctypes.c_uint64),
+        ("sync_ms", ctypes.c_uint32),
+        ("take", ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)),
+        ("written", _Mark),
+        ("synced", _Mark),
+        ("marks", ctypes.c_void_p),
+        ("begins", ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint32, ctypes.POINTER(_Place))),
+        ("begins_count", ctypes.c_uint32),
+    ]
+
+
+class _Recovery(ctypes.Structure):
+    """struct stepwise_recovery"""
+
+    _fields_ = [
+        ("cell_size", ctypes.c_uint32),
+        ("row_size", ctypes.c_uint32),
+        ("key", ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)),
+        ("begin", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("step", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)),
+        ("row", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p)),
+    ]
+
+
+class Handlers:
+    """The drain's and recovery's functions of a loaded library, whose descriptor has them at these addresses."""
+
+    def __init__(self, drain: int | None, recovery: int | None) -> None:
+        self._drain = ctypes.cast(drain, ctypes.POINTER(_Drain)).contents if drain else None
+        self._recovery = ctypes.cast(recovery, ctypes.POINTER(_Recovery)).contents if recovery else None
+        self.hooks = [*(HOOKS[:-1] if drain else ()), *(HOOKS[-1:] if recovery else ())]
+
+    def run(self, hook: str, tables: Any, given: Input) -> tuple[int, bytes]:
+        """A number, and an entry or a row: see Drained.check."""
+        if hook == "recover":
+            return 0, self._recover(given.packet)
+        *place, room = PLACE.unpack(given.packet)
+        if hook == "takes":
+            size = self._drain.entries.contents.size
+            entries = ctypes.create_string_buffer(size * room)
+            taken = self._drain.take(tables, place[2], entries, size, room)
+            return taken, entries.raw[size * (taken - 1) : size * taken] if taken else b""
+        where = ctypes.byref(_Place(*place))
+        if hook == "begins":
+            return sum(self._drain.begins(tables, at, where) for at in range(self._drain.begins_count)), b""
+        return int((self._drain.written if hook == "written" else self._drain.synced)(tables, where)), b""
+
+    def _recover(self, packet: bytes) -> bytes:
+        recovery, size = self._recovery, self._recovery.cell_size
+        cell = ctypes.create_string_buffer(size)
+        recovery.begin(cell)
+        if any(cell.raw):
+            raise RunnerError("recovery begins with a cell that is not blank")
+        cell.raw = packet[:size]
+        entry = ctypes.create_string_buffer(packet[size:])
+        recovery.step(cell, entry)
+        row = ctypes.create_string_buffer(recovery.row_size)
+        recovery.row(row, recovery.key(entry), cell)
+        return row.raw
