@@ -320,7 +320,7 @@ NeverContended == cells' # cells =>
        IN  /\ section.contended = "never"
            /\ section.table \notin Locked
            /\ cells'[section.table][IndexOf(runs[r])] # cell
-           /\ \E i \in 1..Len(runs') : runs'[i] = runs[r]
+           /\ \E i \in 1..Len(runs') : [runs'[i] EXCEPT !.old = runs[r].old] = runs[r]  \* a grace period may begin meanwhile
            => SectionResult(runs[r]).cell = cell
   /\ sweep.pass > 0 /\ sweep' = sweep =>
        LET section == Pass(sweep).sections[sweep.at]
