@@ -90,6 +90,11 @@ serve protocol *options:
 purge protocol:
     {{ python }} -m harness.service purge "$@"
 
+# After a crash: rebuild a store from a folder of segments; options: --from, --into
+[group('service')]
+recover folder *options: build
+    {{ python }} -m harness.recover "$@"
+
 # What is loaded where, and its counters: those that are not zero, or --all
 [group('service')]
 status *options:

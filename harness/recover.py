@@ -1,0 +1,84 @@
+"""`just recover DIR`: rows out of segment files, and into the tables of a store.
+
+`<source>d recover DIR` reads the files and says what it read, what it cut and why; `<target>d restore -` puts each key's newest
+row into the kernel's tables and the daemon's. To do it again changes nothing. STEPWISE_BPFFS and STEPWISE_RUN are the daemons'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+
+import yaml
+
+from harness.protocols import SPEC, UnknownProtocol, chosen, daemon, protocols
+
+EXIT_CORRUPT = 3  # the daemon's, after it has handed over all that is whole
+
+
+class RecoverError(RuntimeError):
+    """Recovery cannot be begun, or did not come to its end; the message says why, or is empty where a daemon has said it."""
+
+
+def able(key: str) -> list[str]:
+    """The protocols whose layout has `key`."""
+    return [name for name in protocols() if key in yaml.safe_load((SPEC / name / "layout.yaml").read_text(encoding="utf-8"))]
+
+
+def one(named: str | None, key: str, option: str, what: str) -> str:
+    """The protocol that was named, or the only one that can."""
+    found = able(key)
+    if named is not None:
+        chosen([named])
+        if named not in found:
+            raise RecoverError(f"{named} {what}: spec/{named}/layout.yaml has no `{key}`; these can: {', '.join(found) or 'none'}")
+        return named
+    if len(found) != 1:
+        raise RecoverError(f"which protocol {'is it' if found else 'could it be'}? {', '.join(found) or 'no layout'} has `{key}`: name one with {option} PROTOCOL")
+    return found[0]
+
+
+def require_built(protocol: str) -> str:
+    if not daemon(protocol).exists():
+        raise RecoverError(f"{protocol} is not built: run `just build {protocol}`")
+    return str(daemon(protocol))
+
+
+def recover(folder: str, source: str, target: str) -> bool:
+    """Whether all files were whole. RecoverError where not all that is whole got into the tables."""
+    reads, restores = [require_built(source), "recover", folder], [require_built(target), "restore", "-"]
+    environment = os.environ | {"STEPWISE_BY_RECIPE": "1"}
+    with subprocess.Popen(reads, stdout=subprocess.PIPE, env=environment) as reader:
+        restored = subprocess.run(restores, stdin=reader.stdout, env=environment, check=False).returncode
+        reader.stdout.close()  # so that a reader whose rows nobody takes does not wait
+    if reader.returncode not in (0, EXIT_CORRUPT):
+        raise RecoverError("" if reader.returncode > 0 else f"reading {folder} was ended by signal {-reader.returncode}")
+    if restored != 0:
+        raise RecoverError("")
+    return reader.returncode == 0
+
+
+def main(values: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="just recover", description="Rebuild a store from segment files.")
+    parser.add_argument("folder", metavar="DIR", help="the folder with the segments")
+    parser.add_argument("--from", dest="source", metavar="PROTOCOL", help="whose segments they are: where several protocols drain to files")
+    parser.add_argument("--into", dest="target", metavar="PROTOCOL", help="the store: where rows can be restored to several")
+    arguments = parser.parse_args(values)
+    try:
+        source = one(arguments.source, "recover", "--from", "makes no rows of files")
+        target = one(arguments.target, "restore", "--into", "takes no rows")
+        whole = recover(arguments.folder, source, target)
+    except (RecoverError, UnknownProtocol) as error:
+        if str(error):
+            print(f"recover: error: {error}", file=sys.stderr)
+        return 1
+    if not whole:
+        print("recover: error: some of the files are corrupt, as was said above; all that is whole is in the tables", file=sys.stderr)
+        return EXIT_CORRUPT
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
