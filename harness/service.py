@@ -1,7 +1,7 @@
 """`just load`, `unload`, `serve`, `purge` and `status`: the daemons of all protocols behind one set of commands.
 
 Interfaces are those of the network namespace that the command is run in. STEPWISE_BPFFS and STEPWISE_RUN are the
-daemon's, see `build/<protocol>/<protocol>d --help`.
+daemon's, see `build/<protocol>/<protocol>d --help`. What a protocol drains goes to a folder of its name in STEPWISE_STATE.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from harness.freshness import CannotTell, staleness
@@ -22,6 +23,8 @@ STOP_TIMEOUT_S = 10
 EXIT_PRIVILEGE = 4  # the daemon's, where it may not look
 # So that the commands which the daemon's messages recommend are recipes.
 ENVIRONMENT = {"STEPWISE_BY_RECIPE": "1"}
+# Files that are to outlive the machine, unless STEPWISE_STATE names another folder.
+STATE = "/var/lib/stepwise"
 
 
 class ServiceError(RuntimeError):
@@ -67,6 +70,21 @@ def require_built(protocol: str) -> None:
         raise ServiceError(f"{protocol} is not built: run `just build {protocol}`")
 
 
+def serve_options(protocol: str, segments: str | None) -> list[str]:
+    """`serve` needs a folder where the protocol drains to files. One that nobody named is made, for root alone."""
+    if segments is not None:
+        return ["--segments", segments]
+    if not status(protocol)["drains"]:
+        return []
+    folder = Path(os.environ.get("STEPWISE_STATE") or STATE) / protocol
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        why = f"cannot make {folder}, which {protocol} is to be drained to: {error.strerror}"
+        raise ServiceError(f"{why}; name another folder, with --segments DIR or for all protocols in STEPWISE_STATE") from None
+    return ["--segments", str(folder)]
+
+
 def stop(protocol: str, process: int) -> None:
     """End the protocol's daemon and wait for it."""
     try:
@@ -100,21 +118,21 @@ def bring_up_to_date(protocol: str, stale: bool) -> None:
         raise ServiceError(f"{protocol} could not be built: `just build {protocol}` shows why")
 
 
-def load(protocol: str, interface: str, options: list[str], stale: bool) -> None:
+def load(protocol: str, interface: str, options: list[str], stale: bool, segments: str | None = None) -> None:
     """Attach, and start the daemon where it does not run: also when that is all there is to do."""
     chosen([protocol])
     if not interface:
         raise ServiceError("the name of the interface is empty; `ip link` lists them")
-    if daemon(protocol).exists() and loaded_already(protocol, interface):
+    if daemon(protocol).exists() and loaded_already(protocol, interface, segments):
         return
     bring_up_to_date(protocol, stale)
     run(protocol, "load", interface, *options)
     if not status(protocol)["daemon"]["alive"]:
-        start(protocol, f"{protocol} is loaded on {interface}, but nothing answers what the kernel forwards")
+        start(protocol, segments, f"{protocol} is loaded on {interface}, but nothing answers what the kernel forwards")
     print(f"{protocol} is loaded on {interface} and served; `just status` shows its counters, `just unload {interface}` ends it")
 
 
-def loaded_already(protocol: str, interface: str) -> bool:
+def loaded_already(protocol: str, interface: str, segments: str | None) -> bool:
     """Whether there was no more to do than to start the daemon, which has been done then."""
     report = status(protocol)
     if not any(each["here"] and each["name"] == interface for each in report["interfaces"]):
@@ -122,17 +140,19 @@ def loaded_already(protocol: str, interface: str) -> bool:
     if report["daemon"]["alive"]:
         already = f"{protocol} is loaded on {interface} already, and its daemon runs"
         raise ServiceError(f"{already}; `just unload {interface}` first to load it anew")
-    start(protocol, f"{protocol} is still loaded on {interface}, without its daemon")
+    start(protocol, segments, f"{protocol} is still loaded on {interface}, without its daemon")
     print(f"{protocol} is loaded on {interface} already; its daemon was not running and is started")
     return True
 
 
-def start(protocol: str, otherwise: str) -> None:
+def start(protocol: str, segments: str | None, otherwise: str) -> None:
     """Start the daemon; `otherwise` is how things are when that fails."""
     try:
-        run(protocol, "serve", "--daemonize")
-    except ServiceError:
-        raise ServiceError(f"{otherwise}; `just serve {protocol}` starts it once the reason above is removed") from None
+        run(protocol, "serve", "--daemonize", *serve_options(protocol, segments))
+    except ServiceError as error:
+        named = f" --segments {segments}" if segments is not None else ""
+        reason = f"{error}: {otherwise}" if str(error) else otherwise
+        raise ServiceError(f"{reason}; `just serve {protocol}{named}` starts it once the reason above is removed") from None
 
 
 def unload(interface: str) -> None:
@@ -155,11 +175,11 @@ def unload(interface: str) -> None:
             stop(protocol, report["daemon"]["pid"])
 
 
-def serve(protocol: str, options: list[str]) -> None:
+def serve(protocol: str, options: list[str], segments: str | None) -> None:
     """Become the daemon, so that signals reach it."""
     require_built(protocol)
     sys.stdout.flush()
-    command = [str(daemon(protocol)), "serve", *options]
+    command = [str(daemon(protocol)), "serve", *options, *serve_options(protocol, segments)]
     os.execve(command[0], command, os.environ | ENVIRONMENT)
 
 
@@ -197,6 +217,7 @@ def parser() -> argparse.ArgumentParser:
     loading.add_argument("interface")
     loading.add_argument("--generic", action="store_true", help="accept generic XDP mode where the driver has no native one")
     loading.add_argument("--clsact", action="store_true", help="attach TC as a filter also where the kernel has tcx links")
+    add_segments(loading)
     loading.add_argument("--stale", action="store_true", help="load what is generated even where it is not of today's specification")
     commands.add_parser("unload").add_argument("interface")
     commands.add_parser("purge").add_argument("protocol")
@@ -204,8 +225,15 @@ def parser() -> argparse.ArgumentParser:
     serving.add_argument("protocol")
     serving.add_argument("--daemonize", action="store_true", help="leave the terminal when ready")
     serving.add_argument("--user", metavar="NAME", help="run as this user once everything is open")
+    add_segments(serving)
     commands.add_parser("status").add_argument("--all", action="store_true", help="also the counters that are zero")
     return made
+
+
+def add_segments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--segments", metavar="DIR", help=f"the folder that a protocol with a drain writes its files to (STEPWISE_STATE/PROTOCOL, {STATE}/PROTOCOL)"
+    )
 
 
 def flags(arguments: argparse.Namespace, *names: str) -> list[str]:
@@ -216,13 +244,14 @@ def flags(arguments: argparse.Namespace, *names: str) -> list[str]:
 def dispatch(arguments: argparse.Namespace) -> None:
     match arguments.command:
         case "load":
-            load(arguments.protocol, arguments.interface, flags(arguments, "generic", "clsact"), arguments.stale)
+            load(arguments.protocol, arguments.interface, flags(arguments, "generic", "clsact"), arguments.stale, arguments.segments)
         case "unload":
             unload(arguments.interface)
         case "purge":
             purge(arguments.protocol)
         case "serve":
-            serve(arguments.protocol, flags(arguments, "daemonize") + (["--user", arguments.user] if arguments.user else []))
+            options = flags(arguments, "daemonize") + (["--user", arguments.user] if arguments.user else [])
+            serve(arguments.protocol, options, arguments.segments)
         case "status":
             show(flags(arguments, "all"))
 

@@ -98,9 +98,9 @@ static void print_json_counters(const struct report *report)
 
 static void print_json(const struct report *report)
 {
-	printf("{\n  \"protocol\": \"%s\",\n  \"port\": %u,\n  \"loaded\": %s,\n  \"same_build\": %s,\n  \"layout_id\": \"%016llx\",\n",
+	printf("{\n  \"protocol\": \"%s\",\n  \"port\": %u,\n  \"loaded\": %s,\n  \"same_build\": %s,\n  \"layout_id\": \"%016llx\",\n  \"drains\": %s,\n",
 	       report->protocol->name, report->protocol->port, boolean(report->loaded), boolean(report->same_build),
-	       (unsigned long long)report->protocol->layout_id);
+	       (unsigned long long)report->protocol->layout_id, boolean(report->protocol->drain));
 	printf("  \"pins\": ");
 	print_string(pins_base());
 	printf(",\n");

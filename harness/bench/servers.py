@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import struct
 import subprocess
 from collections import Counter
@@ -135,6 +136,7 @@ class WithDaemon:
         self.build = build
         self._cpu = cpu
         self._process: subprocess.Popen[Any] | None = None
+        self.segments = build.home / "segments"
         self._is_attached = False
         self._has_tables = False
 
@@ -145,7 +147,7 @@ class WithDaemon:
         self._run("load", self.link.rig.server.iface)
         self._is_attached = self._has_tables = True
         if self._process is None:
-            self._process = started(self.link.rig.server, self._cpu, [self.build.daemon, "serve"])
+            self._process = started(self.link.rig.server, self._cpu, [self.build.daemon, "serve", *self._segments_option()])
 
     def detach(self) -> None:
         self._run("unload", self.link.rig.server.iface)
@@ -177,6 +179,12 @@ class WithDaemon:
             stop(self._process)
         if self._has_tables:
             self._run("purge")
+        shutil.rmtree(self.segments, ignore_errors=True)
+
+    def _segments_option(self) -> list[object]:
+        """The folder of what is drained, on the disk that the build is on; nothing is left of a former run."""
+        shutil.rmtree(self.segments, ignore_errors=True)
+        return ["--segments", self.segments] if self._status()["drains"] else []
 
     def _status(self) -> dict[str, Any]:
         return json.loads(self._run("status", "--json"))

@@ -14,13 +14,14 @@ from typing import Any
 from harness import histories
 from harness.demo.screen import Screen
 from harness.fuzz.counts import xdp_only
-from harness.fuzz.kill import finish_load, load_command
-from harness.fuzz.server import Server
+from harness.fuzz.kill import finish_load, load_command, settle
+from harness.fuzz.server import Server, wait_until
 from harness.protocols import SPEC
 from harness.rig.netns import Rig
 
 MICROSECOND_NS = 1000
 DOWN_SECONDS = 0.3
+DRAIN_SECONDS_MAX = 30
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Live:
         self._screen = screen
         self._rig = rig
         self._server = server
+        self._histories: list[Path] = []
 
     def _connect(self) -> socket.socket:
         connection = self._rig.client.socket(socket.AF_INET6)
@@ -101,7 +103,9 @@ class Live:
     def _phase(self, spec: dict[str, Any], number: int) -> bool:
         with self._screen.working("", spec["title"]):
             phase = run_phase(self._server, spec, number)
+        self._histories.append(phase.history)
         with self._screen.working("", f"{spec['title']}: judging the history"):
+            complaints, files = self._settle()
             verdict = histories.check(self._server.build.name, [phase.history])
         summary = phase.summary
         rate = summary["operations"] / summary["seconds"]
@@ -113,9 +117,25 @@ class Live:
         if phase.kills:
             lines.append(f"killed {phase.kills} times; meanwhile the programs answered {phase.served_while_down:,} requests")
         lines.append(f"history of {summary['operations']:,} operations: {_brief(verdict)}")
-        good = verdict.linearizable and summary["operations"] > 0
+        lines += [f"files: {files}"] if files else []
+        lines += [f"NOT AS ACKNOWLEDGED: {complaint}" for complaint in complaints]
+        good = verdict.linearizable and summary["operations"] > 0 and not complaints
         self._screen.say("", "\n".join(lines), good)
         return good
+
+
+    def _settle(self) -> tuple[list[str], str]:
+        """What is in the files, and where that is not what the clients of all loads were told: see harness/fuzz/kill.py."""
+        if self._server.segments is None:
+            return [], ""
+        counts = [-1]
+
+        def is_drained() -> bool:
+            counts.append(self._server.status()["daemon"]["drain_records"])
+            return counts[-1] == counts[-2]
+
+        wait_until(is_drained, DRAIN_SECONDS_MAX, "all to be drained")
+        return settle(self._server, self._histories)
 
 
 def _brief(verdict: histories.Verdict) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import time
@@ -30,6 +31,7 @@ class KillReport:
 
     away_seconds_max: the longest time from a kill to the next daemon.
     lost_share: of what XDP forwarded, packets that no answer of the daemon came to.
+    files: what is in them, where there is a drain.
     """
 
     kills: int
@@ -40,6 +42,7 @@ class KillReport:
     lost_share: float
     history: histories.Verdict
     problems: list[str]
+    files: str = ""
 
     def __str__(self) -> str:
         load = self.load
@@ -55,6 +58,7 @@ class KillReport:
             f"contended sections        {sum(self.counters[name] for name in self.counters if _is_contended(name))}",
             f"read in the end           {load['read_back']} of {load['read_back_due']}",
             f"history                   {self.history}",
+            *([f"files                     {self.files}"] if self.files else []),
         ]
         return "\n".join([*lines, *(f"PROBLEM: {problem}" for problem in self.problems)])
 
@@ -111,6 +115,8 @@ def kill_under_load(
         summary = finish_load(load)
         counters, after = server.counters(), server.evidence()
         problems += _left_over(server, protocol)
+        complaints, files = settle(server, [history])
+        problems += complaints
     verdict = histories.check(protocol, [history], timeout_seconds=300, drawing=built.directory / "kill-history.html")
     if verdict.linearizable:
         history.unlink()  # hundreds of megabytes
@@ -120,7 +126,7 @@ def kill_under_load(
     if problems:
         problems += [f"when the last daemon had begun: {before}", f"in the end: {after}"]
     shares = server.counts.rare_share(counters), server.counts.lost_share(counters)
-    return KillReport(server.kill_count, server.away_seconds_max, summary, counters, *shares, verdict, problems)
+    return KillReport(server.kill_count, server.away_seconds_max, summary, counters, *shares, verdict, problems, files)
 
 
 def _kill_until(
@@ -176,6 +182,23 @@ def _left_over(server: Server, protocol: str) -> list[str]:
     except LiveError:
         return [f"left over: {complaint}" for complaint in fresh.left_over(server.tables())[:5]]
     return []
+
+
+def settle(server: Server, recorded: list[Path]) -> tuple[list[str], str]:
+    """Compare what clients were told in all loads of a server with what was drained and is recovered. Everything is drained.
+
+    Of operations that were never answered the files may say what became of them: the histories have that afterwards.
+    Returns complaints, and what is in the files.
+    """
+    recovery = plugin.recovery(server.build.name)
+    if server.segments is None or recovery is None:
+        return [], ""
+    found = recovery(lambda: itertools.chain.from_iterable(map(histories.read, recorded)), server.entries())
+    complaints = found.complaints(server.rows())
+    for path in recorded:
+        if any(operation.returned == histories.NEVER for operation in histories.read(path)):
+            histories.write(path, found.settled(histories.read(path)))
+    return complaints, found.summary
 
 
 def kill_for(

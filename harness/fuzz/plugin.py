@@ -94,6 +94,13 @@ def has_reference(protocol: str) -> bool:
     return (SPEC / protocol / "reference.py").exists()
 
 
+def recovery(protocol: str) -> type[Any] | None:
+    """`Recovery` of spec/<p>/recovery.py, where there is such: what clients were told, beside what was drained."""
+    if not (SPEC / protocol / "recovery.py").exists():
+        return None
+    return importlib.import_module(f"spec.{protocol}.recovery").Recovery
+
+
 def reference(protocol: str) -> ModuleType:
     """spec/<p>/reference.py: `Reference(codec, capacities)` and `Actor(codec, capacities)`."""
     return importlib.import_module(f"spec.{protocol}.reference")

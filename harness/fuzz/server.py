@@ -7,6 +7,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -41,12 +42,15 @@ class Server:
     """The protocol on `rig.server`, in native XDP. Use as a context manager: the daemon ends with it.
 
     receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
+    segments: the folder that its daemon drains to, of a protocol with a drain; it ends with the server.
     """
 
     def __init__(self, rig: Rig, build: Build, receive_buffer: int | None = None) -> None:
         self.rig = rig
         self.build = build
         self.receive_buffer = receive_buffer
+        # Beside the build: the run directory of a rig is no disk, and a sync of it takes no time.
+        self.segments = build.directory / "segments" / rig.name if build.protocol.drain else None
         self.counts = Counts(build.protocol)
         self.kill_count = 0
         self.away_seconds_max = 0.0
@@ -64,6 +68,7 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
         self._daemon_does("unload")
+        self._remove_segments()
 
     # --- The daemon ---------------------------------------------------------------------------
 
@@ -116,6 +121,9 @@ class Server:
     def start(self) -> None:
         """Start the daemon and wait until it serves."""
         command = [str(self.build.daemon), "serve"]
+        if self.segments is not None:
+            self.segments.parent.mkdir(exist_ok=True)
+            command += ["--segments", str(self.segments)]
         if self.receive_buffer is not None:
             command += ["--receive-buffer", str(self.receive_buffer)]
         self._daemon = self.rig.server.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -177,6 +185,34 @@ class Server:
             f"load average {os.getloadavg()[0]:.1f}; {' '.join((link + packets).split())}"
         )
 
+    # --- What is drained ----------------------------------------------------------------------
+
+    def _remove_segments(self) -> None:
+        if self.segments is not None:
+            shutil.rmtree(self.segments, ignore_errors=True)
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """Every record that is in the segments, in the order in which they were written. LiveError where something is corrupt."""
+        lines = self._said_of_segments("segments", "--json", "--entries")
+        line = next(lines, None)
+        for following in lines:  # behind the last entry comes the report
+            yield json.loads(line)
+            line = following
+
+    def rows(self) -> Iterator[dict[str, str]]:
+        """What recovery makes of them: of each key the fields of its row, as text."""
+        for line in self._said_of_segments("recover", "--text"):
+            yield dict(word.split("=", 1) for word in line.split())
+
+    def _said_of_segments(self, command: str, *options: str) -> Iterator[str]:
+        """A line at a time: of a long load there are hundreds of megabytes."""
+        argv = [str(self.build.daemon), "--quiet", command, str(self.segments), *options]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            yield from process.stdout
+            complaint = process.stderr.read().strip()
+        if process.returncode != 0:
+            raise LiveError(f"{command} of {self.segments} ended with {process.returncode}: {complaint}")
+
     # --- Tables and counters ------------------------------------------------------------------
 
     def _map(self, pin: str) -> Map:
@@ -214,7 +250,11 @@ class Server:
             packed = packed[part.size :]
 
     def clear(self) -> None:
-        """Make all cells blank again."""
+        """Make all cells blank again. Where they are drained, the daemon ends before, and the next one begins with an empty folder."""
+        if self.segments is not None:
+            if self.is_running:
+                self._end(signal.SIGKILL)
+            self._remove_segments()
         for table, capacity in self.build.capacities.items():
             for part in self._codecs[table].parts:
                 pinned = self._map(f"state/tables/{part.map}")

@@ -9,13 +9,19 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 SOURCE = Path(__file__).resolve().parent
 VERDICTS = {0: "linearizable", 1: "not linearizable", 3: "undecided"}
+NONE = "-"
+"""An argument or an outcome that there is not."""
+NEVER = 2**63 - 1
+"""The return of an operation that was not answered."""
 
 
 class HistoriesError(Exception):
@@ -32,6 +38,36 @@ class Verdict:
 
     def __str__(self) -> str:
         return self.text
+
+
+class Operation(NamedTuple):
+    """A line of a history: history/history.go says what is in it."""
+
+    client: str
+    key: str
+    operation: str
+    argument: str
+    outcome: str
+    call: int
+    returned: int
+
+
+def read(path: Path) -> Iterator[Operation]:
+    """The operations of a history."""
+    with path.open(encoding="ascii") as file:
+        for line in file:
+            if not line.startswith("#"):
+                *words, call, returned = line.split()
+                yield Operation(*words, int(call), NEVER if returned == NONE else int(returned))
+
+
+def write(path: Path, operations: Iterable[Operation]) -> None:
+    """A history of these operations, in the place of whatever was there; they may be read from it meanwhile."""
+    partial = path.with_name(f"{path.name}.new")
+    with partial.open("w", encoding="ascii") as file:
+        for *words, call, returned in operations:
+            file.write(f"{' '.join(words)} {call} {NONE if returned == NEVER else returned}\n")
+    partial.rename(path)
 
 
 def build(protocol: str, build_dir: Path | None = None) -> Path:

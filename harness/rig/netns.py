@@ -6,8 +6,8 @@
         sock = rig.client.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.sendto(request, (rig.server.ipv4, 20230))
 
-A rig has a bpffs and a directory for run state of its own, which its commands see as STEPWISE_BPFFS and
-STEPWISE_RUN, so that rigs do not meet. Everything is taken down at the end of the block, at exit and on
+A rig has a bpffs, a directory for run state and one for files of its own, which its commands see as STEPWISE_BPFFS,
+STEPWISE_RUN and STEPWISE_STATE, so that rigs do not meet. Everything is taken down at the end of the block, at exit and on
 SIGTERM; what a killed process left is removed by the next rig, or by `python -m harness.rig clean`.
 """
 
@@ -125,7 +125,7 @@ class Rig:
 
     server, client: the two `Endpoint`s.
     name: unique to this rig; also begins the names of its namespaces.
-    bpffs, run_directory: for its pins and for the daemon's run state.
+    bpffs, run_directory, state_directory: for its pins, for the daemon's run state, and for what is drained where no folder is named.
     """
 
     def __init__(self, tag: str = "test") -> None:
@@ -133,7 +133,9 @@ class Rig:
         home = leftovers.STATE / self.name
         self.bpffs = str(home / "bpf")
         self.run_directory = str(home / "run")
-        self.environment = {"STEPWISE_BPFFS": self.bpffs, "STEPWISE_RUN": self.run_directory}
+        self.state_directory = str(home / "state")
+        places = {"BPFFS": self.bpffs, "RUN": self.run_directory, "STATE": self.state_directory}
+        self.environment = {f"STEPWISE_{name}": place for name, place in places.items()}
         self.server = Endpoint(
             f"{self.name}-server", "server0", "02:00:00:00:00:01", "10.77.0.1", "fd77::1", self.environment
         )

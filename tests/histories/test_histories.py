@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.histories import HistoriesError, check
+from harness.histories import HistoriesError, check, read, write
 
 GOOD = Path(__file__).parent / "lock" / "good.txt"
 
@@ -109,6 +109,44 @@ def test_kv(name, tmp_path):
 
 def test_kv_good_history_is_accepted():
     assert check("kv", [GOOD.parents[1] / "kv" / "good.txt"]).linearizable
+
+
+LOG_BAD = {
+    "number given twice": ("2 256 append 102 Appended:8 25 30", "2 256 append 102 Appended:7 25 30"),
+    "number left out": ("1 256 append 112 Appended:15 120 130", "1 256 append 112 Appended:16 120 130"),
+    "ended before the other began, and has the greater number": ("3 256 append 106 Appended:12 70 75", "3 256 append 106 Appended:12 96 99"),
+    "on the disk before it was appended": ("1 256 append 103 Stored:10 40 90", "1 256 append 103 Stored:10 66 90"),
+    "numbers of another log": ("4 257 append 110 Appended:2 55 60", "4 257 append 110 Appended:16 55 60"),
+    "appended in the other order": ("1 256 append 101 Appended:7 10 20", "1 256 append 101 Appended:7 31 36"),
+    "Full with a number": ("3 0 append 107 Full 80 85", "3 0 append 107 Full:9 80 85"),
+    "unknown outcome": ("4 257 append 109 Stored:1 5 50", "4 257 append 109 Kept:1 5 50"),
+}
+
+
+@pytest.mark.parametrize("name", LOG_BAD)
+def test_log(name, tmp_path):
+    right, wrong = LOG_BAD[name]
+    text = (GOOD.parents[1] / "log" / "good.txt").read_text()
+    assert text.count(right) == 1
+    history = tmp_path / "bad.txt"
+    history.write_text(text.replace(right, wrong))
+    verdict = check("log", [history])
+    assert verdict.decided and not verdict.linearizable, verdict.text
+
+
+def test_log_good_history_is_accepted():
+    assert check("log", [GOOD.parents[1] / "log" / "good.txt"]).linearizable
+
+
+def test_history_is_what_was_written(tmp_path):
+    """Also in the place of what it is made from."""
+    for name in ("kv", "lock", "log"):
+        path = tmp_path / f"{name}.txt"
+        path.write_text((GOOD.parents[1] / name / "good.txt").read_text())
+        operations = list(read(path))
+        write(path, read(path))
+        assert list(read(path)) == operations and len(operations) > 10
+        assert check(name, [path]).linearizable
 
 
 def long_history(count: int) -> list[str]:

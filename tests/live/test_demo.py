@@ -34,7 +34,7 @@ def children_of(pid: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("protocol", ["lock", "kv"])
+@pytest.mark.parametrize("protocol", ["lock", "kv", "log"])
 def test_demonstration(protocol):
     demo = subprocess.Popen([*COMMAND, protocol], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     output, _ = demo.communicate()
@@ -43,6 +43,7 @@ def test_demonstration(protocol):
     assert f"{protocol}_xdp" in output and "operations/s" in output and "rare path" in output
     assert "meanwhile the programs answered" in output
     assert ("both were another's" in output) == (protocol == "lock")
+    assert output.count("acknowledged records are among") == (3 if protocol == "log" else 0)
     assert "Traceback" not in output
     assert namespaces_of(demo.pid) == [] and children_of(demo.pid) == []
 

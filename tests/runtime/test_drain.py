@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from harness import protocols, service
 from harness.bench.build import load_module
 from harness.rig import Rig
 from tests.runtime.conftest import HERE, ROOT, Echo, process_status, wait_for
@@ -364,3 +365,52 @@ def test_in_the_background_with_a_relative_folder(ledger: Ledger, tmp_path: Path
     os.kill(ledger.status()["daemon"]["pid"], signal.SIGTERM)
     wait_for(lambda: not ledger.status()["daemon"]["alive"], "it has ended")
     assert ledger.places() == set(ledger.added)
+
+
+def test_recipes_find_a_folder(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Of the protocol's name, where files are kept, unless another one is named; the tables go with one of them."""
+    (tmp_path / "spec/ledger").mkdir(parents=True)
+    (tmp_path / "spec/ledger/layout.yaml").touch()
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/ledger").symlink_to(Path(ledger.daemon).parent)
+    monkeypatch.setattr(protocols, "SPEC", tmp_path / "spec")
+    monkeypatch.setattr(protocols, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(service, "bring_up_to_date", lambda protocol, stale: None)
+    for name, value in ledger.rig.environment.items():
+        monkeypatch.setenv(name, value)
+
+    def just(*arguments: str) -> tuple[int, str]:
+        with ledger.rig.server.entered():
+            code = service.main(list(arguments))
+        return code, capfd.readouterr().err
+
+    def end() -> None:
+        os.kill(ledger.status()["daemon"]["pid"], signal.SIGTERM)
+        wait_for(lambda: not ledger.status()["daemon"]["alive"], "it has ended")
+
+    usual = ledger.segments = Path(ledger.rig.state_directory, "ledger")
+    assert just("load", "ledger", ledger.iface)[0] == 0
+    assert usual.stat().st_mode & 0o777 == 0o700
+    ledger.fill(10)
+    end()
+    assert ledger.places() == set(ledger.added)
+    code, said = just("load", "ledger", ledger.iface, "--segments", str(tmp_path / "other"))
+    assert code == 1 and "name the folder that they were drained to" in said
+    assert f"`just serve ledger --segments {tmp_path / 'other'}` starts it once the reason above is removed" in said
+    serving = os.fork()
+    if serving == 0:  # it becomes the daemon
+        just("serve", "ledger", "--daemonize")
+        os._exit(1)
+    assert os.waitpid(serving, 0)[1] == 0
+    ledger.fill(10)
+    assert just("unload", ledger.iface)[0] == 0
+    assert ledger.places() == set(ledger.added)
+
+    assert just("purge", "ledger")[0] == 0
+    monkeypatch.setenv("STEPWISE_STATE", "/proc/nowhere")
+    code, said = just("load", "ledger", ledger.iface)
+    assert code == 1 and "cannot make /proc/nowhere/ledger, which ledger is to be drained to: No such file or directory" in said
+    ledger.segments = tmp_path / "named"
+    assert just("load", "ledger", ledger.iface, "--segments", str(ledger.segments))[0] == 0
+    assert ledger.add(0) and ledger.added.pop()[:3] == (1, 0, 1)
+    assert just("unload", ledger.iface)[0] == 0

@@ -33,7 +33,9 @@ def test_protocol(protocol: str, compiler: str, rig: Rig, tmp_path: Path) -> Non
         return finished.stdout
 
     run("load", rig.server.iface)
-    serving = rig.server.popen([daemon, "serve"], stdout=subprocess.PIPE, text=True)
+    drains = json.loads(run("status", "--json"))["drains"]
+    options = ["--segments", str(tmp_path / "segments")] if drains else []
+    serving = rig.server.popen([daemon, "serve", *options], stdout=subprocess.PIPE, text=True)
     assert serving.stdout and select.select([serving.stdout], [], [], 10)[0]
     assert serving.stdout.readline().startswith(f"READY {protocol} port ")
 
@@ -47,5 +49,6 @@ def test_protocol(protocol: str, compiler: str, rig: Rig, tmp_path: Path) -> Non
 
     serving.terminate()
     assert serving.wait(10) == 0
+    assert drains == bool(list(tmp_path.glob("segments/*.log")))
     run("unload", rig.server.iface, "--purge")
     assert json.loads(run("status", "--json"))["loaded"] is False

@@ -1,0 +1,112 @@
+"""What clients were told by a log, beside what its files and recovery have: after a load, when all is drained."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from harness.histories import NEVER, NONE, Operation
+
+SHOWN = 5
+KEPT = struct.Struct(">QQIBB")
+"""A record as on the wire, up to its value."""
+
+Place = tuple[int, int, int]
+
+
+def identity(entry: Mapping[str, Any]) -> int:
+    """Of a record: its transaction, and a checksum of all of it, as workload.h writes it into the history."""
+    fields = KEPT.pack(entry["transaction"], entry["key"], entry["version"], entry["deletes"], entry["length"])
+    return entry["transaction"] << 32 | zlib.crc32(fields + bytes.fromhex(entry["value"]))
+
+
+def _said(operation: Operation) -> Place | None:
+    """The place that an operation was told."""
+    kind, _, number = operation.outcome.partition(":")
+    epoch, log = divmod(int(operation.key), 256)
+    return (epoch, log, int(number)) if kind in ("Appended", "Stored") else None
+
+
+class Recovery:
+    """The files after a load. `operations` may be asked for again and again."""
+
+    def __init__(self, operations: Callable[[], Iterable[Operation]], entries: Iterable[Mapping[str, Any]]) -> None:
+        self._operations = operations
+        self._places: dict[int, Place] = {}
+        self._newest: dict[int, Mapping[str, Any]] = {}
+        self._found: list[str] = []
+        self.summary = ""
+        self._read(entries)
+
+    def _read(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        lengths: Counter[tuple[int, int]] = Counter()
+        for entry in entries:
+            place, record = (entry["epoch"], entry["log"], entry["number"]), identity(entry)
+            lengths[place[:2]] += 1
+            if place[2] != lengths[place[:2]]:
+                self._found.append(f"a file has {place}, and {lengths[place[:2]]} is next there")
+            if record in self._places:
+                self._found.append(f"transaction {entry['transaction']} is there twice: {self._places[record]} and {place}")
+            self._places[record] = place
+            newest = self._newest.get(entry["key"])
+            if newest is None or newest["version"] < entry["version"]:
+                self._newest[entry["key"]] = entry
+
+    def complaints(self, rows: Iterable[Mapping[str, str]]) -> list[str]:
+        """What was acknowledged and is not there as it was, what is there and was refused or never asked for, and rows that are not the newest."""
+        found, asked, kept = list(self._found), set(), 0
+        for operation in self._operations():
+            record, said = int(operation.argument), _said(operation)
+            asked.add(record)
+            kept += said is not None
+            there = self._places.get(record)
+            if said != there and operation.outcome != NONE:
+                found.append(f"transaction {record >> 32} was answered {operation.outcome} of {said}, and is {there or 'in no file'}")
+        nobodys = [(record, place) for record, place in self._places.items() if record not in asked]
+        found += [f"{place} has transaction {record >> 32}, and nobody asked for that" for record, place in nobodys]
+        found += self._wrong_rows(rows)
+        self.summary = f"{kept:,} acknowledged records are among {len(self._places):,} in the files; {len(self._newest):,} keys recovered"
+        return found[:SHOWN] + ([f"and {len(found) - SHOWN} more like these"] if len(found) > SHOWN else [])
+
+    def _wrong_rows(self, rows: Iterable[Mapping[str, str]]) -> list[str]:
+        found, missing = [], dict(self._newest)
+        for row in rows:
+            newest = missing.pop(int(row["key"]), None)
+            expected = newest and {name: str(newest[name]).lower() for name in ("version", "deletes", "length", "value")}
+            if expected != {name: value for name, value in row.items() if name != "key"}:
+                found.append(f"key {row['key']} was recovered as {row}, and the newest record of it is {newest}")
+        return found + [f"key {key} was not recovered, and has {entry}" for key, entry in missing.items()]
+
+    def settled(self, operations: Iterable[Operation]) -> Iterator[Operation]:
+        """Some of the operations, those that were never answered with what the files tell of them: a place, or that they never were."""
+        bounds = self._bounds()
+        for operation in operations:
+            place = self._places.get(int(operation.argument))
+            if operation.outcome != NONE:
+                yield operation
+            elif place is not None:
+                key, returned = str(256 * place[0] + place[1]), max(bounds[place], operation.call)
+                yield operation._replace(key=key, outcome=f"Appended:{place[2]}", returned=returned)
+
+    def _bounds(self) -> dict[Place, int]:
+        """By when what was never answered had its number: when one behind it in its log was answered, or when all was over."""
+        logs: defaultdict[tuple[int, int], list[tuple[int, int | None]]] = defaultdict(list)
+        end = 0
+        for operation in self._operations():
+            end = max(end, operation.call, 0 if operation.returned == NEVER else operation.returned)
+            said = _said(operation)
+            place = said or self._places.get(int(operation.argument))
+            if place is not None:
+                logs[place[:2]].append((place[2], operation.returned if said else None))
+        found = {}
+        for log, numbers in logs.items():
+            earliest = end + 1
+            for number, returned in sorted(numbers, key=lambda each: -each[0]):
+                if returned is None:
+                    found[*log, number] = earliest
+                else:
+                    earliest = min(earliest, returned)
+        return found
