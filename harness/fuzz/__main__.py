@@ -9,6 +9,7 @@ import sys
 from codegen.errors import SpecErrors
 from harness import command
 from harness.fuzz import plugin
+from harness.fuzz.crash import crash_under_load
 from harness.fuzz.kill import kill_for, kill_under_load
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.run import fuzz
@@ -22,7 +23,7 @@ DOING = "make network namespaces and load programs into the kernel"
 
 def main(argv: list[str]) -> int:
     try:
-        return _kill(argv[1:]) if argv[:1] == ["kill"] else _fuzz(argv)
+        return {"kill": _kill, "crash": _crash}[argv[0]](argv[1:]) if argv[:1] in (["kill"], ["crash"]) else _fuzz(argv)
     except (LiveError, RigError, SpecErrors, UnknownProtocol, HistoriesError) as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 2
@@ -33,7 +34,7 @@ def _fuzz(argv: list[str]) -> int:
         prog="python -m harness.fuzz",
         description="Random operations through lossy links against a plain reference, one at a time; then many at once, "
         "while the daemon is killed every second: their history must be linearizable.",
-        epilog="`python -m harness.fuzz kill PROTOCOL` does the latter alone, and says more of it.",
+        epilog="`python -m harness.fuzz kill PROTOCOL` does the latter alone, and says more of it; `crash PROTOCOL` has the whole server go down.",
     )
     parser.add_argument("protocol", nargs="?", default="all")
     parser.add_argument("--minutes", type=float, default=1, help="for each protocol (%(default)s)")
@@ -92,6 +93,24 @@ def _kill(argv: list[str]) -> int:
     report = kill_under_load(
         protocol, arguments.seconds, period, arguments.seed, lambda text: _progress(protocol, text), arguments.receive_buffer
     )
+    _progress(protocol, "")
+    print(report)
+    return 1 if report.problems else 0
+
+
+def _crash(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.fuzz crash",
+        description="The whole server goes down at random moments of a load, its memory with it: what was acknowledged as on the disk must be recovered.",
+    )
+    parser.add_argument("protocol")
+    parser.add_argument("--crashes", type=int, default=20, help="how often (%(default)s)")
+    parser.add_argument("--records", type=int, default=10_000_000, help="to be appended in all the loads together (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="(%(default)s)")
+    arguments = parser.parse_args(argv)
+    command.need(command.NAMESPACES, DOING)
+    protocol = arguments.protocol
+    report = crash_under_load(protocol, arguments.crashes, arguments.records, arguments.seed, lambda text: _progress(protocol, text))
     _progress(protocol, "")
     print(report)
     return 1 if report.problems else 0

@@ -25,11 +25,13 @@ class Workload:
     fuzz: variants of the layout (small tables, so that everything collides), with the number of actors.
     kill: options of the load that runs while the daemon is killed, and the override of the layout; under `starved`
         those that differ where the daemon has no room for what waits.
+    crash: options of the load that runs while the whole server goes down, and the override of the layout; the option `load` is given the number of the load.
     demo: what the demonstration shows, in order.
     """
 
     fuzz: dict[str, Any] = field(default_factory=dict)
     kill: dict[str, Any] = field(default_factory=dict)
+    crash: dict[str, Any] = field(default_factory=dict)
     demo: dict[str, Any] = field(default_factory=dict)
 
 
@@ -50,6 +52,10 @@ class _Load(documents.Strict):
 class _Kill(_Load):
     override: dict[str, Any] = {}
     starved: _Load = _Load()
+
+
+class _Crash(_Load):
+    override: dict[str, Any] = {}
 
 
 class _Kills(documents.Strict):
@@ -74,6 +80,7 @@ class _File(documents.Strict):
 
     fuzz: _Fuzz | None = None
     kill: _Kill | None = None
+    crash: _Crash | None = None
     demo: _Demo | None = None
 
 

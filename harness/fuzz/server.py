@@ -67,23 +67,28 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        self._daemon_does("unload")
+        self._daemon_does(["unload", self.rig.server.iface])
         self._remove_segments()
 
     # --- The daemon ---------------------------------------------------------------------------
 
     def load(self) -> None:
         """Attach the programs."""
-        self._daemon_must("load", f"loading {self.build.name} on {self.rig.server.iface}")
+        self._daemon_must(["load", self.rig.server.iface], f"loading {self.build.name} on {self.rig.server.iface}")
 
     def unload(self) -> None:
         """Take the programs off; the tables stay, with what they hold."""
-        self._daemon_must("unload", f"unloading {self.build.name} from {self.rig.server.iface}")
+        self._daemon_must(["unload", self.rig.server.iface], f"unloading {self.build.name} from {self.rig.server.iface}")
 
-    def _daemon_does(self, command: str) -> subprocess.CompletedProcess[str]:
-        return self.rig.server.run([str(self.build.daemon), command, self.rig.server.iface], capture_output=True, text=True)
+    def purge(self) -> None:
+        """Remove the tables, with what they hold: the programs are off, and the daemon has ended."""
+        self._daemon_must(["purge"], f"removing the tables of {self.build.name}")
+        self._maps.clear()
 
-    def _daemon_must(self, command: str, doing: str) -> None:
+    def _daemon_does(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        return self.rig.server.run([str(self.build.daemon), *command], capture_output=True, text=True)
+
+    def _daemon_must(self, command: list[str], doing: str) -> None:
         done = self._daemon_does(command)
         if done.returncode != 0:
             raise LiveError(f"{doing} failed: {done.stderr.strip()}")
@@ -191,27 +196,31 @@ class Server:
         if self.segments is not None:
             shutil.rmtree(self.segments, ignore_errors=True)
 
-    def entries(self) -> Iterator[dict[str, Any]]:
-        """Every record that is in the segments, in the order in which they were written. LiveError where something is corrupt."""
-        lines = self._said_of_segments("segments", "--json", "--entries")
+    def entries(self, folder: Path | None = None) -> Iterator[dict[str, Any]]:
+        """Every record that is in the segments, or in those of another folder, in the order in which they were written.
+
+        LiveError where something is corrupt.
+        """
+        lines = self._said_of_segments("segments", folder, "--json", "--entries")
         line = next(lines, None)
         for following in lines:  # behind the last entry comes the report
             yield json.loads(line)
             line = following
 
-    def rows(self) -> Iterator[dict[str, str]]:
+    def rows(self, folder: Path | None = None) -> Iterator[dict[str, str]]:
         """What recovery makes of them: of each key the fields of its row, as text."""
-        for line in self._said_of_segments("recover", "--text"):
+        for line in self._said_of_segments("recover", folder, "--text"):
             yield dict(word.split("=", 1) for word in line.split())
 
-    def _said_of_segments(self, command: str, *options: str) -> Iterator[str]:
+    def _said_of_segments(self, command: str, folder: Path | None, *options: str) -> Iterator[str]:
         """A line at a time: of a long load there are hundreds of megabytes."""
-        argv = [str(self.build.daemon), "--quiet", command, str(self.segments), *options]
+        folder = folder or self.segments
+        argv = [str(self.build.daemon), "--quiet", command, str(folder), *options]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             yield from process.stdout
             complaint = process.stderr.read().strip()
         if process.returncode != 0:
-            raise LiveError(f"{command} of {self.segments} ended with {process.returncode}: {complaint}")
+            raise LiveError(f"{command} of {folder} ended with {process.returncode}: {complaint}")
 
     # --- Tables and counters ------------------------------------------------------------------
 

@@ -84,7 +84,7 @@ struct load_thread {
 
 static struct workload workload;
 static atomic_ullong identities = 1;
-static atomic_bool interrupted;
+static atomic_uint interruptions;
 static unsigned int fault_percent;
 static atomic_ullong stop_ns; /* clients finish from then on */
 
@@ -246,11 +246,11 @@ static void *run_thread(void *argument)
 	for (;;) {
 		__u64 now_ns = clock_ns();
 
-		if (atomic_load_explicit(&interrupted, memory_order_relaxed) && stop_ns > now_ns)
+		if (atomic_load_explicit(&interruptions, memory_order_relaxed) && stop_ns > now_ns)
 			stop_ns = now_ns;
 		if (now_ns - scanned_ns >= SCAN_PERIOD_NS) {
 			scanned_ns = now_ns;
-			if (!scan(thread) || now_ns >= stop_ns + DRAIN_NS)
+			if (!scan(thread) || now_ns >= stop_ns + DRAIN_NS || atomic_load_explicit(&interruptions, memory_order_relaxed) > 1)
 				break;
 		}
 		int count = epoll_wait(thread->epoll, events, EVENTS_MAX, 1);
@@ -403,7 +403,7 @@ static void set_option(const char *text)
 static void on_signal(int number)
 {
 	(void)number;
-	atomic_store(&interrupted, true);
+	atomic_fetch_add(&interruptions, 1); /* the second one: nobody is there any more who would answer */
 }
 
 struct arguments {

@@ -39,6 +39,7 @@ class Recovery:
         self._newest: dict[int, Mapping[str, Any]] = {}
         self._found: list[str] = []
         self.summary = ""
+        self.counts: dict[str, int] = {}
         self._read(entries)
 
     def _read(self, entries: Iterable[Mapping[str, Any]]) -> None:
@@ -55,19 +56,27 @@ class Recovery:
             if newest is None or newest["version"] < entry["version"]:
                 self._newest[entry["key"]] = entry
 
-    def complaints(self, rows: Iterable[Mapping[str, str]]) -> list[str]:
-        """What was acknowledged and is not there as it was, what is there and was refused or never asked for, and rows that are not the newest."""
-        found, asked, kept = list(self._found), set(), 0
+    def complaints(self, rows: Iterable[Mapping[str, str]], crashed: bool = False) -> list[str]:
+        """What was acknowledged and is not there as it was, what is there and was refused or never asked for, and rows that are not the newest.
+
+        crashed: the machine went down, so that what was acknowledged as in memory need not be there.
+        """
+        found, asked, kept, stored, lost = list(self._found), set(), 0, 0, 0
         for operation in self._operations():
             record, said = int(operation.argument), _said(operation)
             asked.add(record)
-            kept += said is not None
             there = self._places.get(record)
+            if crashed and there is None and operation.outcome.startswith("Appended"):
+                lost += 1
+                continue
+            kept += said is not None
+            stored += operation.outcome.startswith("Stored")
             if said != there and operation.outcome != NONE:
                 found.append(f"transaction {record >> 32} was answered {operation.outcome} of {said}, and is {there or 'in no file'}")
         nobodys = [(record, place) for record, place in self._places.items() if record not in asked]
         found += [f"{place} has transaction {record >> 32}, and nobody asked for that" for record, place in nobodys]
         found += self._wrong_rows(rows)
+        self.counts = {"stored": stored, "lost": lost, "records": len(self._places)}
         self.summary = f"{kept:,} acknowledged records are among {len(self._places):,} in the files; {len(self._newest):,} keys recovered"
         return found[:SHOWN] + ([f"and {len(found) - SHOWN} more like these"] if len(found) > SHOWN else [])
 

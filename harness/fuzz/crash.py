@@ -1,0 +1,234 @@
+"""The whole server goes down at random moments of a load: what its clients were told to be on the disk must be recovered.
+
+The daemon gets SIGKILL, the programs are taken off, and the tables go with all that the machine's memory held. Of the last segment,
+what no sync had covered is kept, cut off, overwritten or full of holes, as a disk may leave it. Loads follow one another on one folder,
+each in an epoch of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from codegen import ir
+from harness import histories
+from harness.conform.packing import wire_size
+from harness.fuzz import plugin
+from harness.fuzz.build import Build, build
+from harness.fuzz.kill import DRAIN_SECONDS_MAX, finish_load, load_command
+from harness.fuzz.plugin import LiveError
+from harness.fuzz.server import Server
+from harness.rig.netns import Rig
+
+FIRST_SECONDS = 2.0
+SECONDS_MIN = 0.2
+SECTOR_BYTES = 512
+"""What a disk writes as a whole."""
+
+WAYS = ("kept", "cut off", "full of holes", "overwritten")
+HEADER = 48
+"""Bytes of a segment's header without its lanes and its checksum: runtime/segment_file.h."""
+
+
+@dataclass
+class CrashReport:
+    """What was seen. `problems` is empty when everything held. ways: how often what was not synced was left how."""
+
+    crashes: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    ways: Counter[str] = field(default_factory=Counter)
+    keys: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        counts = self.counts
+        left = ", ".join(f"{way} {times}" for way, times in sorted(self.ways.items()))
+        lines = [
+            f"the server went down      {self.crashes} times, {counts['seconds']} s of load together",
+            f"appended and answered     {counts['answered']:,} records",
+            f"told to be on the disk    {counts['stored']:,}",
+            f"recovered                 {counts['records']:,} records, {self.keys:,} keys",
+            f"in memory only, and lost  {counts['lost']:,}",
+            f"written and not synced    {counts['unsynced_bytes']:,} bytes: {left}",
+        ]
+        return "\n".join([*lines, *(f"PROBLEM: {problem}" for problem in self.problems)])
+
+
+def crash_under_load(
+    protocol: str, crashes: int, records: int, seed: int = 1, progress: Callable[[str], None] = lambda _: None
+) -> CrashReport:
+    """So many crashes, at moments such that about so many records are appended together."""
+    spec = plugin.workload(protocol).crash
+    if not spec:
+        raise LiveError(f"{protocol} has no load for its server to go down under: spec/{protocol}/workload.yaml has no `crash`")
+    built = build(protocol, spec.get("override"))
+    if built.protocol.drain is None or plugin.recovery(protocol) is None:
+        raise LiveError(f"{protocol} drains nothing to files, or has no recovery.py: nothing of it outlives its server")
+    with Rig("crash") as rig, Server(rig, built) as server:
+        return _Crashes(server, spec, seed, progress).run(crashes, records)
+
+
+class _Crashes:
+    """Crashes of one server, one after the other."""
+
+    def __init__(self, server: Server, spec: dict[str, Any], seed: int, progress: Callable[[str], None]) -> None:
+        self._server = server
+        self._spec = spec
+        self._seed = seed
+        self._random = random.Random(seed)
+        self._progress = progress
+        self._report = CrashReport()
+        self._rows: dict[str, dict[str, str]] = {}
+        """By key, of all loads."""
+
+    def run(self, crashes: int, records: int) -> CrashReport:
+        report, rate = self._report, 0.0
+        for number in range(crashes):
+            share = max(records - report.counts["answered"], 0) / (crashes - number)
+            seconds = max(share / rate, SECONDS_MIN) if rate else FIRST_SECONDS
+            last = number == crashes - 1
+            began = report.counts["answered"]
+            moment = seconds * (1.1 if last else self._random.uniform(0.5, 1.5))
+            self._one(number, moment)
+            rate = max((report.counts["answered"] - began) / moment, 1)
+            report.counts["seconds"] += round(moment)
+            self._progress(f"{report.crashes} crashes, {report.counts['answered']:,} records answered")
+            if report.problems:
+                break
+            self._server.purge()
+            self._server.load()
+        if not report.problems:
+            self._check_all()
+        report.keys = len(self._rows)
+        return report
+
+    def _one(self, number: int, seconds: float) -> None:
+        """A load, a crash, and what is recovered after it."""
+        server, build = self._server, self._server.build
+        before = _segments(server.segments)
+        server.start()
+        history = build.directory / "crash-history.txt"
+        spec = self._spec | {"options": self._spec.get("options", {}) | {"load": number}}
+        command = load_command(build, server.rig, seconds + DRAIN_SECONDS_MAX, history, spec, self._seed + number)
+        load = server.rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(seconds)
+        if not server.is_running:
+            self._report.problems.append(f"load {number}: the daemon ended by itself: {server.evidence()}")
+        server.kill()
+        synced = self._synced()
+        server.unload()
+        _interrupt(load)
+        summary = finish_load(load)
+        self._report.counts["answered"] += summary["operations"] - summary["refused"]
+        self._report.crashes += 1
+        self._tear(synced)
+        self._recovered(number, history, [path for path in _segments(server.segments) if path not in before])
+        history.unlink()
+
+    def _synced(self) -> list[int]:
+        """Of each lane, the number that was known to be synced when the daemon died."""
+        drain = self._server.build.protocol.drain
+        return [self._server.cell(drain.synced.table, lane)[drain.number] for lane in range(drain.lanes)]
+
+    def _tear(self, synced: list[int]) -> None:
+        """Leave what was not synced of the last segment as a disk might."""
+        path = _segments(self._server.segments)[-1]
+        durable, size = durable_bytes(self._server.build.protocol, path, synced), path.stat().st_size
+        way = self._random.choice(WAYS) if size > durable else "all synced"
+        self._report.ways[way] += 1
+        self._report.counts["unsynced_bytes"] += size - durable
+        tear(path, durable, way, self._random)
+
+    def _recovered(self, number: int, history: Path, segments: list[Path]) -> None:
+        """What the files of this load have, and what is recovered of them: twice the same, and the same when a daemon has cut the tail."""
+        server = self._server
+        with _view(server.segments, segments) as view:
+            found = plugin.recovery(server.build.name)(lambda: histories.read(history), server.entries(view))
+            rows = _by_key(server.rows(view))
+            problems = found.complaints(rows.values(), crashed=True)
+            if _by_key(server.rows(view)) != rows:
+                problems.append("recovered a second time, it is something else")
+        self._report.counts.update(found.counts)
+        self._report.problems += [f"load {number}: {problem}" for problem in problems]
+        self._rows |= rows
+
+    def _check_all(self) -> None:
+        """All loads together, after a daemon that begins has cut what the last one left."""
+        self._server.start()
+        self._server.stop()
+        rows = _by_key(self._server.rows())
+        wrong = [key for key in rows.keys() | self._rows.keys() if rows.get(key) != self._rows.get(key)]
+        self._report.problems += [f"key {key} was recovered as {self._rows.get(key)}, and in the end as {rows.get(key)}" for key in wrong[:5]]
+
+
+def _interrupt(load: subprocess.Popen[str]) -> None:
+    """Clients begin nothing any more, and wait for nobody."""
+    for _ in range(2):
+        load.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+
+
+def _segments(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.log"))
+
+
+class _view:
+    """A folder with some of the segments of another: those of one load."""
+
+    def __init__(self, folder: Path, segments: list[Path]) -> None:
+        self._path, self._segments = folder.with_name(f"{folder.name}-view"), segments
+
+    def __enter__(self) -> Path:
+        self._path.mkdir()
+        for segment in self._segments:
+            os.link(segment, self._path / segment.name)
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._path)
+
+
+def _by_key(rows: Iterator[dict[str, str]]) -> dict[str, dict[str, str]]:
+    return {row["key"]: row for row in rows}
+
+
+def durable_bytes(protocol: ir.Protocol, path: Path, synced: list[int]) -> int:
+    """Bytes of a segment of the present epoch that are certainly synced: to the end of the last entry that is. synced: a number for each lane."""
+    drain = protocol.drain
+    sizes = {name: wire_size(protocol.message.field(name)) for name in drain.entry}
+    places, at = {}, 0
+    for name, size in sizes.items():
+        places[name] = slice(at, at + size)
+        at += size
+    header, stride, content = HEADER + 8 * drain.lanes + 4, at + 4, path.read_bytes()
+    lane_at, number_at = places[drain.lane], places[drain.number]
+    durable = header
+    for start in range(header, len(content) - stride + 1, stride):
+        entry = content[start : start + at]
+        lane = int.from_bytes(entry[lane_at], "little")
+        if lane < drain.lanes and int.from_bytes(entry[number_at], "little") <= synced[lane]:
+            durable = start + stride
+    return durable
+
+
+def tear(path: Path, durable: int, way: str, generator: random.Random) -> None:
+    """Leave what is behind the first `durable` bytes of a file in one of WAYS; sectors are written as a whole, or not at all."""
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        if way == "cut off":
+            file.truncate(generator.randint(durable, size))
+        elif way in ("full of holes", "overwritten"):
+            for start in range(durable - durable % SECTOR_BYTES, size, SECTOR_BYTES):
+                begin, end = max(start, durable), min(start + SECTOR_BYTES, size)
+                if generator.random() < 0.5:
+                    file.seek(begin)
+                    file.write(bytes(end - begin) if way == "full of holes" else generator.randbytes(end - begin))
