@@ -21,12 +21,12 @@ SWITCHES = ((), ("-DSTEPWISE_CONFORM", "-DSTEPWISE_COVERAGE"))
 
 
 def write(folder: Path, protocol: str, atomic: str) -> None:
-    """All tables in that form but for those of the user hook; where some do not fit a word, only those."""
+    """All tables in that form but for those that userspace has to do with; where some do not fit a word, only those."""
     spec = ROOT / "spec" / protocol
     base = load(spec)
     large = [table.name for table in base.tables if table.atomic != "word"]
-    users = {section.table for section in base.user}
-    changed = [table.name for table in base.tables if table.name not in users]
+    mapped = {section.table for section in (*base.user, *(base.drain.sections if base.drain else ()))} | ({base.restore.rows} if base.restore else set())
+    changed = [table.name for table in base.tables if table.name not in mapped]
     if large:
         changed = [name for name in changed if name in large and atomic != "word"]
     for name, text in generate(load(spec, {"tables": {table: {"atomic": atomic} for table in changed}})).items():
