@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness import protocols, service
+from harness import protocols, rows, service
 from harness.bench.build import load_module
 from harness.rig import Rig
 from tests.runtime.conftest import HERE, ROOT, Echo, process_status, wait_for
@@ -145,17 +145,17 @@ def test_what_is_added_is_drained_and_recovered(ledger: Ledger, tmp_path: Path) 
     assert ledger.end(daemon)[0] == 0
     assert ledger.places() == set(ledger.added)
 
-    rows = ledger.succeed("recover", str(ledger.segments), "--text").stdout.splitlines()
+    lines = ledger.succeed("recover", str(ledger.segments), "--text").stdout.splitlines()
     newest: dict[int, int] = {}
     for *_, account, version in ledger.added:
         newest[account] = max(newest.get(account, 0), version)
-    found = [dict(pair.split("=", 1) for pair in row.split()) for row in rows]
+    found = [dict(pair.split("=", 1) for pair in row.split()) for row in lines]
     assert {int(row["account"]): int(row["version"]) for row in found} == newest
     assert all(row["mood"] == "Bold" and row["sign"] == int(row["version"]).to_bytes(3, "big").hex() for row in found)
     output = tmp_path / "rows"
     done = ledger.succeed("recover", str(ledger.segments), "--output", str(output))
     assert f"{len(newest)} keys, in " in done.stderr and "2000 entries" in done.stderr
-    assert len(output.read_bytes()) == 32 + len(newest) * 24 + 4
+    assert len(output.read_bytes()) == rows.HEAD.size + 6 * rows.FIELD.size + len(newest) * 24 + 4
 
 
 def test_a_daemon_that_is_killed_leaves_nothing_out(ledger: Ledger) -> None:
