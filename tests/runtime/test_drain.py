@@ -175,6 +175,20 @@ def test_a_daemon_that_is_killed_leaves_nothing_out(ledger: Ledger) -> None:
     assert {epoch for epoch, *_ in ledger.added} == {1}
 
 
+def test_a_daemon_that_ends_leaves_nothing_in_the_tables(ledger: Ledger) -> None:
+    """However many batches there are."""
+    for _ in range(8):
+        daemon = ledger.begin()
+        wait_for(lambda: all(ledger.add(lane) for lane in range(LANES)), "there is room")
+        daemon.send_signal(signal.SIGSTOP)
+        while any([ledger.add(lane) for lane in range(LANES)]):
+            pass
+        daemon.send_signal(signal.SIGTERM)
+        daemon.send_signal(signal.SIGCONT)
+        assert daemon.wait(10) == 0
+        assert ledger.places() == set(ledger.added)
+
+
 def test_new_tables_begin_another_epoch(ledger: Ledger, tmp_path: Path) -> None:
     for epoch in (1, 2, 3):
         daemon = ledger.begin()
@@ -270,7 +284,7 @@ def test_a_full_disk_is_waited_out(ledger: Ledger, small_disk: Path) -> None:
     ledger.segments = small_disk / "segments"
     (small_disk / "filler").write_bytes(bytes(110_000))
     daemon = ledger.begin()
-    while all(ledger.add(lane) for lane in range(LANES)) or ledger.drained("full") == 0:
+    while any([ledger.add(lane) for lane in range(LANES)]) or ledger.drained("full") == 0:
         pass
     time.sleep(0.3)
     assert not ledger.add(0) and daemon.poll() is None
