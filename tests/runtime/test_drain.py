@@ -18,6 +18,7 @@ from harness import protocols, service
 from harness.bench.build import load_module
 from harness.rig import Rig
 from tests.runtime.conftest import HERE, ROOT, Echo, process_status, wait_for
+from tests.runtime.test_udp_server import serve as serve_udp
 
 GENERATED = ROOT / "tests/golden/ledger/expected"
 LANES, SLOTS = 3, 32
@@ -379,6 +380,18 @@ def test_in_the_background_with_a_relative_folder(ledger: Ledger, tmp_path: Path
     os.kill(ledger.status()["daemon"]["pid"], signal.SIGTERM)
     wait_for(lambda: not ledger.status()["daemon"]["alive"], "it has ended")
     assert ledger.places() == set(ledger.added)
+
+
+def test_the_kernel_udp_server_drains_to_nowhere(folder: Path, rig: Rig, tmp_path: Path) -> None:
+    """No lane is ever full, and what is asked for the disk is there."""
+    ledger = Ledger(folder, rig, tmp_path / "segments")
+    with ledger.socket:
+        serve_udp(ledger, "--threads", "2")
+        for at in range(3 * LANES * SLOTS):
+            assert ledger.add(at % LANES)
+        assert {record[:3] for record in ledger.added} == {(1, lane, 1 + number) for lane in range(LANES) for number in range(3 * SLOTS)}
+        wait_for(lambda: ledger.is_stored(ledger.added[-1]), "it is drained")
+    assert not ledger.segments.exists()
 
 
 def test_recipes_find_a_folder(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
