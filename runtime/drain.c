@@ -23,6 +23,9 @@
 /* Before what found no room is tried again. */
 #define FULL_PAUSE_NS 100000000u
 
+/* For what is in the tables when the daemon ends; they may be filled as fast as they are emptied. */
+#define END_NS_MAX 2000000000ull
+
 struct drain {
 	const struct stepwise_drain *steps;
 	const char *name;
@@ -537,13 +540,18 @@ int drain_ended(struct drain *drain)
 /* The writer first, which may wait for a sync; then what is there now is written, by this thread, and the syncer ends with it. */
 static void end_threads(struct drain *drain)
 {
-	bool is_more;
+	__u64 deadline;
+	bool is_more = true;
+	ssize_t count = 1;
 
 	pthread_mutex_lock(&drain->guard);
 	drain->is_stopping = true;
 	pthread_mutex_unlock(&drain->guard);
 	pthread_join(drain->writer, NULL);
-	if (!reason_to_end(drain) && no_room(drain_once(drain, &is_more)))
+	deadline = now_ns() + END_NS_MAX;
+	while (count > 0 && is_more && now_ns() < deadline && !reason_to_end(drain))
+		count = drain_once(drain, &is_more);
+	if (no_room(count))
 		log_warning("what was not drained stays in the tables: there is no room for it");
 	end_syncer(drain);
 }

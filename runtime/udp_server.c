@@ -3,7 +3,8 @@
  * The same generated steps as an ordinary UDP server over ordinary memory: what
  * the fast path is measured against. One thread and one socket a core
  * (SO_REUSEPORT), datagrams by the batch. It does not sweep, and answers from the
- * address that the system picks.
+ * address that the system picks. What a protocol drains goes nowhere: it is taken,
+ * and counts as written and synced at once.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -42,6 +43,10 @@ static const struct stepwise_tables tables = { .memory = memory, .read_cell = re
 /* What the handler steps itself, it takes for its own: the daemon is one thread. */
 static pthread_mutex_t handler_guard = PTHREAD_MUTEX_INITIALIZER;
 static bool handler_steps;
+
+/* Of a protocol with a drain: room for a batch of one lane. Who is at it drains for all. */
+static pthread_mutex_t drain_guard = PTHREAD_MUTEX_INITIALIZER;
+static unsigned char *drained;
 
 struct worker {
 	pthread_t thread;
@@ -118,6 +123,39 @@ static int open_socket(__u16 port)
 	return err;
 }
 
+static int begin_drain(void)
+{
+	const struct stepwise_drain *drain = protocol->drain;
+
+	if (!drain)
+		return 0;
+	drained = malloc((size_t)drain->batch * drain->entries->size);
+	for (__u32 section = 0; section < drain->begins_count; section++)
+		for (__u32 lane = 0; lane < drain->entries->lanes; lane++)
+			drain->begins(&tables, section, &(struct stepwise_place){ .epoch = 1, .lane = lane });
+	return drained ? 0 : -ENOMEM;
+}
+
+/* After each batch of datagrams, so that a lane is no fuller than with a daemon that keeps up. */
+static void drain_to_nowhere(void)
+{
+	const struct stepwise_drain *drain = protocol->drain;
+
+	if (!drain || pthread_mutex_trylock(&drain_guard))
+		return;
+	for (__u32 lane = 0; lane < drain->entries->lanes; lane++) {
+		const __u32 count = drain->take(&tables, lane, drained, drain->entries->size, drain->batch);
+		struct stepwise_place last;
+
+		if (!count)
+			continue;
+		drain->entries->place(drained + (size_t)(count - 1) * drain->entries->size, &last);
+		drain->written(&tables, &last);
+		drain->synced(&tables, &last);
+	}
+	pthread_mutex_unlock(&drain_guard);
+}
+
 static enum stepwise_verdict handle(const struct stepwise_environment *environment, unsigned char *payload, size_t *size)
 {
 	enum stepwise_verdict verdict;
@@ -191,6 +229,7 @@ static void serve_batch(int fd, struct batch *batch)
 		batch->headers[chosen++] = batch->headers[i];
 	}
 	send_all(fd, batch->headers, chosen);
+	drain_to_nowhere();
 }
 
 static void *work(void *context)
@@ -270,7 +309,7 @@ int main(int count, char **values)
 			  protocol->name, protocol->wire_size + protocol->tail_max, PAYLOAD_BYTES_MAX);
 		return 1;
 	}
-	err = allocate_tables();
+	err = allocate_tables() ?: begin_drain();
 	if (err) {
 		log_error("cannot allocate the tables of %s: %s", protocol->name, strerror(-err));
 		return 1;

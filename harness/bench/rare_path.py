@@ -33,10 +33,20 @@ class Run:
     flight: Flight
     forwarded: int
     daemon_ns: int
+    refused: int = 0
 
     @property
     def share(self) -> float:
         return self.forwarded / max(sum(self.flight.outcomes), 1)
+
+    @property
+    def refused_share(self) -> float:
+        return self.refused / max(sum(self.flight.outcomes), 1)
+
+    @property
+    def rate(self) -> float:
+        """Of what was not refused."""
+        return self.flight.rate * (1 - self.refused_share)
 
     @property
     def counts(self) -> bool:
@@ -116,7 +126,9 @@ def one(contest: Contest, server: Server, name: str, workload: Workload) -> Run:
         before, before_ns = _daemon(server)
         flight = contest.fly(server, name, workload, contest.settings.slots, contest.settings.seconds)
         after, after_ns = _daemon(server)
-    return Run(flight, after - before, after_ns - before_ns)
+    refusals = getattr(contest.plugin, "REFUSALS", ())
+    refused = sum(flight.outcomes[number] for number, outcome in enumerate(contest.plugin.OUTCOMES) if outcome in refusals)
+    return Run(flight, after - before, after_ns - before_ns, refused)
 
 
 def _daemon(server: Server) -> tuple[int, int]:
@@ -129,11 +141,13 @@ def table(contest: Contest, runs: Runs, first: str | None = None) -> list[Row]:
     for (name, server), own in runs.items():
         base, reflector = runs[first or name, server], runs[name, "reflector"]
         pairs = counted(own, base, reflector)
-        figures = {"Mpps": Spread.of([each.flight.rate / 1e6 for each, *_ in pairs])}
+        figures = {"Mpps": Spread.of([each.rate / 1e6 for each, *_ in pairs])}
         if server != "reflector":
-            figures["of reflector"] = Spread.of([each.flight.rate / bound.flight.rate for each, _, bound in pairs])
+            figures["of reflector"] = Spread.of([each.rate / bound.rate for each, _, bound in pairs])
         if server != "reflector" and first:
-            figures[f"of {first}"] = Spread.of([each.flight.rate / none.flight.rate for each, none, _ in pairs])
+            figures[f"of {first}"] = Spread.of([each.rate / max(none.rate, 1) for each, none, _ in pairs])
+        if server != "reflector" and getattr(contest.plugin, "REFUSALS", ()):
+            figures["refused share"] = Spread.of([each.refused_share for each, *_ in pairs])
         if server == WithDaemon.name:
             figures["rare path share"] = Spread.of([each.share for each, *_ in pairs])
             figures["daemon CPU share"] = Spread.of([each.daemon_ns / 1e9 / each.flight.seconds for each, *_ in pairs])
@@ -147,7 +161,7 @@ def curve(runs: Runs, workloads: list[str]) -> Curve:
     shares = [Spread.of([run.share for run in runs[name, WithDaemon.name]]).median for name in workloads]
     servers = [server for name, server in runs if name == workloads[0] and server != "reflector"]
     series = {
-        server: [Spread.of([run.flight.rate / 1e6 for run in runs[name, server] if run.counts]) for name in workloads]
+        server: [Spread.of([run.rate / 1e6 for run in runs[name, server] if run.counts]) for name in workloads]
         for server in servers
     }
     return Curve("share of requests that need the rare path", "million requests a second", shares, series)

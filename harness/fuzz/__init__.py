@@ -3,5 +3,5 @@
     python -m harness.fuzz [PROTOCOL|all] [--minutes N] [--seed S]
     python -m harness.fuzz kill PROTOCOL [--seconds N]
 
-What a protocol brings: spec/<p>/workload.yaml, reference.py (Reference, Actor), history.go, workload.h.
+What a protocol brings: spec/<p>/workload.yaml, reference.py (Reference, Actor), history.go, workload.h, recovery.py.
 """

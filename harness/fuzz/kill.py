@@ -220,5 +220,6 @@ def kill_for(
         f"{counted(total['operations'], 'operation')}, {counted(total['faults'], 'packet')} lost, repeated or late, "
         f"{counted(total['restarts'], 'restart')} of the daemon after kill -9, {counted(total['given_up'], 'request')} given up, "
         f"{total['unserved']:,} refused by the kernel; linearizable, {total['read_back']:,} entries read in the end, nothing lost"
+        + (f"; after the last load {report.files}" if report.files else "")
     )
     return True

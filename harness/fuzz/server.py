@@ -50,7 +50,7 @@ class Server:
         self.build = build
         self.receive_buffer = receive_buffer
         # Beside the build: the run directory of a rig is no disk, and a sync of it takes no time.
-        self.segments = build.directory / "segments" / rig.name if build.protocol.drain else None
+        self.segments = build.directory / f"segments-{rig.name}" if build.protocol.drain else None
         self.counts = Counts(build.protocol)
         self.kill_count = 0
         self.away_seconds_max = 0.0
@@ -127,7 +127,6 @@ class Server:
         """Start the daemon and wait until it serves."""
         command = [str(self.build.daemon), "serve"]
         if self.segments is not None:
-            self.segments.parent.mkdir(exist_ok=True)
             command += ["--segments", str(self.segments)]
         if self.receive_buffer is not None:
             command += ["--receive-buffer", str(self.receive_buffer)]

@@ -24,7 +24,7 @@ RUNS = {
 
 
 def test_rates_are_compared_run_by_run_and_only_those_that_count():
-    rows = table(SimpleNamespace(notes={("generated", "9 %"): ["strange"]}), RUNS, "0 %")
+    rows = table(SimpleNamespace(notes={("generated", "9 %"): ["strange"]}, plugin=SimpleNamespace()), RUNS, "0 %")
     by_name = {(row.workload, row.server): row for row in rows}
     figures = by_name["9 %", "generated"].figures
     assert figures["Mpps"].median == pytest.approx(1.5) and figures["Mpps"].count == 2
@@ -35,6 +35,16 @@ def test_rates_are_compared_run_by_run_and_only_those_that_count():
     assert figures["given up share"].median == pytest.approx(0.1)
     assert by_name["9 %", "generated"].notes == ("strange",)
     assert set(by_name["9 %", "reflector"].figures) == {"Mpps"}
+
+
+def test_what_was_refused_is_no_part_of_a_rate():
+    half = Run(Flight(64, 2.0, 8_000_000, (500, 500), 1.0, ()), 0, 10**9, refused=500)
+    contest = SimpleNamespace(notes={}, plugin=SimpleNamespace(REFUSALS=("full",)))
+    _, row = table(contest, {("0 %", "reflector"): [run(8e6)], ("0 %", "generated"): [half]}, "0 %")
+    assert row.figures["Mpps"].median == pytest.approx(2) and row.figures["of reflector"].median == pytest.approx(1 / 4)
+    assert row.figures["refused share"].median == pytest.approx(1 / 2) and row.figures["of 0 %"].median == 1
+    nothing = Run(half.flight, 0, 10**9, refused=1000)
+    assert table(contest, {("0 %", "reflector"): [run(8e6)], ("0 %", "generated"): [nothing]}, "0 %")[1].figures["of 0 %"].median == 0
 
 
 def test_the_curve_is_over_the_shares_that_were_counted():

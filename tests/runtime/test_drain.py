@@ -18,6 +18,7 @@ from harness import protocols, rows, service
 from harness.bench.build import load_module
 from harness.rig import Rig
 from tests.runtime.conftest import HERE, ROOT, Echo, process_status, wait_for
+from tests.runtime.test_udp_server import serve as serve_udp
 
 GENERATED = ROOT / "tests/golden/ledger/expected"
 LANES, SLOTS = 3, 32
@@ -175,6 +176,20 @@ def test_a_daemon_that_is_killed_leaves_nothing_out(ledger: Ledger) -> None:
     assert {epoch for epoch, *_ in ledger.added} == {1}
 
 
+def test_a_daemon_that_ends_leaves_nothing_in_the_tables(ledger: Ledger) -> None:
+    """However many batches there are."""
+    for _ in range(8):
+        daemon = ledger.begin()
+        wait_for(lambda: all(ledger.add(lane) for lane in range(LANES)), "there is room")
+        daemon.send_signal(signal.SIGSTOP)
+        while any([ledger.add(lane) for lane in range(LANES)]):
+            pass
+        daemon.send_signal(signal.SIGTERM)
+        daemon.send_signal(signal.SIGCONT)
+        assert daemon.wait(10) == 0
+        assert ledger.places() == set(ledger.added)
+
+
 def test_new_tables_begin_another_epoch(ledger: Ledger, tmp_path: Path) -> None:
     for epoch in (1, 2, 3):
         daemon = ledger.begin()
@@ -270,7 +285,7 @@ def test_a_full_disk_is_waited_out(ledger: Ledger, small_disk: Path) -> None:
     ledger.segments = small_disk / "segments"
     (small_disk / "filler").write_bytes(bytes(110_000))
     daemon = ledger.begin()
-    while all(ledger.add(lane) for lane in range(LANES)) or ledger.drained("full") == 0:
+    while any([ledger.add(lane) for lane in range(LANES)]) or ledger.drained("full") == 0:
         pass
     time.sleep(0.3)
     assert not ledger.add(0) and daemon.poll() is None
@@ -365,6 +380,18 @@ def test_in_the_background_with_a_relative_folder(ledger: Ledger, tmp_path: Path
     os.kill(ledger.status()["daemon"]["pid"], signal.SIGTERM)
     wait_for(lambda: not ledger.status()["daemon"]["alive"], "it has ended")
     assert ledger.places() == set(ledger.added)
+
+
+def test_the_kernel_udp_server_drains_to_nowhere(folder: Path, rig: Rig, tmp_path: Path) -> None:
+    """No lane is ever full, and what is asked for the disk is there."""
+    ledger = Ledger(folder, rig, tmp_path / "segments")
+    with ledger.socket:
+        serve_udp(ledger, "--threads", "2")
+        for at in range(3 * LANES * SLOTS):
+            assert ledger.add(at % LANES)
+        assert {record[:3] for record in ledger.added} == {(1, lane, 1 + number) for lane in range(LANES) for number in range(3 * SLOTS)}
+        wait_for(lambda: ledger.is_stored(ledger.added[-1]), "it is drained")
+    assert not ledger.segments.exists()
 
 
 def test_recipes_find_a_folder(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
