@@ -1,0 +1,57 @@
+"""The log in `just bench`: sizes, workloads, how sessions are opened, and what is promised.
+
+What a slot asks for is in bench.h. The numbers in a slot's state are in the order that bench.h names. Numbers that are
+drawn are keys.
+
+A buffer that nobody drains is full after Slots records. So there are two answers to how fast an append is:
+
+  one core     the program and nothing else. `drained` says a number that no run comes to, so that there is always room;
+               slots are used again as with a daemon that keeps up. The kernel-UDP server takes records, and drops them.
+  rare path    the program and its daemon on the other core, which drains to the disk at the rate of the clients. Full is
+               no append: what was refused is not in the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.bench.workload import Workload, uniform
+from spec.lib import session_bench
+
+OVERRIDE: dict[str, Any] = {}
+
+KEYS = uniform(24_000_000)
+EPOCH = 1
+EPOCH_BITS = 16
+
+
+def _workload(disk_of_1024: int) -> Workload:
+    return Workload([disk_of_1024], KEYS)
+
+
+WORKLOADS = {"memory": _workload(0)}
+
+# What is to be on the disk needs the daemon.
+RARE_PATH = {"0 %": _workload(0), "1 %": _workload(10), "10 %": _workload(102), "100 %": _workload(1024)}
+RARE_PATH_LOADS = ()
+
+OUTCOMES = ("appended", "stored", "full", "other")
+EXPECTED_OUTCOMES = ("appended", "stored", "full")
+REFUSALS = ("full",)
+
+# Share of the reflector's rate: with all that the log promises, and while the daemon drains to the disk.
+TARGETS = {"memory": {"of_reflector_min": 0.85}}
+RARE_PATH_TARGETS = {"0 %": {"of_reflector_min": 0.75}}
+
+open_by_messages = session_bench.open_by_messages
+
+
+def open_in_tables(tables: Callable[[str], Any], clients: Sequence[int], codec: Any) -> list[list[int]]:
+    """Sessions, and logs that are open and have room for more records than there will be."""
+    mark = EPOCH | codec.LAST_NUMBER // 2 << EPOCH_BITS
+    for name in ("drained", "synced"):
+        table = tables(name)
+        for log in range(codec.LOGS):
+            table.update(log, mark.to_bytes(8, "little").ljust(table.value_size, b"\0"))
+    return session_bench.open_in_tables(tables, clients, codec)
