@@ -60,11 +60,7 @@ def _slot_bytes(members: list[Member]) -> int:
 
 @dataclass(frozen=True)
 class SectionFunction:
-    """A step on one cell of one table, atomically. apart: the struct of what the cell has apart, '' where the step does not look at it.
-
-    publishes: whether a store will do for the swap of a word: wherever it stands, neither it nor any section behind it is contended,
-        so that nothing is read after it that somebody else writes.
-    """
+    """A step on one cell of one table, atomically. apart: the struct of what the cell has apart, '' where the step does not look at it."""
 
     name: str
     step: str
@@ -83,7 +79,6 @@ class SectionFunction:
     read: tuple[Member, ...]
     environment_read: tuple[Member, ...]
     written: tuple[Member, ...]
-    publishes: bool = True
 
     @property
     def slots(self) -> tuple[tuple[Member, ...], ...]:
@@ -217,8 +212,6 @@ class Hooks:
             current.add(key)
             last = position == len(sections) - 1
             calls.append(self._call(section, found, found if again else None, f"message->{field(section.index)}", last))
-            if any(after.contended != "never" for after in sections[position:]):
-                self._swaps(calls[-1])
             changed = set(written_fields(self._steps[section.step.name]))
             written |= changed
             current = {(table, index) for table, index in current if index not in changed}
@@ -235,18 +228,13 @@ class Hooks:
             last = position == len(one.sections) - 1
             if section.table == one.each:
                 calls.append(self._call(section, swept, None, "index", last, sweep=True))
-                self._swaps(calls[-1])
                 continue
             key = (section.table, section.index)
             found = late.setdefault(key, self._lookup(section, apart, {}, late))
             calls.append(self._call(section, found, found, f"message->{field(section.index)}", last, sweep=True))
-            self._swaps(calls[-1])
         written = [bool(written_fields(self._steps[call.function.step_name])) for call in calls]
         restored = any(call.fails and call.contended == "drop" and any(written[:at]) for at, call in enumerate(calls))
         return replace(self._made(calls, {("", None): swept}, late), restored=restored)
-
-    def _swaps(self, call: Call) -> None:
-        self.functions[call.function.name] = replace(self.functions[call.function.name], publishes=False)
 
     def _made(self, calls: list[Call], early: dict, late: dict) -> Hook:
         steps = [self._steps[call.function.step_name] for call in calls]

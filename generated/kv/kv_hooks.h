@@ -125,7 +125,7 @@ static __always_inline __u32 kv_remember_on_answer(__u64 *element, struct kv_mes
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, kv_answer_cell_pack(&answer)))
+	if (stepwise_compare_and_swap(element, before, kv_answer_cell_pack(&answer)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }
@@ -140,7 +140,7 @@ static __always_inline __u32 kv_end_on_session(__u64 *element, struct kv_message
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, kv_session_cell_pack(&session)))
+	if (stepwise_compare_and_swap(element, before, kv_session_cell_pack(&session)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }

@@ -163,7 +163,7 @@ static __always_inline __u32 lock_end_on_session(__u64 *element, struct lock_mes
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, lock_session_cell_pack(&session)))
+	if (stepwise_compare_and_swap(element, before, lock_session_cell_pack(&session)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }

@@ -221,7 +221,7 @@ static __always_inline __u32 log_stamp_on_stamp(__u64 *element, struct log_messa
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, log_stamp_cell_pack(&stamp)))
+	if (stepwise_compare_and_swap(element, before, log_stamp_cell_pack(&stamp)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }
@@ -236,7 +236,7 @@ static __always_inline __u32 log_remember_on_answer(__u64 *element, struct log_m
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, log_answer_cell_pack(&answer)))
+	if (stepwise_compare_and_swap(element, before, log_answer_cell_pack(&answer)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }
@@ -251,7 +251,7 @@ static __always_inline __u32 log_end_on_session(__u64 *element, struct log_messa
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, log_session_cell_pack(&session)))
+	if (stepwise_compare_and_swap(element, before, log_session_cell_pack(&session)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }
@@ -335,7 +335,7 @@ static __always_inline __u32 log_issue_on_credential(__u64 *element, struct log_
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, log_credential_cell_pack(&credential)))
+	if (stepwise_compare_and_swap(element, before, log_credential_cell_pack(&credential)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }

@@ -19,7 +19,7 @@ LAYOUT = "layout"
 FORMS = (LAYOUT, "spin_lock", "res_spin_lock")
 # The shipped layout is compiled as it is shipped, but for the clock.
 DEFINES_SHIPPED = "-DSTEPWISE_CONFORM"
-DEFINES_SMALL = f"{DEFINES_SHIPPED} -DSTEPWISE_COVERAGE -DSTEPWISE_SWAPS -include {HERE / 'interfere.h'}"
+DEFINES_SMALL = f"{DEFINES_SHIPPED} -DSTEPWISE_COVERAGE -include {HERE / 'interfere.h'}"
 
 
 class BuildError(Exception):

@@ -20,9 +20,8 @@ from harness.fuzz.plugin import LiveError
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 
-DOUBTING = "-DSTEPWISE_FORGETFUL -DSTEPWISE_SWAPS"
-"""For tables so small that all their cells are in the caches: half of the packets are put off nevertheless. And where a
-section is said never to be contended, it is seen whether it was."""
+FORGETFUL = "-DSTEPWISE_FORGETFUL"
+"""For tables so small that all their cells are in the caches: half of the packets are put off nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Build:
         return program
 
 
-def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str = DOUBTING) -> Build:
+def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str = FORGETFUL) -> Build:
     """Build a protocol; make does nothing where everything is up to date.
 
     defines: for the compiler, of a build with an override.

@@ -34,23 +34,6 @@ static __always_inline bool stepwise_compare_and_swap(__u64 *word, __u64 before,
 }
 
 /*
- * The same of a word that nobody else writes meanwhile, which the layout says and the models show: a store, where the machine
- * keeps stores in their order, for a swap that costs as much as the rest of a section. Builds for tests swap, so that
- * they see whether it is true.
- */
-static __always_inline bool stepwise_publish(__u64 *word, __u64 before, __u64 after)
-{
-#if defined(STEPWISE_STORES_ARE_ORDERED) && !defined(STEPWISE_SWAPS)
-	(void)before;
-	asm volatile("" ::: "memory");
-	*(volatile __u64 *)word = after;
-	return true;
-#else
-	return stepwise_compare_and_swap(word, before, after);
-#endif
-}
-
-/*
  * Attempts after the first, which was lost, until one returns nonzero. Rare, so
  * out of line; and for the verifier, one attempt to follow however many there are.
  * The flags are zero, but hidden from the verifier: where it sees that, it writes the

@@ -114,7 +114,7 @@ static __always_inline __u32 ledger_stamp_on_stamp(__u64 *element, struct ledger
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, ledger_stamp_cell_pack(&stamp)))
+	if (stepwise_compare_and_swap(element, before, ledger_stamp_cell_pack(&stamp)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }

@@ -116,7 +116,7 @@ static __always_inline __u32 office_rise_on_desk(__u64 *element, struct office_m
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, office_desk_cell_pack(&desk)))
+	if (stepwise_compare_and_swap(element, before, office_desk_cell_pack(&desk)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }
@@ -145,7 +145,7 @@ static __always_inline __u32 office_free_on_desk(__u64 *element, struct office_m
 	if (!stepwise_is_changed(outcome))
 		return outcome;
 	stepwise_join();
-	if (stepwise_publish(element, before, office_desk_cell_pack(&desk)))
+	if (stepwise_compare_and_swap(element, before, office_desk_cell_pack(&desk)))
 		return outcome;
 	return STEPWISE_CONTENDED;
 }
