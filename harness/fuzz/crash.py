@@ -23,7 +23,7 @@ from codegen import ir
 from harness import histories
 from harness.conform.packing import wire_size
 from harness.fuzz import plugin
-from harness.fuzz.build import Build, build
+from harness.fuzz.build import build
 from harness.fuzz.kill import DRAIN_SECONDS_MAX, finish_load, load_command
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server
