@@ -55,7 +55,7 @@ def test_command(command, record_command):
 def test_every_recipe_is_documented_and_grouped():
     listed = subprocess.run(["just", "--list", "--unsorted"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     recipes = [line.strip() for line in listed.splitlines()[1:] if line.strip() and not line.strip().startswith("[")]
-    wanted = "check generate fresh build veristat conform load unload serve purge status demo fuzz fill test mutants bench".split()
+    wanted = "check generate fresh build veristat conform load unload serve purge recover status demo fuzz fill test mutants bench".split()
     assert {line.split()[0] for line in recipes} == set(wanted)
     assert all("#" in line for line in recipes), "a recipe without a comment"
     assert listed.index("[") < listed.index("check"), "a recipe outside of the groups"
