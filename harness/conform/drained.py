@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from codegen import c_names, ir
 from codegen.drain import ENTRY
-from codegen.emit.types import bytes_alignment
+from codegen.emit.types import memory_layout
 from harness.conform.cells import show_record
 from harness.conform.kernel import Input, Output, RunnerError
 from harness.conform.packing import Member, NotCanonical, Struct, StructCodec, WordCodec, wire_size
@@ -68,17 +68,13 @@ def evaluation(protocol: ir.Protocol, hook: str, count: int) -> str:
 
 def natural(name: str, kind: ir.Record) -> Struct:
     """The C struct of recovery's cell, which no program in the kernel has, so that it is in no BTF."""
-    members, end, widest = {}, 0, 1
+    members, end = {}, 0
     for field, each in kind.fields:
-        size = wire_size(each)
-        if isinstance(each, ir.Bytes) and size > 8:
-            align = bytes_alignment(size)
-        else:
-            align = size = 4 if isinstance(each, ir.Enum) else 1 << (size - 1).bit_length()
-        at = -(-end // align) * align
+        size, alignment = memory_layout(each)
+        at = -(-end // alignment) * alignment
         members[c_names.field(field)] = Member(at, size)
-        end, widest = at + size, max(widest, align)
-    return Struct(name, -(-end // widest) * widest, members)
+        end = at + size
+    return Struct(name, memory_layout(kind)[0], members)
 
 
 class Drained:

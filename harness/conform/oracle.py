@@ -17,6 +17,7 @@ from typing import Any, Iterator
 
 from codegen import ir
 from codegen.drain import ENTRY
+from codegen.passes.leaves import leaves
 from harness import tla_values, tlc
 from harness.conform import drained
 from harness.conform.families import Assignment, Family, Trouble
@@ -69,18 +70,6 @@ def early_tables(sections: tuple[ir.Section, ...]) -> list[str]:
             early.append(section.table)
         written |= {assign.path[0] for leaf in leaves(section.step.body) for assign in leaf.message}
     return list(dict.fromkeys(early))
-
-
-def leaves(body: ir.Body) -> Iterator[ir.Leaf]:
-    """The leaves of a step's body."""
-    match body:
-        case ir.Leaf():
-            yield body
-        case ir.Decide():
-            yield from leaves(body.then)
-            yield from leaves(body.otherwise)
-        case ir.Bind():
-            yield from leaves(body.body)
 
 
 class Oracle:

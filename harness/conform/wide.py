@@ -6,11 +6,11 @@ of two types that meet, in an assignment or a comparison, are of one class, and 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from codegen import ir
+from codegen.emit.terms import walk
 
 
 def computed(protocol: ir.Protocol, steps: list[ir.Step]) -> frozenset[ir.UInt]:
@@ -18,7 +18,7 @@ def computed(protocol: ir.Protocol, steps: list[ir.Step]) -> frozenset[ir.UInt]:
     found: set[ir.UInt] = set()
     classes: list[set[ir.UInt]] = []
     for step in steps:
-        for node in _nodes(step.body):
+        for node in walk(step.body):
             found |= _operands(node)
             classes += _met(node, step, protocol.message)
     if found and any(_binds(step) for step in steps):  # what is bound to a name is not followed
@@ -61,12 +61,12 @@ def _at(kind: Any, path: ir.Path) -> Any:
 
 
 def _wide_within(node: Any) -> set[ir.UInt]:
-    return {each.type for each in _nodes(node) if is_wide(each)}
+    return {each.type for each in walk(node) if is_wide(each)}
 
 
 def _binds(step: ir.Step) -> bool:
     """Whether a name other than a parameter's stands for a wide integer."""
-    return any(isinstance(node, ir.Var) and is_wide(node) for node in _nodes(step.body))
+    return any(isinstance(node, ir.Var) and is_wide(node) for node in walk(step.body))
 
 
 def _wide_types(kinds: Iterable[ir.Type]) -> Iterator[ir.UInt]:
@@ -78,13 +78,3 @@ def _wide_types(kinds: Iterable[ir.Type]) -> Iterator[ir.UInt]:
                 yield from _wide_types(inner for _, inner in fields)
             case ir.Array(element, _) | ir.Set(element, _) | ir.Sequence(element, _):
                 yield from _wide_types((element,))
-
-
-def _nodes(value: Any) -> Iterator[Any]:
-    if dataclasses.is_dataclass(value):
-        yield value
-        for field in dataclasses.fields(value):
-            yield from _nodes(getattr(value, field.name))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _nodes(item)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from codegen import ir
 from codegen.c_names import Names
 from codegen.emit.leaves import Leaves
+from codegen.passes.leaves import leaves
 
 FOREIGN, MALFORMED = "foreign", "malformed"
 TC_PREFIX = "tc."
@@ -21,17 +21,6 @@ def counter_names(protocol: ir.Protocol) -> list[str]:
     return [counter.name for counter in Leaves(protocol, Names(protocol.name)).counters]
 
 
-def _leaves(body: ir.Body) -> Iterator[ir.Leaf]:
-    match body:
-        case ir.Leaf():
-            yield body
-        case ir.Decide():
-            yield from _leaves(body.then)
-            yield from _leaves(body.otherwise)
-        case ir.Bind():
-            yield from _leaves(body.body)
-
-
 def verdicts(protocol: ir.Protocol) -> dict[str, str]:
     """How a hook ended the packets that each counter counts: the verdict of its leaf; Drop where there is none."""
     names = Names(protocol.name)
@@ -39,7 +28,7 @@ def verdicts(protocol: ir.Protocol) -> dict[str, str]:
     found |= {TC_PREFIX + name: verdict for name, verdict in found.items()}
     for prefix, sections in (("", protocol.xdp), (TC_PREFIX, protocol.tc)):
         for section in sections:
-            for leaf in _leaves(section.step.body):
+            for leaf in leaves(section.step.body):
                 verdict = "Drop" if leaf.verdict == "Continue" else leaf.verdict
                 found[prefix + names.counter(section.step, leaf)] = verdict
     return found
