@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <sys/eventfd.h>
 
+#include "clock.h"
 #include "drain.h"
 #include "log.h"
 #include "segments.h"
@@ -58,14 +59,6 @@ struct drain {
 	struct stepwise_place *covered;  /* `written`, when a sync began */
 	struct stepwise_place *synced;   /* that, when the last one that ended did */
 };
-
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
 
 static void pause_ns(__u64 duration_ns)
 {
@@ -121,11 +114,6 @@ static void publish(struct drain *drain)
 	for (__u32 lane = 0; lane < drain->lanes; lane++)
 		if (drain->taken[lane])
 			drain->steps->written(drain->tables, &drain->written[lane]);
-}
-
-static bool no_room(int err)
-{
-	return err == -ENOSPC || err == -EDQUOT || err == -EFBIG;
 }
 
 static void say_full(struct drain *drain, int err)
@@ -192,7 +180,7 @@ static int rotate(struct drain *drain)
 	if (err) {
 		/* The segment that there is grows on, until there is room for another. */
 		drain->may_rotate = false;
-		return no_room(err) ? 0 : err;
+		return segments_no_room(err) ? 0 : err;
 	}
 	pthread_mutex_lock(&drain->guard);
 	drain->written_size = drain->synced_size = segments_size(drain->segments);
@@ -211,7 +199,7 @@ static void *run_writer(void *context)
 		bool is_more;
 		const ssize_t count = drain_once(drain, &is_more);
 
-		if (no_room(count))
+		if (segments_no_room(count))
 			say_full(drain, count);
 		else if (count < 0)
 			err = count;
@@ -241,7 +229,7 @@ static bool await_written(struct drain *drain)
 		pthread_cond_wait(&drain->changed, &drain->guard);
 	if (drain->failed || drain->written_size == drain->synced_size)
 		return false;
-	deadline = now_ns() + wait_ns;
+	deadline = clock_now_ns() + wait_ns;
 	until = (struct timespec){ deadline / 1000000000, deadline % 1000000000 };
 	while (!drain->failed && !drain->is_complete && !drain->is_urgent)
 		if (pthread_cond_timedwait(&drain->changed, &drain->guard, &until))
@@ -282,13 +270,13 @@ static void *run_syncer(void *context)
 		drain->is_syncing = true;
 		drain->is_urgent = false;
 		pthread_mutex_unlock(&drain->guard);
-		began = now_ns();
+		began = clock_now_ns();
 		err = segments_sync(drain->segments);
 		if (err) {
 			fail(drain, err);
 			return NULL;
 		}
-		count_sync(drain, now_ns() - began);
+		count_sync(drain, clock_now_ns() - began);
 		move_marks(drain);
 		pthread_mutex_lock(&drain->guard);
 		drain->is_syncing = false;
@@ -548,10 +536,10 @@ static void end_threads(struct drain *drain)
 	drain->is_stopping = true;
 	pthread_mutex_unlock(&drain->guard);
 	pthread_join(drain->writer, NULL);
-	deadline = now_ns() + END_NS_MAX;
-	while (count > 0 && is_more && now_ns() < deadline && !reason_to_end(drain))
+	deadline = clock_now_ns() + END_NS_MAX;
+	while (count > 0 && is_more && clock_now_ns() < deadline && !reason_to_end(drain))
 		count = drain_once(drain, &is_more);
-	if (no_room(count))
+	if (segments_no_room(count))
 		log_warning("what was not drained stays in the tables: there is no room for it");
 	end_syncer(drain);
 }

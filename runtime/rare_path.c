@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
 #include "again.h"
+#include "clock.h"
 #include "interfaces.h"
 #include "log.h"
 #include "netns.h"
@@ -52,14 +52,6 @@ struct rare_path {
 	__u64 random[RANDOM_MAX];  /* read ahead */
 	size_t random_count;
 };
-
-static __u64 now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
 
 /*
  * An interface that comes or goes is a directory that is moved there or away: that changes
@@ -239,7 +231,7 @@ static void count_overflowed(struct rare_path *path, struct endpoint *endpoint)
 
 static void serve_batch(struct rare_path *path, struct endpoint *endpoint, size_t count)
 {
-	struct stepwise_environment environment = { .now_ns = now_ns() };
+	struct stepwise_environment environment = { .now_ns = clock_now_ns() };
 
 	read_indices(path);
 	path->endpoint = endpoint;

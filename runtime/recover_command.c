@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "crc32c.h"
 #include "log.h"
 #include "recovery.h"
@@ -22,14 +22,6 @@
 
 /* More entries that a daemon may write while they are counted and read. */
 #define ENTRIES_SPARE 4194304
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
-}
 
 static void write_text(FILE *stream, const struct recovery *recovery, const struct stepwise_recovery *steps, unsigned char *row)
 {
@@ -152,7 +144,7 @@ static int recover(int fd, bool is_written, const struct stepwise_entries *entri
 		   const struct segments_options *options)
 {
 	const ssize_t entries_max = segments_entries_max(fd, folder, entries);
-	const double began = seconds();
+	const double began = clock_now_seconds();
 	struct segments_reading reading;
 	struct recovery *recovery;
 	int err, corrupt;
@@ -164,7 +156,7 @@ static int recover(int fd, bool is_written, const struct stepwise_entries *entri
 		return -ENOMEM;
 	err = segments_read(fd, folder, entries, SEGMENTS_ALL, recovery_take, recovery, &reading);
 	if (!err) {
-		report(&reading, recovery_keys(recovery), seconds() - began, is_written);
+		report(&reading, recovery_keys(recovery), clock_now_seconds() - began, is_written);
 		corrupt = segments_reading_say(&reading, folder);
 		err = write_rows(recovery, steps, options) ?: corrupt;
 	}

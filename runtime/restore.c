@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <sys/mman.h>
 #include <bpf/bpf.h>
 
+#include "clock.h"
 #include "loader.h"
 #include "log.h"
 #include "object.h"
@@ -180,14 +180,6 @@ static void close_restoring(struct restoring *restoring)
 	free(restoring->fates);
 }
 
-static double now_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void report(const struct restoring *restoring, double seconds)
 {
 	const struct stepwise_restore *restore = restoring->restore;
@@ -203,13 +195,13 @@ static void report(const struct restoring *restoring, double seconds)
 /* With the tables there, and nobody served. */
 static int restore_all(struct restoring *restoring)
 {
-	double began = now_seconds();
+	double began = clock_now_seconds();
 	int err = open_restoring(restoring);
 
 	if (!err)
 		err = restore_rows(restoring);
 	if (!err)
-		report(restoring, now_seconds() - began);
+		report(restoring, clock_now_seconds() - began);
 	if (!err && restoring->failed) {
 		log_error("%llu of %llu rows were not restored", (unsigned long long)restoring->failed,
 			  (unsigned long long)(restoring->restored + restoring->failed));

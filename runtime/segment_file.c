@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #include <dirent.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "crc32c.h"
 #include "log.h"
 #include "segment_file.h"
+#include "stepwise_bytes.h"
 
 #define VERSION 1
 
@@ -27,34 +27,6 @@ enum {
 	AT_ZERO = 44,
 	AT_BEFORE = 48,
 };
-
-static void put_u32(unsigned char *to, __u32 value)
-{
-	value = htole32(value);
-	memcpy(to, &value, sizeof(value));
-}
-
-static void put_u64(unsigned char *to, __u64 value)
-{
-	value = htole64(value);
-	memcpy(to, &value, sizeof(value));
-}
-
-static __u32 get_u32(const unsigned char *from)
-{
-	__u32 value;
-
-	memcpy(&value, from, sizeof(value));
-	return le32toh(value);
-}
-
-static __u64 get_u64(const unsigned char *from)
-{
-	__u64 value;
-
-	memcpy(&value, from, sizeof(value));
-	return le64toh(value);
-}
 
 void segment_name(char name[SEGMENT_NAME_SIZE], __u64 number)
 {
@@ -75,18 +47,18 @@ __u32 segment_seed(__u64 number)
 {
 	unsigned char bytes[sizeof(number)];
 
-	put_u64(bytes, number);
+	stepwise_put(bytes, 8, number);
 	return crc32c(0, bytes, sizeof(bytes));
 }
 
 void segment_check_set(__u32 seed, unsigned char *entry, size_t size)
 {
-	put_u32(entry + size, crc32c(seed, entry, size));
+	stepwise_put(entry + size, 4, crc32c(seed, entry, size));
 }
 
 bool segment_check(__u32 seed, const unsigned char *entry, size_t size)
 {
-	return get_u32(entry + size) == crc32c(seed, entry, size);
+	return stepwise_get(entry + size, 4) == crc32c(seed, entry, size);
 }
 
 void segment_header_encode(const struct stepwise_entries *entries, const struct segment_header *header, unsigned char *bytes)
@@ -94,24 +66,24 @@ void segment_header_encode(const struct stepwise_entries *entries, const struct 
 	const size_t size = segment_header_size(entries) - SEGMENT_CHECK_SIZE;
 
 	memcpy(bytes, magic, sizeof(magic));
-	put_u32(bytes + AT_VERSION, VERSION);
-	put_u32(bytes + AT_ENTRY_SIZE, entries->size);
-	put_u64(bytes + AT_ENTRY_ID, entries->id);
-	put_u64(bytes + AT_NUMBER, header->number);
-	put_u64(bytes + AT_EPOCH, header->epoch);
-	put_u32(bytes + AT_LANES, entries->lanes);
-	put_u32(bytes + AT_ZERO, 0);
+	stepwise_put(bytes + AT_VERSION, 4, VERSION);
+	stepwise_put(bytes + AT_ENTRY_SIZE, 4, entries->size);
+	stepwise_put(bytes + AT_ENTRY_ID, 8, entries->id);
+	stepwise_put(bytes + AT_NUMBER, 8, header->number);
+	stepwise_put(bytes + AT_EPOCH, 8, header->epoch);
+	stepwise_put(bytes + AT_LANES, 4, entries->lanes);
+	stepwise_put(bytes + AT_ZERO, 4, 0);
 	for (__u32 lane = 0; lane < entries->lanes; lane++)
-		put_u64(bytes + AT_BEFORE + lane * sizeof(__u64), header->before[lane]);
-	put_u32(bytes + size, crc32c(0, bytes, size));
+		stepwise_put(bytes + AT_BEFORE + lane * sizeof(__u64), 8, header->before[lane]);
+	stepwise_put(bytes + size, 4, crc32c(0, bytes, size));
 }
 
 /* A header of other entries has another size, and so its checksum elsewhere. */
 static bool header_is_whole(const unsigned char *bytes, size_t size)
 {
-	const size_t checked = AT_BEFORE + (size_t)get_u32(bytes + AT_LANES) * sizeof(__u64);
+	const size_t checked = AT_BEFORE + stepwise_get(bytes + AT_LANES, 4) * sizeof(__u64);
 
-	return checked + SEGMENT_CHECK_SIZE <= size && get_u32(bytes + checked) == crc32c(0, bytes, checked);
+	return checked + SEGMENT_CHECK_SIZE <= size && stepwise_get(bytes + checked, 4) == crc32c(0, bytes, checked);
 }
 
 enum segment_header_is segment_header_decode(const struct stepwise_entries *entries, const unsigned char *bytes, size_t size,
@@ -119,13 +91,13 @@ enum segment_header_is segment_header_decode(const struct stepwise_entries *entr
 {
 	const bool is_whole = size >= AT_BEFORE && header_is_whole(bytes, size);
 
-	if (is_whole && get_u32(bytes + AT_VERSION) != VERSION) {
-		snprintf(found, 160, "it is of version %u of the format, and %u is known here", get_u32(bytes + AT_VERSION), VERSION);
+	if (is_whole && stepwise_get(bytes + AT_VERSION, 4) != VERSION) {
+		snprintf(found, 160, "it is of version %u of the format, and %u is known here", (__u32)stepwise_get(bytes + AT_VERSION, 4), VERSION);
 		return SEGMENT_HEADER_OTHER;
 	}
-	if (is_whole && get_u64(bytes + AT_ENTRY_ID) != entries->id) {
+	if (is_whole && stepwise_get(bytes + AT_ENTRY_ID, 8) != entries->id) {
 		snprintf(found, 160, "its entries are others than those of this %s (%016llx and not %016llx)", entries->protocol,
-			 (unsigned long long)get_u64(bytes + AT_ENTRY_ID), (unsigned long long)entries->id);
+			 (unsigned long long)stepwise_get(bytes + AT_ENTRY_ID, 8), (unsigned long long)entries->id);
 		return SEGMENT_HEADER_OTHER;
 	}
 	if (size >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic))) {
@@ -136,14 +108,14 @@ enum segment_header_is segment_header_decode(const struct stepwise_entries *entr
 		snprintf(found, 160, "it has %zu bytes, and a header %zu", size, segment_header_size(entries));
 		return SEGMENT_HEADER_TORN;
 	}
-	if (!is_whole || get_u32(bytes + AT_LANES) != entries->lanes || get_u32(bytes + AT_ENTRY_SIZE) != entries->size) {
+	if (!is_whole || stepwise_get(bytes + AT_LANES, 4) != entries->lanes || stepwise_get(bytes + AT_ENTRY_SIZE, 4) != entries->size) {
 		snprintf(found, 160, "its header's checksum is wrong");
 		return SEGMENT_HEADER_TORN;
 	}
-	header->number = get_u64(bytes + AT_NUMBER);
-	header->epoch = get_u64(bytes + AT_EPOCH);
+	header->number = stepwise_get(bytes + AT_NUMBER, 8);
+	header->epoch = stepwise_get(bytes + AT_EPOCH, 8);
 	for (__u32 lane = 0; lane < entries->lanes; lane++)
-		header->before[lane] = get_u64(bytes + AT_BEFORE + lane * sizeof(__u64));
+		header->before[lane] = stepwise_get(bytes + AT_BEFORE + lane * sizeof(__u64), 8);
 	return SEGMENT_HEADER_RIGHT;
 }
 

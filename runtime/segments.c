@@ -41,14 +41,14 @@ static int say(const struct segments *segments, const char *doing, const char *n
 	return err;
 }
 
-static bool is_full(int err)
+bool segments_no_room(int err)
 {
 	return err == -ENOSPC || err == -EDQUOT || err == -EFBIG;
 }
 
 static const char *remedy_of(int err)
 {
-	return is_full(err) ? "; make room there: `truncate` removes segments that were applied elsewhere" : "";
+	return segments_no_room(err) ? "; make room there: `truncate` removes segments that were applied elsewhere" : "";
 }
 
 /* Behind its name, NNNNNNNN.log, .log becomes .new. */
@@ -412,7 +412,7 @@ int segments_append(struct segments *segments, unsigned char *entries, size_t co
 	/* What was written of them must not stand behind what is written instead. */
 	if (ftruncate(segments->fd, segments->size))
 		return say(segments, "cut what could not be written of", name, -errno, "");
-	return is_full(err) ? err : say(segments, "write to", name, err, "; what it had so far can be recovered");
+	return segments_no_room(err) ? err : say(segments, "write to", name, err, "; what it had so far can be recovered");
 }
 
 int segments_sync(struct segments *segments)

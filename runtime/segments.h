@@ -7,6 +7,8 @@
 #ifndef STEPWISE_SEGMENTS_H
 #define STEPWISE_SEGMENTS_H
 
+#include <stdbool.h>
+
 #include "stepwise_drain.h"
 
 struct segments;
@@ -39,6 +41,9 @@ int segments_may_write(const struct segments *segments);
  * errno, after a message, is the end: entries that do not go on where the files end (-EBADMSG) among others.
  */
 int segments_append(struct segments *segments, unsigned char *entries, size_t count);
+
+/* Whether an errno is one of these three. */
+bool segments_no_room(int err);
 
 /* Bytes of the last segment; of its whole entries, which are all on the disk when a sync that began then has ended. */
 __u64 segments_size(const struct segments *segments);

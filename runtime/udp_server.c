@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
@@ -25,6 +24,7 @@
 #include <sys/socket.h>
 
 #include "bpf/stepwise_spin.h"
+#include "clock.h"
 #include "log.h"
 #include "stepwise.h"
 
@@ -215,12 +215,10 @@ static void send_all(int fd, struct mmsghdr *headers, int count)
 static void serve_batch(int fd, struct batch *batch)
 {
 	struct stepwise_environment environment = {};
-	struct timespec now;
 	int count, chosen = 0;
 
 	count = receive(fd, batch);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	environment.now_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	environment.now_ns = clock_now_ns();
 	environment.cpu = sched_getcpu();
 	for (int i = 0; i < count; i++) {
 		batch->vectors[i].iov_len = batch->headers[i].msg_len;
