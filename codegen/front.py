@@ -39,7 +39,7 @@ def load(spec_dir: Path, override: dict | layout.Source | None = None, name: str
     name: what the protocol must be called, where that matters: generated/ and build/ go by the folders of spec/.
     """
     spec_dir = spec_dir.resolve()
-    folders = list(dict.fromkeys([spec_dir.parent / "lib", LIBRARY]))
+    folders = list(dict.fromkeys([*used_folders(spec_dir), spec_dir.parent / "lib", LIBRARY]))
     display = display_names(spec_dir, folders)
     errors = Errors()
     try:
@@ -49,6 +49,11 @@ def load(spec_dir: Path, override: dict | layout.Source | None = None, name: str
         raise SpecErrors([real_place(error, display) for error in found.errors]) from None
     assert protocol is not None
     return protocol
+
+
+def used_folders(spec_dir: Path) -> list[Path]:
+    """Folders of the layouts that a protocol's layout uses: its steps may extend theirs."""
+    return [folder for folder in layout.used_folders(spec_dir / "layout.yaml") if folder != spec_dir]
 
 
 def display_names(spec_dir: Path, folders: list[Path]) -> sany.Display:

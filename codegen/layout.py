@@ -369,6 +369,19 @@ def read(
     return None
 
 
+def used_folders(path: Path) -> list[Path]:
+    """Folders of all layouts that a layout uses, and that those use, where there is one; what is wrong with it is not said here."""
+    quiet = Errors()
+    text = text_of(path, path.name, quiet)
+    own = parse(text, path.name, quiet) if text is not None else None
+    found: list[Path] = []
+    for name in own.values.get("use", []) if own else ():
+        used = path.parent / str(name)
+        if used.is_file() and used.resolve().parent not in found:
+            found.append(used.resolve().parent)
+    return found
+
+
 def load(path: Path, folders: list[Path], display: Display, errors: Errors, above: tuple[Path, ...]) -> Source | None:
     """One file over the files that it uses."""
     text = text_of(path, display.name(path), errors)
