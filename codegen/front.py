@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import drain_steps, indices, ir, layout, owned, resolve, sany
+from codegen import drain_steps, idle, indices, ir, layout, owned, resolve, sany
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
@@ -232,7 +232,7 @@ class Loader:
         step = steps[plan.step]
         index = None if plan.swept else resolved.tables[plan.table].index
         again = tuple(leaf.name for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again))
-        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)), plan.reads, again)
+        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)), plan.reads, again, plan.when)
 
     def protocol(self, module: sany.Module, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Protocol:
         written = resolved.layout
@@ -282,6 +282,7 @@ class Loader:
                         "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
+        idle.check(resolved, steps, self.errors)
         owned.check(resolved, steps, self.errors)
         indices.check(resolved, steps, self.errors)
         self.check_apart(resolved, steps)

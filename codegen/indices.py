@@ -19,7 +19,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
         writer = ""
         for plan in hook:
             step, table = steps[plan.step], resolved.tables[plan.table]
-            late = not plan.user and (table.index in written or plan.daemon) and plan.contended != "skip"
+            late = not plan.user and (table.index in written or plan.daemon or plan.when is not None) and plan.contended != "skip"
             if not plan.swept and (table.atomic == "owned" or writer and late) and not _within(resolved, table, plan, written):
                 reason = "which is `atomic: owned`" if table.atomic == "owned" else f"which is looked up after {writer} may have changed a cell"
                 errors.add(_beyond(resolved, table, plan, reason))

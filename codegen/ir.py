@@ -398,6 +398,14 @@ class Step:
 
 
 @dataclass(frozen=True)
+class When:
+    """For which messages a section is: those whose `field`, an enum, is one of `members`."""
+
+    field: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """One atomic section of a hook.
 
@@ -408,6 +416,7 @@ class Section:
     reads: of a user section, what it only reads: `table` (the whole of it, the step's cell type is a Table) or `cell`; ''
         where it steps a cell, as the sections of all other hooks do.
     again: of a user section, the names of leaves that drop a message which the daemon is to look at again, later.
+    when: for which messages it is; for all others the step changes nothing and continues. None: for all.
     """
 
     table: str
@@ -417,6 +426,7 @@ class Section:
     writes: bool
     reads: str = ""
     again: tuple[str, ...] = ()
+    when: When | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, WithJsonSchema
 
 from codegen.errors import Errors, FileMissing
 from codegen.ir import Span
@@ -169,22 +169,34 @@ class TableModel(Strict):
     own_line: Annotated[bool, Field(strict=True)] = False
 
 
-def section_schema() -> dict[str, Any]:
+Members = Union[Name, Annotated[list[Member], Field(min_length=1)]]
+WhenText = Annotated[
+    dict[Name, Members],
+    Field(min_length=1, max_length=1, description="A field of the message that is an enum, and members of it, or a constant that lists them."),
+]
+
+
+def section_schema(*options: str) -> dict[str, Any]:
+    known = {"contended": {"enum": ["drop", "skip", "never"]}, "when": TypeAdapter(WhenText).json_schema()}
     return {
         "type": "object",
-        "description": "table: Step, and what happens when the section is contended.",
-        "properties": {"contended": {"enum": ["drop", "skip", "never"]}},
+        "description": "table: Step, and what happens when the section is contended"
+        + (", and for which messages it is: for all others the step changes nothing." if "when" in options else "."),
+        "properties": {option: known[option] for option in options},
         "additionalProperties": {"type": "string", "pattern": NAME},
         "minProperties": 1,
-        "maxProperties": 2,
+        "maxProperties": 1 + len(options),
     }
 
 
-SectionText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(section_schema())]
+SectionText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(section_schema("contended"))]
+HookSectionText = Annotated[
+    dict[Name, Union[Name, WhenText]], Field(min_length=1, max_length=3), WithJsonSchema(section_schema("contended", "when"))
+]
 
 
 def user_schema() -> dict[str, Any]:
-    schema = section_schema()
+    schema = section_schema("contended")
     options = {"reads": {"enum": ["table", "cell"]}, "contended": {"enum": ["never"]}, "again": {"type": "string", "pattern": NAME}}
     description = "table: Step, what the step reads, and the label of the Drop after which a message is looked at again."
     return schema | {"description": description, "properties": options, "maxProperties": 4}
@@ -205,9 +217,9 @@ UserHook = Annotated[
 class Hooks(Strict):
     """What runs where: rows of sections; for user also one section, over a whole table or one cell of it."""
 
-    xdp: list[SectionText] = Field(min_length=1)
+    xdp: list[HookSectionText] = Field(min_length=1)
     user: UserHook | None = None
-    tc: list[SectionText] = []
+    tc: list[HookSectionText] = []
 
 
 class TailModel(Strict):

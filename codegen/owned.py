@@ -28,4 +28,4 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
 
 
 def _swaps(resolved: Resolved, steps: dict[str, ir.Step], plan: SectionPlan) -> bool:
-    return resolved.tables[plan.table].atomic == "word" and any(leaf.cell for leaf in leaves(steps[plan.step].body))
+    return plan.when is None and resolved.tables[plan.table].atomic == "word" and any(leaf.cell for leaf in leaves(steps[plan.step].body))

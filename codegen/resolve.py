@@ -137,8 +137,7 @@ class Resolver(Sections):
         self.check_wire(message)
         self.check_forwards()
         hooks = self.layout.hooks
-        xdp = [self.section(text, ("hooks", "xdp", at)) for at, text in enumerate(hooks.xdp)]
-        tc = [self.section(text, ("hooks", "tc", at)) for at, text in enumerate(hooks.tc)]
+        xdp, tc = self.hook("xdp", hooks.xdp, message), self.hook("tc", hooks.tc, message)
         user = self.user()
         sweep, restored = self.sweep(), self.restored()
         self.check_restore(tables)
@@ -147,7 +146,7 @@ class Resolver(Sections):
         self.check_ahead()
         drain, recovery = plan_drain(self, message, tables), plan_recovery(self, message)
         return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
-                        [one for one in xdp if one], [one for one in tc if one], user, sweep, restored, tail, self.used, drain, recovery)  # fmt: skip
+                        xdp, tc, user, sweep, restored, tail, self.used, drain, recovery)  # fmt: skip
 
     # --- Types ------------------------------------------------------------------------------------------
 

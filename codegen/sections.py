@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Union
+from dataclasses import dataclass, replace
+from typing import Any, Union
 
+from codegen import ir
 from codegen.layout import Layout
 
 Place = tuple[Union[str, int], ...]
@@ -16,6 +17,7 @@ class SectionPlan:
 
     user: whether it is one of the user hook. reads: then what it only reads, `table` (the whole of it) or `cell`; '' where
         it steps a cell, as those of other hooks do. again: the label of a Drop after which the message is looked at again.
+    when: for which messages it is, where not for all.
     """
 
     table: str
@@ -27,6 +29,7 @@ class SectionPlan:
     user: bool = False
     reads: str = ""
     again: str = ""
+    when: ir.When | None = None
 
     @property
     def daemon(self) -> bool:
@@ -38,9 +41,48 @@ class Sections:
     """A part of Resolver, which has what is declared here."""
 
     layout: Layout
+    constants: dict[str, Any]
+    used: set[str]
 
     def complain(self, place: Place, found: str, instead: str = "") -> None:
         raise NotImplementedError
+
+    def hook(self, name: str, texts: list[dict[str, Any]], message: ir.Record) -> list[SectionPlan]:
+        """The sections of xdp or tc. Some may be for some messages only; not the last one, with which the hook ends."""
+        plans = []
+        for at, text in enumerate(texts):
+            place: Place = ("hooks", name, at)
+            plan = self.section({key: value for key, value in text.items() if key != "when"}, place)
+            if plan is not None and "when" in text:
+                plan = replace(plan, when=self.when(text["when"], (*place, "when"), message))
+                if at == len(texts) - 1:
+                    self.complain((*place, "when"), f"{plan.step} is the last section of {name}", "remove `when`: with it every message ends")
+            plans.append(plan)
+        return [plan for plan in plans if plan is not None]
+
+    def when(self, text: Any, place: Place, message: ir.Record) -> ir.When | None:
+        """A field of the message, and which of its members."""
+        if not isinstance(text, dict):
+            self.complain(place, f"when: {text}", "write {kind: [Member]}, of a field of the message that is an enum")
+            return None
+        ((field, listed),) = text.items()
+        kind = dict(message.fields).get(field)
+        if not isinstance(kind, ir.Enum):
+            enums = [name for name, other in message.fields if isinstance(other, ir.Enum)]
+            self.complain((*place, field), f"{field} is no field of the message that is an enum", f"there is {', '.join(enums)}")
+            return None
+        if isinstance(listed, str):
+            self.used.add(listed)
+        members = self.constants.get(listed) if isinstance(listed, str) else tuple(listed)
+        if not isinstance(members, tuple):
+            self.complain((*place, field), f"{listed} is no constant that lists members", "write them: [Member]")
+            return None
+        for member in members:
+            if member not in kind.members:
+                self.complain((*place, field), f"{member} is no member of {field}", f"there is {', '.join(kind.members)}")
+        if set(members) >= set(kind.members):
+            self.complain((*place, field), f"these are all members of {field}", "remove `when`")
+        return ir.When(field, tuple(member for member in kind.members if member in members))
 
     def section(self, text: dict[str, str], place: Place, each: str | None = None) -> SectionPlan | None:
         """One of xdp, of tc, or of a pass of the sweep over `each`."""
@@ -65,7 +107,7 @@ class Sections:
     def named(self, text: dict[str, str], place: Place, options: tuple[str, ...], instead: str) -> tuple[str, str] | None:
         """The table and the step of a section."""
         pairs = [(table, step) for table, step in text.items() if table not in options]
-        if len(pairs) != 1:
+        if len(pairs) != 1 or not isinstance(pairs[0][1], str):
             self.complain(place, "a section that is not one table with one step", instead)
             return None
         table, step = pairs[0]

@@ -92,6 +92,7 @@ class SectionFunction:
 class Call:
     """One section of one hook. `element`: the local that points to the cell's element.
 
+    when: the condition that the message is one that the section is for, '' where it is for all.
     within: whether what is found so is there for every index, and the section may not be left out: if it were, that is as if it had been contended.
     lookup: the C function that finds the element, where it is found right before the section; '' where that
     was done before the first one. found: then the condition that it was. apart: the local with what the cell has apart. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
@@ -120,6 +121,7 @@ class Call:
     apart: str
     found: str
     within: bool
+    when: str
 
     @property
     def arguments(self) -> str:
@@ -205,11 +207,13 @@ class Hooks:
         calls = []
         for position, section in enumerate(sections):
             key = (section.table, section.index)
-            again = key not in current and section.index in written
-            found = early.get(key) or late.get(key)
+            there = key in current
+            again = not there and (section.index in written or section.when is not None)
+            found = early.get(key) or (late.get(key) if there or again else None)
             if found is None:
                 found = (late if again else early)[key] = self._lookup(section, apart, early, late)
-            current.add(key)
+            if section.when is None:
+                current.add(key)
             last = position == len(sections) - 1
             calls.append(self._call(section, found, found if again else None, f"message->{field(section.index)}", last))
             changed = set(written_fields(self._steps[section.step.name]))
@@ -299,7 +303,15 @@ class Hooks:
             after_skip=False,
             hides_skip=False,
             within=within,
+            when=self._when(section),
         )
+
+    def _when(self, section: Section) -> str:
+        if section.when is None:
+            return ""
+        asked, kind = f"message->{field(section.when.field)}", self._protocol.message.field(section.when.field)
+        tests = [f"{asked} == {self._names.member(kind, member)}" for member in section.when.members]
+        return " ||\n\t    ".join(" || ".join(tests[at : at + 2]) for at in range(0, len(tests), 2))
 
     def _is_within(self, section: Section) -> bool:
         """Whether every value of the index is that of a cell."""

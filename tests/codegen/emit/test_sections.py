@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -62,10 +63,10 @@ REPLY, DROP = 1, 3
 ASK, YES, NO = 0, 1, 2
 
 
-def generated(folder: Path, sections: list[dict], steps: str = STEPS) -> None:
+def generated(folder: Path, sections: list[dict], steps: str = STEPS, **layout: Any) -> None:
     spec = folder / "turns"
     spec.mkdir()
-    (spec / "layout.yaml").write_text(yaml.safe_dump({**LAYOUT, "hooks": {"xdp": sections}}, sort_keys=False))
+    (spec / "layout.yaml").write_text(yaml.safe_dump({**LAYOUT, "hooks": {"xdp": sections}, **layout}, sort_keys=False))
     (spec / "TurnsSteps.tla").write_text(f"---- MODULE TurnsSteps ----\nEXTENDS Offload\n{steps}\n====\n")
     for name, text in generate(load(spec)).items():
         (folder / name).write_text(text)
@@ -161,6 +162,39 @@ def test_a_cell_that_is_found_late_is_lost_like_others(tmp_path: Path, contended
     (tmp_path / "run.c").write_text(program)
     done = subprocess.run([compile_native(tmp_path), "0", "1" if contended == "never" else "4"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] == ("1 0" if contended == "never" else "1 1")
+
+
+FOR_SOME = """
+Take(turn, msg) ==
+  IF turn.count = 7 \\/ turn.count > 200
+    THEN Continue(turn, [msg EXCEPT !.kind = "No"])
+    ELSE Continue([turn EXCEPT !.count = @ + 1], [msg EXCEPT !.kind = "Yes"])
+Mark(mark, msg) == IF msg.kind = "Yes" THEN Continue([mark EXCEPT !.seen = TRUE], msg) ELSE Continue(mark, msg)
+Tell(turn, msg) == Reply(turn, msg)
+"""
+MARKS = """
+static __u64 marks[16], asked;
+static __u64 *turns_mark_element(const void *tables, __u32 index)
+{
+	(void)tables;
+	asked++;
+	return &marks[index];
+}
+#include "turns_hooks.h"
+"""
+
+
+@pytest.mark.parametrize("count, marked", [(3, "1 1"), (7, "0 0")])
+@pytest.mark.parametrize("members", [["Yes"], "Marked"])
+def test_a_section_that_is_not_for_a_message_has_no_cell_of_it(tmp_path: Path, members: str | list[str], count: int, marked: str) -> None:
+    sections = [{"turn": "Take"}, {"mark": "Mark", "contended": "never", "when": {"kind": members}}, {"turn": "Tell", "contended": "never"}]
+    mark = {"cell": {"seen": "bool"}, "capacity": 16, "index": "msg.where", "atomic": "word"}
+    constants = {"Marked": ["Yes"]} if members == "Marked" else {}
+    generated(tmp_path, sections, FOR_SOME, tables={**LAYOUT["tables"], "mark": mark}, constants=constants)
+    program = PROGRAM.replace('#include "turns_hooks.h"', MARKS).replace("return 0;\n}", 'printf("%llu %llu\\n", marks[3], asked);\n\treturn 0;\n}')
+    (tmp_path / "run.c").write_text(program)
+    done = subprocess.run([compile_native(tmp_path), str(count), "0"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1] == marked
 
 
 LOSING = """

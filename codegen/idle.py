@@ -1,0 +1,43 @@
+"""Sections that are for some messages only: for all others their step must be idle, so that to leave it out is what the model does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from codegen import ir
+from codegen.errors import Errors, LayoutInconsistent
+from codegen.passes.conditions import assume
+from codegen.passes.facts import Facts
+from codegen.resolve import Resolved, position
+
+
+def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
+    """What a step does with a message that its section is not for: Continue, with cell and message as they were."""
+    for plan in (plan for plan in resolved.plans() if plan.when is not None):
+        for leaf in busy(steps[plan.step], resolved.message, plan.when):
+            does = "changes the cell" if leaf.cell else "changes the message" if leaf.message else f"says {leaf.verdict}"
+            errors.add(LayoutInconsistent(
+                position(resolved, plan), f"{plan.step} {does} at {leaf.span} for messages whose {plan.when.field} is not listed in `when`",
+                "list them, or let the step say Continue(cell, msg) of them",
+            ))  # fmt: skip
+
+
+def busy(step: ir.Step, message: ir.Record, when: ir.When) -> Iterator[ir.Leaf]:
+    """The leaves that other messages may come to, and that are not idle."""
+    kind = message.field(when.field)
+    asked = ir.Field(ir.Var(step.message, message, step.span), when.field, kind, step.span)
+    yield from _busy(step.body, Facts().with_members(asked, frozenset(kind.members) - set(when.members)))
+
+
+def _busy(body: ir.Body, facts: Facts) -> Iterator[ir.Leaf]:
+    if facts.dead:
+        return
+    match body:
+        case ir.Leaf():
+            if body.verdict != "Continue" or body.cell or body.message:
+                yield body
+        case ir.Bind():
+            yield from _busy(body.body, facts.with_let(body.name, body.value))
+        case _:
+            yield from _busy(body.then, assume(body.condition, True, facts))
+            yield from _busy(body.otherwise, assume(body.condition, False, facts))
