@@ -80,7 +80,7 @@ SweepPasses == <<
 \* Once for each row that is restored, while nobody is served: not a pass of the sweep, but run like one.
 RestorePass == [each |-> "row", sections |-> <<
   Section("row", "Take", "never"),
-  Section("bucket", "Refill", "skip"),
+  Section("bucket", "OccRefill", "skip"),
   Section("page", "Overflow", "skip"),
   Section("row", "Report", "never")
 >>]
@@ -94,7 +94,7 @@ SweepStep(pass, at, cell, msg, env) ==
     [] pass = 3 /\ at = 1 -> IsSettled(cell, msg, env)
     [] pass = 3 /\ at = 2 -> Retire(cell, msg, env)
     [] pass = 4 /\ at = 1 -> Take(cell, msg)
-    [] pass = 4 /\ at = 2 -> Refill(cell, msg)
+    [] pass = 4 /\ at = 2 -> OccRefill(cell, msg)
     [] pass = 4 /\ at = 3 -> Overflow(cell, msg)
     [] pass = 4 /\ at = 4 -> Report(cell, msg)
 

@@ -608,7 +608,7 @@ static long occ_restore_visit(__u32 position, void *context)
 	}
 
 	bucket = occ_bucket_element(NULL, message->slot);
-	outcome = bucket ? occ_refill_on_bucket(bucket, message) : (__u32)STEPWISE_CONTINUE;
+	outcome = bucket ? occ_occ_refill_on_bucket(bucket, message) : (__u32)STEPWISE_CONTINUE;
 	if (outcome == STEPWISE_CONTENDED) {
 		sweep->skipped++;
 		outcome = STEPWISE_CONTINUE;

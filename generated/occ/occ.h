@@ -133,6 +133,7 @@ enum occ_row_fate {
 	OCC_ROW_FATE_NO_ROOM,
 	OCC_ROW_FATE_TOO_LONG,
 	OCC_ROW_FATE_TAIL_IN_THE_WAY,
+	OCC_ROW_FATE_LOCK_IN_THE_WAY,
 } __attribute__((packed));
 
 enum occ_transaction_verdict {
@@ -599,25 +600,26 @@ enum occ_leaf {
 	OCC_LEAF_RETIRE_2 = 187, /* Drop, SessionSteps.tla:172 */
 	OCC_LEAF_TAKE_1 = 188, /* Drop, KvSteps.tla:426 */
 	OCC_LEAF_TAKE_2 = 189, /* Continue, KvSteps.tla:427 */
-	OCC_LEAF_REFILL_1 = 190, /* Continue, KvSteps.tla:445 */
-	OCC_LEAF_REFILL_2 = 191, /* Continue, KvSteps.tla:446 */
-	OCC_LEAF_REFILL_3 = 192, /* Continue, KvSteps.tla:447 */
-	OCC_LEAF_REFILL_4 = 193, /* Continue, KvSteps.tla:449 */
-	OCC_LEAF_REFILL_5 = 194, /* Continue, KvSteps.tla:451 */
-	OCC_LEAF_REFILL_6 = 195, /* Continue, KvSteps.tla:454 */
-	OCC_LEAF_REFILL_7 = 196, /* Continue, KvSteps.tla:454 */
-	OCC_LEAF_REFILL_8 = 197, /* Continue, KvSteps.tla:455 */
-	OCC_LEAF_REFILL_9 = 198, /* Continue, KvSteps.tla:456 */
-	OCC_LEAF_REFILL_10 = 199, /* Continue, KvSteps.tla:457 */
-	OCC_LEAF_OVERFLOW_1 = 200, /* Continue, KvSteps.tla:474 */
-	OCC_LEAF_OVERFLOW_2 = 201, /* Continue, KvSteps.tla:475 */
-	OCC_LEAF_OVERFLOW_3 = 202, /* Continue, KvSteps.tla:476 */
-	OCC_LEAF_OVERFLOW_4 = 203, /* Continue, KvSteps.tla:477 */
-	OCC_LEAF_OVERFLOW_5 = 204, /* Continue, KvSteps.tla:478 */
-	OCC_LEAF_OVERFLOW_6 = 205, /* Continue, KvSteps.tla:479 */
-	OCC_LEAF_OVERFLOW_7 = 206, /* Continue, KvSteps.tla:480 */
-	OCC_LEAF_OVERFLOW_8 = 207, /* Continue, KvSteps.tla:481 */
-	OCC_LEAF_REPORT_1 = 208, /* Continue, KvSteps.tla:483 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 190, /* Continue, OccSteps.tla:259 */
+	OCC_LEAF_OCC_REFILL_2 = 191, /* Continue, KvSteps.tla:445 */
+	OCC_LEAF_OCC_REFILL_3 = 192, /* Continue, KvSteps.tla:446 */
+	OCC_LEAF_OCC_REFILL_4 = 193, /* Continue, KvSteps.tla:447 */
+	OCC_LEAF_OCC_REFILL_5 = 194, /* Continue, KvSteps.tla:449 */
+	OCC_LEAF_OCC_REFILL_6 = 195, /* Continue, KvSteps.tla:451 */
+	OCC_LEAF_OCC_REFILL_7 = 196, /* Continue, KvSteps.tla:454 */
+	OCC_LEAF_OCC_REFILL_8 = 197, /* Continue, KvSteps.tla:454 */
+	OCC_LEAF_OCC_REFILL_9 = 198, /* Continue, KvSteps.tla:455 */
+	OCC_LEAF_OCC_REFILL_10 = 199, /* Continue, KvSteps.tla:456 */
+	OCC_LEAF_OCC_REFILL_11 = 200, /* Continue, KvSteps.tla:457 */
+	OCC_LEAF_OVERFLOW_1 = 201, /* Continue, KvSteps.tla:474 */
+	OCC_LEAF_OVERFLOW_2 = 202, /* Continue, KvSteps.tla:475 */
+	OCC_LEAF_OVERFLOW_3 = 203, /* Continue, KvSteps.tla:476 */
+	OCC_LEAF_OVERFLOW_4 = 204, /* Continue, KvSteps.tla:477 */
+	OCC_LEAF_OVERFLOW_5 = 205, /* Continue, KvSteps.tla:478 */
+	OCC_LEAF_OVERFLOW_6 = 206, /* Continue, KvSteps.tla:479 */
+	OCC_LEAF_OVERFLOW_7 = 207, /* Continue, KvSteps.tla:480 */
+	OCC_LEAF_OVERFLOW_8 = 208, /* Continue, KvSteps.tla:481 */
+	OCC_LEAF_REPORT_1 = 209, /* Continue, KvSteps.tla:483 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -736,7 +738,7 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define OCC_BRANCHES 387
+#define OCC_BRANCHES 388
 
 #define OCC_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
@@ -929,203 +931,204 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 187, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
 	{ 188, "take.1", "spec/kv/KvSteps.tla:426:10" }, \
 	{ 189, "take.2", "spec/kv/KvSteps.tla:427:10" }, \
-	{ 190, "refill.1", "spec/kv/KvSteps.tla:445:32" }, \
-	{ 191, "refill.2", "spec/kv/KvSteps.tla:446:56" }, \
-	{ 192, "refill.3", "spec/kv/KvSteps.tla:447:43" }, \
-	{ 193, "refill.4", "spec/kv/KvSteps.tla:449:32" }, \
-	{ 194, "refill.5", "spec/kv/KvSteps.tla:451:10" }, \
-	{ 195, "refill.6", "spec/kv/KvSteps.tla:454:52" }, \
-	{ 196, "refill.7", "spec/kv/KvSteps.tla:454:52" }, \
-	{ 197, "refill.8", "spec/kv/KvSteps.tla:455:23" }, \
-	{ 198, "refill.9", "spec/kv/KvSteps.tla:456:20" }, \
-	{ 199, "refill.10", "spec/kv/KvSteps.tla:457:17" }, \
-	{ 200, "overflow.1", "spec/kv/KvSteps.tla:474:24" }, \
-	{ 201, "overflow.2", "spec/kv/KvSteps.tla:475:60" }, \
-	{ 202, "overflow.3", "spec/kv/KvSteps.tla:476:61" }, \
-	{ 203, "overflow.4", "spec/kv/KvSteps.tla:477:32" }, \
-	{ 204, "overflow.5", "spec/kv/KvSteps.tla:478:19" }, \
-	{ 205, "overflow.6", "spec/kv/KvSteps.tla:479:23" }, \
-	{ 206, "overflow.7", "spec/kv/KvSteps.tla:480:22" }, \
-	{ 207, "overflow.8", "spec/kv/KvSteps.tla:481:17" }, \
-	{ 208, "report.1", "spec/kv/KvSteps.tla:483:21" }, \
-	{ 209, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:155:77" }, \
-	{ 210, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:155:94" }, \
-	{ 211, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 212, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
-	{ 213, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 214, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
-	{ 215, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 216, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
-	{ 217, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 218, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
-	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 221, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
-	{ 222, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 223, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 224, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 225, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:161:94" }, \
-	{ 226, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:161:106" }, \
-	{ 227, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:162:60" }, \
-	{ 228, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:162:77" }, \
-	{ 229, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 230, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 231, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 232, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 233, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 234, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 235, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
-	{ 236, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
-	{ 237, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 238, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 240, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 241, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 242, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:143:50" }, \
-	{ 244, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
-	{ 245, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
-	{ 246, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 247, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 248, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 249, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
-	{ 250, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
-	{ 251, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 252, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 253, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 254, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 255, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:181:60" }, \
-	{ 256, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
-	{ 257, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 258, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 259, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 260, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 261, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 262, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 263, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:181:60" }, \
-	{ 264, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
-	{ 265, "leave.choice.then", "spec/occ/OccSteps.tla:81:79" }, \
-	{ 266, "leave.choice.else", "spec/occ/OccSteps.tla:81:96" }, \
-	{ 267, "leave.choice.then", "spec/occ/OccSteps.tla:81:36" }, \
-	{ 268, "leave.choice.else", "spec/occ/OccSteps.tla:81:48" }, \
-	{ 269, "lift.choice.then", "spec/kv/KvSteps.tla:257:34" }, \
-	{ 270, "lift.choice.else", "spec/kv/KvSteps.tla:257:83" }, \
-	{ 271, "stow.choice.then", "spec/kv/KvSteps.tla:302:63" }, \
-	{ 272, "stow.choice.else", "spec/kv/KvSteps.tla:302:76" }, \
-	{ 273, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 274, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 275, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 276, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 277, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 278, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 279, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:192:34" }, \
-	{ 280, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:192:51" }, \
-	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
-	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
-	{ 283, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 284, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 289, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:213:69" }, \
-	{ 290, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:213:107" }, \
-	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 293, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:213:69" }, \
-	{ 294, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:213:107" }, \
-	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:257:34" }, \
-	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:257:83" }, \
-	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:351:64" }, \
-	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:351:106" }, \
-	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
-	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:371:55" }, \
-	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
-	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
-	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
-	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
-	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 319, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:260:28" }, \
-	{ 320, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:261:8" }, \
-	{ 321, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:340:53" }, \
-	{ 322, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:340:66" }, \
-	{ 323, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 324, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 325, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:94" }, \
-	{ 326, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:109" }, \
-	{ 327, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:63" }, \
-	{ 328, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:76" }, \
-	{ 329, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:340:53" }, \
-	{ 330, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:340:66" }, \
-	{ 331, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 332, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 333, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:385:45" }, \
-	{ 334, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:385:83" }, \
-	{ 335, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:94" }, \
-	{ 336, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:109" }, \
-	{ 337, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:63" }, \
-	{ 338, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:76" }, \
-	{ 339, "settle.choice.then", "spec/kv/KvSteps.tla:389:72" }, \
-	{ 340, "settle.choice.else", "spec/kv/KvSteps.tla:389:86" }, \
-	{ 341, "settle.choice.then", "spec/kv/KvSteps.tla:390:74" }, \
-	{ 342, "settle.choice.else", "spec/kv/KvSteps.tla:390:86" }, \
-	{ 343, "settle.choice.then", "spec/kv/KvSteps.tla:390:74" }, \
-	{ 344, "settle.choice.else", "spec/kv/KvSteps.tla:390:86" }, \
-	{ 345, "settle.choice.then", "spec/kv/KvSteps.tla:389:72" }, \
-	{ 346, "settle.choice.else", "spec/kv/KvSteps.tla:389:86" }, \
-	{ 347, "find.choice.then", "spec/kv/KvSteps.tla:205:16" }, \
-	{ 348, "find.choice.else", "spec/kv/KvSteps.tla:207:81" }, \
-	{ 349, "find.choice.then", "spec/kv/KvSteps.tla:207:42" }, \
-	{ 350, "find.choice.else", "spec/kv/KvSteps.tla:207:51" }, \
-	{ 351, "unsettled.choice.then", "spec/occ/OccSteps.tla:242:88" }, \
-	{ 352, "unsettled.choice.else", "spec/occ/OccSteps.tla:242:102" }, \
-	{ 353, "settled.choice.then", "spec/occ/OccSteps.tla:155:77" }, \
-	{ 354, "settled.choice.else", "spec/occ/OccSteps.tla:155:94" }, \
-	{ 355, "settled.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 356, "settled.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
-	{ 357, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 358, "settled.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
-	{ 359, "settled.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 360, "settled.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
-	{ 361, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 362, "settled.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
-	{ 363, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 364, "settled.choice.else", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 365, "settled.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
-	{ 366, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 367, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 368, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 369, "settled.choice.then", "spec/occ/OccSteps.tla:161:94" }, \
-	{ 370, "settled.choice.else", "spec/occ/OccSteps.tla:161:106" }, \
-	{ 371, "settled.choice.then", "spec/occ/OccSteps.tla:162:60" }, \
-	{ 372, "settled.choice.else", "spec/occ/OccSteps.tla:162:77" }, \
-	{ 373, "take.choice.then", "spec/kv/KvSteps.tla:430:75" }, \
-	{ 374, "take.choice.else", "spec/kv/KvSteps.tla:430:90" }, \
-	{ 375, "refill.choice.then", "spec/kv/KvSteps.tla:451:36" }, \
-	{ 376, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 377, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 378, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 379, "refill.choice.then", "spec/kv/KvSteps.tla:437:95" }, \
-	{ 380, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 381, "refill.choice.then", "spec/kv/KvSteps.tla:455:48" }, \
-	{ 382, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 383, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 384, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 385, "refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 386, "refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 190, "occ_refill.something_locked", "spec/occ/OccSteps.tla:259:29" }, \
+	{ 191, "occ_refill.2", "spec/kv/KvSteps.tla:445:32" }, \
+	{ 192, "occ_refill.3", "spec/kv/KvSteps.tla:446:56" }, \
+	{ 193, "occ_refill.4", "spec/kv/KvSteps.tla:447:43" }, \
+	{ 194, "occ_refill.5", "spec/kv/KvSteps.tla:449:32" }, \
+	{ 195, "occ_refill.6", "spec/kv/KvSteps.tla:451:10" }, \
+	{ 196, "occ_refill.7", "spec/kv/KvSteps.tla:454:52" }, \
+	{ 197, "occ_refill.8", "spec/kv/KvSteps.tla:454:52" }, \
+	{ 198, "occ_refill.9", "spec/kv/KvSteps.tla:455:23" }, \
+	{ 199, "occ_refill.10", "spec/kv/KvSteps.tla:456:20" }, \
+	{ 200, "occ_refill.11", "spec/kv/KvSteps.tla:457:17" }, \
+	{ 201, "overflow.1", "spec/kv/KvSteps.tla:474:24" }, \
+	{ 202, "overflow.2", "spec/kv/KvSteps.tla:475:60" }, \
+	{ 203, "overflow.3", "spec/kv/KvSteps.tla:476:61" }, \
+	{ 204, "overflow.4", "spec/kv/KvSteps.tla:477:32" }, \
+	{ 205, "overflow.5", "spec/kv/KvSteps.tla:478:19" }, \
+	{ 206, "overflow.6", "spec/kv/KvSteps.tla:479:23" }, \
+	{ 207, "overflow.7", "spec/kv/KvSteps.tla:480:22" }, \
+	{ 208, "overflow.8", "spec/kv/KvSteps.tla:481:17" }, \
+	{ 209, "report.1", "spec/kv/KvSteps.tla:483:21" }, \
+	{ 210, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:155:77" }, \
+	{ 211, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:155:94" }, \
+	{ 212, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
+	{ 213, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
+	{ 214, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
+	{ 215, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
+	{ 216, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
+	{ 217, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
+	{ 218, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
+	{ 219, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
+	{ 220, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
+	{ 221, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:78" }, \
+	{ 222, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
+	{ 223, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 224, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 225, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 226, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:161:94" }, \
+	{ 227, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:161:106" }, \
+	{ 228, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:162:60" }, \
+	{ 229, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:162:77" }, \
+	{ 230, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 231, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 232, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 233, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 234, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 235, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 236, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
+	{ 237, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
+	{ 238, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 239, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 240, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
+	{ 241, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
+	{ 242, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
+	{ 243, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
+	{ 244, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:143:50" }, \
+	{ 245, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
+	{ 246, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
+	{ 247, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 248, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 249, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 250, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
+	{ 251, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
+	{ 252, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
+	{ 253, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
+	{ 254, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
+	{ 255, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
+	{ 256, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:181:60" }, \
+	{ 257, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
+	{ 258, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 259, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 260, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
+	{ 261, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
+	{ 262, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
+	{ 263, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
+	{ 264, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:181:60" }, \
+	{ 265, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
+	{ 266, "leave.choice.then", "spec/occ/OccSteps.tla:81:79" }, \
+	{ 267, "leave.choice.else", "spec/occ/OccSteps.tla:81:96" }, \
+	{ 268, "leave.choice.then", "spec/occ/OccSteps.tla:81:36" }, \
+	{ 269, "leave.choice.else", "spec/occ/OccSteps.tla:81:48" }, \
+	{ 270, "lift.choice.then", "spec/kv/KvSteps.tla:257:34" }, \
+	{ 271, "lift.choice.else", "spec/kv/KvSteps.tla:257:83" }, \
+	{ 272, "stow.choice.then", "spec/kv/KvSteps.tla:302:63" }, \
+	{ 273, "stow.choice.else", "spec/kv/KvSteps.tla:302:76" }, \
+	{ 274, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 275, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 276, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 277, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 278, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 279, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 280, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:192:34" }, \
+	{ 281, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:192:51" }, \
+	{ 282, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
+	{ 283, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
+	{ 284, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 285, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 286, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 287, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 288, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 289, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 290, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:213:69" }, \
+	{ 291, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:213:107" }, \
+	{ 292, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 293, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 294, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:213:69" }, \
+	{ 295, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:213:107" }, \
+	{ 296, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:257:34" }, \
+	{ 297, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:257:83" }, \
+	{ 298, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:351:64" }, \
+	{ 299, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:351:106" }, \
+	{ 300, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
+	{ 301, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
+	{ 302, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
+	{ 303, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
+	{ 304, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
+	{ 305, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
+	{ 306, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
+	{ 307, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 308, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 309, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 310, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
+	{ 311, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
+	{ 312, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:371:55" }, \
+	{ 313, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 314, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
+	{ 315, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
+	{ 316, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
+	{ 317, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
+	{ 318, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 319, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 320, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:260:28" }, \
+	{ 321, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:261:8" }, \
+	{ 322, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:340:53" }, \
+	{ 323, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:340:66" }, \
+	{ 324, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 325, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 326, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:94" }, \
+	{ 327, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:109" }, \
+	{ 328, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:63" }, \
+	{ 329, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:76" }, \
+	{ 330, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:340:53" }, \
+	{ 331, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:340:66" }, \
+	{ 332, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 333, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 334, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:385:45" }, \
+	{ 335, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:385:83" }, \
+	{ 336, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:94" }, \
+	{ 337, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:109" }, \
+	{ 338, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:63" }, \
+	{ 339, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:76" }, \
+	{ 340, "settle.choice.then", "spec/kv/KvSteps.tla:389:72" }, \
+	{ 341, "settle.choice.else", "spec/kv/KvSteps.tla:389:86" }, \
+	{ 342, "settle.choice.then", "spec/kv/KvSteps.tla:390:74" }, \
+	{ 343, "settle.choice.else", "spec/kv/KvSteps.tla:390:86" }, \
+	{ 344, "settle.choice.then", "spec/kv/KvSteps.tla:390:74" }, \
+	{ 345, "settle.choice.else", "spec/kv/KvSteps.tla:390:86" }, \
+	{ 346, "settle.choice.then", "spec/kv/KvSteps.tla:389:72" }, \
+	{ 347, "settle.choice.else", "spec/kv/KvSteps.tla:389:86" }, \
+	{ 348, "find.choice.then", "spec/kv/KvSteps.tla:205:16" }, \
+	{ 349, "find.choice.else", "spec/kv/KvSteps.tla:207:81" }, \
+	{ 350, "find.choice.then", "spec/kv/KvSteps.tla:207:42" }, \
+	{ 351, "find.choice.else", "spec/kv/KvSteps.tla:207:51" }, \
+	{ 352, "unsettled.choice.then", "spec/occ/OccSteps.tla:242:88" }, \
+	{ 353, "unsettled.choice.else", "spec/occ/OccSteps.tla:242:102" }, \
+	{ 354, "settled.choice.then", "spec/occ/OccSteps.tla:155:77" }, \
+	{ 355, "settled.choice.else", "spec/occ/OccSteps.tla:155:94" }, \
+	{ 356, "settled.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
+	{ 357, "settled.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
+	{ 358, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
+	{ 359, "settled.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
+	{ 360, "settled.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
+	{ 361, "settled.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
+	{ 362, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
+	{ 363, "settled.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
+	{ 364, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
+	{ 365, "settled.choice.else", "spec/occ/OccSteps.tla:149:78" }, \
+	{ 366, "settled.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
+	{ 367, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 368, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 369, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 370, "settled.choice.then", "spec/occ/OccSteps.tla:161:94" }, \
+	{ 371, "settled.choice.else", "spec/occ/OccSteps.tla:161:106" }, \
+	{ 372, "settled.choice.then", "spec/occ/OccSteps.tla:162:60" }, \
+	{ 373, "settled.choice.else", "spec/occ/OccSteps.tla:162:77" }, \
+	{ 374, "take.choice.then", "spec/kv/KvSteps.tla:430:75" }, \
+	{ 375, "take.choice.else", "spec/kv/KvSteps.tla:430:90" }, \
+	{ 376, "occ_refill.choice.then", "spec/kv/KvSteps.tla:451:36" }, \
+	{ 377, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 378, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 379, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 380, "occ_refill.choice.then", "spec/kv/KvSteps.tla:437:95" }, \
+	{ 381, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 382, "occ_refill.choice.then", "spec/kv/KvSteps.tla:455:48" }, \
+	{ 383, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 384, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 385, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 386, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 387, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

@@ -503,14 +503,14 @@ static __always_inline __u32 occ_take_on_row(struct occ_row_cell *row, struct oc
 	return occ_take(row, message);
 }
 
-/* Refill on one cell of `bucket`. */
-static __always_inline __u32 occ_refill_on_bucket(struct occ_bucket_cell *element, struct occ_message *message)
+/* OccRefill on one cell of `bucket`. */
+static __always_inline __u32 occ_occ_refill_on_bucket(struct occ_bucket_cell *element, struct occ_message *message)
 {
 	__u32 outcome;
 
 	if (bpf_res_spin_lock(&element->res_spin_lock))
 		return STEPWISE_CONTENDED;
-	outcome = occ_refill(element, message);
+	outcome = occ_occ_refill(element, message);
 	bpf_res_spin_unlock(&element->res_spin_lock);
 	return outcome;
 }
@@ -538,13 +538,13 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 	__u64 *credential = occ_credential_element(tables, message->client);
 	__u64 *session = occ_session_element(tables, message->client);
 	__u64 *answer = occ_answer_element(tables, message->client);
-	__u64 *transaction = occ_transaction_element(tables, message->client);
+	__u64 *transaction;
 	struct occ_intent_cell *intent;
 	struct occ_bucket_cell *bucket;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !answer || !transaction)
+	if (!credential || !session || !answer)
 		return stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED);
 
 	outcome = occ_authenticate_on_credential(credential, message);
@@ -562,13 +562,22 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 	if (stepwise_verdict(outcome) != STEPWISE_CONTINUE)
 		return stepwise_end_at_leaf(outcome, OCC_COUNTERS_XDP);
 
-	outcome = occ_enter_on_transaction(transaction, message);
+	if (message->kind == OCC_MESSAGE_KIND_LOCK || message->kind == OCC_MESSAGE_KIND_COMMIT ||
+	    message->kind == OCC_MESSAGE_KIND_ABORT) {
+		transaction = occ_transaction_element(tables, message->client);
+		outcome = transaction ? occ_enter_on_transaction(transaction, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+	}
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
-	intent = occ_intent_element(tables, message->intent);
-	outcome = intent ? occ_note_on_intent(intent, message) : STEPWISE_CONTENDED;
-	if (outcome == STEPWISE_CONTENDED)
-		return stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+	if (message->kind == OCC_MESSAGE_KIND_LOCK || message->kind == OCC_MESSAGE_KIND_COMMIT ||
+	    message->kind == OCC_MESSAGE_KIND_ABORT) {
+		intent = occ_intent_element(tables, message->intent);
+		outcome = intent ? occ_note_on_intent(intent, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+	}
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
 	message->client = (__u16)stepwise_hide_zero(message->client);
@@ -583,9 +592,13 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 		skipped = STEPWISE_SKIPPED;
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
-	outcome = occ_leave_on_transaction(transaction, message);
-	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+	if (message->kind == OCC_MESSAGE_KIND_GRANTED || message->kind == OCC_MESSAGE_KIND_COMMITTED ||
+	    message->kind == OCC_MESSAGE_KIND_ABORTED) {
+		transaction = occ_transaction_element(tables, message->client);
+		outcome = transaction ? occ_leave_on_transaction(transaction, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			return skipped | stepwise_end(STEPWISE_DROP, OCC_COUNTER_LOST);
+	}
 
 	message->version = (__u32)stepwise_hide_zero(message->version);
 	outcome = occ_remember_on_answer(answer, message);
@@ -606,12 +619,12 @@ static __always_inline __u32 occ_run_tc(const void *tables, struct occ_message *
 	__u64 *shelf = occ_shelf_element(tables, message->shelf);
 	struct occ_bucket_cell *bucket = occ_bucket_element(tables, message->slot);
 	struct occ_page_cell *page = occ_page_element(tables, message->home);
-	__u64 *transaction = occ_transaction_element(tables, message->client);
 	__u64 *answer = occ_answer_element(tables, message->client);
+	__u64 *transaction;
 	__u32 skipped = 0;
 	__u32 outcome;
 
-	if (!credential || !session || !shelf || !bucket || !page || !transaction || !answer)
+	if (!credential || !session || !shelf || !bucket || !page || !answer)
 		return stepwise_end(STEPWISE_DROP, OCC_COUNTER_TC_MALFORMED);
 
 	outcome = occ_confirm_on_credential(credential, message);
@@ -675,9 +688,13 @@ static __always_inline __u32 occ_run_tc(const void *tables, struct occ_message *
 		skipped = STEPWISE_SKIPPED;
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
-	outcome = occ_leave_on_transaction(transaction, message);
-	if (outcome == STEPWISE_CONTENDED)
-		return skipped | stepwise_end(STEPWISE_DROP, OCC_COUNTER_TC_LOST);
+	if (message->kind == OCC_MESSAGE_KIND_GRANTED || message->kind == OCC_MESSAGE_KIND_COMMITTED ||
+	    message->kind == OCC_MESSAGE_KIND_ABORTED) {
+		transaction = occ_transaction_element(tables, message->client);
+		outcome = transaction ? occ_leave_on_transaction(transaction, message) : STEPWISE_CONTENDED;
+		if (outcome == STEPWISE_CONTENDED)
+			return skipped | stepwise_end(STEPWISE_DROP, OCC_COUNTER_TC_LOST);
+	}
 
 	message->version = (__u32)stepwise_hide_zero(message->version);
 	outcome = occ_remember_on_answer(answer, message);

@@ -234,7 +234,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			    message->client * 4 + message->place + 1), i, way);
 		/* Settled, OccSteps.tla:154 */
 		if (way == 0) {
-			message->kind = stepwise_choose(STEPWISE_CHOOSE(209,
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(210,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED);
@@ -255,11 +255,11 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		if (holds) {
 			enum occ_message_kind value;
 
-			if (STEPWISE_CHOOSE(213, message->deletes)) {
+			if (STEPWISE_CHOOSE(214, message->deletes)) {
 				value = OCC_MESSAGE_KIND_DELETE;
 			} else {
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, way);
-				value = STEPWISE_CHOOSE(211, marks_item_3 == OCC_MARK_CLEAN ||
+				value = STEPWISE_CHOOSE(212, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY) ? OCC_MESSAGE_KIND_UPDATE : OCC_MESSAGE_KIND_INSERT;
 			}
 			if (value == OCC_MESSAGE_KIND_GET) {
@@ -288,11 +288,11 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			}
 			enum occ_message_kind value_2;
 
-			if (STEPWISE_CHOOSE(217, message->deletes)) {
+			if (STEPWISE_CHOOSE(218, message->deletes)) {
 				value_2 = OCC_MESSAGE_KIND_DELETE;
 			} else {
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, way);
-				value_2 = STEPWISE_CHOOSE(215, marks_item_5 == OCC_MARK_CLEAN ||
+				value_2 = STEPWISE_CHOOSE(216, marks_item_5 == OCC_MARK_CLEAN ||
 				    marks_item_5 == OCC_MARK_DIRTY) ? OCC_MESSAGE_KIND_UPDATE : OCC_MESSAGE_KIND_INSERT;
 			}
 			if (value_2 == OCC_MESSAGE_KIND_INSERT) {
@@ -332,7 +332,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				message->kind = OCC_MESSAGE_KIND_COMMITTED;
 				return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_8));
 			}
-			if (stepwise_choose(STEPWISE_CHOOSE(219, message->deletes), OCC_MESSAGE_KIND_DELETE,
+			if (stepwise_choose(STEPWISE_CHOOSE(220, message->deletes), OCC_MESSAGE_KIND_DELETE,
 			    OCC_MESSAGE_KIND_UPDATE) == OCC_MESSAGE_KIND_UPDATE) {
 				const __u32 version_2 = bucket->entries.items[stepwise_position(way, 4)].version;
 				const __u32 at = stepwise_position(way, 4);
@@ -355,10 +355,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			const __u32 at = stepwise_position(way, 4);
 
 			bucket->holders.items[at] = 0;
-			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(221,
+			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(222,
 			    stepwise_less_bit(bucket->floor, version_3)), version_3, bucket->floor);
 			occ_mark_array_4_put(&bucket->marks, way,
-			    stepwise_choose(STEPWISE_CHOOSE(223, bucket->filter >> message->bit &
+			    stepwise_choose(STEPWISE_CHOOSE(224, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 			message->key = bucket->keys.items[at];
 			message->kind = OCC_MESSAGE_KIND_DELETED;
@@ -369,9 +369,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		}
 		bucket->holders.items[stepwise_position(way, 4)] = 0;
 		occ_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(225, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(226, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(227,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(228,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_STILL_GONE));
@@ -390,7 +390,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			if (bucket->holders.items[stepwise_position(own, 4)] != 0) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_8 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(229, marks_item_8 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(230, marks_item_8 == OCC_MARK_CLEAN ||
 				    marks_item_8 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -399,12 +399,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_9 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(231, marks_item_9 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(232, marks_item_9 == OCC_MARK_CLEAN ||
 			    marks_item_9 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->version)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_10 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(233, marks_item_10 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(234, marks_item_10 == OCC_MARK_CLEAN ||
 				    marks_item_10 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -456,7 +456,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			first = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_5 - 1], 0) &
 			    ((1ULL << OCC_MARK_EMPTY |
 			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_5) & 1), i_5, first);
-		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(235, stepwise_less_bit(0, idle)), idle, first);
+		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(236, stepwise_less_bit(0, idle)), idle, first);
 		if (!(bucket->filter >> message->bit & 1) && room > 0) {
 			const __u32 at = stepwise_position(room, 4);
 
@@ -466,7 +466,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(237, (bucket->used >> (room - 1) & 1))) {
+			if (STEPWISE_CHOOSE(238, (bucket->used >> (room - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -475,7 +475,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		}
 		__u8 value_5;
 
-		if (STEPWISE_CHOOSE(243, room > 0)) {
+		if (STEPWISE_CHOOSE(244, room > 0)) {
 			value_5 = room;
 		} else {
 			__u8 idle_2 = 0;
@@ -486,12 +486,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				    stepwise_not_bit(bucket->used >> (i_6 - 1) & 1), i_6, idle_2);
 			__u8 value_4;
 
-			if (STEPWISE_CHOOSE(241, idle_2 > 0)) {
+			if (STEPWISE_CHOOSE(242, idle_2 > 0)) {
 				value_4 = idle_2;
 			} else {
 				__u8 value_3;
 
-				if (STEPWISE_CHOOSE(239,
+				if (STEPWISE_CHOOSE(240,
 				    bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] != 0)) {
 					const __u8 none = bucket->epoch % 4 + 1;
 					__u8 first_2 = none;
@@ -654,10 +654,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			message->done = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_31));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(245, stepwise_less_bit(bucket->floor, version_4)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(246, stepwise_less_bit(bucket->floor, version_4)),
 		    version_4, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, way_3,
-		    stepwise_choose(STEPWISE_CHOOSE(247, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(248, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
 		message->kind = OCC_MESSAGE_KIND_DELETED;
@@ -681,11 +681,11 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		first_3 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_12 - 1], 0) &
 		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_12) &
 		    1), i_12, first_3);
-	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(249, stepwise_less_bit(0, idle_3)), idle_3, first_3);
+	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(250, stepwise_less_bit(0, idle_3)), idle_3, first_3);
 	if ((bucket->filter >> message->bit & 1)) {
 		__u8 value_8;
 
-		if (STEPWISE_CHOOSE(255, room_2 > 0)) {
+		if (STEPWISE_CHOOSE(256, room_2 > 0)) {
 			value_8 = room_2;
 		} else {
 			__u8 idle_4 = 0;
@@ -696,12 +696,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				    stepwise_not_bit(bucket->used >> (i_13 - 1) & 1), i_13, idle_4);
 			__u8 value_7;
 
-			if (STEPWISE_CHOOSE(253, idle_4 > 0)) {
+			if (STEPWISE_CHOOSE(254, idle_4 > 0)) {
 				value_7 = idle_4;
 			} else {
 				__u8 value_6;
 
-				if (STEPWISE_CHOOSE(251,
+				if (STEPWISE_CHOOSE(252,
 				    bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] != 0)) {
 					const __u8 none_2 = bucket->epoch % 4 + 1;
 					__u8 first_4 = none_2;
@@ -745,7 +745,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(257, (bucket->used >> (room_2 - 1) & 1))) {
+		if (STEPWISE_CHOOSE(258, (bucket->used >> (room_2 - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
@@ -755,7 +755,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	}
 	__u8 value_11;
 
-	if (STEPWISE_CHOOSE(263, room_2 > 0)) {
+	if (STEPWISE_CHOOSE(264, room_2 > 0)) {
 		value_11 = room_2;
 	} else {
 		__u8 idle_5 = 0;
@@ -766,12 +766,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			    stepwise_not_bit(bucket->used >> (i_15 - 1) & 1), i_15, idle_5);
 		__u8 value_10;
 
-		if (STEPWISE_CHOOSE(261, idle_5 > 0)) {
+		if (STEPWISE_CHOOSE(262, idle_5 > 0)) {
 			value_10 = idle_5;
 		} else {
 			__u8 value_9;
 
-			if (STEPWISE_CHOOSE(259, bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] !=
+			if (STEPWISE_CHOOSE(260, bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] !=
 			    0)) {
 				const __u8 none_3 = bucket->epoch % 4 + 1;
 				__u8 first_5 = none_3;
@@ -807,10 +807,10 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	}
 	if (message->kind == OCC_MESSAGE_KIND_COMMITTED || message->kind == OCC_MESSAGE_KIND_ABORTED) {
 		const __u8 rest = transaction->places & ~(1U << message->place);
-		if (STEPWISE_CHOOSE(267, rest == 0)) {
+		if (STEPWISE_CHOOSE(268, rest == 0)) {
 			transaction->verdict = OCC_TRANSACTION_VERDICT_OPEN;
 		} else {
-			if (STEPWISE_CHOOSE(265, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
+			if (STEPWISE_CHOOSE(266, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_COMMITTED;
 			} else {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_ABORTED;
@@ -927,7 +927,7 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 /* Lift, KvSteps.tla:264 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(269, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(270, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) || bucket->epoch != message->epoch ||
@@ -1004,7 +1004,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == OCC_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(271, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(272, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(OCC_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -1030,7 +1030,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			if (bucket->holders.items[stepwise_position(own, 4)] != 0) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(273, marks_item == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(274, marks_item == OCC_MARK_CLEAN ||
 				    marks_item == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -1039,12 +1039,12 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(275, marks_item_2 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(276, marks_item_2 == OCC_MARK_CLEAN ||
 			    marks_item_2 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->expected)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(277, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(278, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -1066,7 +1066,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (bucket->epoch != message->epoch) {
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE);
 		}
-		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(279, message->found), message->version, 0);
+		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(280, message->found), message->version, 0);
 		if (there != message->expected) {
 			message->kind = OCC_MESSAGE_KIND_CONFLICT;
 			message->version = there;
@@ -1087,7 +1087,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(281, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(282, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_5 == OCC_MARK_EMPTY || marks_item_5 == OCC_MARK_CLEAN;
 			} else {
@@ -1114,7 +1114,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				bucket->entries.items[at].length = message->length;
 				bucket->entries.items[at].spot = message->spot;
 				bucket->entries.items[at].value = message->value;
-				if (STEPWISE_CHOOSE(283, (bucket->used >> (message->way - 1) & 1))) {
+				if (STEPWISE_CHOOSE(284, (bucket->used >> (message->way - 1) & 1))) {
 					bucket->used = 0;
 				}
 				bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -1131,7 +1131,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(285, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(286, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -1149,11 +1149,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(287, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(288, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(289,
+			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(290,
 			    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 			    1ULL << message->victim_bit, message->filter);
 			bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -1170,11 +1170,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(291, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(292, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(293,
+		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(294,
 		    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 		    1ULL << message->victim_bit, message->filter);
 		bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -1201,7 +1201,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED);
 	}
 	if (own_2 == 0 &&
-	    stepwise_choose(STEPWISE_CHOOSE(295, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	    stepwise_choose(STEPWISE_CHOOSE(296, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) && message->way >= 1 && message->way <= 4 &&
@@ -1243,7 +1243,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 		if (holds_3) {
 			const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, own_3);
-			holds_3 = STEPWISE_CHOOSE(297, (marks_item_7 == OCC_MARK_CLEAN ||
+			holds_3 = STEPWISE_CHOOSE(298, (marks_item_7 == OCC_MARK_CLEAN ||
 			    marks_item_7 == OCC_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own_3, 4)].length > 40) ?
 			    !(message->spot == bucket->entries.items[stepwise_position(own_3, 4)].spot &&
@@ -1263,7 +1263,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 				bucket->used = bucket->used | 1U << (own_3 - 1);
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(299, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(300, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1286,7 +1286,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				const __u32 at = stepwise_position(own_3, 4);
 
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(301, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(302, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1326,7 +1326,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own_3 - 1);
 			message->locked = locked;
-			if (STEPWISE_CHOOSE(303, bucket->entries.items[at].length > 40)) {
+			if (STEPWISE_CHOOSE(304, bucket->entries.items[at].length > 40)) {
 				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
@@ -1340,13 +1340,13 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		}
 		const __u32 at = stepwise_position(own_3, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(305, stepwise_less_bit(bucket->floor, version)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(306, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own_3,
-		    stepwise_choose(STEPWISE_CHOOSE(307, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(308, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
-		if (STEPWISE_CHOOSE(309, bucket->entries.items[at].length > 40)) {
+		if (STEPWISE_CHOOSE(310, bucket->entries.items[at].length > 40)) {
 			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
@@ -1385,7 +1385,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			message->locked = locked;
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(311,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(312,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
@@ -1405,7 +1405,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds_4) {
 			bool value_2;
 
-			if (STEPWISE_CHOOSE(313, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(314, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_11 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value_2 = marks_item_11 == OCC_MARK_EMPTY || marks_item_11 == OCC_MARK_CLEAN;
 			} else {
@@ -1446,7 +1446,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	if (holds_6) {
 		bool value_3;
 
-		if (STEPWISE_CHOOSE(315, message->lifted == OCC_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(316, message->lifted == OCC_MARK_EMPTY)) {
 			const enum occ_mark marks_item_12 = occ_mark_array_4_at(&bucket->marks, message->way);
 			value_3 = marks_item_12 == OCC_MARK_EMPTY || marks_item_12 == OCC_MARK_CLEAN;
 		} else {
@@ -1461,15 +1461,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		message->locked = locked;
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_READY);
 	}
-	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(319,
+	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(320,
 	    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(317, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(318, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == OCC_MARK_EMPTY) {
 		const __u32 at = stepwise_position(message->way, 4);
 
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(321,
+		    stepwise_choose(STEPWISE_CHOOSE(322,
 		    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 		    OCC_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
@@ -1477,15 +1477,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(323, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(324, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
 		message->version = version_2;
 		message->done = message->kind != OCC_MESSAGE_KIND_GET;
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(327,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(328,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), OCC_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(325, message->found), OCC_MESSAGE_KIND_UPDATED,
+		    stepwise_choose(STEPWISE_CHOOSE(326, message->found), OCC_MESSAGE_KIND_UPDATED,
 		    OCC_MESSAGE_KIND_INSERTED));
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_43));
@@ -1493,7 +1493,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	const __u32 at = stepwise_position(message->way, 4);
 
 	occ_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(329,
+	    stepwise_choose(STEPWISE_CHOOSE(330,
 	    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 	    OCC_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
@@ -1501,18 +1501,18 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
-	if (STEPWISE_CHOOSE(331, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(332, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(333, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(334, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
 	message->locked = locked;
 	message->version = version_2;
 	message->done = message->kind != OCC_MESSAGE_KIND_GET;
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(337, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(338, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
 	    OCC_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(335, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
+	    stepwise_choose(STEPWISE_CHOOSE(336, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_44));
 }
@@ -1524,22 +1524,22 @@ static __always_inline __u32 occ_settle(struct occ_page_cell *page, const struct
 	const bool comes = message->lifted == OCC_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(339, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(340, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(341, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(342, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(343, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(344, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(345, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(346, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_3));
 	}
@@ -1594,7 +1594,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 				break;
 			}
 		}
-		if (STEPWISE_CHOOSE(351, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
+		if (STEPWISE_CHOOSE(352, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
 			message->kind = OCC_MESSAGE_KIND_COMMIT;
 		} else {
 			message->kind = OCC_MESSAGE_KIND_ABORT;
@@ -1620,7 +1620,7 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 		way = stepwise_choose(stepwise_same_bit(bucket->holders.items[i - 1],
 		    message->client * 4 + message->place + 1), i, way);
 	if (way == 0) {
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(353,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(354,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_continue(OCC_LEAF_SETTLED_NOTHING_PINNED);
@@ -1640,11 +1640,11 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 	if (holds) {
 		enum occ_message_kind value;
 
-		if (STEPWISE_CHOOSE(357, message->deletes)) {
+		if (STEPWISE_CHOOSE(358, message->deletes)) {
 			value = OCC_MESSAGE_KIND_DELETE;
 		} else {
 			const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, way);
-			value = STEPWISE_CHOOSE(355, marks_item_3 == OCC_MARK_CLEAN ||
+			value = STEPWISE_CHOOSE(356, marks_item_3 == OCC_MARK_CLEAN ||
 			    marks_item_3 == OCC_MARK_DIRTY) ? OCC_MESSAGE_KIND_UPDATE : OCC_MESSAGE_KIND_INSERT;
 		}
 		if (value == OCC_MESSAGE_KIND_GET) {
@@ -1673,11 +1673,11 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 		}
 		enum occ_message_kind value_2;
 
-		if (STEPWISE_CHOOSE(361, message->deletes)) {
+		if (STEPWISE_CHOOSE(362, message->deletes)) {
 			value_2 = OCC_MESSAGE_KIND_DELETE;
 		} else {
 			const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, way);
-			value_2 = STEPWISE_CHOOSE(359, marks_item_5 == OCC_MARK_CLEAN ||
+			value_2 = STEPWISE_CHOOSE(360, marks_item_5 == OCC_MARK_CLEAN ||
 			    marks_item_5 == OCC_MARK_DIRTY) ? OCC_MESSAGE_KIND_UPDATE : OCC_MESSAGE_KIND_INSERT;
 		}
 		if (value_2 == OCC_MESSAGE_KIND_INSERT) {
@@ -1717,7 +1717,7 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 			message->kind = OCC_MESSAGE_KIND_COMMITTED;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_8));
 		}
-		if (stepwise_choose(STEPWISE_CHOOSE(363, message->deletes), OCC_MESSAGE_KIND_DELETE,
+		if (stepwise_choose(STEPWISE_CHOOSE(364, message->deletes), OCC_MESSAGE_KIND_DELETE,
 		    OCC_MESSAGE_KIND_UPDATE) == OCC_MESSAGE_KIND_UPDATE) {
 			const __u32 version_2 = bucket->entries.items[stepwise_position(way, 4)].version;
 			const __u32 at = stepwise_position(way, 4);
@@ -1740,10 +1740,10 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 		const __u32 at = stepwise_position(way, 4);
 
 		bucket->holders.items[at] = 0;
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(365, stepwise_less_bit(bucket->floor, version_3)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(366, stepwise_less_bit(bucket->floor, version_3)),
 		    version_3, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(367, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(368, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->key = bucket->keys.items[at];
 		message->kind = OCC_MESSAGE_KIND_DELETED;
@@ -1753,9 +1753,9 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_10));
 	}
 	bucket->holders.items[stepwise_position(way, 4)] = 0;
-	occ_mark_array_4_put(&bucket->marks, way, stepwise_choose(STEPWISE_CHOOSE(369, bucket->filter >> message->bit &
+	occ_mark_array_4_put(&bucket->marks, way, stepwise_choose(STEPWISE_CHOOSE(370, bucket->filter >> message->bit &
 	    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(371,
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(372,
 	    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 	    OCC_MESSAGE_KIND_ABORTED);
 	return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_STILL_GONE));
@@ -1799,36 +1799,55 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	message->spot = 0;
 	message->lives = !row->deletes;
 	message->spills = false;
-	message->fate = stepwise_choose(STEPWISE_CHOOSE(373, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
+	message->fate = stepwise_choose(STEPWISE_CHOOSE(374, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
 	    OCC_ROW_FATE_PENDING);
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:440 */
-static __always_inline __u32 occ_refill(struct occ_bucket_cell *bucket, struct occ_message *message)
+/* OccRefill, OccSteps.tla:257 */
+static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
+	bool holds = message->fate == OCC_ROW_FATE_PENDING;
+
+	if (holds) {
+		bool found = false;
+
+		STEPWISE_UNROLL
+		for (__u32 i = 1; i <= 4; i++) {
+			if (bucket->holders.items[i - 1] != 0) {
+				found = true;
+				break;
+			}
+		}
+		holds = found;
+	}
+	if (holds) {
+		message->fate = OCC_ROW_FATE_LOCK_IN_THE_WAY;
+		return stepwise_continue(OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED);
+	}
+	/* Refill, KvSteps.tla:445 */
 	if (message->fate != OCC_ROW_FATE_PENDING) {
-		return stepwise_continue(OCC_LEAF_REFILL_1);
+		return stepwise_continue(OCC_LEAF_OCC_REFILL_2);
 	}
 	__u8 own = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i = 4; i >= 1; i--)
-		own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i),
-		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
+	for (__u32 i_2 = 4; i_2 >= 1; i_2--)
+		own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_2),
+		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_2 - 1], message->key), i_2, own);
 	if (own > 0 && bucket->entries.items[stepwise_position(own, 4)].version >= message->version) {
 		message->fate = OCC_ROW_FATE_OLDER;
-		return stepwise_continue(OCC_LEAF_REFILL_2);
+		return stepwise_continue(OCC_LEAF_OCC_REFILL_3);
 	}
-	bool holds = own > 0;
+	bool holds_2 = own > 0;
 
-	if (holds) {
+	if (holds_2) {
 		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, own);
-		holds = marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY;
+		holds_2 = marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY;
 	}
-	if (holds && bucket->entries.items[stepwise_position(own, 4)].length > 40) {
+	if (holds_2 && bucket->entries.items[stepwise_position(own, 4)].length > 40) {
 		message->fate = OCC_ROW_FATE_TAIL_IN_THE_WAY;
-		return stepwise_continue(OCC_LEAF_REFILL_3);
+		return stepwise_continue(OCC_LEAF_OCC_REFILL_4);
 	}
 	if (own > 0 && message->lives) {
 		const __u32 at = stepwise_position(own, 4);
@@ -1840,49 +1859,49 @@ static __always_inline __u32 occ_refill(struct occ_bucket_cell *bucket, struct o
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
 		message->fate = OCC_ROW_FATE_RESTORED;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_REFILL_4));
+		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_5));
 	}
 	if (own > 0) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(375,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(376,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(377, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(378, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		bucket->entries.items[stepwise_position(own, 4)].version = message->version;
 		message->fate = OCC_ROW_FATE_RESTORED;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_REFILL_5));
+		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_6));
 	}
 	if ((bucket->filter >> message->bit & 1)) {
 		if (message->lives) {
 			bucket->filter = bucket->filter | 1ULL << message->bit;
 			message->spills = true;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_REFILL_6));
+			return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(379,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(380,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->spills = true;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_REFILL_7));
+		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_8));
 	}
 	if (!message->lives) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(381,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(382,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->fate = OCC_ROW_FATE_RESTORED;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_REFILL_8));
+		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_9));
 	}
 	__u8 idle = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_2 = 4; i_2 >= 1; i_2--)
-		idle = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_2), OCC_MARK_EMPTY) |
-		    (stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_2), OCC_MARK_CLEAN) &
-		    stepwise_not_bit(bucket->used >> (i_2 - 1) & 1)), i_2, idle);
+	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
+		idle = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_EMPTY) |
+		    (stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_CLEAN) &
+		    stepwise_not_bit(bucket->used >> (i_3 - 1) & 1)), i_3, idle);
 	__u8 first = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
-		first = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_CLEAN),
-		    i_3, first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(383, stepwise_less_bit(0, idle)), idle, first);
+	for (__u32 i_4 = 4; i_4 >= 1; i_4--)
+		first = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_4), OCC_MARK_CLEAN),
+		    i_4, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(384, stepwise_less_bit(0, idle)), idle, first);
 	if (room > 0) {
 		const __u32 at = stepwise_position(room, 4);
 
@@ -1892,15 +1911,15 @@ static __always_inline __u32 occ_refill(struct occ_bucket_cell *bucket, struct o
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(385, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(386, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->fate = OCC_ROW_FATE_RESTORED;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_REFILL_9));
+		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_10));
 	}
 	bucket->filter = bucket->filter | 1ULL << message->bit;
 	message->spills = true;
-	return stepwise_changed(stepwise_continue(OCC_LEAF_REFILL_10));
+	return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_11));
 }
 
 /* Overflow, KvSteps.tla:459 */
@@ -2039,12 +2058,12 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(349, message->kind == OCC_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(350, message->kind == OCC_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(347, message->evicts)) {
+		if (STEPWISE_CHOOSE(348, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL

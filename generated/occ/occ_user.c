@@ -329,6 +329,7 @@ static const char *const occ_fates[] = {
 	"NoRoom",
 	"TooLong",
 	"TailInTheWay",
+	"LockInTheWay",
 };
 
 static const struct stepwise_restore occ_rows = {
@@ -338,7 +339,7 @@ static const struct stepwise_restore occ_rows = {
 	.complete = occ_complete_row,
 	.fate = STEPWISE_ROW_INTEGER(struct occ_row_cell, fate),
 	.fates = occ_fates,
-	.fate_count = 6,
+	.fate_count = 7,
 	.done = 1u << 1 | 1u << 2,
 };
 
@@ -349,7 +350,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.tail_max = OCC_TAIL_MAX,
 	.sweep_size = offsetof(struct occ_message, tail), /* the programs' has no more */
 	.sweep_period_ms = 250,
-	.layout_id = 0x3bcfe1a9d0e33ed9,
+	.layout_id = 0x84bb284458b25451,
 	.tables = occ_tables,
 	.table_count = 10,
 	.counters = occ_counters,

@@ -249,4 +249,13 @@ IsSettled(transaction, msg, env) ==
   IF env.index \in msg.gone /\ transaction.places = {}
     THEN Continue(transaction, [msg EXCEPT !.client = env.index])
     ELSE Drop(transaction, msg)
+
+(***************************************************************************)
+(* Rows that were recovered, into a store in which nothing is locked.      *)
+(***************************************************************************)
+
+OccRefill(bucket, msg) ==
+  IF msg.fate = "Pending" /\ \E i \in 1..Ways : IsPinned(bucket, i)
+    THEN SomethingLocked :: Continue(bucket, [msg EXCEPT !.fate = "LockInTheWay"])
+    ELSE Refill(bucket, msg)
 =================================================================================
