@@ -95,8 +95,8 @@ def conclude(history: History) -> Known:
 
 
 def insertions_after(known: Known, states: Accesses, readings: Accesses) -> tuple[np.ndarray, np.ndarray]:
-    """Readings (indices) of keys that did not exist, and transactions (numbers) that inserted them later, with a version that nobody
-    was told. Only of keys that nobody deleted: others may have come and gone before they were read.
+    """Readings (indices) of keys that did not exist, and transactions (numbers) that inserted them later, with a version that
+    nobody was told. Only of keys that nobody deleted: others may have come and gone before they were read.
     """
     rows = known.rows
     inserts = (rows.kind == Kind.WRITE) & (rows.version == 0) & (known.base == 0) & known.counted[rows.transaction]

@@ -8,7 +8,7 @@ from harness.transactions import Anomaly, check
 
 
 def history(text: str) -> str:
-    """Of lines without call and return: a transaction's operations are where its end is, which may say `CALL RETURN`, else 0 100."""
+    """Of lines without call and return: all of a transaction have those of its end, which may say `CALL RETURN`, else 0 100."""
     lines = [line.split() for line in text.strip().splitlines()]
     times = {words[0]: words[5:] or ["0", "100"] for words in lines if words[2] == "end"}
     written = []

@@ -73,8 +73,12 @@ HOLD = {
     "deletion that was seen": (DELETIONS, observer(9, "1 read - Missing:1; 2 read - Missing:3")),
     "deletion that was not": (DELETIONS, observer(9, "1 read 11 Value:1; 2 read 21 Value:1")),
     "deleted, and inserted again": (DELETIONS, observer(9, "2 read - Missing:4; 2 write 29 Committed:5")),
-    "deletion without a version": (observer(9, "2 read 21 Value:1; 2 lock - Granted:1; 2 delete - Committed"), observer(10, "2 read - Missing:1", 50)),
-    "deletion of nothing": (observer(9, "3 read - Missing:2; 3 lock - Granted; 3 delete - Committed"), observer(10, "3 read - Missing:2", 50)),
+    "deletion without a version": (
+        observer(9, "2 read 21 Value:1; 2 lock - Granted:1; 2 delete - Committed"), observer(10, "2 read - Missing:1", 50),
+    ),
+    "deletion of nothing": (
+        observer(9, "3 read - Missing:2; 3 lock - Granted; 3 delete - Committed"), observer(10, "3 read - Missing:2", 50),
+    ),
     "no answer at all": ("2 1 read - - 20 -\n2 1 lock - - 20 -\n2 0 end - - 20 -\n",),
 }
 
@@ -94,13 +98,18 @@ REFUSED = {
         observer(9, "2 read 21 Value:1"),
     ),
     "its version is another's": (
-        Anomaly.VERSION_TWICE, UNKNOWN, observer(8, "1 read 12 Value:2", 30), observer(9, "2 lock - Granted:1; 2 write 29 Committed:2"),
+        Anomaly.VERSION_TWICE,
+        UNKNOWN,
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "2 lock - Granted:1; 2 write 29 Committed:2"),
     ),
     "seen before it began": (Anomaly.REAL_TIME, UNKNOWN, observer(9, "1 read 12 Value:2", 12)),
     "seen, and gone": (
         Anomaly.REAL_TIME, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 11 Value:1"),
     ),
-    "seen with two versions": (Anomaly.INTERMEDIATE_READ, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 12 Value:3")),
+    "seen with two versions": (
+        Anomaly.INTERMEDIATE_READ, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 12 Value:3"),
+    ),
     "its reading was of a value that nobody wrote": (
         Anomaly.THIN_AIR, UNKNOWN.replace("read 11", "read 99"), observer(9, "2 read 22 Value:2"),
     ),
@@ -114,7 +123,10 @@ REFUSED = {
     ),
     "locked as absent, and deleted": (Anomaly.LOST_UPDATE, observer(9, "2 lock - Granted; 2 delete - Committed:1")),
     "deletion by a transaction that has another lock": (
-        Anomaly.THIN_AIR, DELETIONS, observer(8, "2 lock - Granted:1; 2 write 22 Committed:2", 30), observer(9, "2 read - Missing:2"),
+        Anomaly.THIN_AIR,
+        DELETIONS,
+        observer(8, "2 lock - Granted:1; 2 write 22 Committed:2", 30),
+        observer(9, "2 read - Missing:2"),
     ),
 }
 
