@@ -91,7 +91,7 @@ class Plain:
         return Finding(Anomaly.THIN_AIR, (*lines, "nobody wrote that value"))
 
     def _unwritten(self) -> Finding | None:
-        """Where several can have written what was seen, the version gets a writer of its own: what follows is so, whoever it was."""
+        """Where several can have written what was seen, the version gets a writer of its own: what follows is so, whoever it is."""
         ambiguous = set()
         for key, version, digest in unwritten(self.states, self.readings):
             at = place(key, 2 * version)
