@@ -353,6 +353,14 @@ def test_the_witness_is_a_cycle(tmp_path):
     ]
 
 
+def test_what_is_read_of_the_own_writes_is_no_step(tmp_path):
+    text = case("circular information flow")[1].replace("2 1 write", "2 1 read 12 Value:2\n2 1 write")
+    assert judged(text, tmp_path).text.splitlines()[1:] == [
+        "  transaction 3 -wr-> transaction 2: key 2: the one wrote version 2, the other read version 2",
+        "  transaction 2 -wr-> transaction 3: key 1: the one wrote version 2, the other read version 2",
+    ]
+
+
 def test_several_histories_are_each_judged(tmp_path):
     good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
     good.write_text(history(SETUP))

@@ -79,6 +79,29 @@ HOLD = {
     "deletion of nothing": (
         observer(9, "3 read - Missing:2; 3 lock - Granted; 3 delete - Committed"), observer(10, "3 read - Missing:2", 50),
     ),
+    "locked twice": (
+        UNKNOWN.replace("2 1 write", "2 1 lock - Granted:1 20 25\n2 1 write"), observer(9, "1 read 12 Value:2; 2 read 22 Value:2"),
+    ),
+    "either of two, one of which writes another key": (
+        UNLOCKED.replace("13", "12").replace("2 0 end", "2 2 lock - Granted:1 20 25\n2 2 write 22 - 20 -\n2 0 end"),
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "2 read 21 Value:1"),
+    ),
+    "either of two deletions, one of which writes another key": (
+        UNLOCKED.replace("write 12", "delete -").replace("write 13", "delete -")
+        .replace("2 0 end", "2 2 lock - Granted:1 20 25\n2 2 write 22 - 20 -\n2 0 end"),
+        observer(8, "1 read - Missing:1", 30),
+        observer(9, "2 read 21 Value:1"),
+    ),
+    "updated, seen, and deleted": (
+        UNLOCKED.replace("write 13", "delete -"), observer(8, "1 read 12 Value:2", 30), observer(9, "1 read - Missing:5"),
+    ),
+    "one of two insertions was deleted": (
+        UNKNOWN,
+        "3 2 write 29 Committed:3 20 30\n3 3 lock - Granted 20 25\n3 3 write 31 - 20 -\n3 0 end - - 20 -\n",
+        observer(7, "1 read 12 Value:2; 3 read 31 Value:4; 3 delete - Committed:4", 30),
+        observer(9, "3 read - Missing:4; 1 read 12 Value:2"),
+    ),
     "no answer at all": ("2 1 read - - 20 -\n2 1 lock - - 20 -\n2 0 end - - 20 -\n",),
 }
 
@@ -109,6 +132,20 @@ REFUSED = {
     ),
     "seen with two versions": (
         Anomaly.INTERMEDIATE_READ, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 12 Value:3"),
+    ),
+    "seen with a version that it cannot have": (
+        Anomaly.THIN_AIR,
+        UNKNOWN,
+        observer(8, "1 lock - Granted:1; 1 write 19 Committed:2", 30),
+        observer(9, "1 read 12 Value:3"),
+    ),
+    "its deletion, and not another's, was seen": (
+        Anomaly.REAL_TIME,
+        DELETIONS,
+        observer(7, "2 lock - Granted:1; 2 write 22 Committed:2", 30),
+        "4 2 lock - Granted:2 40 45\n4 2 delete - - 40 -\n4 1 lock - Granted:1 40 45\n4 1 write 19 - 40 -\n4 0 end - - 40 -\n",
+        observer(8, "2 read - Missing:2", 60),
+        observer(9, "1 read 11 Value:1", 70),
     ),
     "its reading was of a value that nobody wrote": (
         Anomaly.THIN_AIR, UNKNOWN.replace("read 11", "read 99"), observer(9, "2 read 22 Value:2"),
@@ -149,6 +186,16 @@ def test_the_verdict_says_how_many_were_not_known(tmp_path):
     assert seen.text.endswith("3 transactions with 10 operations on 3 keys; of 1 the outcome was not known, 1 of these were seen")
     unseen = judged(tmp_path, SETUP, UNKNOWN, observer(9, "1 read 11 Value:1"))
     assert unseen.text.endswith("of 1 the outcome was not known, 0 of these were seen")
+
+
+def test_what_is_its_own_is_no_step(tmp_path):
+    """It has read that the key is missing itself, before it inserted it."""
+    own = UNKNOWN.replace("2 3 lock", "2 3 read - Missing 20 25\n2 3 lock")
+    verdict = judged(tmp_path, SETUP, own, observer(9, "1 read 12 Value:2; 3 read - Missing:9"))
+    assert verdict.text.splitlines()[1:] == [
+        "  transaction 9 -rw-> transaction 2: key 3: the one read no value after version 9, the other wrote a version that is not known",
+        "  transaction 2 -wr-> transaction 9: key 1: the one wrote version 2, the other read version 2",
+    ]
 
 
 def test_one_tells_of_the_next(tmp_path):
