@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 
+from harness.histories import NEVER
 from harness.transactions.anomalies import Anomaly, Finding
 from harness.transactions.graph import RW, WR, WW, Dependencies, Times, cyclic, dependencies, joined, matrix
 from harness.transactions.places import UNKNOWN_POSITION, Accesses, described, key_of, place, position_of
@@ -35,14 +36,12 @@ class Search:
     def __init__(self, known: Known, states: Accesses, readings: Accesses):
         """states, readings: of the transactions that count, and of writers that are not known."""
         self._known = known
-        self._history = history = known.history
-        counted = known.counted
+        self._history = known.history
         self._states, self._readings = states, readings
-        self._size = max(len(history.names), int(states.transaction.max(initial=-1)) + 1)
-        never = np.full(self._size, np.iinfo(np.int64).max)
-        self._times = Times(never.copy(), never)
-        self._times.call[: len(history.names)] = np.where(counted, history.call, self._times.call[: len(history.names)])
-        self._times.returned[: len(history.names)] = np.where(counted, history.returned, self._times.returned[: len(history.names)])
+        transactions = len(known.history.names)
+        self._size = max(transactions, int(states.transaction.max(initial=-1)) + 1)
+        unknown = np.full(self._size - transactions, NEVER)
+        self._times = Times(np.concatenate([known.history.call, unknown]), np.concatenate([known.history.returned, unknown]))
         self.finding = self._search()
 
     def _search(self) -> Finding | None:
@@ -102,7 +101,7 @@ class Search:
         another has ended, and one of two such pairs that are on a cycle has ended before the other has begun.
         """
         call, returned = self._times.call, self._times.returned
-        starts = np.flatnonzero((component >= 0) & (call != np.iinfo(np.int64).max)).tolist()
+        starts = np.flatnonzero((component >= 0) & (call != NEVER)).tolist()
         pairs = edges.where(returned[edges.target] < call[edges.source])
         path = [int(pairs.source[0]), int(pairs.target[0])] if len(pairs) else []
         path = path or _shortest(edges, component, starts, lambda start, nodes: returned[nodes] < call[start], certain=True)

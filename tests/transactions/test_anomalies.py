@@ -97,6 +97,7 @@ CASES = {
         3 0 end - Committed
         """,
         ("3 1 read 12 Value:2", "3 1 read 13 Value:3"),
+        ("2 1 write 13", "2 1 read 12 Value:2\n2 1 write 13"),
     ),
     "value of another version": (
         Anomaly.INTERMEDIATE_READ,

@@ -120,6 +120,9 @@ REFUSED = {
         observer(8, "1 read 12 Value:2", 30),
         observer(9, "2 read 21 Value:1"),
     ),
+    "either of two, and then neither": (
+        Anomaly.REAL_TIME, UNLOCKED.replace("13", "12"), observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 11 Value:1"),
+    ),
     "its version is another's": (
         Anomaly.VERSION_TWICE,
         UNKNOWN,
@@ -191,10 +194,13 @@ def test_the_verdict_says_how_many_were_not_known(tmp_path):
 def test_what_is_its_own_is_no_step(tmp_path):
     """It has read that the key is missing itself, before it inserted it."""
     own = UNKNOWN.replace("2 3 lock", "2 3 read - Missing 20 25\n2 3 lock")
-    verdict = judged(tmp_path, SETUP, own, observer(9, "1 read 12 Value:2; 3 read - Missing:9"))
+    over = observer(8, "1 lock - Granted:2; 1 write 13 Committed:3")
+    verdict = judged(tmp_path, SETUP, own, over, observer(9, "1 read 13 Value:3; 3 read - Missing:9"))
     assert verdict.text.splitlines()[1:] == [
-        "  transaction 9 -rw-> transaction 2: key 3: the one read no value after version 9, the other wrote a version that is not known",
-        "  transaction 2 -wr-> transaction 9: key 1: the one wrote version 2, the other read version 2",
+        "  transaction 9 -rw-> transaction 2: key 3: "
+        "the one read no value after version 9, the other wrote a version that is not known",
+        "  transaction 2 -ww-> transaction 8: key 1: the one wrote version 2, the other wrote version 3",
+        "  transaction 8 -wr-> transaction 9: key 1: the one wrote version 3, the other read version 3",
     ]
 
 
