@@ -13,13 +13,11 @@ import sys
 
 import yaml
 
+from codegen.layout import used_folders
 from harness.protocols import SPEC, UnknownProtocol, chosen, daemon, protocols
+from harness.service import ENVIRONMENT, ServiceError, require_built
 
 EXIT_CORRUPT = 3  # the daemon's, after it has handed over all that is whole
-
-
-class RecoverError(RuntimeError):
-    """Recovery cannot be begun, or did not come to its end; the message says why, or is empty where a daemon has said it."""
 
 
 def able(key: str) -> list[str]:
@@ -28,35 +26,32 @@ def able(key: str) -> list[str]:
 
 
 def one(named: str | None, key: str, option: str, what: str) -> str:
-    """The protocol that was named, or the only one that can."""
+    """The protocol that was named, or the only one that can; of those whose layouts use one another, the one that is used."""
     found = able(key)
     if named is not None:
         chosen([named])
         if named not in found:
-            raise RecoverError(f"{named} {what}: spec/{named}/layout.yaml has no `{key}`; these can: {', '.join(found) or 'none'}")
+            raise ServiceError(f"{named} {what}: spec/{named}/layout.yaml has no `{key}`; these can: {', '.join(found) or 'none'}")
         return named
+    found = [name for name in found if not any(folder.name in found for folder in used_folders(SPEC / name / "layout.yaml"))]
     if len(found) != 1:
-        raise RecoverError(f"which protocol {'is it' if found else 'could it be'}? {', '.join(found) or 'no layout'} has `{key}`: name one with {option} PROTOCOL")
+        raise ServiceError(f"which protocol {'is it' if found else 'could it be'}? {', '.join(found) or 'no layout'} has `{key}`: name one with {option} PROTOCOL")
     return found[0]
 
 
-def require_built(protocol: str) -> str:
-    if not daemon(protocol).exists():
-        raise RecoverError(f"{protocol} is not built: run `just build {protocol}`")
-    return str(daemon(protocol))
-
-
 def recover(folder: str, source: str, target: str) -> bool:
-    """Whether all files were whole. RecoverError where not all that is whole got into the tables."""
-    reads, restores = [require_built(source), "recover", folder], [require_built(target), "restore", "-"]
-    environment = os.environ | {"STEPWISE_BY_RECIPE": "1"}
+    """Whether all files were whole. ServiceError where not all that is whole got into the tables."""
+    require_built(source)
+    require_built(target)
+    reads, restores = [daemon(source), "recover", folder], [daemon(target), "restore", "-"]
+    environment = os.environ | ENVIRONMENT
     with subprocess.Popen(reads, stdout=subprocess.PIPE, env=environment) as reader:
         restored = subprocess.run(restores, stdin=reader.stdout, env=environment, check=False).returncode
         reader.stdout.close()  # so that a reader whose rows nobody takes does not wait
     if reader.returncode not in (0, EXIT_CORRUPT):
-        raise RecoverError("" if reader.returncode > 0 else f"reading {folder} was ended by signal {-reader.returncode}")
+        raise ServiceError("" if reader.returncode > 0 else f"reading {folder} was ended by signal {-reader.returncode}")
     if restored != 0:
-        raise RecoverError("")
+        raise ServiceError("")
     return reader.returncode == 0
 
 
@@ -64,13 +59,13 @@ def main(values: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="just recover", description="Rebuild a store from segment files.")
     parser.add_argument("folder", metavar="DIR", help="the folder with the segments")
     parser.add_argument("--from", dest="source", metavar="PROTOCOL", help="whose segments they are: where several protocols drain to files")
-    parser.add_argument("--into", dest="target", metavar="PROTOCOL", help="the store: where rows can be restored to several")
+    parser.add_argument("--into", dest="target", metavar="PROTOCOL", help="the store: where rows can be restored to several that do not use one another's tables")
     arguments = parser.parse_args(values)
     try:
         source = one(arguments.source, "recover", "--from", "makes no rows of files")
         target = one(arguments.target, "restore", "--into", "takes no rows")
         whole = recover(arguments.folder, source, target)
-    except (RecoverError, UnknownProtocol) as error:
+    except (ServiceError, UnknownProtocol) as error:
         if str(error):
             print(f"recover: error: {error}", file=sys.stderr)
         return 1

@@ -33,8 +33,8 @@ VERSIONS = 30
 WITH_DAEMONS = """
 import sys
 from pathlib import Path
-from harness import recover
-recover.daemon = {"log": Path(sys.argv[1]), "kv": Path(sys.argv[2])}.__getitem__
+from harness import recover, service
+recover.daemon = service.daemon = {"log": Path(sys.argv[1]), "kv": Path(sys.argv[2])}.__getitem__
 raise SystemExit(recover.main([sys.argv[3]]))
 """
 
@@ -102,6 +102,12 @@ def test_the_store_has_the_newest_of_each_key(log, store, tmp_path):
                 caller = KvCaller(KvSession(store.codec), connection)
                 caller.open(random.Random(1), store.capacities["session"])
                 assert {key: caller.get(key) for key in KEYS} == newest
+
+
+def test_the_store_is_meant_and_not_what_uses_its_tables():
+    assert set(recover.able("restore")) >= {"kv", "occ"}
+    assert recover.one(None, "restore", "--into", "takes no rows") == "kv"
+    assert recover.one("occ", "restore", "--into", "takes no rows") == "occ"
 
 
 @pytest.mark.parametrize(
