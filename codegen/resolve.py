@@ -257,6 +257,7 @@ class Resolver(Sections):
         fields = []
         for inner, text in model.cell.items():
             fields.append((inner, self.at((*place, "cell", inner), text, f"{name}.{inner}", (*place, "cell", inner))))
+        fields.sort(key=lambda each: isinstance(each[1], ir.Array) and isinstance(each[1].element, ir.Record))
         cell = ir.Record(f"{name}_cell", tuple(fields))
         capacity = self.bound(model.capacity, (*place, "capacity"), 1, CAPACITY_MAX, 1)
         bits = width_bits(cell)

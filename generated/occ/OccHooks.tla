@@ -140,13 +140,13 @@ UserStep(at, cell, msg, env) ==
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]
     [] table = "session" -> [state |-> "Vacant", sequence |-> 0, outcome |-> "Open", deadline |-> 0]
-    [] table = "bucket" -> [epoch |-> 0, filter |-> {}, keys |-> [i \in 1..4 |-> 0], floor |-> 0, marks |-> [i \in 1..4 |-> "Empty"], used |-> {}, entries |-> [i \in 1..4 |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]], holders |-> [i \in 1..4 |-> 0]]
+    [] table = "bucket" -> [epoch |-> 0, filter |-> {}, keys |-> [i \in 1..4 |-> 0], floor |-> 0, marks |-> [i \in 1..4 |-> "Empty"], used |-> {}, pinned |-> {}, entries |-> [i \in 1..4 |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]]]
     [] table = "page" -> [spilled |-> [i \in 1..16 |-> [mark |-> "Vacant", bit |-> 0, slot |-> 0, key |-> 0, entry |-> [version |-> 0, length |-> 0, spot |-> 0, value |-> 0]]]]
     [] table = "shelf" -> [generation |-> 0, taken |-> {}]
     [] table = "tail" -> [bytes |-> [i \in 1..16 |-> 0]]
     [] table = "answer" -> [sequence |-> 0, version |-> 0]
     [] table = "row" -> [key |-> 0, version |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0, slot |-> 0, bit |-> 0, home |-> 0, fate |-> "Pending"]
-    [] table = "transaction" -> [verdict |-> "Open", places |-> {}]
+    [] table = "transaction" -> [verdict |-> "Open", ways |-> [i \in 1..4 |-> 0]]
     [] table = "intent" -> [slot |-> 0, bit |-> 0, deletes |-> FALSE, length |-> 0, value |-> 0]
 
 BlankMessage ==

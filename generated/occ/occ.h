@@ -177,12 +177,10 @@ struct occ_entry_array_4 {
 	struct occ_entry items[4];
 };
 
-struct occ_u17_array_4 {
-	__u32 items[4];
-};
-
-/* A cell and its guard. */
+/* A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the
+ * guard and what comes first after it share one. */
 struct occ_bucket_cell {
+	__u8 before_guard[8];
 	struct bpf_res_spin_lock res_spin_lock;
 	__u32 epoch;
 	__u64 filter;
@@ -190,8 +188,8 @@ struct occ_bucket_cell {
 	__u32 floor;
 	struct occ_mark_array_4 marks;
 	__u8 used;
+	__u8 pinned;
 	struct occ_entry_array_4 entries;
-	struct occ_u17_array_4 holders;
 };
 
 struct occ_page_spilled_element {
@@ -249,9 +247,14 @@ struct occ_row_cell {
 	enum occ_row_fate fate;
 } __attribute__((aligned(8)));
 
+/* An array, 4 bits an item, the first lowest; unused bits are zero. */
+struct occ_u4_array_4 {
+	__u16 items;
+};
+
 struct occ_transaction_cell {
 	enum occ_transaction_verdict verdict;
-	__u8 places;
+	struct occ_u4_array_4 ways;
 };
 
 struct occ_intent_cell {
@@ -387,23 +390,23 @@ static __always_inline struct occ_answer_cell occ_answer_cell_unpack(__u64 word)
 	};
 }
 
-/* A word: bits from the lowest, verdict 2, places 4. */
+/* A word: bits from the lowest, verdict 2, ways.items 16. */
 static __always_inline __u64 occ_transaction_cell_pack(const struct occ_transaction_cell *cell)
 {
 	return (__u64)cell->verdict |
-	       (__u64)cell->places << 2;
+	       (__u64)cell->ways.items << 2;
 }
 
 static __always_inline struct occ_transaction_cell occ_transaction_cell_unpack(__u64 word)
 {
 	return (struct occ_transaction_cell){
 		.verdict = (enum occ_transaction_verdict)(word & 0x3),
-		.places = word >> 2 & 0xf,
+		.ways.items = word >> 2 & 0xffff,
 	};
 }
 
-_Static_assert(sizeof(struct occ_bucket_cell) == 264, "size of a cell");
-_Static_assert(offsetof(struct occ_bucket_cell, res_spin_lock) == 0, "place of a cell's guard");
+_Static_assert(sizeof(struct occ_bucket_cell) == 256, "size of a cell");
+_Static_assert(offsetof(struct occ_bucket_cell, res_spin_lock) == 8, "place of a cell's guard");
 _Static_assert(sizeof(struct occ_page_cell) == 1088, "size of a cell");
 _Static_assert(offsetof(struct occ_page_cell, spin_lock) == 8, "place of a cell's guard");
 
@@ -435,34 +438,34 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
 	OCC_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
 	OCC_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:419 */
-	OCC_LEAF_ENTER_PLACE_TAKEN = 25, /* Continue, OccSteps.tla:55 */
-	OCC_LEAF_ENTER_UNSETTLED = 26, /* Continue, OccSteps.tla:56 */
-	OCC_LEAF_ENTER_LOCK_TOO_LONG = 27, /* Continue, OccSteps.tla:57 */
-	OCC_LEAF_ENTER_4 = 28, /* Continue, OccSteps.tla:58 */
-	OCC_LEAF_ENTER_5 = 29, /* Continue, OccSteps.tla:61 */
-	OCC_LEAF_ENTER_NOT_TO_COMMIT = 30, /* Continue, OccSteps.tla:62 */
-	OCC_LEAF_ENTER_NOT_TO_ABORT = 31, /* Continue, OccSteps.tla:64 */
-	OCC_LEAF_ENTER_8 = 32, /* Continue, OccSteps.tla:65 */
-	OCC_LEAF_ENTER_NOTHING_TO_ABORT = 33, /* Continue, OccSteps.tla:66 */
-	OCC_LEAF_NOTE_1 = 34, /* Continue, OccSteps.tla:72 */
-	OCC_LEAF_NOTE_2 = 35, /* Continue, OccSteps.tla:74 */
-	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 36, /* Continue, OccSteps.tla:155 */
-	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 37, /* Continue, OccSteps.tla:157 */
-	OCC_LEAF_ON_OCC_REQUEST_4 = 38, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_5 = 39, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_ON_OCC_REQUEST_6 = 40, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_ON_OCC_REQUEST_7 = 41, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 42, /* Continue, OccSteps.tla:119 */
-	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 43, /* Continue, OccSteps.tla:121 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 44, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_REQUEST_11 = 45, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 46, /* Continue, OccSteps.tla:137 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 47, /* Continue, OccSteps.tla:139 */
-	OCC_LEAF_ON_OCC_REQUEST_14 = 48, /* Continue, OccSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_15 = 49, /* Continue, OccSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_16 = 50, /* Continue, OccSteps.tla:178 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 51, /* Continue, OccSteps.tla:180 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 52, /* Continue, OccSteps.tla:182 */
+	OCC_LEAF_ENTER_PLACE_TAKEN = 25, /* Continue, OccSteps.tla:57 */
+	OCC_LEAF_ENTER_UNSETTLED = 26, /* Continue, OccSteps.tla:58 */
+	OCC_LEAF_ENTER_LOCK_TOO_LONG = 27, /* Continue, OccSteps.tla:59 */
+	OCC_LEAF_ENTER_4 = 28, /* Continue, OccSteps.tla:60 */
+	OCC_LEAF_ENTER_5 = 29, /* Continue, OccSteps.tla:63 */
+	OCC_LEAF_ENTER_NOT_TO_COMMIT = 30, /* Continue, OccSteps.tla:64 */
+	OCC_LEAF_ENTER_NOT_TO_ABORT = 31, /* Continue, OccSteps.tla:66 */
+	OCC_LEAF_ENTER_8 = 32, /* Continue, OccSteps.tla:67 */
+	OCC_LEAF_ENTER_NOTHING_TO_ABORT = 33, /* Continue, OccSteps.tla:68 */
+	OCC_LEAF_NOTE_1 = 34, /* Continue, OccSteps.tla:74 */
+	OCC_LEAF_NOTE_2 = 35, /* Continue, OccSteps.tla:76 */
+	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 36, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 37, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_ON_OCC_REQUEST_4 = 38, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_ON_OCC_REQUEST_5 = 39, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_ON_OCC_REQUEST_6 = 40, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_ON_OCC_REQUEST_7 = 41, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 42, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 43, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 44, /* Continue, OccSteps.tla:127 */
+	OCC_LEAF_ON_OCC_REQUEST_11 = 45, /* Continue, OccSteps.tla:129 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 46, /* Continue, OccSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 47, /* Continue, OccSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_14 = 48, /* Continue, OccSteps.tla:145 */
+	OCC_LEAF_ON_OCC_REQUEST_15 = 49, /* Continue, OccSteps.tla:147 */
+	OCC_LEAF_ON_OCC_REQUEST_16 = 50, /* Continue, OccSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 51, /* Continue, OccSteps.tla:184 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 52, /* Continue, OccSteps.tla:186 */
 	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG = 53, /* Continue, KvSteps.tla:182 */
 	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ = 54, /* Continue, KvSteps.tla:164 */
 	OCC_LEAF_ON_OCC_REQUEST_WRITTEN = 55, /* Continue, KvSteps.tla:168 */
@@ -478,9 +481,9 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED = 65, /* Continue, KvSteps.tla:192 */
 	OCC_LEAF_ON_OCC_REQUEST_32 = 66, /* Continue, KvSteps.tla:194 */
 	OCC_LEAF_ON_OCC_REQUEST_FULL = 67, /* Continue, KvSteps.tla:197 */
-	OCC_LEAF_LEAVE_1 = 68, /* Continue, OccSteps.tla:83 */
-	OCC_LEAF_LEAVE_2 = 69, /* Continue, OccSteps.tla:84 */
-	OCC_LEAF_LEAVE_3 = 70, /* Continue, OccSteps.tla:85 */
+	OCC_LEAF_LEAVE_1 = 68, /* Continue, OccSteps.tla:85 */
+	OCC_LEAF_LEAVE_2 = 69, /* Continue, OccSteps.tla:86 */
+	OCC_LEAF_LEAVE_3 = 70, /* Continue, OccSteps.tla:87 */
 	OCC_LEAF_REMEMBER_1 = 71, /* Continue, KvSteps.tla:425 */
 	OCC_LEAF_REMEMBER_2 = 72, /* Continue, KvSteps.tla:426 */
 	OCC_LEAF_CONFIRM_1 = 73, /* Continue, SessionSteps.tla:135 */
@@ -505,24 +508,24 @@ enum occ_leaf {
 	OCC_LEAF_STOW_6 = 92, /* Continue, KvSteps.tla:310 */
 	OCC_LEAF_STOW_OLD_ONE_MOVED = 93, /* Continue, KvSteps.tla:311 */
 	OCC_LEAF_STOW_8 = 94, /* Continue, KvSteps.tla:312 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 95, /* Continue, OccSteps.tla:119 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 96, /* Continue, OccSteps.tla:121 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 97, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_COMPLETION_4 = 98, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 99, /* Continue, OccSteps.tla:202 */
-	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 100, /* Continue, OccSteps.tla:204 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 101, /* Continue, OccSteps.tla:206 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 102, /* Continue, OccSteps.tla:208 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 103, /* Continue, OccSteps.tla:210 */
-	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 104, /* Continue, OccSteps.tla:212 */
-	OCC_LEAF_ON_OCC_COMPLETION_11 = 105, /* Continue, OccSteps.tla:214 */
-	OCC_LEAF_ON_OCC_COMPLETION_12 = 106, /* Continue, OccSteps.tla:214 */
-	OCC_LEAF_ON_OCC_COMPLETION_13 = 107, /* Continue, OccSteps.tla:216 */
-	OCC_LEAF_ON_OCC_COMPLETION_14 = 108, /* Continue, OccSteps.tla:216 */
-	OCC_LEAF_ON_OCC_COMPLETION_15 = 109, /* Continue, OccSteps.tla:227 */
-	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 110, /* Continue, OccSteps.tla:229 */
-	OCC_LEAF_ON_OCC_COMPLETION_17 = 111, /* Continue, OccSteps.tla:232 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 112, /* Continue, OccSteps.tla:233 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 95, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 96, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 97, /* Continue, OccSteps.tla:127 */
+	OCC_LEAF_ON_OCC_COMPLETION_4 = 98, /* Continue, OccSteps.tla:129 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 99, /* Continue, OccSteps.tla:206 */
+	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 100, /* Continue, OccSteps.tla:208 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 101, /* Continue, OccSteps.tla:210 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 102, /* Continue, OccSteps.tla:212 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 103, /* Continue, OccSteps.tla:214 */
+	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 104, /* Continue, OccSteps.tla:216 */
+	OCC_LEAF_ON_OCC_COMPLETION_11 = 105, /* Continue, OccSteps.tla:218 */
+	OCC_LEAF_ON_OCC_COMPLETION_12 = 106, /* Continue, OccSteps.tla:218 */
+	OCC_LEAF_ON_OCC_COMPLETION_13 = 107, /* Continue, OccSteps.tla:220 */
+	OCC_LEAF_ON_OCC_COMPLETION_14 = 108, /* Continue, OccSteps.tla:220 */
+	OCC_LEAF_ON_OCC_COMPLETION_15 = 109, /* Continue, OccSteps.tla:231 */
+	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 110, /* Continue, OccSteps.tla:233 */
+	OCC_LEAF_ON_OCC_COMPLETION_17 = 111, /* Continue, OccSteps.tla:236 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 112, /* Continue, OccSteps.tla:237 */
 	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 113, /* Continue, KvSteps.tla:336 */
 	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 114, /* Continue, KvSteps.tla:336 */
 	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 115, /* Continue, KvSteps.tla:361 */
@@ -575,21 +578,21 @@ enum occ_leaf {
 	OCC_LEAF_EXPIRE_2 = 162, /* Continue, SessionSteps.tla:164 */
 	OCC_LEAF_EXPIRE_3 = 163, /* Continue, SessionSteps.tla:166 */
 	OCC_LEAF_EXPIRE_4 = 164, /* Drop, SessionSteps.tla:167 */
-	OCC_LEAF_UNSETTLED_1 = 165, /* Continue, OccSteps.tla:247 */
-	OCC_LEAF_UNSETTLED_2 = 166, /* Drop, OccSteps.tla:248 */
-	OCC_LEAF_SETTLED_NOTHING_PINNED = 167, /* Continue, OccSteps.tla:155 */
-	OCC_LEAF_SETTLED_STILL_GONE = 168, /* Continue, OccSteps.tla:157 */
-	OCC_LEAF_SETTLED_4 = 169, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_5 = 170, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_SETTLED_6 = 171, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_SETTLED_7 = 172, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_IS_SETTLED_1 = 173, /* Continue, OccSteps.tla:253 */
-	OCC_LEAF_IS_SETTLED_2 = 174, /* Drop, OccSteps.tla:254 */
+	OCC_LEAF_UNSETTLED_1 = 165, /* Continue, OccSteps.tla:252 */
+	OCC_LEAF_UNSETTLED_2 = 166, /* Drop, OccSteps.tla:253 */
+	OCC_LEAF_SETTLED_NOTHING_PINNED = 167, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_SETTLED_STILL_GONE = 168, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_SETTLED_4 = 169, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_SETTLED_5 = 170, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_SETTLED_6 = 171, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_SETTLED_7 = 172, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_IS_SETTLED_1 = 173, /* Continue, OccSteps.tla:258 */
+	OCC_LEAF_IS_SETTLED_2 = 174, /* Drop, OccSteps.tla:259 */
 	OCC_LEAF_RETIRE_1 = 175, /* Continue, SessionSteps.tla:171 */
 	OCC_LEAF_RETIRE_2 = 176, /* Drop, SessionSteps.tla:172 */
 	OCC_LEAF_TAKE_1 = 177, /* Drop, KvSteps.tla:435 */
 	OCC_LEAF_TAKE_2 = 178, /* Continue, KvSteps.tla:436 */
-	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 179, /* Continue, OccSteps.tla:262 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 179, /* Continue, OccSteps.tla:267 */
 	OCC_LEAF_OCC_REFILL_2 = 180, /* Continue, KvSteps.tla:454 */
 	OCC_LEAF_OCC_REFILL_3 = 181, /* Continue, KvSteps.tla:455 */
 	OCC_LEAF_OCC_REFILL_4 = 182, /* Continue, KvSteps.tla:456 */
@@ -727,7 +730,7 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define OCC_BRANCHES 357
+#define OCC_BRANCHES 359
 
 #define OCC_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
@@ -755,34 +758,34 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
 	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
 	{ 24, "recall.1", "spec/kv/KvSteps.tla:419:44" }, \
-	{ 25, "enter.place_taken", "spec/occ/OccSteps.tla:55:37" }, \
-	{ 26, "enter.unsettled", "spec/occ/OccSteps.tla:56:60" }, \
-	{ 27, "enter.lock_too_long", "spec/occ/OccSteps.tla:57:52" }, \
-	{ 28, "enter.4", "spec/occ/OccSteps.tla:58:24" }, \
-	{ 29, "enter.5", "spec/occ/OccSteps.tla:61:17" }, \
-	{ 30, "enter.not_to_commit", "spec/occ/OccSteps.tla:62:32" }, \
-	{ 31, "enter.not_to_abort", "spec/occ/OccSteps.tla:64:66" }, \
-	{ 32, "enter.8", "spec/occ/OccSteps.tla:65:23" }, \
-	{ 33, "enter.nothing_to_abort", "spec/occ/OccSteps.tla:66:42" }, \
-	{ 34, "note.1", "spec/occ/OccSteps.tla:72:10" }, \
-	{ 35, "note.2", "spec/occ/OccSteps.tla:74:10" }, \
-	{ 36, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:155:27" }, \
-	{ 37, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:157:23" }, \
-	{ 38, "on_occ_request.4", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 39, "on_occ_request.5", "spec/occ/OccSteps.tla:161:10" }, \
-	{ 40, "on_occ_request.6", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 41, "on_occ_request.7", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 42, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:119:27" }, \
-	{ 43, "on_occ_request.other_version", "spec/occ/OccSteps.tla:121:26" }, \
-	{ 44, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:123:24" }, \
-	{ 45, "on_occ_request.11", "spec/occ/OccSteps.tla:125:10" }, \
-	{ 46, "on_occ_request.not_there", "spec/occ/OccSteps.tla:137:22" }, \
-	{ 47, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:139:25" }, \
-	{ 48, "on_occ_request.14", "spec/occ/OccSteps.tla:141:10" }, \
-	{ 49, "on_occ_request.15", "spec/occ/OccSteps.tla:143:10" }, \
-	{ 50, "on_occ_request.16", "spec/occ/OccSteps.tla:178:10" }, \
-	{ 51, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:180:27" }, \
-	{ 52, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:182:26" }, \
+	{ 25, "enter.place_taken", "spec/occ/OccSteps.tla:57:37" }, \
+	{ 26, "enter.unsettled", "spec/occ/OccSteps.tla:58:60" }, \
+	{ 27, "enter.lock_too_long", "spec/occ/OccSteps.tla:59:52" }, \
+	{ 28, "enter.4", "spec/occ/OccSteps.tla:60:24" }, \
+	{ 29, "enter.5", "spec/occ/OccSteps.tla:63:17" }, \
+	{ 30, "enter.not_to_commit", "spec/occ/OccSteps.tla:64:32" }, \
+	{ 31, "enter.not_to_abort", "spec/occ/OccSteps.tla:66:66" }, \
+	{ 32, "enter.8", "spec/occ/OccSteps.tla:67:23" }, \
+	{ 33, "enter.nothing_to_abort", "spec/occ/OccSteps.tla:68:42" }, \
+	{ 34, "note.1", "spec/occ/OccSteps.tla:74:10" }, \
+	{ 35, "note.2", "spec/occ/OccSteps.tla:76:10" }, \
+	{ 36, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
+	{ 37, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
+	{ 38, "on_occ_request.4", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 39, "on_occ_request.5", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 40, "on_occ_request.6", "spec/occ/OccSteps.tla:167:10" }, \
+	{ 41, "on_occ_request.7", "spec/occ/OccSteps.tla:169:10" }, \
+	{ 42, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
+	{ 43, "on_occ_request.other_version", "spec/occ/OccSteps.tla:125:26" }, \
+	{ 44, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
+	{ 45, "on_occ_request.11", "spec/occ/OccSteps.tla:129:10" }, \
+	{ 46, "on_occ_request.not_there", "spec/occ/OccSteps.tla:141:22" }, \
+	{ 47, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:143:25" }, \
+	{ 48, "on_occ_request.14", "spec/occ/OccSteps.tla:145:10" }, \
+	{ 49, "on_occ_request.15", "spec/occ/OccSteps.tla:147:10" }, \
+	{ 50, "on_occ_request.16", "spec/occ/OccSteps.tla:182:10" }, \
+	{ 51, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:184:27" }, \
+	{ 52, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:186:26" }, \
 	{ 53, "on_occ_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
 	{ 54, "on_occ_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
 	{ 55, "on_occ_request.written", "spec/kv/KvSteps.tla:168:21" }, \
@@ -798,9 +801,9 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 65, "on_occ_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
 	{ 66, "on_occ_request.32", "spec/kv/KvSteps.tla:194:10" }, \
 	{ 67, "on_occ_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 68, "leave.1", "spec/occ/OccSteps.tla:83:32" }, \
-	{ 69, "leave.2", "spec/occ/OccSteps.tla:84:49" }, \
-	{ 70, "leave.3", "spec/occ/OccSteps.tla:85:17" }, \
+	{ 68, "leave.1", "spec/occ/OccSteps.tla:85:32" }, \
+	{ 69, "leave.2", "spec/occ/OccSteps.tla:86:49" }, \
+	{ 70, "leave.3", "spec/occ/OccSteps.tla:87:17" }, \
 	{ 71, "remember.1", "spec/kv/KvSteps.tla:425:10" }, \
 	{ 72, "remember.2", "spec/kv/KvSteps.tla:426:10" }, \
 	{ 73, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
@@ -825,24 +828,24 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 92, "stow.6", "spec/kv/KvSteps.tla:310:31" }, \
 	{ 93, "stow.old_one_moved", "spec/kv/KvSteps.tla:311:106" }, \
 	{ 94, "stow.8", "spec/kv/KvSteps.tla:312:24" }, \
-	{ 95, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:119:27" }, \
-	{ 96, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:121:26" }, \
-	{ 97, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:123:24" }, \
-	{ 98, "on_occ_completion.4", "spec/occ/OccSteps.tla:125:10" }, \
-	{ 99, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:202:22" }, \
-	{ 100, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:204:24" }, \
-	{ 101, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:206:23" }, \
-	{ 102, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:208:26" }, \
-	{ 103, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:210:26" }, \
-	{ 104, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:212:25" }, \
-	{ 105, "on_occ_completion.11", "spec/occ/OccSteps.tla:214:10" }, \
-	{ 106, "on_occ_completion.12", "spec/occ/OccSteps.tla:214:10" }, \
-	{ 107, "on_occ_completion.13", "spec/occ/OccSteps.tla:216:10" }, \
-	{ 108, "on_occ_completion.14", "spec/occ/OccSteps.tla:216:10" }, \
-	{ 109, "on_occ_completion.15", "spec/occ/OccSteps.tla:227:10" }, \
-	{ 110, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:229:29" }, \
-	{ 111, "on_occ_completion.17", "spec/occ/OccSteps.tla:232:17" }, \
-	{ 112, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:233:31" }, \
+	{ 95, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
+	{ 96, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:125:26" }, \
+	{ 97, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
+	{ 98, "on_occ_completion.4", "spec/occ/OccSteps.tla:129:10" }, \
+	{ 99, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:206:22" }, \
+	{ 100, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:208:24" }, \
+	{ 101, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:210:23" }, \
+	{ 102, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:212:26" }, \
+	{ 103, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:214:26" }, \
+	{ 104, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:216:25" }, \
+	{ 105, "on_occ_completion.11", "spec/occ/OccSteps.tla:218:10" }, \
+	{ 106, "on_occ_completion.12", "spec/occ/OccSteps.tla:218:10" }, \
+	{ 107, "on_occ_completion.13", "spec/occ/OccSteps.tla:220:10" }, \
+	{ 108, "on_occ_completion.14", "spec/occ/OccSteps.tla:220:10" }, \
+	{ 109, "on_occ_completion.15", "spec/occ/OccSteps.tla:231:10" }, \
+	{ 110, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:233:29" }, \
+	{ 111, "on_occ_completion.17", "spec/occ/OccSteps.tla:236:17" }, \
+	{ 112, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:237:31" }, \
 	{ 113, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:336:34" }, \
 	{ 114, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:336:84" }, \
 	{ 115, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:361:30" }, \
@@ -895,21 +898,21 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 162, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
 	{ 163, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
 	{ 164, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 165, "unsettled.1", "spec/occ/OccSteps.tla:247:14" }, \
-	{ 166, "unsettled.2", "spec/occ/OccSteps.tla:248:10" }, \
-	{ 167, "settled.nothing_pinned", "spec/occ/OccSteps.tla:155:27" }, \
-	{ 168, "settled.still_gone", "spec/occ/OccSteps.tla:157:23" }, \
-	{ 169, "settled.4", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 170, "settled.5", "spec/occ/OccSteps.tla:161:10" }, \
-	{ 171, "settled.6", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 172, "settled.7", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 173, "is_settled.1", "spec/occ/OccSteps.tla:253:10" }, \
-	{ 174, "is_settled.2", "spec/occ/OccSteps.tla:254:10" }, \
+	{ 165, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
+	{ 166, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
+	{ 167, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
+	{ 168, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
+	{ 169, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 170, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 171, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
+	{ 172, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
+	{ 173, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
+	{ 174, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
 	{ 175, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
 	{ 176, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
 	{ 177, "take.1", "spec/kv/KvSteps.tla:435:10" }, \
 	{ 178, "take.2", "spec/kv/KvSteps.tla:436:10" }, \
-	{ 179, "occ_refill.something_locked", "spec/occ/OccSteps.tla:262:29" }, \
+	{ 179, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
 	{ 180, "occ_refill.2", "spec/kv/KvSteps.tla:454:32" }, \
 	{ 181, "occ_refill.3", "spec/kv/KvSteps.tla:455:56" }, \
 	{ 182, "occ_refill.4", "spec/kv/KvSteps.tla:456:43" }, \
@@ -929,164 +932,166 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 196, "overflow.7", "spec/kv/KvSteps.tla:489:22" }, \
 	{ 197, "overflow.8", "spec/kv/KvSteps.tla:490:17" }, \
 	{ 198, "report.1", "spec/kv/KvSteps.tla:492:21" }, \
-	{ 199, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:150:46" }, \
-	{ 200, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:150:63" }, \
+	{ 199, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 200, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
 	{ 201, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 202, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 203, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:150:46" }, \
-	{ 204, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:150:63" }, \
+	{ 203, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 204, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
 	{ 205, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
 	{ 206, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 207, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 208, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 209, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 210, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 211, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 212, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 213, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 214, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 215, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
-	{ 216, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
+	{ 209, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 210, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 211, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 212, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 213, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 214, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 215, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 216, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
 	{ 217, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 218, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 221, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 222, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:143:50" }, \
+	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 221, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 222, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
 	{ 224, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
 	{ 225, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
 	{ 226, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 227, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 228, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 229, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
-	{ 230, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
-	{ 231, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 232, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 233, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 234, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 235, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:184:60" }, \
+	{ 229, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 230, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 231, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 232, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 233, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 234, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 235, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
 	{ 236, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
 	{ 237, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 238, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 240, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 241, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 242, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:184:60" }, \
+	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 240, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 241, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 242, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
 	{ 244, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 245, "leave.choice.then", "spec/occ/OccSteps.tla:81:79" }, \
-	{ 246, "leave.choice.else", "spec/occ/OccSteps.tla:81:96" }, \
-	{ 247, "leave.choice.then", "spec/occ/OccSteps.tla:81:36" }, \
-	{ 248, "leave.choice.else", "spec/occ/OccSteps.tla:81:48" }, \
-	{ 249, "lift.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
-	{ 250, "lift.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
-	{ 251, "stow.choice.then", "spec/kv/KvSteps.tla:311:63" }, \
-	{ 252, "stow.choice.else", "spec/kv/KvSteps.tla:311:76" }, \
-	{ 253, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 254, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 255, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 256, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 257, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 258, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 259, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:195:34" }, \
-	{ 260, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:195:51" }, \
-	{ 261, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 262, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 263, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 264, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 245, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
+	{ 246, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
+	{ 247, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
+	{ 248, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
+	{ 249, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
+	{ 250, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
+	{ 251, "lift.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
+	{ 252, "lift.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
+	{ 253, "stow.choice.then", "spec/kv/KvSteps.tla:311:63" }, \
+	{ 254, "stow.choice.else", "spec/kv/KvSteps.tla:311:76" }, \
+	{ 255, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 256, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 257, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 258, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 259, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 260, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 261, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
+	{ 262, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
+	{ 263, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
+	{ 264, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
 	{ 265, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 266, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 	{ 267, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 268, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 269, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:216:69" }, \
-	{ 270, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:216:107" }, \
-	{ 271, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 272, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 273, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:216:69" }, \
-	{ 274, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:216:107" }, \
-	{ 275, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
-	{ 276, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
-	{ 277, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:360:64" }, \
-	{ 278, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:360:106" }, \
-	{ 279, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 280, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 269, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 270, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 271, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
+	{ 272, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 273, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 274, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 275, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
+	{ 276, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 277, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
+	{ 278, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
+	{ 279, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:360:64" }, \
+	{ 280, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:360:106" }, \
 	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
 	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
 	{ 283, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
 	{ 284, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:380:55" }, \
-	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
+	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:380:55" }, \
+	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
 	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:269:28" }, \
-	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:270:8" }, \
-	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:394:45" }, \
-	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:394:83" }, \
-	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 319, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 320, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 321, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 322, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
+	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
+	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
+	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:269:28" }, \
+	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:270:8" }, \
+	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
+	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
+	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
+	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
+	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
+	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
+	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
+	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
+	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:394:45" }, \
+	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:394:83" }, \
+	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
+	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
+	{ 319, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
+	{ 320, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
+	{ 321, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
+	{ 322, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
 	{ 323, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
 	{ 324, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 325, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 326, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 327, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
-	{ 328, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
-	{ 329, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
-	{ 330, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
-	{ 331, "unsettled.choice.then", "spec/occ/OccSteps.tla:245:88" }, \
-	{ 332, "unsettled.choice.else", "spec/occ/OccSteps.tla:245:102" }, \
-	{ 333, "settled.choice.then", "spec/occ/OccSteps.tla:150:46" }, \
-	{ 334, "settled.choice.else", "spec/occ/OccSteps.tla:150:63" }, \
-	{ 335, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 336, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 337, "settled.choice.then", "spec/occ/OccSteps.tla:150:46" }, \
-	{ 338, "settled.choice.else", "spec/occ/OccSteps.tla:150:63" }, \
-	{ 339, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 340, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 341, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 342, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 343, "take.choice.then", "spec/kv/KvSteps.tla:439:75" }, \
-	{ 344, "take.choice.else", "spec/kv/KvSteps.tla:439:90" }, \
-	{ 345, "occ_refill.choice.then", "spec/kv/KvSteps.tla:460:36" }, \
-	{ 346, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 347, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 348, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 349, "occ_refill.choice.then", "spec/kv/KvSteps.tla:446:95" }, \
-	{ 350, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 351, "occ_refill.choice.then", "spec/kv/KvSteps.tla:464:48" }, \
+	{ 325, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
+	{ 326, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
+	{ 327, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
+	{ 328, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
+	{ 329, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
+	{ 330, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
+	{ 331, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
+	{ 332, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
+	{ 333, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
+	{ 334, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
+	{ 335, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 336, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 337, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 338, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 339, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 340, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 341, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 342, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 343, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 344, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 345, "take.choice.then", "spec/kv/KvSteps.tla:439:75" }, \
+	{ 346, "take.choice.else", "spec/kv/KvSteps.tla:439:90" }, \
+	{ 347, "occ_refill.choice.then", "spec/kv/KvSteps.tla:460:36" }, \
+	{ 348, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 349, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 350, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 351, "occ_refill.choice.then", "spec/kv/KvSteps.tla:446:95" }, \
 	{ 352, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 353, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 354, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 356, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 353, "occ_refill.choice.then", "spec/kv/KvSteps.tla:464:48" }, \
+	{ 354, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 356, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 357, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 358, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

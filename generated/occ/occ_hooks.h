@@ -580,11 +580,10 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 	}
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
-	message->client = (__u16)stepwise_hide_zero(message->client);
 	message->version = (__u32)stepwise_hide_zero(message->version);
 	message->length = (__u16)stepwise_hide_zero(message->length);
-	message->place = (__u8)stepwise_hide_zero(message->place);
 	message->deletes = stepwise_hide_zero(message->deletes) & 1;
+	message->way = (__u8)stepwise_hide_zero(message->way);
 	message->bit = (__u8)stepwise_hide_zero(message->bit);
 	bucket = occ_bucket_element(tables, message->slot);
 	outcome = bucket ? occ_on_occ_request_on_bucket(bucket, message) : STEPWISE_CONTENDED;
@@ -592,6 +591,7 @@ static __always_inline __u32 occ_run_xdp(const void *tables, struct occ_message 
 		skipped = STEPWISE_SKIPPED;
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
+	message->way = (__u8)stepwise_hide_zero(message->way);
 	if (message->kind == OCC_MESSAGE_KIND_GRANTED || message->kind == OCC_MESSAGE_KIND_COMMITTED ||
 	    message->kind == OCC_MESSAGE_KIND_ABORTED) {
 		transaction = occ_transaction_element(tables, message->client);
@@ -688,6 +688,7 @@ static __always_inline __u32 occ_run_tc(const void *tables, struct occ_message *
 		skipped = STEPWISE_SKIPPED;
 
 	message->kind = (enum occ_message_kind)stepwise_hide_zero(message->kind);
+	message->way = (__u8)stepwise_hide_zero(message->way);
 	if (message->kind == OCC_MESSAGE_KIND_GRANTED || message->kind == OCC_MESSAGE_KIND_COMMITTED ||
 	    message->kind == OCC_MESSAGE_KIND_ABORTED) {
 		transaction = occ_transaction_element(tables, message->client);

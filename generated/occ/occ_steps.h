@@ -12,6 +12,16 @@
 #include "bpf/stepwise_sets.h"
 #include "bpf/stepwise_steps.h"
 
+static __always_inline __u8 occ_u4_array_4_item(const struct occ_u4_array_4 *vector, __u32 position)
+{
+	return (__u8)(vector->items >> 4 * position & 0xf);
+}
+
+static __always_inline __u8 occ_u4_array_4_at(const struct occ_u4_array_4 *vector, __u32 index)
+{
+	return occ_u4_array_4_item(vector, index - 1);
+}
+
 static __always_inline enum occ_mark occ_mark_array_4_item(const struct occ_mark_array_4 *vector, __u32 position)
 {
 	return (enum occ_mark)(vector->items >> 2 * position & 0x3);
@@ -27,6 +37,13 @@ static __always_inline void occ_mark_array_4_put(struct occ_mark_array_4 *vector
 	const __u32 shift = 2 * (index - 1);
 
 	vector->items = (vector->items & ~((__u8)0x3 << shift)) | (__u8)element << shift;
+}
+
+static __always_inline void occ_u4_array_4_put(struct occ_u4_array_4 *vector, __u32 index, __u8 element)
+{
+	const __u32 shift = 4 * (index - 1);
+
+	vector->items = (vector->items & ~((__u16)0xf << shift)) | (__u16)element << shift;
 }
 
 static __always_inline bool occ_u14_set_16_has(const struct occ_u14_set_16 *set, __u16 element)
@@ -156,11 +173,11 @@ static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer, st
 	return stepwise_reply(OCC_LEAF_RECALL_3);
 }
 
-/* Enter, OccSteps.tla:50 */
+/* Enter, OccSteps.tla:52 */
 static __always_inline __u32 occ_enter(const struct occ_transaction_cell *transaction,
 		struct occ_message *message)
 {
-	const bool pins = (transaction->places >> message->place & 1);
+	const bool pins = occ_u4_array_4_at(&transaction->ways, message->place + 1) != 0;
 	if (message->kind == OCC_MESSAGE_KIND_LOCK) {
 		if (pins) {
 			message->kind = OCC_MESSAGE_KIND_REFUSED;
@@ -175,11 +192,13 @@ static __always_inline __u32 occ_enter(const struct occ_transaction_cell *transa
 			return stepwise_continue(OCC_LEAF_ENTER_LOCK_TOO_LONG);
 		}
 		message->intent = message->client * 4 + message->place;
+		message->way = occ_u4_array_4_at(&transaction->ways, message->place + 1);
 		return stepwise_continue(OCC_LEAF_ENTER_4);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_COMMIT) {
 		if (pins && transaction->verdict != OCC_TRANSACTION_VERDICT_ABORTED) {
 			message->intent = message->client * 4 + message->place;
+			message->way = occ_u4_array_4_at(&transaction->ways, message->place + 1);
 			return stepwise_continue(OCC_LEAF_ENTER_5);
 		}
 		message->kind = OCC_MESSAGE_KIND_REFUSED;
@@ -191,13 +210,14 @@ static __always_inline __u32 occ_enter(const struct occ_transaction_cell *transa
 	}
 	if (pins) {
 		message->intent = message->client * 4 + message->place;
+		message->way = occ_u4_array_4_at(&transaction->ways, message->place + 1);
 		return stepwise_continue(OCC_LEAF_ENTER_8);
 	}
 	message->kind = OCC_MESSAGE_KIND_ABORTED;
 	return stepwise_continue(OCC_LEAF_ENTER_NOTHING_TO_ABORT);
 }
 
-/* Note, OccSteps.tla:70 */
+/* Note, OccSteps.tla:72 */
 static __always_inline __u32 occ_note(struct occ_intent_cell *intent, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_LOCK) {
@@ -216,28 +236,22 @@ static __always_inline __u32 occ_note(struct occ_intent_cell *intent, struct occ
 	return stepwise_continue(OCC_LEAF_NOTE_2);
 }
 
-/* OnOccRequest, OccSteps.tla:169 */
+/* OnOccRequest, OccSteps.tla:173 */
 static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT) {
-		__u8 way = 0;
-
-		STEPWISE_UNROLL
-		for (__u32 i = 4; i >= 1; i--)
-			way = stepwise_choose(stepwise_same_bit(bucket->holders.items[i - 1],
-			    message->client * 4 + message->place + 1), i, way);
-		/* Settled, OccSteps.tla:154 */
-		if (way == 0) {
+		/* Settled, OccSteps.tla:158 */
+		if (!(message->way >= 1 && message->way <= 4) || !(bucket->pinned >> (message->way - 1) & 1)) {
 			message->kind = stepwise_choose(STEPWISE_CHOOSE(199,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED);
 		}
-		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way);
+		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, message->way);
 		if (!(marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) &&
 		    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
-			bucket->holders.items[stepwise_position(way, 4)] = 0;
-			occ_mark_array_4_put(&bucket->marks, way,
+			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+			occ_mark_array_4_put(&bucket->marks, message->way,
 			    stepwise_choose(STEPWISE_CHOOSE(201, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 			message->kind = stepwise_choose(STEPWISE_CHOOSE(203,
@@ -246,49 +260,47 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_STILL_GONE));
 		}
 		if (message->kind == OCC_MESSAGE_KIND_ABORT) {
-			bucket->holders.items[stepwise_position(way, 4)] = 0;
+			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 			message->kind = OCC_MESSAGE_KIND_ABORTED;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_4));
 		}
 		if (message->deletes) {
-			const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
-			const __u32 at = stepwise_position(way, 4);
-
-			bucket->holders.items[at] = 0;
+			const __u32 version = bucket->entries.items[stepwise_position(message->way, 4)].version;
+			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(205, stepwise_less_bit(bucket->floor, version)),
 			    version, bucket->floor);
-			occ_mark_array_4_put(&bucket->marks, way,
+			occ_mark_array_4_put(&bucket->marks, message->way,
 			    stepwise_choose(STEPWISE_CHOOSE(207, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-			message->key = bucket->keys.items[at];
+			message->key = bucket->keys.items[stepwise_position(message->way, 4)];
 			message->kind = OCC_MESSAGE_KIND_COMMITTED;
 			message->version = version;
 			message->done = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_5));
 		}
-		const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, way);
+		const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, message->way);
 		if (marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) {
-			const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(way,
+			const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(message->way,
 			    4)].version + 1) % 4294967296ULL;
-			const __u32 at = stepwise_position(way, 4);
+			const __u32 at = stepwise_position(message->way, 4);
 
-			bucket->holders.items[at] = 0;
-			occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+			occ_mark_array_4_put(&bucket->marks, message->way, OCC_MARK_DIRTY);
 			bucket->entries.items[at].version = version_2;
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			bucket->used = bucket->used | 1U << (way - 1);
+			bucket->used = bucket->used | 1U << (message->way - 1);
 			message->key = bucket->keys.items[at];
 			message->kind = OCC_MESSAGE_KIND_COMMITTED;
 			message->version = version_2;
 			message->done = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_6));
 		}
-		const __u32 at = stepwise_position(way, 4);
+		const __u32 at = stepwise_position(message->way, 4);
 
-		bucket->holders.items[at] = 0;
-		occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+		occ_mark_array_4_put(&bucket->marks, message->way, OCC_MARK_DIRTY);
 		bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
@@ -303,14 +315,13 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		__u8 own = 0;
 
 		STEPWISE_UNROLL
-		for (__u32 i_2 = 4; i_2 >= 1; i_2--)
+		for (__u32 i = 4; i >= 1; i--)
 			own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks,
-			    i_2), OCC_MARK_EMPTY)) &
-			    stepwise_same_bit(bucket->keys.items[i_2 - 1], message->key), i_2, own);
-		/* Lock, OccSteps.tla:134 */
+			    i), OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
+		/* Lock, OccSteps.tla:138 */
 		if (own > 0) {
-			/* LockOn, OccSteps.tla:118 */
-			if (bucket->holders.items[stepwise_position(own, 4)] != 0) {
+			/* LockOn, OccSteps.tla:122 */
+			if ((bucket->pinned >> (own - 1) & 1)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
 				if (STEPWISE_CHOOSE(209, marks_item_3 == OCC_MARK_CLEAN ||
@@ -341,8 +352,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				message->kind = OCC_MESSAGE_KIND_TOO_LONG;
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED);
 			}
-			bucket->holders.items[stepwise_position(own, 4)] = message->client * 4 + message->place + 1;
+			bucket->pinned = bucket->pinned | 1U << (own - 1);
 			message->kind = OCC_MESSAGE_KIND_GRANTED;
+			message->way = own;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_11));
 		}
 		if (!(bucket->filter >> message->bit & 1) && message->version != 0) {
@@ -353,8 +365,8 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		bool all = true;
 
 		STEPWISE_UNROLL
-		for (__u32 i_3 = 1; i_3 <= 4; i_3++) {
-			if (bucket->holders.items[i_3 - 1] == 0) {
+		for (__u32 i_2 = 1; i_2 <= 4; i_2++) {
+			if (!(bucket->pinned >> (i_2 - 1) & 1)) {
 				all = false;
 				break;
 			}
@@ -366,19 +378,19 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		__u8 idle = 0;
 
 		STEPWISE_UNROLL
-		for (__u32 i_4 = 4; i_4 >= 1; i_4--)
-			idle = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_4 - 1], 0) &
+		for (__u32 i_3 = 4; i_3 >= 1; i_3--)
+			idle = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_3 - 1) & 1) &
 			    ((1ULL << OCC_MARK_EMPTY |
-			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_4) & 1) &
-			    (stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_4), OCC_MARK_EMPTY) |
-			    stepwise_not_bit(bucket->used >> (i_4 - 1) & 1)), i_4, idle);
+			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_3) & 1) &
+			    (stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_EMPTY) |
+			    stepwise_not_bit(bucket->used >> (i_3 - 1) & 1)), i_3, idle);
 		__u8 first = 0;
 
 		STEPWISE_UNROLL
-		for (__u32 i_5 = 4; i_5 >= 1; i_5--)
-			first = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_5 - 1], 0) &
+		for (__u32 i_4 = 4; i_4 >= 1; i_4--)
+			first = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_4 - 1) & 1) &
 			    ((1ULL << OCC_MARK_EMPTY |
-			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_5) & 1), i_5, first);
+			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_4) & 1), i_4, first);
 		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(215, stepwise_less_bit(0, idle)), idle, first);
 		if (!(bucket->filter >> message->bit & 1) && room > 0) {
 			const __u32 at = stepwise_position(room, 4);
@@ -392,8 +404,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			if (STEPWISE_CHOOSE(217, (bucket->used >> (room - 1) & 1))) {
 				bucket->used = 0;
 			}
-			bucket->holders.items[at] = message->client * 4 + message->place + 1;
+			bucket->pinned = bucket->pinned | 1U << (room - 1);
 			message->kind = OCC_MESSAGE_KIND_GRANTED;
+			message->way = room;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_14));
 		}
 		__u8 value_3;
@@ -404,9 +417,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			__u8 idle_2 = 0;
 
 			STEPWISE_UNROLL
-			for (__u32 i_6 = 4; i_6 >= 1; i_6--)
-				idle_2 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_6 - 1], 0) &
-				    stepwise_not_bit(bucket->used >> (i_6 - 1) & 1), i_6, idle_2);
+			for (__u32 i_5 = 4; i_5 >= 1; i_5--)
+				idle_2 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_5 - 1) & 1) &
+				    stepwise_not_bit(bucket->used >> (i_5 - 1) & 1), i_5, idle_2);
 			__u8 value_2;
 
 			if (STEPWISE_CHOOSE(221, idle_2 > 0)) {
@@ -414,14 +427,14 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			} else {
 				__u8 value;
 
-				if (STEPWISE_CHOOSE(219,
-				    bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] != 0)) {
+				if (STEPWISE_CHOOSE(219, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 					const __u8 none = bucket->epoch % 4 + 1;
 					__u8 first_2 = none;
 
 					STEPWISE_UNROLL
-					for (__u32 i_7 = 4; i_7 >= 1; i_7--)
-						first_2 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_7 - 1], 0), i_7, first_2);
+					for (__u32 i_6 = 4; i_6 >= 1; i_6--)
+						first_2 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_6 - 1) &
+						    1), i_6, first_2);
 					value = first_2;
 				} else {
 					value = bucket->epoch % 4 + 1;
@@ -430,10 +443,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			}
 			value_3 = value_2;
 		}
-		const __u8 way_2 = value_3;
+		const __u8 way = value_3;
 		message->epoch = bucket->epoch;
-		message->way = way_2;
-		message->victim = bucket->keys.items[stepwise_position(way_2, 4)];
+		message->way = way;
+		message->victim = bucket->keys.items[stepwise_position(way, 4)];
 		message->evicts = room == 0;
 		message->expected = message->version;
 		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_15);
@@ -445,10 +458,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	__u8 own_2 = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_8 = 4; i_8 >= 1; i_8--)
-		own_2 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_8),
-		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_8 - 1], message->key), i_8, own_2);
-	const bool locked = own_2 > 0 && bucket->holders.items[stepwise_position(own_2, 4)] != 0;
+	for (__u32 i_7 = 4; i_7 >= 1; i_7--)
+		own_2 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_7),
+		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_7 - 1], message->key), i_7, own_2);
+	const bool locked = own_2 > 0 && (bucket->pinned >> (own_2 - 1) & 1);
 	if (locked &&
 	    (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_DELETE)) {
@@ -462,8 +475,8 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		bool all_2 = true;
 
 		STEPWISE_UNROLL
-		for (__u32 i_9 = 1; i_9 <= 4; i_9++) {
-			if (bucket->holders.items[i_9 - 1] == 0) {
+		for (__u32 i_8 = 1; i_8 <= 4; i_8++) {
+			if (!(bucket->pinned >> (i_8 - 1) & 1)) {
 				all_2 = false;
 				break;
 			}
@@ -480,25 +493,25 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		message->kind = OCC_MESSAGE_KIND_TOO_LONG;
 		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_TOO_LONG);
 	}
-	__u8 way_3 = 0;
+	__u8 way_2 = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_10 = 4; i_10 >= 1; i_10--)
-		way_3 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_10),
-		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_10 - 1], message->key), i_10, way_3);
-	if (way_3 > 0) {
-		const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, way_3);
+	for (__u32 i_9 = 4; i_9 >= 1; i_9--)
+		way_2 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_9),
+		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_9 - 1], message->key), i_9, way_2);
+	if (way_2 > 0) {
+		const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, way_2);
 		if (((marks_item_7 == OCC_MARK_CLEAN || marks_item_7 == OCC_MARK_DIRTY) &&
-		    bucket->entries.items[stepwise_position(way_3, 4)].length > 40) ||
+		    bucket->entries.items[stepwise_position(way_2, 4)].length > 40) ||
 		    ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40)) {
 			/* LookUpOwn, KvSteps.tla:163 */
 			if (message->kind == OCC_MESSAGE_KIND_GET) {
-				const __u32 at = stepwise_position(way_3, 4);
+				const __u32 at = stepwise_position(way_2, 4);
 
 				message->locked = locked;
 				message->epoch = bucket->epoch;
-				message->way = way_3;
+				message->way = way_2;
 				message->victim = message->key;
 				message->evicts = false;
 				message->version = bucket->entries.items[at].version;
@@ -508,19 +521,19 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			}
 			message->locked = locked;
 			message->epoch = bucket->epoch;
-			message->way = way_3;
+			message->way = way_2;
 			message->victim = message->key;
 			message->evicts = false;
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_WRITTEN);
 		}
-		const __u32 version_3 = bucket->entries.items[stepwise_position(way_3, 4)].version;
+		const __u32 version_3 = bucket->entries.items[stepwise_position(way_2, 4)].version;
 		/* OnEntry, KvSteps.tla:129 */
 		if (message->kind == OCC_MESSAGE_KIND_GET) {
-			const enum occ_mark marks_item_8 = occ_mark_array_4_at(&bucket->marks, way_3);
+			const enum occ_mark marks_item_8 = occ_mark_array_4_at(&bucket->marks, way_2);
 			if (marks_item_8 == OCC_MARK_CLEAN || marks_item_8 == OCC_MARK_DIRTY) {
-				const __u32 at = stepwise_position(way_3, 4);
+				const __u32 at = stepwise_position(way_2, 4);
 
-				bucket->used = bucket->used | 1U << (way_3 - 1);
+				bucket->used = bucket->used | 1U << (way_2 - 1);
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_VALUE;
 				message->version = version_3;
@@ -534,16 +547,16 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_23);
 		}
 		if (message->kind == OCC_MESSAGE_KIND_INSERT) {
-			const enum occ_mark marks_item_9 = occ_mark_array_4_at(&bucket->marks, way_3);
+			const enum occ_mark marks_item_9 = occ_mark_array_4_at(&bucket->marks, way_2);
 			if (marks_item_9 == OCC_MARK_CLEAN || marks_item_9 == OCC_MARK_DIRTY) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_EXISTS;
 				message->version = version_3;
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_24);
 			}
-			const __u32 at = stepwise_position(way_3, 4);
+			const __u32 at = stepwise_position(way_2, 4);
 
-			occ_mark_array_4_put(&bucket->marks, way_3, OCC_MARK_DIRTY);
+			occ_mark_array_4_put(&bucket->marks, way_2, OCC_MARK_DIRTY);
 			bucket->keys.items[at] = message->key;
 			bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 			bucket->entries.items[at].length = message->length;
@@ -555,34 +568,34 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			message->done = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_25));
 		}
-		const enum occ_mark marks_item_10 = occ_mark_array_4_at(&bucket->marks, way_3);
+		const enum occ_mark marks_item_10 = occ_mark_array_4_at(&bucket->marks, way_2);
 		if (!(marks_item_10 == OCC_MARK_CLEAN || marks_item_10 == OCC_MARK_DIRTY)) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_ABSENT;
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_26);
 		}
 		if (message->kind == OCC_MESSAGE_KIND_UPDATE) {
-			const __u32 version_4 = ((__u64)bucket->entries.items[stepwise_position(way_3,
+			const __u32 version_4 = ((__u64)bucket->entries.items[stepwise_position(way_2,
 			    4)].version + 1) % 4294967296ULL;
-			const __u32 at = stepwise_position(way_3, 4);
+			const __u32 at = stepwise_position(way_2, 4);
 
-			occ_mark_array_4_put(&bucket->marks, way_3, OCC_MARK_DIRTY);
+			occ_mark_array_4_put(&bucket->marks, way_2, OCC_MARK_DIRTY);
 			bucket->keys.items[at] = message->key;
 			bucket->entries.items[at].version = version_4;
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			bucket->used = bucket->used | 1U << (way_3 - 1);
+			bucket->used = bucket->used | 1U << (way_2 - 1);
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_UPDATED;
 			message->version = version_4;
 			message->done = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_27));
 		}
-		const __u32 version_5 = bucket->entries.items[stepwise_position(way_3, 4)].version;
+		const __u32 version_5 = bucket->entries.items[stepwise_position(way_2, 4)].version;
 		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(225, stepwise_less_bit(bucket->floor, version_5)),
 		    version_5, bucket->floor);
-		occ_mark_array_4_put(&bucket->marks, way_3,
+		occ_mark_array_4_put(&bucket->marks, way_2,
 		    stepwise_choose(STEPWISE_CHOOSE(227, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
@@ -594,19 +607,19 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	__u8 idle_3 = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_11 = 4; i_11 >= 1; i_11--)
-		idle_3 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_11 - 1], 0) &
-		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_11) &
+	for (__u32 i_10 = 4; i_10 >= 1; i_10--)
+		idle_3 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_10 - 1) & 1) &
+		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_10) &
 		    1) &
-		    (stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_11), OCC_MARK_EMPTY) |
-		    stepwise_not_bit(bucket->used >> (i_11 - 1) & 1)), i_11, idle_3);
+		    (stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_10), OCC_MARK_EMPTY) |
+		    stepwise_not_bit(bucket->used >> (i_10 - 1) & 1)), i_10, idle_3);
 	__u8 first_3 = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_12 = 4; i_12 >= 1; i_12--)
-		first_3 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_12 - 1], 0) &
-		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_12) &
-		    1), i_12, first_3);
+	for (__u32 i_11 = 4; i_11 >= 1; i_11--)
+		first_3 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_11 - 1) & 1) &
+		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_11) &
+		    1), i_11, first_3);
 	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(229, stepwise_less_bit(0, idle_3)), idle_3, first_3);
 	if ((bucket->filter >> message->bit & 1)) {
 		__u8 value_6;
@@ -617,9 +630,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			__u8 idle_4 = 0;
 
 			STEPWISE_UNROLL
-			for (__u32 i_13 = 4; i_13 >= 1; i_13--)
-				idle_4 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_13 - 1], 0) &
-				    stepwise_not_bit(bucket->used >> (i_13 - 1) & 1), i_13, idle_4);
+			for (__u32 i_12 = 4; i_12 >= 1; i_12--)
+				idle_4 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_12 - 1) & 1) &
+				    stepwise_not_bit(bucket->used >> (i_12 - 1) & 1), i_12, idle_4);
 			__u8 value_5;
 
 			if (STEPWISE_CHOOSE(233, idle_4 > 0)) {
@@ -627,14 +640,13 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			} else {
 				__u8 value_4;
 
-				if (STEPWISE_CHOOSE(231,
-				    bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] != 0)) {
+				if (STEPWISE_CHOOSE(231, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 					const __u8 none_2 = bucket->epoch % 4 + 1;
 					__u8 first_4 = none_2;
 
 					STEPWISE_UNROLL
-					for (__u32 i_14 = 4; i_14 >= 1; i_14--)
-						first_4 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_14 - 1], 0), i_14, first_4);
+					for (__u32 i_13 = 4; i_13 >= 1; i_13--)
+						first_4 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_13 - 1) & 1), i_13, first_4);
 					value_4 = first_4;
 				} else {
 					value_4 = bucket->epoch % 4 + 1;
@@ -643,11 +655,11 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			}
 			value_6 = value_5;
 		}
-		const __u8 way_4 = value_6;
+		const __u8 way_3 = value_6;
 		message->locked = locked;
 		message->epoch = bucket->epoch;
-		message->way = way_4;
-		message->victim = bucket->keys.items[stepwise_position(way_4, 4)];
+		message->way = way_3;
+		message->victim = bucket->keys.items[stepwise_position(way_3, 4)];
 		message->evicts = room_2 == 0;
 		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_29);
 	}
@@ -687,9 +699,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		__u8 idle_5 = 0;
 
 		STEPWISE_UNROLL
-		for (__u32 i_15 = 4; i_15 >= 1; i_15--)
-			idle_5 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_15 - 1], 0) &
-			    stepwise_not_bit(bucket->used >> (i_15 - 1) & 1), i_15, idle_5);
+		for (__u32 i_14 = 4; i_14 >= 1; i_14--)
+			idle_5 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_14 - 1) & 1) &
+			    stepwise_not_bit(bucket->used >> (i_14 - 1) & 1), i_14, idle_5);
 		__u8 value_8;
 
 		if (STEPWISE_CHOOSE(241, idle_5 > 0)) {
@@ -697,15 +709,14 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		} else {
 			__u8 value_7;
 
-			if (STEPWISE_CHOOSE(239, bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] !=
-			    0)) {
+			if (STEPWISE_CHOOSE(239, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 				const __u8 none_3 = bucket->epoch % 4 + 1;
 				__u8 first_5 = none_3;
 
 				STEPWISE_UNROLL
-				for (__u32 i_16 = 4; i_16 >= 1; i_16--)
-					first_5 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_16 - 1], 0),
-					    i_16, first_5);
+				for (__u32 i_15 = 4; i_15 >= 1; i_15--)
+					first_5 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_15 - 1) &
+					    1), i_15, first_5);
 				value_7 = first_5;
 			} else {
 				value_7 = bucket->epoch % 4 + 1;
@@ -714,35 +725,44 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		}
 		value_9 = value_8;
 	}
-	const __u8 way_5 = value_9;
+	const __u8 way_4 = value_9;
 	message->locked = locked;
 	message->epoch = bucket->epoch;
-	message->way = way_5;
-	message->victim = bucket->keys.items[stepwise_position(way_5, 4)];
+	message->way = way_4;
+	message->victim = bucket->keys.items[stepwise_position(way_4, 4)];
 	message->evicts = room_2 == 0;
 	return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_FULL);
 }
 
-/* Leave, OccSteps.tla:79 */
+/* Leave, OccSteps.tla:81 */
 static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 		const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_GRANTED) {
-		transaction->places = transaction->places | 1U << message->place;
+		occ_u4_array_4_put(&transaction->ways, message->place + 1, message->way);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_LEAVE_1));
 	}
 	if (message->kind == OCC_MESSAGE_KIND_COMMITTED || message->kind == OCC_MESSAGE_KIND_ABORTED) {
-		const __u8 rest = transaction->places & ~(1U << message->place);
-		if (STEPWISE_CHOOSE(247, rest == 0)) {
+		bool all = true;
+
+		STEPWISE_UNROLL
+		for (__u32 i = 1; i <= 4; i++) {
+			if (!((STEPWISE_CHOOSE(245, i == (__u32)(message->place + 1)) ? 0 :
+			    occ_u4_array_4_at(&transaction->ways, i)) == 0)) {
+				all = false;
+				break;
+			}
+		}
+		if (STEPWISE_CHOOSE(249, all)) {
 			transaction->verdict = OCC_TRANSACTION_VERDICT_OPEN;
 		} else {
-			if (STEPWISE_CHOOSE(245, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
+			if (STEPWISE_CHOOSE(247, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_COMMITTED;
 			} else {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_ABORTED;
 			}
 		}
-		transaction->places = rest;
+		occ_u4_array_4_put(&transaction->ways, message->place + 1, 0);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_LEAVE_2));
 	}
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
@@ -853,7 +873,7 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 /* Lift, KvSteps.tla:273 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(249, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(251, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) || bucket->epoch != message->epoch ||
@@ -930,7 +950,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == OCC_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(251, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(253, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(OCC_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -939,7 +959,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	return stepwise_changed(stepwise_continue(OCC_LEAF_STOW_8));
 }
 
-/* OnOccCompletion, OccSteps.tla:220 */
+/* OnOccCompletion, OccSteps.tla:224 */
 static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucket,
 		struct occ_message *message)
 {
@@ -950,13 +970,13 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		for (__u32 i = 4; i >= 1; i--)
 			own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks,
 			    i), OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
-		/* LockFound, OccSteps.tla:199 */
+		/* LockFound, OccSteps.tla:203 */
 		if (own > 0) {
-			/* LockOn, OccSteps.tla:118 */
-			if (bucket->holders.items[stepwise_position(own, 4)] != 0) {
+			/* LockOn, OccSteps.tla:122 */
+			if ((bucket->pinned >> (own - 1) & 1)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(253, marks_item == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(255, marks_item == OCC_MARK_CLEAN ||
 				    marks_item == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -965,12 +985,12 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(255, marks_item_2 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(257, marks_item_2 == OCC_MARK_CLEAN ||
 			    marks_item_2 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->expected)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(257, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(259, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -984,15 +1004,16 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				message->kind = OCC_MESSAGE_KIND_TOO_LONG;
 				return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED);
 			}
-			bucket->holders.items[stepwise_position(own, 4)] = message->client * 4 + message->place + 1;
+			bucket->pinned = bucket->pinned | 1U << (own - 1);
 			message->kind = OCC_MESSAGE_KIND_GRANTED;
+			message->way = own;
 			message->version = message->expected;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_4));
 		}
 		if (bucket->epoch != message->epoch) {
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE);
 		}
-		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(259, message->found), message->version, 0);
+		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(261, message->found), message->version, 0);
 		if (there != message->expected) {
 			message->kind = OCC_MESSAGE_KIND_CONFLICT;
 			message->version = there;
@@ -1013,7 +1034,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(261, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(263, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_5 == OCC_MARK_EMPTY || marks_item_5 == OCC_MARK_CLEAN;
 			} else {
@@ -1027,7 +1048,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (!holds) {
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY);
 		}
-		if (bucket->holders.items[stepwise_position(message->way, 4)] != 0) {
+		if ((bucket->pinned >> (message->way - 1) & 1)) {
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE);
 		}
 		if (message->lifted == OCC_MARK_EMPTY) {
@@ -1040,10 +1061,10 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				bucket->entries.items[at].length = message->length;
 				bucket->entries.items[at].spot = message->spot;
 				bucket->entries.items[at].value = message->value;
-				if (STEPWISE_CHOOSE(263, (bucket->used >> (message->way - 1) & 1))) {
+				if (STEPWISE_CHOOSE(265, (bucket->used >> (message->way - 1) & 1))) {
 					bucket->used = 0;
 				}
-				bucket->holders.items[at] = message->client * 4 + message->place + 1;
+				bucket->pinned = bucket->pinned | 1U << (message->way - 1);
 				message->kind = OCC_MESSAGE_KIND_GRANTED;
 				message->version = there;
 				message->moved = false;
@@ -1057,10 +1078,10 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(265, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(267, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
-			bucket->holders.items[at] = message->client * 4 + message->place + 1;
+			bucket->pinned = bucket->pinned | 1U << (message->way - 1);
 			message->kind = OCC_MESSAGE_KIND_GRANTED;
 			message->version = there;
 			message->moved = false;
@@ -1075,14 +1096,14 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(267, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(269, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(269,
+			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(271,
 			    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 			    1ULL << message->victim_bit, message->filter);
-			bucket->holders.items[at] = message->client * 4 + message->place + 1;
+			bucket->pinned = bucket->pinned | 1U << (message->way - 1);
 			message->kind = OCC_MESSAGE_KIND_GRANTED;
 			message->version = there;
 			message->moved = true;
@@ -1096,14 +1117,14 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(271, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(273, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(273,
+		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(275,
 		    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 		    1ULL << message->victim_bit, message->filter);
-		bucket->holders.items[at] = message->client * 4 + message->place + 1;
+		bucket->pinned = bucket->pinned | 1U << (message->way - 1);
 		message->kind = OCC_MESSAGE_KIND_GRANTED;
 		message->version = there;
 		message->moved = true;
@@ -1119,7 +1140,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	for (__u32 i_2 = 4; i_2 >= 1; i_2--)
 		own_2 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_2),
 		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_2 - 1], message->key), i_2, own_2);
-	const bool locked = own_2 > 0 && bucket->holders.items[stepwise_position(own_2, 4)] != 0;
+	const bool locked = own_2 > 0 && (bucket->pinned >> (own_2 - 1) & 1);
 	if (locked &&
 	    (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_DELETE)) {
@@ -1127,11 +1148,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED);
 	}
 	if (own_2 == 0 &&
-	    stepwise_choose(STEPWISE_CHOOSE(275, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	    stepwise_choose(STEPWISE_CHOOSE(277, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) && message->way >= 1 && message->way <= 4 &&
-	    bucket->holders.items[stepwise_position(message->way, 4)] != 0) {
+	    (bucket->pinned >> (message->way - 1) & 1)) {
 		if (message->kind == OCC_MESSAGE_KIND_GET && bucket->epoch == message->epoch) {
 			message->kind = OCC_MESSAGE_KIND_VALUE;
 			message->locked = false;
@@ -1169,7 +1190,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 		if (holds_3) {
 			const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, own_3);
-			holds_3 = STEPWISE_CHOOSE(277, (marks_item_7 == OCC_MARK_CLEAN ||
+			holds_3 = STEPWISE_CHOOSE(279, (marks_item_7 == OCC_MARK_CLEAN ||
 			    marks_item_7 == OCC_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own_3, 4)].length > 40) ?
 			    !(message->spot == bucket->entries.items[stepwise_position(own_3, 4)].spot &&
@@ -1189,7 +1210,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 				bucket->used = bucket->used | 1U << (own_3 - 1);
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(279, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(281, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1212,7 +1233,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				const __u32 at = stepwise_position(own_3, 4);
 
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(281, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(283, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1254,7 +1275,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own_3 - 1);
 			message->locked = locked;
-			if (STEPWISE_CHOOSE(283, bucket->entries.items[at].length > 40)) {
+			if (STEPWISE_CHOOSE(285, bucket->entries.items[at].length > 40)) {
 				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
@@ -1269,13 +1290,13 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		const __u32 version_3 = bucket->entries.items[stepwise_position(own_3, 4)].version;
 		const __u32 at = stepwise_position(own_3, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(285, stepwise_less_bit(bucket->floor, version_3)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(287, stepwise_less_bit(bucket->floor, version_3)),
 		    version_3, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own_3,
-		    stepwise_choose(STEPWISE_CHOOSE(287, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(289, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
-		if (STEPWISE_CHOOSE(289, bucket->entries.items[at].length > 40)) {
+		if (STEPWISE_CHOOSE(291, bucket->entries.items[at].length > 40)) {
 			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
@@ -1314,7 +1335,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			message->locked = locked;
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(291,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(293,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
@@ -1334,7 +1355,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds_4) {
 			bool value_2;
 
-			if (STEPWISE_CHOOSE(293, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(295, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_11 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value_2 = marks_item_11 == OCC_MARK_EMPTY || marks_item_11 == OCC_MARK_CLEAN;
 			} else {
@@ -1375,7 +1396,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	if (holds_6) {
 		bool value_3;
 
-		if (STEPWISE_CHOOSE(295, message->lifted == OCC_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(297, message->lifted == OCC_MARK_EMPTY)) {
 			const enum occ_mark marks_item_12 = occ_mark_array_4_at(&bucket->marks, message->way);
 			value_3 = marks_item_12 == OCC_MARK_EMPTY || marks_item_12 == OCC_MARK_CLEAN;
 		} else {
@@ -1390,15 +1411,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		message->locked = locked;
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_READY);
 	}
-	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(299,
+	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(301,
 	    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(297, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(299, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == OCC_MARK_EMPTY) {
 		const __u32 at = stepwise_position(message->way, 4);
 
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(301,
+		    stepwise_choose(STEPWISE_CHOOSE(303,
 		    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 		    OCC_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
@@ -1406,15 +1427,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(303, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(305, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
 		message->version = version_4;
 		message->done = message->kind != OCC_MESSAGE_KIND_GET;
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(307,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(309,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), OCC_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(305, message->found), OCC_MESSAGE_KIND_UPDATED,
+		    stepwise_choose(STEPWISE_CHOOSE(307, message->found), OCC_MESSAGE_KIND_UPDATED,
 		    OCC_MESSAGE_KIND_INSERTED));
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_43));
@@ -1422,7 +1443,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	const __u32 at = stepwise_position(message->way, 4);
 
 	occ_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(309,
+	    stepwise_choose(STEPWISE_CHOOSE(311,
 	    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 	    OCC_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
@@ -1430,18 +1451,18 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
-	if (STEPWISE_CHOOSE(311, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(313, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(313, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(315, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
 	message->locked = locked;
 	message->version = version_4;
 	message->done = message->kind != OCC_MESSAGE_KIND_GET;
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(317, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(319, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
 	    OCC_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(315, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
+	    stepwise_choose(STEPWISE_CHOOSE(317, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_44));
 }
@@ -1453,22 +1474,22 @@ static __always_inline __u32 occ_settle(struct occ_page_cell *page, const struct
 	const bool comes = message->lifted == OCC_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(319, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(321, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(321, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(323, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(323, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(325, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(325, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(327, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_3));
 	}
@@ -1509,104 +1530,97 @@ static __always_inline __u32 occ_expire(struct occ_session_cell *session, struct
 	return stepwise_drop(OCC_LEAF_EXPIRE_4);
 }
 
-/* Unsettled, OccSteps.tla:242 */
+/* Unsettled, OccSteps.tla:246 */
 static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *transaction,
 		struct occ_message *message, const struct occ_env *environment)
 {
-	if (occ_u14_set_16_has(&message->gone, environment->index) && transaction->places != 0) {
-		__u8 place = 0;
+	__u8 place = 0;
 
-		STEPWISE_UNROLL
-		for (__u32 i = 0; i <= 3; i++) {
-			if ((transaction->places >> i & 1)) {
-				place = i;
-				break;
-			}
+	STEPWISE_UNROLL
+	for (__u32 i = 1; i <= 4; i++) {
+		if (occ_u4_array_4_at(&transaction->ways, i) != 0) {
+			place = i;
+			break;
 		}
-		if (STEPWISE_CHOOSE(331, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
+	}
+	if (occ_u14_set_16_has(&message->gone, environment->index) && place > 0) {
+		if (STEPWISE_CHOOSE(333, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
 			message->kind = OCC_MESSAGE_KIND_COMMIT;
 		} else {
 			message->kind = OCC_MESSAGE_KIND_ABORT;
 		}
 		message->client = environment->index;
-		message->place = place;
-		message->intent = environment->index * 4 + place;
+		message->place = place - 1;
+		message->way = occ_u4_array_4_at(&transaction->ways, place);
+		message->intent = environment->index * 4 + (place - 1);
 		return stepwise_continue(OCC_LEAF_UNSETTLED_1);
 	}
 	return stepwise_drop(OCC_LEAF_UNSETTLED_2);
 }
 
-/* Settled, OccSteps.tla:146 */
+/* Settled, OccSteps.tla:150 */
 static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	__u8 way = 0;
-
-	STEPWISE_UNROLL
-	for (__u32 i = 4; i >= 1; i--)
-		way = stepwise_choose(stepwise_same_bit(bucket->holders.items[i - 1],
-		    message->client * 4 + message->place + 1), i, way);
-	if (way == 0) {
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(333,
+	if (!(message->way >= 1 && message->way <= 4) || !(bucket->pinned >> (message->way - 1) & 1)) {
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(335,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_continue(OCC_LEAF_SETTLED_NOTHING_PINNED);
 	}
-	const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way);
+	const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, message->way);
 	if (!(marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) &&
 	    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
-		bucket->holders.items[stepwise_position(way, 4)] = 0;
-		occ_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(335, bucket->filter >> message->bit &
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+		occ_mark_array_4_put(&bucket->marks, message->way,
+		    stepwise_choose(STEPWISE_CHOOSE(337, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(337,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(339,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_STILL_GONE));
 	}
 	if (message->kind == OCC_MESSAGE_KIND_ABORT) {
-		bucket->holders.items[stepwise_position(way, 4)] = 0;
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 		message->kind = OCC_MESSAGE_KIND_ABORTED;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_4));
 	}
 	if (message->deletes) {
-		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
-		const __u32 at = stepwise_position(way, 4);
-
-		bucket->holders.items[at] = 0;
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(339, stepwise_less_bit(bucket->floor, version)),
+		const __u32 version = bucket->entries.items[stepwise_position(message->way, 4)].version;
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(341, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
-		occ_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(341, bucket->filter >> message->bit &
+		occ_mark_array_4_put(&bucket->marks, message->way,
+		    stepwise_choose(STEPWISE_CHOOSE(343, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-		message->key = bucket->keys.items[at];
+		message->key = bucket->keys.items[stepwise_position(message->way, 4)];
 		message->kind = OCC_MESSAGE_KIND_COMMITTED;
 		message->version = version;
 		message->done = true;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_5));
 	}
-	const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, way);
+	const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, message->way);
 	if (marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) {
-		const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(way,
+		const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(message->way,
 		    4)].version + 1) % 4294967296ULL;
-		const __u32 at = stepwise_position(way, 4);
+		const __u32 at = stepwise_position(message->way, 4);
 
-		bucket->holders.items[at] = 0;
-		occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+		occ_mark_array_4_put(&bucket->marks, message->way, OCC_MARK_DIRTY);
 		bucket->entries.items[at].version = version_2;
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		bucket->used = bucket->used | 1U << (way - 1);
+		bucket->used = bucket->used | 1U << (message->way - 1);
 		message->key = bucket->keys.items[at];
 		message->kind = OCC_MESSAGE_KIND_COMMITTED;
 		message->version = version_2;
 		message->done = true;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_6));
 	}
-	const __u32 at = stepwise_position(way, 4);
+	const __u32 at = stepwise_position(message->way, 4);
 
-	bucket->holders.items[at] = 0;
-	occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+	bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
+	occ_mark_array_4_put(&bucket->marks, message->way, OCC_MARK_DIRTY);
 	bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
@@ -1618,11 +1632,25 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 	return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_7));
 }
 
-/* IsSettled, OccSteps.tla:251 */
+/* IsSettled, OccSteps.tla:256 */
 static __always_inline __u32 occ_is_settled(const struct occ_transaction_cell *transaction,
 		struct occ_message *message, const struct occ_env *environment)
 {
-	if (occ_u14_set_16_has(&message->gone, environment->index) && transaction->places == 0) {
+	bool holds = occ_u14_set_16_has(&message->gone, environment->index);
+
+	if (holds) {
+		bool all = true;
+
+		STEPWISE_UNROLL
+		for (__u32 i = 1; i <= 4; i++) {
+			if (occ_u4_array_4_at(&transaction->ways, i) != 0) {
+				all = false;
+				break;
+			}
+		}
+		holds = all;
+	}
+	if (holds) {
 		message->client = environment->index;
 		return stepwise_continue(OCC_LEAF_IS_SETTLED_1);
 	}
@@ -1656,29 +1684,15 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	message->spot = 0;
 	message->lives = !row->deletes;
 	message->spills = false;
-	message->fate = stepwise_choose(STEPWISE_CHOOSE(343, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
+	message->fate = stepwise_choose(STEPWISE_CHOOSE(345, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
 	    OCC_ROW_FATE_PENDING);
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
 
-/* OccRefill, OccSteps.tla:260 */
+/* OccRefill, OccSteps.tla:265 */
 static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	bool holds = message->fate == OCC_ROW_FATE_PENDING;
-
-	if (holds) {
-		bool found = false;
-
-		STEPWISE_UNROLL
-		for (__u32 i = 1; i <= 4; i++) {
-			if (bucket->holders.items[i - 1] != 0) {
-				found = true;
-				break;
-			}
-		}
-		holds = found;
-	}
-	if (holds) {
+	if (message->fate == OCC_ROW_FATE_PENDING && bucket->pinned != 0) {
 		message->fate = OCC_ROW_FATE_LOCK_IN_THE_WAY;
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED);
 	}
@@ -1689,20 +1703,20 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	__u8 own = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_2 = 4; i_2 >= 1; i_2--)
-		own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_2),
-		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_2 - 1], message->key), i_2, own);
+	for (__u32 i = 4; i >= 1; i--)
+		own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i),
+		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
 	if (own > 0 && bucket->entries.items[stepwise_position(own, 4)].version >= message->version) {
 		message->fate = OCC_ROW_FATE_OLDER;
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_3);
 	}
-	bool holds_2 = own > 0;
+	bool holds = own > 0;
 
-	if (holds_2) {
+	if (holds) {
 		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, own);
-		holds_2 = marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY;
+		holds = marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY;
 	}
-	if (holds_2 && bucket->entries.items[stepwise_position(own, 4)].length > 40) {
+	if (holds && bucket->entries.items[stepwise_position(own, 4)].length > 40) {
 		message->fate = OCC_ROW_FATE_TAIL_IN_THE_WAY;
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_4);
 	}
@@ -1719,10 +1733,10 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_5));
 	}
 	if (own > 0) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(345,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(347,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(347, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(349, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		bucket->entries.items[stepwise_position(own, 4)].version = message->version;
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1734,13 +1748,13 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 			message->spills = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(349,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(351,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->spills = true;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_8));
 	}
 	if (!message->lives) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(351,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(353,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->fate = OCC_ROW_FATE_RESTORED;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_9));
@@ -1748,17 +1762,17 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	__u8 idle = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
-		idle = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_EMPTY) |
-		    (stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_CLEAN) &
-		    stepwise_not_bit(bucket->used >> (i_3 - 1) & 1)), i_3, idle);
+	for (__u32 i_2 = 4; i_2 >= 1; i_2--)
+		idle = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_2), OCC_MARK_EMPTY) |
+		    (stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_2), OCC_MARK_CLEAN) &
+		    stepwise_not_bit(bucket->used >> (i_2 - 1) & 1)), i_2, idle);
 	__u8 first = 0;
 
 	STEPWISE_UNROLL
-	for (__u32 i_4 = 4; i_4 >= 1; i_4--)
-		first = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_4), OCC_MARK_CLEAN),
-		    i_4, first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(353, stepwise_less_bit(0, idle)), idle, first);
+	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
+		first = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_CLEAN),
+		    i_3, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(355, stepwise_less_bit(0, idle)), idle, first);
 	if (room > 0) {
 		const __u32 at = stepwise_position(room, 4);
 
@@ -1768,7 +1782,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(355, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(357, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1915,12 +1929,12 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(329, message->kind == OCC_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(331, message->kind == OCC_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(327, message->evicts)) {
+		if (STEPWISE_CHOOSE(329, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL

@@ -106,8 +106,8 @@ FirstGone == {Begun(<<<<<<"Gone", 0, 5>>>>>>, <<<<0, 4>>>>)}
 \* The first client has locked the first keys, each in the way of that number, and died before or after it decided.
 LeftBehind(beginning, verdict, places) ==
   [beginning EXCEPT
-    !.bucket[0].holders = [i \in 1..Ways |-> IF i - 1 \in places THEN i ELSE 0],
-    !.transaction[0] = [verdict |-> verdict, places |-> places],
+    !.bucket[0].pinned = places,
+    !.transaction[0] = [verdict |-> verdict, ways |-> [i \in 1..Intents |-> IF i - 1 \in places THEN i ELSE 0]],
     !.intent = [i \in DOMAIN @ |-> IF i \in places
                                      THEN [slot |-> 0, bit |-> BitOf(i), deletes |-> FALSE, length |-> 1, value |-> ValueOf(11, i)]
                                      ELSE @[i]]]

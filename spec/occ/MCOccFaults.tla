@@ -30,7 +30,7 @@ FirstPlace(at) == 0
 LockOnAnyVersion(bucket, msg, way, expected) ==
   IF IsPinned(bucket, way)
     THEN Right!LockOn(bucket, msg, way, expected)
-    ELSE Continue(Pinned(bucket, way, msg), [msg EXCEPT !.kind = "Granted"])
+    ELSE Granted(bucket, msg, way, msg.version)
 
 \* What the daemon found is taken, whatever version it has.
 FoundAnyVersion(bucket, msg) ==
@@ -39,7 +39,7 @@ FoundAnyVersion(bucket, msg) ==
 \* A key that does not exist has no entry that could be locked.
 LockOfNothing(bucket, msg) ==
   IF WayOf(bucket, msg.key) = 0 /\ ~ MayBeSpilled(bucket, msg) /\ msg.version = 0
-    THEN Answered(bucket, msg, "Granted")
+    THEN Answered(bucket, [msg EXCEPT !.way = 1], "Granted")
     ELSE Right!Lock(bucket, msg)
 
 \* The store's own writes go on as they did.
@@ -69,13 +69,13 @@ EnterAnyone(transaction, msg) ==
 SettledOfAnyone(bucket, msg) ==
   LET way == WayOf(bucket, msg.key)
   IN  IF msg.kind \in {"Commit", "Abort"} /\ way > 0 /\ IsPinned(bucket, way)
-        THEN Right!Settled([bucket EXCEPT !.holders[way] = Holder(msg)], msg)
+        THEN Right!Settled(bucket, [msg EXCEPT !.way = way])
         ELSE Right!Settled(bucket, msg)
 
 \* What was written stays locked until another message frees it, so that it can be written again.
 SettledStillPinned(bucket, msg) ==
   LET result == Right!Settled(bucket, msg)
-  IN  IF msg.kind = "Commit" THEN Continue([result.cell EXCEPT !.holders = bucket.holders], result.msg) ELSE result
+  IN  IF msg.kind = "Commit" THEN Continue([result.cell EXCEPT !.pinned = bucket.pinned], result.msg) ELSE result
 
 LeavePlaces(transaction, msg) ==
   IF msg.kind = "Committed" THEN Continue([transaction EXCEPT !.verdict = "Committed"], msg) ELSE Right!Leave(transaction, msg)
@@ -87,7 +87,7 @@ LeaveUndecided(transaction, msg) ==
 
 \* The way of a key that did not exist is empty again, also where the page has an older entry.
 SettledForgetful(bucket, msg) ==
-  LET way == FirstIndex(1, Ways, 0, LAMBDA i : bucket.holders[i] = Holder(msg))
+  LET way == msg.way
       result == Right!Settled(bucket, msg)
   IN  IF msg.kind = "Abort" /\ way > 0 /\ bucket.marks[way] = "Gone"
         THEN Continue([result.cell EXCEPT !.marks[way] = "Empty"], result.msg)
@@ -108,7 +108,7 @@ SettledSurely(transaction, msg, env) ==
 
 \* The sweep looks at the first place alone.
 UnsettledFirst(transaction, msg, env) ==
-  IF 0 \in transaction.places THEN Right!Unsettled(transaction, msg, env) ELSE Drop(transaction, msg)
+  IF transaction.ways[1] # 0 THEN Right!Unsettled(transaction, msg, env) ELSE Drop(transaction, msg)
 
 \* A session in the middle of a request is swept.
 ExpireBusy(session, msg, env) ==

@@ -35,7 +35,7 @@ LiveSpec ==
 \* What a client had locked that is no more is free in the end, whatever had been decided.
 NoLockLeaked ==
   \A client \in Clients :
-    clients[client].phase = "Out" ~> cells.transaction[client].places = {} /\ \A place \in 0..(Intents - 1) : Pins(client, place) = {}
+    clients[client].phase = "Out" ~> PlacesOf(client) = {} /\ PinnedWays = {Pin(each[1], each[2]) : each \in HeldPlaces}
 
 \* Every request is answered in the end.
 EveryRequestIsAnswered ==

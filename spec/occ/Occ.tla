@@ -353,7 +353,7 @@ Atomic ==
   \A name \in DOMAIN claims :
     LET client == ClientOf(name)
     IN  /\ ~ All[client][NumberOf(name)].plain
-        /\ cells.transaction[client].places = {} \/ clients[client].number # NumberOf(name)
+        /\ PinsNone(cells.transaction[client]) \/ clients[client].number # NumberOf(name)
         /\ Wrote(name) # {} \/ name \in told
         => Wrote(name) = claims[name].writes
 
@@ -396,24 +396,23 @@ GrantedIsSettled ==
 (* What is always true of the tables                                       *)
 (***************************************************************************)
 
-\* The way that an intent pins.
-Pins(client, place) ==
-  LET intent == client * Intents + place
-      bucket == cells.bucket[cells.intent[intent].slot]
-  IN  {i \in 1..Ways : bucket.holders[i] = intent + 1}
+\* The places of a session that pin a way.
+PlacesOf(client) == {place \in 0..(Intents - 1) : cells.transaction[client].ways[place + 1] # 0}
 
-AllHolders ==
-  UNION {{cells.bucket[slot].holders[i] : i \in 1..Ways} : slot \in 0..(Buckets - 1)} \ {0}
+\* The bucket and the way that a place pins.
+Pin(client, place) == <<cells.intent[client * Intents + place].slot, cells.transaction[client].ways[place + 1]>>
 
-\* When nothing is in flight, every way that is pinned is pinned by an intent of a session that is there, once, and every
-\* place of a transaction pins one.
+HeldPlaces == UNION {{<<client, place>> : place \in PlacesOf(client)} : client \in Clients}
+
+PinnedWays == UNION {{<<slot, i + 1>> : i \in cells.bucket[slot].pinned} : slot \in 0..(Buckets - 1)}
+
+\* When nothing is in flight, every way that is pinned is pinned by a place of a session that is there, once, and every place
+\* that says so pins one.
 LocksAreHeld ==
   NobodyInFlight =>
-    /\ \A client \in Clients, place \in 0..(Intents - 1) :
-         Cardinality(Pins(client, place)) = IF place \in cells.transaction[client].places THEN 1 ELSE 0
-    /\ Cardinality(AllHolders) =
-         Cardinality(UNION {{<<client, place>> : place \in cells.transaction[client].places} : client \in Clients})
-    /\ \A client \in Clients : cells.session[client].state = "Vacant" => cells.transaction[client].places = {}
+    /\ PinnedWays = {Pin(each[1], each[2]) : each \in HeldPlaces}
+    /\ Cardinality(PinnedWays) = Cardinality(HeldPlaces)
+    /\ \A client \in Clients : cells.session[client].state = "Vacant" => PlacesOf(client) = {}
 
 \* When nothing is in flight, a client that waits for no answer has no more places than it knows of: no lock is granted late, or
 \* twice, so there is none that nobody will settle.
@@ -421,7 +420,7 @@ NoLockIsForgotten ==
   NobodyInFlight =>
     \A client \in Clients :
       clients[client].phase = "In" /\ clients[client].waiting = NoRequest
-        => cells.transaction[client].places \subseteq clients[client].pins
+        => PlacesOf(client) \subseteq clients[client].pins
 
 \* While a way is pinned, nobody changes what it has: neither its key nor the entry.
 PinnedStays ==
@@ -430,7 +429,7 @@ PinnedStays ==
            after == cells'.bucket[slot]
        IN  before # after =>
              \A i \in 1..Ways :
-               before.holders[i] # 0 /\ after.holders[i] = before.holders[i]
+               i - 1 \in before.pinned \cap after.pinned
                  => /\ after.keys[i] = before.keys[i]
                     /\ IsLive(after, i) = IsLive(before, i)
                     /\ IsLive(before, i) => after.entries[i] = before.entries[i]
@@ -443,10 +442,9 @@ OnlyTheHolderFrees ==
            after == cells'.bucket[slot]
        IN  before # after =>
              \A i \in 1..Ways :
-               before.holders[i] # 0 /\ after.holders[i] # before.holders[i]
-                 => LET client == (before.holders[i] - 1) \div Intents
-                    IN  /\ after.holders[i] = 0
-                        /\ event'.message.client = client
+               i - 1 \in before.pinned \ after.pinned
+                 => LET client == event'.message.client
+                    IN  /\ \E place \in PlacesOf(client) : Pin(client, place) = <<slot, i>>
                         /\ cells.session[client].state = IF event'.from = "sweep" THEN "Closing" ELSE "Busy"]_vars
 
 \* A run of the programs that works on a packet of a client's session, seen in the step that it takes.

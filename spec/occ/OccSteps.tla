@@ -7,15 +7,14 @@
 (* state anywhere says that it has read something.                         *)
 (*                                                                         *)
 (* A lock is in the bucket, beside the entry and its version: the entry's  *)
-(* way is pinned by an intent, which says what is to be written there.     *)
-(* `holders` has the intent's number plus 1; the intent has the bucket's   *)
-(* number: each names the other.  A key that does not exist is locked as a *)
-(* way that is Gone.  A pinned way stays: it is no room, and no victim.    *)
-(* So what was decided can be done in the bucket at any later time,        *)
-(* without room, page or daemon.                                           *)
+(* way is pinned.  A key that does not exist is locked as a way that is    *)
+(* Gone.  A pinned way stays: it is no room, and no victim.  An intent     *)
+(* says what is to be written there, and in which bucket that is.  So what *)
+(* was decided can be done in the bucket at any later time, without room,  *)
+(* page or daemon.                                                         *)
 (*                                                                         *)
-(* `transaction` has, of each session, the places of its intents that pin  *)
-(* a way, and what was decided for them, in one word.  Commit and Abort    *)
+(* `transaction` has, of each session, the way that each place pins (0:    *)
+(* none), and what was decided for them, in one word.  Commit and Abort    *)
 (* settle one place each; the first of them decides.                       *)
 (*                                                                         *)
 (* Between Begin and End a session is Busy, and the sweep lets it be; when *)
@@ -27,8 +26,8 @@
 (* The store's own requests go on as they were, but change nothing that is *)
 (* locked (Locked).                                                        *)
 (*                                                                         *)
-(* Cells: the store's, bucket with [holders]; transaction [verdict,        *)
-(* places], intent [slot, bit, deletes, length, value].                    *)
+(* Cells: the store's, bucket with [pinned]; transaction [verdict, ways],  *)
+(* intent [slot, bit, deletes, length, value].                             *)
 (***************************************************************************)
 EXTENDS KvSteps
 
@@ -36,9 +35,12 @@ CONSTANT Intents  \* of a session: so many writes a transaction may have
 
 IntentOf(msg) == msg.client * Intents + msg.place
 
-Holder(msg) == IntentOf(msg) + 1
+IsPinned(bucket, way) == way - 1 \in bucket.pinned
 
-IsPinned(bucket, way) == bucket.holders[way] # 0
+\* The way that the message's place pins; 0: none.
+PinnedBy(transaction, msg) == transaction.ways[msg.place + 1]
+
+PinsNone(transaction) == \A i \in 1..Intents : transaction.ways[i] = 0
 
 \* 0: there is none.
 VersionAt(bucket, way) == IF IsLive(bucket, way) THEN bucket.entries[way].version ELSE 0
@@ -48,8 +50,8 @@ VersionAt(bucket, way) == IF IsLive(bucket, way) THEN bucket.entries[way].versio
 (***************************************************************************)
 
 Enter(transaction, msg) ==
-  LET pins == msg.place \in transaction.places
-      entered == Continue(transaction, [msg EXCEPT !.intent = IntentOf(msg)])
+  LET pins == PinnedBy(transaction, msg) # 0
+      entered == Continue(transaction, [msg EXCEPT !.intent = IntentOf(msg), !.way = PinnedBy(transaction, msg)])
   IN
   CASE msg.kind = "Lock" ->
          CASE pins -> PlaceTaken :: Answered(transaction, msg, "Refused")
@@ -77,11 +79,11 @@ Note(intent, msg) ==
 
 \* What has become of the place.
 Leave(transaction, msg) ==
-  LET rest == transaction.places \ {msg.place}
-      verdict == IF rest = {} THEN "Open" ELSE IF msg.kind = "Committed" THEN "Committed" ELSE "Aborted"
+  LET rest == [transaction EXCEPT !.ways[msg.place + 1] = 0]
+      verdict == IF PinsNone(rest) THEN "Open" ELSE IF msg.kind = "Committed" THEN "Committed" ELSE "Aborted"
   IN
-  CASE msg.kind = "Granted" -> Continue([transaction EXCEPT !.places = @ \cup {msg.place}], msg)
-    [] msg.kind \in {"Committed", "Aborted"} -> Continue([verdict |-> verdict, places |-> rest], msg)
+  CASE msg.kind = "Granted" -> Continue([transaction EXCEPT !.ways[msg.place + 1] = msg.way], msg)
+    [] msg.kind \in {"Committed", "Aborted"} -> Continue([rest EXCEPT !.verdict = verdict], msg)
     [] OTHER -> Continue(transaction, msg)
 
 (***************************************************************************)
@@ -111,7 +113,9 @@ IsCrowded(bucket) == \A i \in 1..Ways : IsPinned(bucket, i)
 (* The bucket                                                              *)
 (***************************************************************************)
 
-Pinned(bucket, way, msg) == [bucket EXCEPT !.holders[way] = Holder(msg)]
+Pinned(bucket, way) == [bucket EXCEPT !.pinned = @ \cup {way - 1}]
+
+Granted(bucket, msg, way, version) == Continue(Pinned(bucket, way), [msg EXCEPT !.kind = "Granted", !.way = way, !.version = version])
 
 \* A lock of a key that is in the bucket, there or Gone.
 LockOn(bucket, msg, way, expected) ==
@@ -122,7 +126,7 @@ LockOn(bucket, msg, way, expected) ==
     [] HasTail(bucket, way) ->
          TailLocked :: Answered(bucket, msg, "TooLong")
     [] OTHER ->
-         Continue(Pinned(bucket, way, msg), [msg EXCEPT !.kind = "Granted", !.version = expected])
+         Granted(bucket, msg, way, expected)
 
 \* A way that says that the key does not exist.
 Tombstone(bucket, way, msg) == Placed(bucket, way, "Gone", bucket.floor, msg)
@@ -138,20 +142,20 @@ Lock(bucket, msg) ==
     [] IsCrowded(bucket) ->
          NoWayToLock :: Answered(bucket, msg, "Conflict")
     [] ~ MayBeSpilled(bucket, msg) /\ room > 0 ->
-         Continue(Pinned(Tombstone(bucket, room, msg), room, msg), [msg EXCEPT !.kind = "Granted"])
+         Granted(Tombstone(bucket, room, msg), msg, room, msg.version)
     [] OTHER ->
          Continue(bucket, [LookUpIn(bucket, msg, room, VictimBeside).msg EXCEPT !.expected = msg.version])
 
-\* The intent is done, or dropped, if it still pins a way.  It was noted with the way's key, which stays there.
+\* The intent is done, or dropped, if it still pins its way.  It was noted with the way's key, which stays there.
 Settled(bucket, msg) ==
-  LET way == FirstIndex(1, Ways, 0, LAMBDA i : bucket.holders[i] = Holder(msg))
-      free == [bucket EXCEPT !.holders[way] = 0]
+  LET way == msg.way
+      free == [bucket EXCEPT !.pinned = @ \ {way - 1}]
       intended == [msg EXCEPT !.key = bucket.keys[way]]
       settled == IF msg.kind = "Commit" THEN "Committed" ELSE "Aborted"
   IN
   CASE msg.kind \notin {"Commit", "Abort"} ->
          Continue(bucket, msg)
-    [] way = 0 ->
+    [] way \notin 1..Ways \/ ~ IsPinned(bucket, way) ->
          NothingPinned :: Answered(bucket, msg, settled)
     [] ~ IsLive(bucket, way) /\ (msg.kind = "Abort" \/ msg.deletes) ->
          StillGone :: Answered([free EXCEPT !.marks[way] = Remains(bucket, msg)], msg, settled)
@@ -211,9 +215,9 @@ LockFound(bucket, msg) ==
     [] IsTaken(bucket, msg) ->
          PinnedSince :: Continue(bucket, msg)
     [] msg.lifted = "Empty" ->
-         Continue(Pinned(Brought(bucket), msg.way, msg), granted)
+         Continue(Pinned(Brought(bucket), msg.way), granted)
     [] OTHER ->
-         Continue(Pinned(Moved(Brought(bucket), IF Stores(msg) THEN msg.filter \cup {msg.victim_bit} ELSE msg.filter), msg.way, msg),
+         Continue(Pinned(Moved(Brought(bucket), IF Stores(msg) THEN msg.filter \cup {msg.victim_bit} ELSE msg.filter), msg.way),
                   granted)
 
 \* A get for which there is no way is answered without having one; who writes asks again.
@@ -240,16 +244,17 @@ OnOccCompletion(bucket, msg) ==
 
 \* One place of a session that is over, in each sweep: goes on as the request that its client will not send.
 Unsettled(transaction, msg, env) ==
-  IF env.index \in msg.gone /\ transaction.places # {}
-    THEN LET place == FirstIndex(0, Intents - 1, 0, LAMBDA i : i \in transaction.places)
-             request == [msg EXCEPT !.kind = IF transaction.verdict = "Committed" THEN "Commit" ELSE "Abort",
-                                    !.client = env.index, !.place = place]
-         IN  Continue(transaction, [request EXCEPT !.intent = IntentOf(request)])
+  LET place == FirstIndex(1, Intents, 0, LAMBDA i : transaction.ways[i] # 0)
+      request == [msg EXCEPT !.kind = IF transaction.verdict = "Committed" THEN "Commit" ELSE "Abort",
+                             !.client = env.index, !.place = place - 1, !.way = transaction.ways[place]]
+  IN
+  IF env.index \in msg.gone /\ place > 0
+    THEN Continue(transaction, [request EXCEPT !.intent = IntentOf(request)])
     ELSE Drop(transaction, msg)
 
 \* Whoever has nothing left to settle may be retired.
 IsSettled(transaction, msg, env) ==
-  IF env.index \in msg.gone /\ transaction.places = {}
+  IF env.index \in msg.gone /\ PinsNone(transaction)
     THEN Continue(transaction, [msg EXCEPT !.client = env.index])
     ELSE Drop(transaction, msg)
 
@@ -258,7 +263,7 @@ IsSettled(transaction, msg, env) ==
 (***************************************************************************)
 
 OccRefill(bucket, msg) ==
-  IF msg.fate = "Pending" /\ \E i \in 1..Ways : IsPinned(bucket, i)
+  IF msg.fate = "Pending" /\ bucket.pinned # {}
     THEN SomethingLocked :: Continue(bucket, [msg EXCEPT !.fate = "LockInTheWay"])
     ELSE Refill(bucket, msg)
 =================================================================================
