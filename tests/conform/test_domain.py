@@ -7,7 +7,7 @@ import random
 import pytest
 
 from codegen import ir
-from harness.conform.domain import CASES_MAX, Domain, DomainError, DomainText, load_text
+from harness.conform.domain import CASES_MAX, PAIRS_MIN, Domain, DomainError, DomainText, load_text
 from harness.conform.families import Family
 from harness.conform.places import Place
 from harness.conform.values import Patterns, hash_index, layout_text
@@ -120,7 +120,7 @@ def test_what_a_family_may_not_say(family, complaint):
 
 @pytest.mark.parametrize("text, complaint", [
     ("families: [{name: a, hook: xdp}]\nfamilys: []\n",
-     ":2:1: error: familys is no key; known here: small, shipped, variants, values, families, samples, variant_samples, pairs_min; see docs/conform.md"),
+     ":2:1: error: familys is no key; known here: use, small, shipped, variants, values, families, samples, variant_samples, pairs_min; see docs/conform.md"),
     ("families: [{name: a, hook: xdp, varies: {}}]\n", ":1:33: error: families.0.varies is no key; known here: name, hook, only, sample, given"),
     ("families:\n  - {name: a}\n", ":2:5: error: families.0 has no hook; add it: see docs/conform.md"),
     ("families:\n  - {name: a, hook: xpd}\n", ':2:15: error: families.0.hook is "xpd"; it must be xdp, tc, user, restore, takes, written, synced, begins, recover, or the number'),
@@ -269,3 +269,61 @@ def test_every_protocol_declares_a_domain(protocol):
     text = load_text(SPEC / protocol / "conform.yaml")
     names = [family.name for family in text.families]
     assert names and len(set(names)) == len(names)
+
+
+USED = """
+small: {constants: {Last: 3, Most: 5}}
+values: {order.left: [1, 2], message.amount: [7]}
+families:
+  - {name: first, hook: xdp, vary: {message.kind: all}}
+  - {name: second, hook: xdp, most: 2, vary: {message.kind: all}}
+  - {name: third, hook: xdp}
+pairs_min: 3
+"""
+
+
+def written(folder, text: str):
+    """A domain beside the one that it uses."""
+    (folder / "used.yaml").write_text(USED)
+    (folder / "own.yaml").write_text(text)
+    return folder / "own.yaml"
+
+
+def test_a_domain_over_another(tmp_path):
+    text = load_text(written(tmp_path, """
+use: {domain: used.yaml, without: [third], most: 9}
+small: {constants: {Most: 6}}
+values: {order.left: [4]}
+families: [{name: own, hook: xdp}, {name: third, hook: tc}]
+"""))
+    assert text.small == {"constants": {"Last": 3, "Most": 6}}
+    assert text.values == {"order.left": [4], "message.amount": [7]}
+    assert [(family.name, family.most) for family in text.families] == [("first", 9), ("second", 2), ("own", 0), ("third", 0)]
+    assert text.pairs_min == PAIRS_MIN, "what it must come to is its own"
+
+
+@pytest.mark.parametrize("text, complaint", [
+    ("use: {domain: used.yaml, without: [fourth]}\nfamilies: [{name: own, hook: xdp}]\n", "used.yaml has no family 'fourth'"),
+    ("use: {domain: used.yaml}\nfamilies: [{name: first, hook: xdp}]\n", "used.yaml has a family 'first' already"),
+    ("use: {domain: nowhere.yaml}\nfamilies: [{name: own, hook: xdp}]\n", "nowhere.yaml:1:1: error: it cannot be read"),
+    ("use: {without: []}\nfamilies: [{name: own, hook: xdp}]\n", "use has no domain"),
+])  # fmt: skip
+def test_a_domain_that_cannot_be_laid_over_another(tmp_path, text, complaint):
+    with pytest.raises(DomainError) as error:
+        load_text(written(tmp_path, text))
+    assert complaint in str(error.value)
+
+
+def test_a_large_family_may_stand_for_less():
+    family = domain({"name": "few", "hook": "xdp", "most": 5, "vary": {"message.amount": list(range(100)), "message.kind": "all"}}).families[0]
+    assert family.sampled and family.size() == 5
+    assert domain({"name": "few", "hook": "xdp", "most": 5, "vary": {"message.kind": "all"}}).families[0].size() == 2
+
+
+def test_a_section_that_loses_is_named_by_its_step():
+    by_name, by_number = (domain({"name": "lost", "hook": "xdp", "contended": which}).families[0] for which in ("Take", 2))
+    assert by_name.trouble == by_number.trouble and by_name.trouble.section == 2
+    with pytest.raises(DomainError, match="section Look of xdp takes no cell for itself"):
+        domain({"name": "lost", "hook": "xdp", "contended": "Look"})
+    with pytest.raises(DomainError, match="section Tidy of xdp"):
+        domain({"name": "lost", "hook": "xdp", "contended": "Tidy"})

@@ -68,16 +68,6 @@ def compile_steps(
     return found
 
 
-def leaves(body: ir.Body) -> list[ir.Leaf]:
-    """The leaves of a step, in order."""
-    match body:
-        case ir.Leaf():
-            return [body]
-        case ir.Bind():
-            return leaves(body.body)
-    return leaves(body.then) + leaves(body.otherwise)
-
-
 def path_text(path: ir.Path) -> str:
     return "".join(f".{place}" if isinstance(place, str) else f"[{text(place)}]" for place in path)
 

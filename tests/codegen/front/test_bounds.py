@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from codegen.passes.leaves import leaves
 from codegen import ir
 from codegen.errors import SpecErrors
 from codegen.front import load
@@ -172,7 +173,7 @@ def refused(tmp_path_factory):
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_interval(steps, name: str):
     values = [
-        assign.value for leaf in kit.leaves(steps[name].body) for assign in leaf.cell if assign.path in (("count",), ("total",))
+        assign.value for leaf in leaves(steps[name].body) for assign in leaf.cell if assign.path in (("count",), ("total",))
     ]
     assert values, f"{name} sets neither count nor total"
     first = values[0]
@@ -182,7 +183,7 @@ def test_interval(steps, name: str):
 
 @pytest.mark.parametrize("name", COMPILES)
 def test_compiles(steps, name: str):
-    assert any(leaf.verdict == "Reply" for leaf in kit.leaves(steps[name].body))
+    assert any(leaf.verdict == "Reply" for leaf in leaves(steps[name].body))
 
 
 @pytest.mark.parametrize("name", NEIGHBOURS)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.passes.leaves import leaves
 from codegen import ir
 from codegen.c_names import Names
 from codegen.emit import generate
@@ -48,7 +49,7 @@ def program(protocol: ir.Protocol, steps: list[ir.Step], cases: list[tuple[dict,
     for declaration, values in arrays:
         lines.append(f"static const {declaration}[] = {{\n" + ",\n".join(values) + "\n};")
     for number, step in enumerate(steps):
-        constant = "" if any(leaf.cell for leaf in kit.leaves(step.body)) else "const "
+        constant = "" if any(leaf.cell for leaf in leaves(step.body)) else "const "
         environment = ", &environments[i]" if step.env else ""
         lines += [
             f"static void run{number}(int i)", "{",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from codegen.passes import inline, subset
+from codegen.passes.leaves import leaves
 from tests.codegen.front import kit
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "language.md"
@@ -47,12 +48,12 @@ def test_example_compiles(examples, number: int):
     body = examples[f"Example{number}"].body
     construct = subset.COMPILABLE[number - 1]
     if construct.into and construct.names != ("$RcdSelect",):
-        assert any(assign.path[0] == construct.into for leaf in kit.leaves(body) for assign in leaf.cell)
+        assert any(assign.path[0] == construct.into for leaf in leaves(body) for assign in leaf.cell)
     elif not construct.into:
-        assert {leaf.verdict for leaf in kit.leaves(body)} == {"Reply", "Drop"}
+        assert {leaf.verdict for leaf in leaves(body)} == {"Reply", "Drop"}
 
 
 def test_the_step_of_the_page_compiles(tmp_path):
     text = re.search(r"EXTENDS Offload\n(.*?)====", PAGE.read_text(), re.DOTALL)[1]
     step = kit.compile_steps(tmp_path, text, ["Step"])["Step"]
-    assert [leaf.name for leaf in kit.leaves(step.body)] == ["Step.1", "Full", "Step.3"]
+    assert [leaf.name for leaf in leaves(step.body)] == ["Step.1", "Full", "Step.3"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.passes.leaves import leaves
 from codegen import ir
 from tests.codegen.front import kit
 
@@ -288,9 +289,9 @@ def test_lowered(steps, name: str):
 
 
 def test_a_leaf_stands_where_the_user_wrote_it(steps):
-    given = kit.leaves(steps["Labels"].body)[0]
+    given = leaves(steps["Labels"].body)[0]
     assert (given.operator, given.name) == ("Give", "Given")
-    chosen = kit.leaves(steps["LetsSink"].body)[1]
+    chosen = leaves(steps["LetsSink"].body)[1]
     assert chosen.operator == "LetsSink"
     assert chosen.span.file.endswith("SampleSteps.tla")
 
