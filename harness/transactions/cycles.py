@@ -1,0 +1,193 @@
+"""The weakest anomaly that the order of transactions has, and a shortest cycle that shows it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.sparse.csgraph import breadth_first_order
+
+from harness.transactions.anomalies import Anomaly, Finding
+from harness.transactions.graph import RW, WR, WW, Dependencies, Times, cyclic, dependencies, matrix
+from harness.transactions.history import History
+from harness.transactions.places import Accesses, described, key_of, position_of
+
+VISITS_MAX = 500_000_000
+"""Nodes of components that the search for one kind of cycle goes over, before it takes the shortest that it has."""
+STEPS_SHOWN = 12
+KIND_NAMES = {WW: "ww", WR: "wr", RW: "rw"}
+STAGES = (
+    (Anomaly.WRITE_CYCLE, (WW,), WW),
+    (Anomaly.CIRCULAR_INFORMATION_FLOW, (WW, WR), WR),
+    (Anomaly.READ_SKEW, (WW, WR), RW),
+    (Anomaly.WRITE_SKEW, (WW, WR, RW), RW),
+)
+"""Anomaly, kinds of dependencies on the way, and the kind of the one that closes the cycle. No earlier one is there any more."""
+
+Closing = Callable[[int, np.ndarray], np.ndarray]
+"""For a node, and others: which of these come before it, by the dependency that closes the cycle."""
+
+
+class Search:
+    """For cycles of a history's transactions. `finding` is the weakest, or None."""
+
+    def __init__(self, history: History, counted: np.ndarray, states: Accesses, readings: Accesses):
+        """counted: bool, by transaction: those that were committed. Other arguments: what they, and writers unknown, did."""
+        self._history = history
+        self._states, self._readings = states, readings
+        self._size = max(len(history.names), int(states.transaction.max(initial=-1)) + 1)
+        never = np.full(self._size, np.iinfo(np.int64).max)
+        self._times = Times(never.copy(), never)
+        self._times.call[: len(history.names)] = np.where(counted, history.call, self._times.call[: len(history.names)])
+        self._times.returned[: len(history.names)] = np.where(counted, history.returned, self._times.returned[: len(history.names)])
+        self.finding = self._search()
+
+    def _search(self) -> Finding | None:
+        edges = dependencies(self._states, self._readings)
+        sources, targets, points = self._times.edges(self._size)
+        size = self._size + points
+        component = cyclic(np.concatenate([edges.source, sources]), np.concatenate([edges.target, targets]), size)[: self._size]
+        if np.all(component < 0):
+            return None
+        edges = _inside(edges, component)
+        by_data = cyclic(edges.source, edges.target, self._size)
+        data_edges = _inside(edges, by_data)
+        for anomaly, kinds, closing in STAGES:
+            if anomaly == Anomaly.READ_SKEW:
+                steps = self._lost_update(by_data)
+                if steps:
+                    return self._told(Anomaly.LOST_UPDATE, steps)
+            cycle = self._by_dependency(data_edges, kinds, closing)
+            if cycle:
+                return self._told(anomaly, cycle)
+        cycle = self._by_time(edges, component)
+        if not cycle:
+            raise AssertionError("a component of the graph has no cycle")
+        return self._told(Anomaly.REAL_TIME, cycle)
+
+    def _by_dependency(self, edges: Dependencies, kinds: tuple[int, ...], closing: int) -> list[str]:
+        used = edges.where(np.isin(edges.kind, [*kinds, closing]))
+        component = cyclic(used.source, used.target, self._size)
+        used = _inside(used, component)
+        ends = used.where(used.kind == closing)
+        before = defaultdict(list)
+        for source, target in zip(ends.source.tolist(), ends.target.tolist(), strict=True):
+            before[target].append(source)
+        inner = used.where(np.isin(used.kind, kinds))
+        certain = closing in kinds
+        path = _shortest(inner, component, sorted(before), lambda start, nodes: np.isin(nodes, before[start]), certain)
+        if not path:
+            return []
+        closed = ends.where((ends.source == path[-1]) & (ends.target == path[0])).where(np.array([0]))
+        return [self._step(closed), *self._along(path, inner)]
+
+    def _by_time(self, edges: Dependencies, component: np.ndarray) -> list[str]:
+        """If there is a cycle with several steps of real time, one of its steps closes a shorter cycle alone: what is before
+        another has ended, and one of two such pairs that are on a cycle has ended before the other has begun.
+        """
+        call, returned = self._times.call, self._times.returned
+        starts = np.flatnonzero((component >= 0) & (call != np.iinfo(np.int64).max)).tolist()
+        path = _shortest(edges, component, starts, lambda start, nodes: returned[nodes] < call[start], certain=True)
+        if not path:
+            return []
+        line = (
+            f"{self._name(path[-1])} -rt-> {self._name(path[0])}: the one had ended at {returned[path[-1]]}, "
+            f"the other began at {call[path[0]]}"
+        )
+        return [line, *self._along(path, edges)]
+
+    def _lost_update(self, component: np.ndarray) -> list[str]:
+        """One that read a version and wrote the same key, with a version of another in between; those with the fewest in between."""
+        states, readings = self._states, self._readings
+        own = defaultdict(list)
+        writers = component[states.transaction] >= 0
+        for index in np.flatnonzero(writers).tolist():
+            own[int(states.transaction[index]), int(key_of(states.place[index]))].append(index)
+        best: tuple[int, int, int, int] | None = None
+        for reading in np.flatnonzero(component[readings.transaction] >= 0).tolist():
+            reader, at = int(readings.transaction[reading]), readings.place[reading]
+            after = int(np.searchsorted(states.place, at, side="right"))
+            for index in own.get((reader, int(key_of(at))), ()):
+                if index >= after and states.transaction[after] != reader and (best is None or index - after < best[0]):
+                    best = index - after, reading, after, index
+        if best is None:
+            return []
+        _, reading, after, index = best
+        first = Dependencies(*(np.array([value]) for value in (
+            readings.transaction[reading], states.transaction[after], RW, readings.place[reading], states.place[after]
+        )))
+        chain = dependencies(_slice(states, after, index + 1), _slice(states, 0, 0))
+        return [self._step(first), *(self._step(chain.where(np.array([step]))) for step in range(len(chain)))]
+
+    def _along(self, path: list[int], edges: Dependencies) -> Iterator[str]:
+        for source, target in zip(path[:-1], path[1:], strict=True):
+            found = edges.where((edges.source == source) & (edges.target == target))
+            yield self._step(found.where(np.array([np.argmin(found.kind)])))
+
+    def _name(self, transaction: int) -> str:
+        names = self._history.names
+        return f"transaction {names[transaction]}" if transaction < len(names) else "a transaction that is not known"
+
+    def _step(self, edge: Dependencies) -> str:
+        """A line for a dependency, the only one of these."""
+        kind = int(edge.kind[0])
+        source, target = (described(position_of(int(place[0]))) for place in (edge.source_place, edge.target_place))
+        verbs = {WW: ("wrote", "wrote"), WR: ("wrote", "read"), RW: ("read", "wrote")}[kind]
+        key = self._history.keys[key_of(int(edge.source_place[0]))]
+        return (
+            f"{self._name(int(edge.source[0]))} -{KIND_NAMES[kind]}-> {self._name(int(edge.target[0]))}: "
+            f"key {key}: the one {verbs[0]} {source}, the other {verbs[1]} {target}"
+        )
+
+    def _told(self, anomaly: Anomaly, steps: list[str]) -> Finding:
+        left_out = len(steps) - STEPS_SHOWN
+        return Finding(anomaly, tuple(steps[:STEPS_SHOWN]) + ((f"and {left_out:,} more steps",) if left_out > 0 else ()))
+
+
+def _slice(accesses: Accesses, first: int, last: int) -> Accesses:
+    return Accesses(*(getattr(accesses, name)[first:last] for name in accesses.__dataclass_fields__))
+
+
+def _inside(edges: Dependencies, component: np.ndarray) -> Dependencies:
+    """Those that stay in a component that has cycles."""
+    return edges.where((component[edges.source] >= 0) & (component[edges.source] == component[edges.target]))
+
+
+def _shortest(edges: Dependencies, component: np.ndarray, starts: list[int], closing: Closing, certain: bool) -> list[int]:
+    """The nodes of a shortest way along edges from one of the starts to one that closes the cycle, in the smallest component that
+    has such a way; empty where none has.
+
+    Components are gone through from the smallest on, and each start in them. After VISITS_MAX the best so far will do, or, where
+    it is not certain that there is a way at all, none.
+    """
+    starts_array = np.array(starts, dtype=np.int64)
+    labels, sizes = np.unique(component[component >= 0], return_counts=True)
+    visits = 0
+    for label in labels[np.argsort(sizes, kind="stable")]:
+        nodes = np.flatnonzero(component == label)
+        own = edges.where(component[edges.source] == label)
+        graph = matrix(np.searchsorted(nodes, own.source), np.searchsorted(nodes, own.target), len(nodes))
+        best: list[int] = []
+        for start in starts_array[component[starts_array] == label].tolist():
+            visits += len(nodes)
+            path = _path(graph, nodes, start, closing)
+            if path and (not best or len(path) < len(best)):
+                best = path
+            if len(best) == 2 or (visits > VISITS_MAX and (best or not certain)):
+                break
+        if best or (visits > VISITS_MAX and not certain):
+            return best
+    return []
+
+
+def _path(graph, nodes: np.ndarray, start: int, closing: Closing) -> list[int]:
+    """Of one start."""
+    order, before = breadth_first_order(graph, int(np.searchsorted(nodes, start)), directed=True, return_predecessors=True)
+    hits = np.flatnonzero(closing(start, nodes[order]))
+    if not len(hits):
+        return []
+    path = [int(order[hits[0]])]
+    while nodes[path[-1]] != start:
+        path.append(int(before[path[-1]]))
+    return [int(nodes[index]) for index in reversed(path)]

@@ -1,0 +1,154 @@
+"""What no order of transactions can explain: versions that two wrote, values that nobody wrote, or who wrote them took back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.transactions.anomalies import Anomaly, Finding
+from harness.transactions.history import Kind, Outcome
+from harness.transactions.places import described, key_of, place, position_of, readings_of, state_before, states_of
+from harness.transactions.unknown import Candidates, Known, undeleted, unwritten
+
+
+class Plain:
+    """Looks for them; `finding` is the first one, or None. `states` and `readings` are for the order of transactions, where
+    versions that several can have written have a writer of their own each.
+    """
+
+    def __init__(self, known: Known):
+        self._known = known
+        self._history = known.history
+        self.states = states_of(known.rows, known.counted)
+        self.readings = readings_of(known.rows, known.counted, known.base)
+        self.finding = self._told_and_aborted() or self._twice() or self._other_value() or self._unwritten()
+        if self.finding is None:
+            self.finding = self._undeleted() or self._skipped() or self._written_over()
+
+    def _name(self, transaction: int) -> str:
+        names = self._history.names
+        return f"transaction {names[transaction]}" if transaction < len(names) else "a transaction that is not known"
+
+    def _at(self, at: int) -> str:
+        return f"key {self._history.keys[key_of(at)]}, {described(position_of(at))}"
+
+    def _aborted(self) -> Candidates:
+        rows = self._known.rows
+        writes = (rows.kind == Kind.WRITE) | (rows.kind == Kind.DELETE)
+        chosen = writes & (rows.version == 0) & (self._history.outcome[rows.transaction] == Outcome.ABORTED)
+        return Candidates(rows, self._known.base, np.flatnonzero(chosen))
+
+    def _told_and_aborted(self) -> Finding | None:
+        rows = self._known.rows
+        aborted = self._history.outcome[rows.transaction] == Outcome.ABORTED
+        found = np.flatnonzero(aborted & rows.known & ((rows.kind == Kind.WRITE) | (rows.kind == Kind.DELETE)))
+        if not len(found):
+            return None
+        row = found[0]
+        line = f"{self._name(rows.transaction[row])} was told that key {self._history.keys[rows.key[row]]} was committed, and that it was aborted"
+        return Finding(Anomaly.ABORTED_READ, (line,))
+
+    def _twice(self) -> Finding | None:
+        found = np.flatnonzero(self.states.place[1:] == self.states.place[:-1])
+        if not len(found):
+            return None
+        first = found[0]
+        lines = (f"{self._name(writer)} made {self._at(self.states.place[first])}" for writer in self.states.transaction[first : first + 2])
+        return Finding(Anomaly.VERSION_TWICE, tuple(lines))
+
+    def _other_value(self) -> Finding | None:
+        if not len(self.states):
+            return None
+        index = np.minimum(np.searchsorted(self.states.place, self.readings.place), len(self.states) - 1)
+        comparable = self.readings.has_digest & (self.states.place[index] == self.readings.place)
+        found = np.flatnonzero(comparable & (self.states.digest[index] != self.readings.digest))
+        if not len(found):
+            return None
+        written = f"{self._name(self.states.transaction[index[found[0]]])} wrote it, with the digest {self.states.digest[index[found[0]]]}"
+        return self._unexplained_value(found[0], written)
+
+    def _unexplained_value(self, reading: int, written: str) -> Finding:
+        """Of a value that was read, which its version did not get."""
+        at, digest = int(self.readings.place[reading]), int(self.readings.digest[reading])
+        rows, key = self._known.rows, key_of(at)
+        others = self._known.counted[rows.transaction] & (rows.kind == Kind.WRITE) & (rows.key == key) & (rows.digest == digest)
+        lines = [f"{self._name(self.readings.transaction[reading])} read {self._at(at)}, with the digest {digest}", written]
+        if np.any(others):
+            row = np.flatnonzero(others)[0]
+            lines.append(f"{self._name(rows.transaction[row])} wrote that value, as version {rows.version[row]}")
+            return Finding(Anomaly.INTERMEDIATE_READ, tuple(lines))
+        if self._aborted().has_writes(key, digest):
+            return Finding(Anomaly.ABORTED_READ, (*lines, "a transaction that was aborted was to write that value"))
+        return Finding(Anomaly.THIN_AIR, (*lines, "nobody wrote that value"))
+
+    def _unwritten(self) -> Finding | None:
+        """Where several can have written what was seen, the version gets a writer of its own: what follows from it is so, whoever it was."""
+        ambiguous = set()
+        for key, version, digest in unwritten(self.states, self.readings):
+            at = place(key, 2 * version)
+            if self._known.left.writers(key, version, digest):
+                ambiguous.add(at)
+                continue
+            readers = self.readings.place == at
+            if digest is not None:
+                reading = np.flatnonzero(readers & self.readings.has_digest & (self.readings.digest == digest))[0]
+                return self._unexplained_value(reading, "nobody wrote this version")
+            aborted = self._aborted().writers(key, version, None)
+            who = self.readings.transaction[readers] if np.any(readers) else self.states.transaction[self.states.place == at + 1]
+            verb = "locked" if np.any(readers) else "deleted"
+            lines = (f"{self._name(who[0])} {verb} {self._at(at)}", "a transaction that was aborted was to write it" if aborted else "nobody wrote it")
+            return Finding(Anomaly.ABORTED_READ if aborted else Anomaly.THIN_AIR, lines)
+        self.states = self.states.with_unknown(np.array(sorted(ambiguous), dtype=np.int64), len(self._history.names))
+        return None
+
+    def _undeleted(self) -> Finding | None:
+        for key, version, floor in undeleted(self.states, self.readings):
+            if self._known.left.deleters(key, version, floor):
+                continue
+            reader = self.readings.transaction[self.readings.place == place(key, 2 * floor + 1)]
+            rows = self._known.rows
+            told = np.isin(rows.transaction, reader) & (rows.key == key) & (rows.kind == Kind.MISSING) & (rows.version == floor)
+            value = self._at(place(key, 2 * version))
+            if not np.any(told):
+                lines = (f"{self._name(reader[0])} locked the key as one that does not exist, and wrote version {floor + 1} over {value}",)
+                return Finding(Anomaly.LOST_UPDATE, lines)
+            line = f"{self._name(reader[0])} read nothing, with the floor {floor}, where there was {value}"
+            if self._aborted().deleters(key, version, floor):
+                return Finding(Anomaly.ABORTED_READ, (line, "a transaction that was aborted was to delete it"))
+            return Finding(Anomaly.THIN_AIR, (line, "nobody deleted it"))
+        return None
+
+    def _skipped(self) -> Finding | None:
+        """Values that are neither an update of the one before nor an insertion after a deletion."""
+        places = self.states.place
+        gap = (places[1:] % 2 == 0) & (places[:-1] % 2 == 0) & (places[1:] > places[:-1] + 2)
+        found = np.flatnonzero(gap & (key_of(places[1:]) == key_of(places[:-1])))
+        for index in found:
+            if key_of(places[index]) not in self._known.left.keys:
+                before, after = (f"{self._name(self.states.transaction[each])} made {self._at(places[each])}" for each in (index, index + 1))
+                return Finding(Anomaly.THIN_AIR, (before, after, "nobody wrote what is between, or deleted what was before"))
+        return None
+
+    def _written_over(self) -> Finding | None:
+        """Readings of what its writer wrote over."""
+        states = self.states
+        order = np.lexsort((states.place, states.transaction, key_of(states.place)))
+        first, then = order[:-1], order[1:]
+        same = (states.transaction[first] == states.transaction[then]) & (key_of(states.place[first]) == key_of(states.place[then]))
+        intermediate = np.zeros(len(states), dtype=bool)
+        intermediate[first[same]] = True
+        if not np.any(intermediate):
+            return None
+        before = state_before(states, self.readings.place)
+        others = (before >= 0) & intermediate[before] & (states.transaction[before] != self.readings.transaction)
+        found = np.flatnonzero(others)
+        if not len(found):
+            return None
+        state = before[found[0]]
+        last = first[same][first[same] == state][0]
+        lines = (
+            f"{self._name(self.readings.transaction[found[0]])} read {self._at(states.place[state])}",
+            f"{self._name(states.transaction[last])} made it, and wrote over it",
+        )
+        return Finding(Anomaly.INTERMEDIATE_READ, lines)
+
+

@@ -1,0 +1,148 @@
+"""Transactions of which nobody was told how they ended, and writes of which nobody was told the version.
+
+What was seen was written: where only one of these can have written it, it has. Its transaction then counts, with all that it read
+and wrote. Where several can have, it is left open which, and nothing is concluded from any of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.transactions.history import Columns, History, Kind, Outcome
+from harness.transactions.places import Accesses, key_of, position_of, readings_of, state_before, states_of
+
+NO_LOCK = -1
+
+
+class Candidates:
+    """Writes that have no version, found by what they can have written."""
+
+    def __init__(self, rows: Columns, base: np.ndarray, chosen: np.ndarray):
+        """chosen: indices of rows that are writes or deletions."""
+        self._by_digest: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._by_base: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._deletions: dict[int, list[int]] = defaultdict(list)
+        self._base = {}
+        self.keys = set()
+        columns = (chosen, rows.key[chosen], rows.kind[chosen], rows.digest[chosen], base[chosen])
+        for row, key, kind, digest, locked in zip(*(column.tolist() for column in columns), strict=True):
+            self._base[row] = locked
+            self.keys.add(key)
+            if kind == Kind.DELETE:
+                self._deletions[key].append(row)
+            else:
+                self._by_digest[key, digest].append(row)
+                self._by_base[key, max(locked, 0)].append(row)
+
+    def writers(self, key: int, version: int, digest: int | None) -> list[int]:
+        """Rows that can have written this version: over the one before, if they locked one; any, if they locked none."""
+        if digest is None:
+            return self._by_base.get((key, 0), []) + (self._by_base.get((key, version - 1), []) if version > 1 else [])
+        return [row for row in self._by_digest.get((key, digest), []) if self._base[row] <= 0 or self._base[row] == version - 1]
+
+    def deleters(self, key: int, first: int, last: int) -> list[int]:
+        """Rows that can have deleted a version from `first` to `last`."""
+        return [row for row in self._deletions.get(key, []) if self._base[row] == NO_LOCK or first <= self._base[row] <= last]
+
+    def has_writes(self, key: int, digest: int) -> bool:
+        """Whether there is a write of this value, of whatever version."""
+        return bool(self._by_digest.get((key, digest)))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a history when all was concluded that can be."""
+
+    history: History
+    rows: Columns
+    """The history's that say something, with the versions that were concluded."""
+    base: np.ndarray
+    """int64, by row: the version that the row's transaction locked the key with, 0 for absent, NO_LOCK."""
+    counted: np.ndarray
+    """bool, by transaction: those that were committed."""
+    left: Candidates
+    """Writes that may have been executed, with whatever version."""
+
+
+def conclude(history: History) -> Known:
+    """What the readings of a history say of its writes that nobody was told of."""
+    base = _bases(history.rows)
+    # A deletion of what was locked as absent does nothing, and the version that it tells is none of this key.
+    kept = (history.rows.kind != Kind.DELETE) | (base != 0)
+    rows, base = history.rows.where(kept), base[kept]
+    rows = replace(rows, version=rows.version.copy())
+    writes = (rows.kind == Kind.WRITE) | (rows.kind == Kind.DELETE)
+    possible = history.outcome[rows.transaction] != Outcome.ABORTED
+    counted = history.outcome == Outcome.COMMITTED
+    counted[rows.transaction[writes & possible & rows.known]] = True
+    while True:
+        # What is locked keeps its version until the transaction is over.
+        follows = writes & counted[rows.transaction] & (rows.version == 0) & (base > 0)
+        rows.version[follows] = base[follows] + (rows.kind[follows] == Kind.WRITE)
+        left = Candidates(rows, base, np.flatnonzero(writes & possible & (rows.version == 0)))
+        found = _found(rows, base, counted, left) if left.keys else {}
+        if not found:
+            return Known(history, rows, base, counted, left)
+        for row, version in found.items():
+            rows.version[row] = version
+            counted[rows.transaction[row]] = True
+
+
+def _bases(rows: Columns) -> np.ndarray:
+    """int64, by row: the version that its transaction was told when it locked the key; NO_LOCK if it did not, or more than once."""
+    width = int(rows.key.max(initial=0)) + 1
+    pair = rows.transaction * width + rows.key
+    locks = np.flatnonzero(rows.kind == Kind.LOCK)
+    pairs, first, count = np.unique(pair[locks], return_index=True, return_counts=True)
+    if not len(pairs):
+        return np.full(len(rows), NO_LOCK)
+    index = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+    return np.where((pairs[index] == pair) & (count[index] == 1), rows.version[locks][first][index], NO_LOCK)
+
+
+def _found(rows: Columns, base: np.ndarray, counted: np.ndarray, left: Candidates) -> dict[int, int]:
+    """Versions, by row, of writes that alone can have written something that was seen."""
+    concerned = np.isin(rows.key, list(left.keys))
+    states = states_of(rows.where(concerned), counted)
+    readings = readings_of(rows.where(concerned), counted, base[concerned])
+    found: dict[int, int] = {}
+    done = set()
+    for key, version, digest in unwritten(states, readings):
+        candidates = left.writers(key, version, digest)
+        if len(candidates) == 1 and candidates[0] not in found and (key, version) not in done:
+            found[candidates[0]] = version
+            done.add((key, version))
+    for key, version, floor in undeleted(states, readings):
+        candidates = left.deleters(key, version, floor)
+        if len(candidates) == 1 and candidates[0] not in found:
+            locked = int(base[candidates[0]])
+            if locked != NO_LOCK or not left.writers(key, version + 1, None):
+                found[candidates[0]] = version if locked == NO_LOCK else locked
+    return found
+
+
+def unwritten(states: Accesses, readings: Accesses) -> list[tuple[int, int, int | None]]:
+    """Key, version and digest of values that were read, locked or deleted, and that no state is; None for a digest that is not
+    known. Those with a digest come first.
+    """
+    deleted = states.place[states.place % 2 == 1] - 1
+    values = readings.place % 2 == 0
+    place = np.concatenate([readings.place[values], deleted])
+    digest = np.concatenate([readings.digest[values], np.zeros(len(deleted), dtype=np.uint64)])
+    has_digest = np.concatenate([readings.has_digest[values], np.zeros(len(deleted), dtype=bool)])
+    absent = ~np.isin(place, states.place)
+    found = set(zip(place[absent].tolist(), digest[absent].tolist(), has_digest[absent].tolist(), strict=True))
+    ordered = sorted(found, key=lambda each: (not each[2], each))
+    return [(key_of(at), position_of(at) // 2, number if is_digest else None) for at, number, is_digest in ordered]
+
+
+def undeleted(states: Accesses, readings: Accesses) -> list[tuple[int, int, int]]:
+    """Key, version and floor where a key was absent with this floor, and the last that is known of it before is this version."""
+    absences = readings.place[readings.place % 2 == 1]
+    before = state_before(states, absences)
+    chosen = np.flatnonzero((before >= 0) & (states.place[before] % 2 == 0)) if len(states) else []
+    found = set(zip(states.place[before[chosen]].tolist(), absences[chosen].tolist(), strict=True))
+    return [(key_of(value), position_of(value) // 2, position_of(absence) // 2) for value, absence in sorted(found)]
