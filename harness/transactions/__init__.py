@@ -51,7 +51,7 @@ def check(paths: list[Path]) -> Verdict:
 
 def _found(known: Known) -> Finding | None:
     plain = Plain(known)
-    return plain.finding or Search(known.history, known.counted, plain.states, plain.readings).finding
+    return plain.finding or Search(known, plain.states, plain.readings).finding
 
 
 def _holds(known: Known) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 
 from harness.transactions.anomalies import Anomaly, Finding
-from harness.transactions.graph import RW, WR, WW, Dependencies, Times, cyclic, dependencies, matrix
-from harness.transactions.history import History
-from harness.transactions.places import Accesses, described, key_of, position_of
+from harness.transactions.graph import RW, WR, WW, Dependencies, Times, cyclic, dependencies, joined, matrix
+from harness.transactions.places import UNKNOWN_POSITION, Accesses, described, key_of, place, position_of
+from harness.transactions.unknown import Known, insertions_after
 
 VISITS_MAX = 500_000_000
 """Nodes of components that the search for one kind of cycle goes over, before it takes the shortest that it has."""
@@ -32,9 +32,11 @@ Closing = Callable[[int, np.ndarray], np.ndarray]
 class Search:
     """For cycles of a history's transactions. `finding` is the weakest, or None."""
 
-    def __init__(self, history: History, counted: np.ndarray, states: Accesses, readings: Accesses):
-        """counted: bool, by transaction: those that were committed. Other arguments: what they, and writers unknown, did."""
-        self._history = history
+    def __init__(self, known: Known, states: Accesses, readings: Accesses):
+        """states, readings: of the transactions that count, and of writers that are not known."""
+        self._known = known
+        self._history = history = known.history
+        counted = known.counted
         self._states, self._readings = states, readings
         self._size = max(len(history.names), int(states.transaction.max(initial=-1)) + 1)
         never = np.full(self._size, np.iinfo(np.int64).max)
@@ -44,7 +46,7 @@ class Search:
         self.finding = self._search()
 
     def _search(self) -> Finding | None:
-        edges = dependencies(self._states, self._readings)
+        edges = joined([dependencies(self._states, self._readings), self._before_insertions()])
         sources, targets, points = self._times.edges(self._size)
         size = self._size + points
         component = cyclic(np.concatenate([edges.source, sources]), np.concatenate([edges.target, targets]), size)[: self._size]
@@ -65,6 +67,12 @@ class Search:
         if not cycle:
             raise AssertionError("a component of the graph has no cycle")
         return self._told(Anomaly.REAL_TIME, cycle)
+
+    def _before_insertions(self) -> Dependencies:
+        reading, inserter = insertions_after(self._known, self._states, self._readings)
+        places = self._readings.place[reading]
+        kinds = np.full(len(reading), RW, dtype=np.int8)
+        return Dependencies(self._readings.transaction[reading], inserter, kinds, places, place(key_of(places), UNKNOWN_POSITION))
 
     def _by_dependency(self, edges: Dependencies, kinds: tuple[int, ...], closing: int) -> list[str]:
         used = edges.where(np.isin(edges.kind, [*kinds, closing]))
@@ -132,7 +140,7 @@ class Search:
     def _step(self, edge: Dependencies) -> str:
         """A line for a dependency, the only one of these."""
         kind = int(edge.kind[0])
-        source, target = (described(position_of(int(place[0]))) for place in (edge.source_place, edge.target_place))
+        source, target = (described(position_of(int(at[0]))) for at in (edge.source_place, edge.target_place))
         verbs = {WW: ("wrote", "wrote"), WR: ("wrote", "read"), RW: ("read", "wrote")}[kind]
         key = self._history.keys[key_of(int(edge.source_place[0]))]
         return (

@@ -46,8 +46,12 @@ def dependencies(states: Accesses, readings: Accesses) -> Dependencies:
     parts.append(_between(WR, states, written, readings, read))
     read, written = np.flatnonzero(after < len(states)), after[after < len(states)]
     parts.append(_between(RW, readings, read, states, written))
-    names = Dependencies.__dataclass_fields__
-    return Dependencies(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return joined(parts)
+
+
+def joined(parts: list[Dependencies]) -> Dependencies:
+    """All of these."""
+    return Dependencies(*(np.concatenate([getattr(part, name) for part in parts]) for name in Dependencies.__dataclass_fields__))
 
 
 def _between(kind: int, sources: Accesses, source: np.ndarray, targets: Accesses, target: np.ndarray) -> Dependencies:

@@ -17,6 +17,8 @@ from harness.transactions.history import VERSION_LIMIT, Columns, Kind
 
 POSITIONS = 4 * VERSION_LIMIT
 """Positions that a key may have, and some that it never has."""
+UNKNOWN_POSITION = POSITIONS - 1
+"""Of what has a version that nobody was told; no access has it."""
 
 
 def place(key, position):
@@ -34,6 +36,8 @@ def position_of(places):
 
 def described(position: int) -> str:
     """A position in words: `version 4`, `no value after version 4`."""
+    if position == UNKNOWN_POSITION:
+        return "a version that is not known"
     version, gone = divmod(position, 2)
     return f"version {version}" if not gone else f"no value after version {version}" if version else "no value"
 

@@ -20,7 +20,7 @@ class Plain:
         self._history = known.history
         self.states = states_of(known.rows, known.counted)
         self.readings = readings_of(known.rows, known.counted, known.base)
-        self.finding = self._told_and_aborted() or self._twice() or self._other_value() or self._unwritten()
+        self.finding = self._told_and_aborted() or self._twice() or self._deleted_absence() or self._other_value() or self._unwritten()
         if self.finding is None:
             self.finding = self._undeleted() or self._skipped() or self._written_over()
 
@@ -54,6 +54,16 @@ class Plain:
         first = found[0]
         lines = (f"{self._name(writer)} made {self._at(self.states.place[first])}" for writer in self.states.transaction[first : first + 2])
         return Finding(Anomaly.VERSION_TWICE, tuple(lines))
+
+    def _deleted_absence(self) -> Finding | None:
+        rows = self._known.rows
+        deleted = (rows.kind == Kind.DELETE) & (self._known.base == 0) & (rows.version > 0)
+        found = np.flatnonzero(deleted & self._known.counted[rows.transaction])
+        if not len(found):
+            return None
+        value = self._at(place(rows.key[found[0]], 2 * rows.version[found[0]]))
+        line = f"{self._name(rows.transaction[found[0]])} locked the key as one that does not exist, and deleted {value}"
+        return Finding(Anomaly.LOST_UPDATE, (line,))
 
     def _other_value(self) -> Finding | None:
         if not len(self.states):

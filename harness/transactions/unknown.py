@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.transactions.history import Columns, History, Kind, Outcome
-from harness.transactions.places import Accesses, key_of, position_of, readings_of, state_before, states_of
+from harness.transactions.places import Accesses, key_of, place, position_of, readings_of, state_before, states_of
 
 NO_LOCK = -1
 
@@ -47,6 +47,9 @@ class Candidates:
         """Rows that can have deleted a version from `first` to `last`."""
         return [row for row in self._deletions.get(key, []) if self._base[row] == NO_LOCK or first <= self._base[row] <= last]
 
+    def has_deletions(self, key: int) -> bool:
+        return key in self._deletions
+
     def has_writes(self, key: int, digest: int) -> bool:
         """Whether there is a write of this value, of whatever version."""
         return bool(self._by_digest.get((key, digest)))
@@ -70,8 +73,8 @@ class Known:
 def conclude(history: History) -> Known:
     """What the readings of a history say of its writes that nobody was told of."""
     base = _bases(history.rows)
-    # A deletion of what was locked as absent does nothing, and the version that it tells is none of this key.
-    kept = (history.rows.kind != Kind.DELETE) | (base != 0)
+    # A deletion of what was locked as absent does nothing.
+    kept = (history.rows.kind != Kind.DELETE) | (base != 0) | (history.rows.version > 0)
     rows, base = history.rows.where(kept), base[kept]
     rows = replace(rows, version=rows.version.copy())
     writes = (rows.kind == Kind.WRITE) | (rows.kind == Kind.DELETE)
@@ -89,6 +92,25 @@ def conclude(history: History) -> Known:
         for row, version in found.items():
             rows.version[row] = version
             counted[rows.transaction[row]] = True
+
+
+def insertions_after(known: Known, states: Accesses, readings: Accesses) -> tuple[np.ndarray, np.ndarray]:
+    """Readings (indices) of keys that did not exist, and transactions (numbers) that inserted them later, with a version that nobody
+    was told. Only of keys that nobody deleted: others may have come and gone before they were read.
+    """
+    rows = known.rows
+    inserts = (rows.kind == Kind.WRITE) & (rows.version == 0) & (known.base == 0) & known.counted[rows.transaction]
+    deleted = np.unique(key_of(states.place[states.place % 2 == 1]))
+    chosen = np.flatnonzero(inserts & ~np.isin(rows.key, deleted))
+    pairs = [np.zeros((2, 0), dtype=np.int64)]
+    for key, transaction in zip(rows.key[chosen].tolist(), rows.transaction[chosen].tolist(), strict=True):
+        if not known.left.has_deletions(key):
+            first, last = np.searchsorted(readings.place, [place(key, 0), place(key + 1, 0)])
+            own = np.arange(first, last)
+            missing = own[(readings.place[own] % 2 == 1) & (readings.transaction[own] != transaction)]
+            pairs.append(np.array([missing, np.full(len(missing), transaction)]))
+    found = np.concatenate(pairs, axis=1)
+    return found[0], found[1]
 
 
 def _bases(rows: Columns) -> np.ndarray:
@@ -130,11 +152,11 @@ def unwritten(states: Accesses, readings: Accesses) -> list[tuple[int, int, int 
     """
     deleted = states.place[states.place % 2 == 1] - 1
     values = readings.place % 2 == 0
-    place = np.concatenate([readings.place[values], deleted])
+    places = np.concatenate([readings.place[values], deleted])
     digest = np.concatenate([readings.digest[values], np.zeros(len(deleted), dtype=np.uint64)])
     has_digest = np.concatenate([readings.has_digest[values], np.zeros(len(deleted), dtype=bool)])
-    absent = ~np.isin(place, states.place)
-    found = set(zip(place[absent].tolist(), digest[absent].tolist(), has_digest[absent].tolist(), strict=True))
+    absent = ~np.isin(places, states.place)
+    found = set(zip(places[absent].tolist(), digest[absent].tolist(), has_digest[absent].tolist(), strict=True))
     ordered = sorted(found, key=lambda each: (not each[2], each))
     return [(key_of(at), position_of(at) // 2, number if is_digest else None) for at, number, is_digest in ordered]
 
