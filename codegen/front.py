@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen import drain_steps, idle, indices, ir, layout, owned, resolve, sany
+from codegen.arriving import arriving
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
@@ -119,6 +120,9 @@ class Loader:
             return None
         self.check_constants(module, resolved)
         steps = self.compile(module, resolved)
+        if not self.errors.found:
+            idle.check(resolved, steps, self.errors)
+            steps = self.fitted(resolved, steps)
         drained = drain_steps.compile_steps(self, module, resolved, steps)
         if self.errors.found:
             return None
@@ -226,6 +230,19 @@ class Loader:
             facts.note_range(index, Interval(0, table.capacity - 1))
         return facts
 
+    def fitted(self, resolved: Resolved, steps: dict[str, ir.Step]) -> dict[str, ir.Step]:
+        """The steps, without what no message comes to."""
+        done = {}
+        for name, facts in arriving(resolved, steps).items():
+            step, plan = steps[name], next(plan for plan in resolved.plans() if plan.step == name)
+            table = resolved.tables[plan.table]
+            message = ir.Var(step.message, resolved.message, step.span)
+            env = [ir.Var(step.env, resolved.env, step.span)] if step.env else []
+            given = self.given([ir.Var(step.cell, step.cell_type, step.span), message, *env], table, plan.user)
+            given = replace(given, members=facts.members, dead=facts.dead)
+            done[name] = replace(step, body=Bounds(Errors(), kernel=not plan.user).body(step.body, (ir.Var(step.cell, step.cell_type, step.span), message), given))
+        return done
+
     # --- The protocol --------------------------------------------------------------------------------------------
 
     def section(self, plan: SectionPlan, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Section:
@@ -282,7 +299,6 @@ class Loader:
                         "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
-        idle.check(resolved, steps, self.errors)
         owned.check(resolved, steps, self.errors)
         indices.check(resolved, steps, self.errors)
         self.check_apart(resolved, steps)

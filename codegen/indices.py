@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from codegen import ir
 from codegen.errors import Errors, LayoutInconsistent
 from codegen.passes.leaves import leaves
 from codegen.resolve import Resolved, position
 from codegen.sections import SectionPlan
+
+
+def found_first(hook: Iterable[tuple[ir.TableLayout, bool, set[str]]]) -> dict[str, int]:
+    """Of xdp or tc: indices whose cells are looked up before the first section, for it ends there if one is not there.
+
+    hook: of each section the table, whether it is for all messages, and the fields of the message that its step writes.
+    Returns how many cells the smallest table of each index has: the index is below that, until it is written.
+    """
+    found: dict[str, int] = {}
+    written: set[str] = set()
+    for table, for_all, writes in hook:
+        if for_all and table.index not in written:
+            found[table.index] = min(table.capacity, found.get(table.index, table.capacity))
+        written |= writes
+    return found
 
 
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
@@ -15,21 +32,29 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
     Out of range, a section would be left out, which the hook has only said that it can live with where it is `contended: skip`.
     """
     for hook in resolved.hooks():
+        in_kernel = hook is resolved.xdp or hook is resolved.tc
+        sure = found_first((resolved.tables[plan.table], plan.when is None, _written(steps[plan.step])) for plan in hook if in_kernel)
         written: set[str] = set()
         writer = ""
         for plan in hook:
             step, table = steps[plan.step], resolved.tables[plan.table]
             late = not plan.user and (table.index in written or plan.daemon or plan.when is not None) and plan.contended != "skip"
-            if not plan.swept and (table.atomic == "owned" or writer and late) and not _within(resolved, table, plan, written):
+            if not plan.swept and (table.atomic == "owned" or writer and late) and not _within(resolved, table, plan, written, sure):
                 reason = "which is `atomic: owned`" if table.atomic == "owned" else f"which is looked up after {writer} may have changed a cell"
                 errors.add(_beyond(resolved, table, plan, reason))
-            written |= {str(assign.path[0]) for leaf in leaves(step.body) for assign in leaf.message}
+            written |= _written(step)
             if any(leaf.cell and leaf.verdict == "Continue" for leaf in leaves(step.body)):
                 writer = writer or plan.step
 
 
-def _within(resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, written: set[str]) -> bool:
-    """By its type, or because it is hashed from a field when a packet comes. A sweep has no packet."""
+def _written(step: ir.Step) -> set[str]:
+    return {str(assign.path[0]) for leaf in leaves(step.body) for assign in leaf.message}
+
+
+def _within(resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, written: set[str], sure: dict[str, int]) -> bool:
+    """By its type, because it is hashed from a field when a packet comes (a sweep has none), or because another cell of that index is there."""
+    if table.index not in written and sure.get(table.index, table.capacity + 1) <= table.capacity:
+        return True
     hashed = [] if plan.daemon and not plan.user or table.index in written else resolved.hashes
     kind = resolved.message.field(table.index)
     return 2**kind.width <= table.capacity or any(each.field == table.index and each.capacity <= table.capacity for each in hashed)

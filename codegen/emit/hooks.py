@@ -9,6 +9,7 @@ from codegen.emit.apart import APART, Apart, apart_of, uses_apart
 from codegen.emit.steps import element_type, writes_cell, written_fields
 from codegen.emit.terms import leaves, reads, walk
 from codegen.emit.types import c_type, memory_layout, struct_layout, width_bits
+from codegen.indices import found_first
 from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout, Var
 
 
@@ -204,6 +205,9 @@ class Hooks:
         late: dict[tuple[str, str | None], Lookup] = {}
         current: set[tuple[str, str | None]] = set()  # looked up by what the index is now
         apart = self._kept_apart(sections)
+        sure = found_first(
+            (self._tables[section.table], section.when is None, set(written_fields(self._steps[section.step.name]))) for section in sections
+        )
         calls = []
         for position, section in enumerate(sections):
             key = (section.table, section.index)
@@ -215,7 +219,8 @@ class Hooks:
             if section.when is None:
                 current.add(key)
             last = position == len(sections) - 1
-            calls.append(self._call(section, found, found if again else None, f"message->{field(section.index)}", last))
+            below = sure.get(section.index) if section.index not in written else None
+            calls.append(self._call(section, found, found if again else None, f"message->{field(section.index)}", last, below=below))
             changed = set(written_fields(self._steps[section.step.name]))
             written |= changed
             current = {(table, index) for table, index in current if index not in changed}
@@ -276,7 +281,10 @@ class Hooks:
     def _element_function(self, table: str) -> str:
         return self._names.function(table, "element")
 
-    def _call(self, section: Section, found: Lookup, lookup: Lookup | None, index: str, last: bool, sweep: bool = False) -> Call:
+    def _call(
+        self, section: Section, found: Lookup, lookup: Lookup | None, index: str, last: bool, sweep: bool = False, below: int | None = None
+    ) -> Call:
+        """below: a number that the index is known to be less than."""
         step = self._steps[section.step.name]
         # What nobody else writes is not lost twice, and a sweep comes round again.
         retries = section.contended != "never" and not sweep
@@ -284,7 +292,7 @@ class Hooks:
         function = self._function(section, step, retries)
         verdicts = {leaf.verdict for leaf in leaves(step.body)}
         word = function.atomic == "word"
-        within = lookup is not None and section.contended == "never" and self._is_within(section) and not sweep
+        within = lookup is not None and section.contended == "never" and self._is_within(section, below) and not sweep
         return Call(
             function=function,
             element=found.element,
@@ -313,8 +321,10 @@ class Hooks:
         tests = [f"{asked} == {self._names.member(kind, member)}" for member in section.when.members]
         return " ||\n\t    ".join(" || ".join(tests[at : at + 2]) for at in range(0, len(tests), 2))
 
-    def _is_within(self, section: Section) -> bool:
+    def _is_within(self, section: Section, below: int | None) -> bool:
         """Whether every value of the index is that of a cell."""
+        if below is not None and below <= self._tables[section.table].capacity:
+            return True
         return 2 ** width_bits(self._protocol.message.field(section.index)) <= self._tables[section.table].capacity
 
     def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:

@@ -360,8 +360,8 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
 	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
 	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
-	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:411 */
-	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:412 */
+	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:420 */
+	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:421 */
 	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
 	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
 	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
@@ -373,24 +373,24 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
 	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
 	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
-	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:410 */
-	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:173 */
-	KV_LEAF_ON_REQUEST_TAIL_READ = 26, /* Continue, KvSteps.tla:155 */
-	KV_LEAF_ON_REQUEST_WRITTEN = 27, /* Continue, KvSteps.tla:159 */
-	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:118 */
-	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:122 */
-	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:125 */
-	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:126 */
-	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:129 */
-	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_REQUEST_10 = 34, /* Continue, KvSteps.tla:134 */
-	KV_LEAF_ON_REQUEST_11 = 35, /* Continue, KvSteps.tla:179 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 36, /* Continue, KvSteps.tla:181 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED = 37, /* Continue, KvSteps.tla:183 */
-	KV_LEAF_ON_REQUEST_14 = 38, /* Continue, KvSteps.tla:185 */
-	KV_LEAF_ON_REQUEST_FULL = 39, /* Continue, KvSteps.tla:188 */
-	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:416 */
-	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:417 */
+	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:419 */
+	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:182 */
+	KV_LEAF_ON_REQUEST_TAIL_READ = 26, /* Continue, KvSteps.tla:164 */
+	KV_LEAF_ON_REQUEST_WRITTEN = 27, /* Continue, KvSteps.tla:168 */
+	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:135 */
+	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:138 */
+	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_REQUEST_10 = 34, /* Continue, KvSteps.tla:145 */
+	KV_LEAF_ON_REQUEST_11 = 35, /* Continue, KvSteps.tla:188 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 36, /* Continue, KvSteps.tla:190 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED = 37, /* Continue, KvSteps.tla:192 */
+	KV_LEAF_ON_REQUEST_14 = 38, /* Continue, KvSteps.tla:194 */
+	KV_LEAF_ON_REQUEST_FULL = 39, /* Continue, KvSteps.tla:197 */
+	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:425 */
+	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:426 */
 	KV_LEAF_CONFIRM_1 = 42, /* Continue, SessionSteps.tla:135 */
 	KV_LEAF_CONFIRM_2 = 43, /* Continue, SessionSteps.tla:136 */
 	KV_LEAF_RESUME_1 = 44, /* Continue, SessionSteps.tla:141 */
@@ -398,96 +398,96 @@ enum kv_leaf {
 	KV_LEAF_RESUME_3 = 46, /* Continue, SessionSteps.tla:148 */
 	KV_LEAF_ISSUE_1 = 47, /* Continue, SessionSteps.tla:153 */
 	KV_LEAF_ISSUE_2 = 48, /* Continue, SessionSteps.tla:154 */
-	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:307 */
-	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:308 */
-	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:309 */
-	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:265 */
-	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:272 */
-	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:273 */
-	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:275 */
-	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:296 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:297 */
-	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:298 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:299 */
-	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:300 */
-	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:301 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:302 */
-	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:303 */
-	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:347 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:327 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:327 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:352 */
-	KV_LEAF_ON_COMPLETION_5 = 68, /* Continue, KvSteps.tla:118 */
-	KV_LEAF_ON_COMPLETION_6 = 69, /* Continue, KvSteps.tla:122 */
-	KV_LEAF_ON_COMPLETION_7 = 70, /* Continue, KvSteps.tla:125 */
-	KV_LEAF_ON_COMPLETION_8 = 71, /* Continue, KvSteps.tla:126 */
-	KV_LEAF_ON_COMPLETION_9 = 72, /* Continue, KvSteps.tla:129 */
-	KV_LEAF_ON_COMPLETION_10 = 73, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_COMPLETION_11 = 74, /* Continue, KvSteps.tla:134 */
-	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:356 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:358 */
-	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:360 */
-	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:362 */
-	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:364 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:367 */
-	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:371 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:374 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:327 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:327 */
-	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:378 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:380 */
-	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:382 */
-	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:384 */
-	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:394 */
-	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:395 */
-	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:396 */
-	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:397 */
-	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:401 */
-	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:402 */
-	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:403 */
-	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:210 */
-	KV_LEAF_FIND_NOT_SEEN = 97, /* Drop, KvSteps.tla:211 */
-	KV_LEAF_FIND_3 = 98, /* Continue, KvSteps.tla:212 */
-	KV_LEAF_FIND_ON_ITS_WAY = 99, /* Drop, KvSteps.tla:214 */
-	KV_LEAF_FIND_5 = 100, /* Continue, KvSteps.tla:198 */
-	KV_LEAF_FIND_6 = 101, /* Reply, KvSteps.tla:198 */
-	KV_LEAF_FIND_7 = 102, /* Continue, KvSteps.tla:198 */
-	KV_LEAF_FIND_8 = 103, /* Reply, KvSteps.tla:198 */
-	KV_LEAF_FIND_9 = 104, /* Continue, KvSteps.tla:198 */
-	KV_LEAF_FIND_10 = 105, /* Reply, KvSteps.tla:198 */
-	KV_LEAF_RESERVE_1 = 106, /* Continue, KvSteps.tla:240 */
-	KV_LEAF_RESERVE_SHELF_FULL = 107, /* Continue, KvSteps.tla:241 */
-	KV_LEAF_RESERVE_3 = 108, /* Continue, KvSteps.tla:242 */
-	KV_LEAF_KEEP_1 = 109, /* Reply, KvSteps.tla:246 */
-	KV_LEAF_KEEP_2 = 110, /* Reply, KvSteps.tla:247 */
-	KV_LEAF_KEEP_3 = 111, /* Reply, KvSteps.tla:248 */
+	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:316 */
+	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:317 */
+	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:318 */
+	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:274 */
+	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:281 */
+	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:282 */
+	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:284 */
+	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:305 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:306 */
+	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:307 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:308 */
+	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:309 */
+	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:310 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:311 */
+	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:312 */
+	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:356 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:336 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:336 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:361 */
+	KV_LEAF_ON_COMPLETION_5 = 68, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_COMPLETION_6 = 69, /* Continue, KvSteps.tla:135 */
+	KV_LEAF_ON_COMPLETION_7 = 70, /* Continue, KvSteps.tla:138 */
+	KV_LEAF_ON_COMPLETION_8 = 71, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_COMPLETION_9 = 72, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_COMPLETION_10 = 73, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_COMPLETION_11 = 74, /* Continue, KvSteps.tla:145 */
+	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:365 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:367 */
+	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:369 */
+	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:371 */
+	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:373 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:376 */
+	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:380 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:383 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:336 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:336 */
+	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:387 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:389 */
+	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:391 */
+	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:393 */
+	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:403 */
+	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:404 */
+	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:405 */
+	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:406 */
+	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:410 */
+	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:411 */
+	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:412 */
+	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:219 */
+	KV_LEAF_FIND_NOT_SEEN = 97, /* Drop, KvSteps.tla:220 */
+	KV_LEAF_FIND_3 = 98, /* Continue, KvSteps.tla:221 */
+	KV_LEAF_FIND_ON_ITS_WAY = 99, /* Drop, KvSteps.tla:223 */
+	KV_LEAF_FIND_5 = 100, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_6 = 101, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_7 = 102, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_8 = 103, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_9 = 104, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_10 = 105, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_RESERVE_1 = 106, /* Continue, KvSteps.tla:249 */
+	KV_LEAF_RESERVE_SHELF_FULL = 107, /* Continue, KvSteps.tla:250 */
+	KV_LEAF_RESERVE_3 = 108, /* Continue, KvSteps.tla:251 */
+	KV_LEAF_KEEP_1 = 109, /* Reply, KvSteps.tla:255 */
+	KV_LEAF_KEEP_2 = 110, /* Reply, KvSteps.tla:256 */
+	KV_LEAF_KEEP_3 = 111, /* Reply, KvSteps.tla:257 */
 	KV_LEAF_EXPIRE_1 = 112, /* Drop, SessionSteps.tla:162 */
 	KV_LEAF_EXPIRE_2 = 113, /* Continue, SessionSteps.tla:164 */
 	KV_LEAF_EXPIRE_3 = 114, /* Continue, SessionSteps.tla:166 */
 	KV_LEAF_EXPIRE_4 = 115, /* Drop, SessionSteps.tla:167 */
 	KV_LEAF_RETIRE_1 = 116, /* Continue, SessionSteps.tla:171 */
 	KV_LEAF_RETIRE_2 = 117, /* Drop, SessionSteps.tla:172 */
-	KV_LEAF_TAKE_1 = 118, /* Drop, KvSteps.tla:426 */
-	KV_LEAF_TAKE_2 = 119, /* Continue, KvSteps.tla:427 */
-	KV_LEAF_REFILL_1 = 120, /* Continue, KvSteps.tla:445 */
-	KV_LEAF_REFILL_2 = 121, /* Continue, KvSteps.tla:446 */
-	KV_LEAF_REFILL_3 = 122, /* Continue, KvSteps.tla:447 */
-	KV_LEAF_REFILL_4 = 123, /* Continue, KvSteps.tla:449 */
-	KV_LEAF_REFILL_5 = 124, /* Continue, KvSteps.tla:451 */
-	KV_LEAF_REFILL_6 = 125, /* Continue, KvSteps.tla:454 */
-	KV_LEAF_REFILL_7 = 126, /* Continue, KvSteps.tla:454 */
-	KV_LEAF_REFILL_8 = 127, /* Continue, KvSteps.tla:455 */
-	KV_LEAF_REFILL_9 = 128, /* Continue, KvSteps.tla:456 */
-	KV_LEAF_REFILL_10 = 129, /* Continue, KvSteps.tla:457 */
-	KV_LEAF_OVERFLOW_1 = 130, /* Continue, KvSteps.tla:474 */
-	KV_LEAF_OVERFLOW_2 = 131, /* Continue, KvSteps.tla:475 */
-	KV_LEAF_OVERFLOW_3 = 132, /* Continue, KvSteps.tla:476 */
-	KV_LEAF_OVERFLOW_4 = 133, /* Continue, KvSteps.tla:477 */
-	KV_LEAF_OVERFLOW_5 = 134, /* Continue, KvSteps.tla:478 */
-	KV_LEAF_OVERFLOW_6 = 135, /* Continue, KvSteps.tla:479 */
-	KV_LEAF_OVERFLOW_7 = 136, /* Continue, KvSteps.tla:480 */
-	KV_LEAF_OVERFLOW_8 = 137, /* Continue, KvSteps.tla:481 */
-	KV_LEAF_REPORT_1 = 138, /* Continue, KvSteps.tla:483 */
+	KV_LEAF_TAKE_1 = 118, /* Drop, KvSteps.tla:435 */
+	KV_LEAF_TAKE_2 = 119, /* Continue, KvSteps.tla:436 */
+	KV_LEAF_REFILL_1 = 120, /* Continue, KvSteps.tla:454 */
+	KV_LEAF_REFILL_2 = 121, /* Continue, KvSteps.tla:455 */
+	KV_LEAF_REFILL_3 = 122, /* Continue, KvSteps.tla:456 */
+	KV_LEAF_REFILL_4 = 123, /* Continue, KvSteps.tla:458 */
+	KV_LEAF_REFILL_5 = 124, /* Continue, KvSteps.tla:460 */
+	KV_LEAF_REFILL_6 = 125, /* Continue, KvSteps.tla:463 */
+	KV_LEAF_REFILL_7 = 126, /* Continue, KvSteps.tla:463 */
+	KV_LEAF_REFILL_8 = 127, /* Continue, KvSteps.tla:464 */
+	KV_LEAF_REFILL_9 = 128, /* Continue, KvSteps.tla:465 */
+	KV_LEAF_REFILL_10 = 129, /* Continue, KvSteps.tla:466 */
+	KV_LEAF_OVERFLOW_1 = 130, /* Continue, KvSteps.tla:483 */
+	KV_LEAF_OVERFLOW_2 = 131, /* Continue, KvSteps.tla:484 */
+	KV_LEAF_OVERFLOW_3 = 132, /* Continue, KvSteps.tla:485 */
+	KV_LEAF_OVERFLOW_4 = 133, /* Continue, KvSteps.tla:486 */
+	KV_LEAF_OVERFLOW_5 = 134, /* Continue, KvSteps.tla:487 */
+	KV_LEAF_OVERFLOW_6 = 135, /* Continue, KvSteps.tla:488 */
+	KV_LEAF_OVERFLOW_7 = 136, /* Continue, KvSteps.tla:489 */
+	KV_LEAF_OVERFLOW_8 = 137, /* Continue, KvSteps.tla:490 */
+	KV_LEAF_REPORT_1 = 138, /* Continue, KvSteps.tla:492 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -620,8 +620,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
 	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
 	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:411:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:412:17" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:420:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:421:17" }, \
 	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
 	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
 	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
@@ -633,24 +633,24 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
 	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:410:44" }, \
-	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:173:21" }, \
-	{ 26, "on_request.tail_read", "spec/kv/KvSteps.tla:155:22" }, \
-	{ 27, "on_request.written", "spec/kv/KvSteps.tla:159:21" }, \
-	{ 28, "on_request.4", "spec/kv/KvSteps.tla:118:17" }, \
-	{ 29, "on_request.5", "spec/kv/KvSteps.tla:122:17" }, \
-	{ 30, "on_request.6", "spec/kv/KvSteps.tla:125:17" }, \
-	{ 31, "on_request.7", "spec/kv/KvSteps.tla:126:17" }, \
-	{ 32, "on_request.8", "spec/kv/KvSteps.tla:129:10" }, \
-	{ 33, "on_request.9", "spec/kv/KvSteps.tla:131:10" }, \
-	{ 34, "on_request.10", "spec/kv/KvSteps.tla:134:10" }, \
-	{ 35, "on_request.11", "spec/kv/KvSteps.tla:179:10" }, \
-	{ 36, "on_request.never_spilled", "spec/kv/KvSteps.tla:181:26" }, \
-	{ 37, "on_request.not_spilled", "spec/kv/KvSteps.tla:183:24" }, \
-	{ 38, "on_request.14", "spec/kv/KvSteps.tla:185:10" }, \
-	{ 39, "on_request.full", "spec/kv/KvSteps.tla:188:18" }, \
-	{ 40, "remember.1", "spec/kv/KvSteps.tla:416:10" }, \
-	{ 41, "remember.2", "spec/kv/KvSteps.tla:417:10" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:419:44" }, \
+	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
+	{ 26, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
+	{ 27, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
+	{ 28, "on_request.4", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 29, "on_request.5", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 30, "on_request.6", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 31, "on_request.7", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 32, "on_request.8", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 33, "on_request.9", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 34, "on_request.10", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 35, "on_request.11", "spec/kv/KvSteps.tla:188:10" }, \
+	{ 36, "on_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
+	{ 37, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
+	{ 38, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
+	{ 39, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
+	{ 40, "remember.1", "spec/kv/KvSteps.tla:425:10" }, \
+	{ 41, "remember.2", "spec/kv/KvSteps.tla:426:10" }, \
 	{ 42, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
 	{ 43, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
 	{ 44, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
@@ -658,179 +658,179 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 46, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
 	{ 47, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
 	{ 48, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 49, "claim.1", "spec/kv/KvSteps.tla:307:57" }, \
-	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:308:92" }, \
-	{ 51, "claim.3", "spec/kv/KvSteps.tla:309:17" }, \
-	{ 52, "lift.1", "spec/kv/KvSteps.tla:265:79" }, \
-	{ 53, "lift.2", "spec/kv/KvSteps.tla:272:86" }, \
-	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:273:73" }, \
-	{ 55, "lift.4", "spec/kv/KvSteps.tla:275:10" }, \
-	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:296:59" }, \
-	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:297:72" }, \
-	{ 58, "stow.3", "spec/kv/KvSteps.tla:298:31" }, \
-	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:299:64" }, \
-	{ 60, "stow.5", "spec/kv/KvSteps.tla:300:24" }, \
-	{ 61, "stow.6", "spec/kv/KvSteps.tla:301:31" }, \
-	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:302:106" }, \
-	{ 63, "stow.8", "spec/kv/KvSteps.tla:303:24" }, \
-	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:347:10" }, \
-	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:327:34" }, \
-	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:327:84" }, \
-	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:352:30" }, \
-	{ 68, "on_completion.5", "spec/kv/KvSteps.tla:118:17" }, \
-	{ 69, "on_completion.6", "spec/kv/KvSteps.tla:122:17" }, \
-	{ 70, "on_completion.7", "spec/kv/KvSteps.tla:125:17" }, \
-	{ 71, "on_completion.8", "spec/kv/KvSteps.tla:126:17" }, \
-	{ 72, "on_completion.9", "spec/kv/KvSteps.tla:129:10" }, \
-	{ 73, "on_completion.10", "spec/kv/KvSteps.tla:131:10" }, \
-	{ 74, "on_completion.11", "spec/kv/KvSteps.tla:134:10" }, \
-	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:356:18" }, \
-	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:358:22" }, \
-	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:360:10" }, \
-	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:362:10" }, \
-	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:364:10" }, \
-	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:367:30" }, \
-	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:371:24" }, \
-	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:374:22" }, \
-	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:327:34" }, \
-	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:327:84" }, \
-	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:378:10" }, \
-	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:380:22" }, \
-	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:382:10" }, \
-	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:384:10" }, \
-	{ 89, "settle.1", "spec/kv/KvSteps.tla:394:39" }, \
-	{ 90, "settle.2", "spec/kv/KvSteps.tla:395:31" }, \
-	{ 91, "settle.3", "spec/kv/KvSteps.tla:396:30" }, \
-	{ 92, "settle.4", "spec/kv/KvSteps.tla:397:17" }, \
-	{ 93, "shelve.1", "spec/kv/KvSteps.tla:401:47" }, \
-	{ 94, "shelve.2", "spec/kv/KvSteps.tla:402:62" }, \
-	{ 95, "shelve.3", "spec/kv/KvSteps.tla:403:17" }, \
-	{ 96, "find.1", "spec/kv/KvSteps.tla:210:29" }, \
-	{ 97, "find.not_seen", "spec/kv/KvSteps.tla:211:34" }, \
-	{ 98, "find.3", "spec/kv/KvSteps.tla:212:44" }, \
-	{ 99, "find.on_its_way", "spec/kv/KvSteps.tla:214:22" }, \
-	{ 100, "find.5", "spec/kv/KvSteps.tla:198:63" }, \
-	{ 101, "find.6", "spec/kv/KvSteps.tla:198:88" }, \
-	{ 102, "find.7", "spec/kv/KvSteps.tla:198:63" }, \
-	{ 103, "find.8", "spec/kv/KvSteps.tla:198:88" }, \
-	{ 104, "find.9", "spec/kv/KvSteps.tla:198:63" }, \
-	{ 105, "find.10", "spec/kv/KvSteps.tla:198:88" }, \
-	{ 106, "reserve.1", "spec/kv/KvSteps.tla:240:29" }, \
-	{ 107, "reserve.shelf_full", "spec/kv/KvSteps.tla:241:33" }, \
-	{ 108, "reserve.3", "spec/kv/KvSteps.tla:242:17" }, \
-	{ 109, "keep.1", "spec/kv/KvSteps.tla:246:36" }, \
-	{ 110, "keep.2", "spec/kv/KvSteps.tla:247:28" }, \
-	{ 111, "keep.3", "spec/kv/KvSteps.tla:248:17" }, \
+	{ 49, "claim.1", "spec/kv/KvSteps.tla:316:57" }, \
+	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:317:92" }, \
+	{ 51, "claim.3", "spec/kv/KvSteps.tla:318:17" }, \
+	{ 52, "lift.1", "spec/kv/KvSteps.tla:274:79" }, \
+	{ 53, "lift.2", "spec/kv/KvSteps.tla:281:86" }, \
+	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:282:73" }, \
+	{ 55, "lift.4", "spec/kv/KvSteps.tla:284:10" }, \
+	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:305:59" }, \
+	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:306:72" }, \
+	{ 58, "stow.3", "spec/kv/KvSteps.tla:307:31" }, \
+	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:308:64" }, \
+	{ 60, "stow.5", "spec/kv/KvSteps.tla:309:24" }, \
+	{ 61, "stow.6", "spec/kv/KvSteps.tla:310:31" }, \
+	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:311:106" }, \
+	{ 63, "stow.8", "spec/kv/KvSteps.tla:312:24" }, \
+	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:356:10" }, \
+	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:336:34" }, \
+	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:336:84" }, \
+	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:361:30" }, \
+	{ 68, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 69, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 70, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 71, "on_completion.8", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 72, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 73, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 74, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:365:18" }, \
+	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:367:22" }, \
+	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:369:10" }, \
+	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:371:10" }, \
+	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:373:10" }, \
+	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:376:30" }, \
+	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:380:24" }, \
+	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:383:22" }, \
+	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:336:34" }, \
+	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:336:84" }, \
+	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:387:10" }, \
+	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:389:22" }, \
+	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:391:10" }, \
+	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:393:10" }, \
+	{ 89, "settle.1", "spec/kv/KvSteps.tla:403:39" }, \
+	{ 90, "settle.2", "spec/kv/KvSteps.tla:404:31" }, \
+	{ 91, "settle.3", "spec/kv/KvSteps.tla:405:30" }, \
+	{ 92, "settle.4", "spec/kv/KvSteps.tla:406:17" }, \
+	{ 93, "shelve.1", "spec/kv/KvSteps.tla:410:47" }, \
+	{ 94, "shelve.2", "spec/kv/KvSteps.tla:411:62" }, \
+	{ 95, "shelve.3", "spec/kv/KvSteps.tla:412:17" }, \
+	{ 96, "find.1", "spec/kv/KvSteps.tla:219:29" }, \
+	{ 97, "find.not_seen", "spec/kv/KvSteps.tla:220:34" }, \
+	{ 98, "find.3", "spec/kv/KvSteps.tla:221:44" }, \
+	{ 99, "find.on_its_way", "spec/kv/KvSteps.tla:223:22" }, \
+	{ 100, "find.5", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 101, "find.6", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 102, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 103, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 104, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 105, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 106, "reserve.1", "spec/kv/KvSteps.tla:249:29" }, \
+	{ 107, "reserve.shelf_full", "spec/kv/KvSteps.tla:250:33" }, \
+	{ 108, "reserve.3", "spec/kv/KvSteps.tla:251:17" }, \
+	{ 109, "keep.1", "spec/kv/KvSteps.tla:255:36" }, \
+	{ 110, "keep.2", "spec/kv/KvSteps.tla:256:28" }, \
+	{ 111, "keep.3", "spec/kv/KvSteps.tla:257:17" }, \
 	{ 112, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
 	{ 113, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
 	{ 114, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
 	{ 115, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
 	{ 116, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
 	{ 117, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 118, "take.1", "spec/kv/KvSteps.tla:426:10" }, \
-	{ 119, "take.2", "spec/kv/KvSteps.tla:427:10" }, \
-	{ 120, "refill.1", "spec/kv/KvSteps.tla:445:32" }, \
-	{ 121, "refill.2", "spec/kv/KvSteps.tla:446:56" }, \
-	{ 122, "refill.3", "spec/kv/KvSteps.tla:447:43" }, \
-	{ 123, "refill.4", "spec/kv/KvSteps.tla:449:32" }, \
-	{ 124, "refill.5", "spec/kv/KvSteps.tla:451:10" }, \
-	{ 125, "refill.6", "spec/kv/KvSteps.tla:454:52" }, \
-	{ 126, "refill.7", "spec/kv/KvSteps.tla:454:52" }, \
-	{ 127, "refill.8", "spec/kv/KvSteps.tla:455:23" }, \
-	{ 128, "refill.9", "spec/kv/KvSteps.tla:456:20" }, \
-	{ 129, "refill.10", "spec/kv/KvSteps.tla:457:17" }, \
-	{ 130, "overflow.1", "spec/kv/KvSteps.tla:474:24" }, \
-	{ 131, "overflow.2", "spec/kv/KvSteps.tla:475:60" }, \
-	{ 132, "overflow.3", "spec/kv/KvSteps.tla:476:61" }, \
-	{ 133, "overflow.4", "spec/kv/KvSteps.tla:477:32" }, \
-	{ 134, "overflow.5", "spec/kv/KvSteps.tla:478:19" }, \
-	{ 135, "overflow.6", "spec/kv/KvSteps.tla:479:23" }, \
-	{ 136, "overflow.7", "spec/kv/KvSteps.tla:480:22" }, \
-	{ 137, "overflow.8", "spec/kv/KvSteps.tla:481:17" }, \
-	{ 138, "report.1", "spec/kv/KvSteps.tla:483:21" }, \
-	{ 139, "on_request.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
+	{ 118, "take.1", "spec/kv/KvSteps.tla:435:10" }, \
+	{ 119, "take.2", "spec/kv/KvSteps.tla:436:10" }, \
+	{ 120, "refill.1", "spec/kv/KvSteps.tla:454:32" }, \
+	{ 121, "refill.2", "spec/kv/KvSteps.tla:455:56" }, \
+	{ 122, "refill.3", "spec/kv/KvSteps.tla:456:43" }, \
+	{ 123, "refill.4", "spec/kv/KvSteps.tla:458:32" }, \
+	{ 124, "refill.5", "spec/kv/KvSteps.tla:460:10" }, \
+	{ 125, "refill.6", "spec/kv/KvSteps.tla:463:52" }, \
+	{ 126, "refill.7", "spec/kv/KvSteps.tla:463:52" }, \
+	{ 127, "refill.8", "spec/kv/KvSteps.tla:464:23" }, \
+	{ 128, "refill.9", "spec/kv/KvSteps.tla:465:20" }, \
+	{ 129, "refill.10", "spec/kv/KvSteps.tla:466:17" }, \
+	{ 130, "overflow.1", "spec/kv/KvSteps.tla:483:24" }, \
+	{ 131, "overflow.2", "spec/kv/KvSteps.tla:484:60" }, \
+	{ 132, "overflow.3", "spec/kv/KvSteps.tla:485:61" }, \
+	{ 133, "overflow.4", "spec/kv/KvSteps.tla:486:32" }, \
+	{ 134, "overflow.5", "spec/kv/KvSteps.tla:487:19" }, \
+	{ 135, "overflow.6", "spec/kv/KvSteps.tla:488:23" }, \
+	{ 136, "overflow.7", "spec/kv/KvSteps.tla:489:22" }, \
+	{ 137, "overflow.8", "spec/kv/KvSteps.tla:490:17" }, \
+	{ 138, "report.1", "spec/kv/KvSteps.tla:492:21" }, \
+	{ 139, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
 	{ 140, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 141, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 142, "on_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
 	{ 143, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
 	{ 144, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 145, "on_request.choice.then", "spec/kv/KvSteps.tla:145:38" }, \
-	{ 146, "on_request.choice.else", "spec/kv/KvSteps.tla:145:48" }, \
-	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:190:50" }, \
-	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:144:15" }, \
+	{ 145, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
+	{ 146, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
+	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
+	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
 	{ 149, "on_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 150, "on_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 151, "on_request.choice.then", "spec/kv/KvSteps.tla:145:38" }, \
-	{ 152, "on_request.choice.else", "spec/kv/KvSteps.tla:145:48" }, \
-	{ 153, "on_request.choice.then", "spec/kv/KvSteps.tla:190:50" }, \
-	{ 154, "on_request.choice.else", "spec/kv/KvSteps.tla:144:15" }, \
-	{ 155, "lift.choice.then", "spec/kv/KvSteps.tla:257:34" }, \
-	{ 156, "lift.choice.else", "spec/kv/KvSteps.tla:257:83" }, \
-	{ 157, "stow.choice.then", "spec/kv/KvSteps.tla:302:63" }, \
-	{ 158, "stow.choice.else", "spec/kv/KvSteps.tla:302:76" }, \
-	{ 159, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:64" }, \
-	{ 160, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:106" }, \
-	{ 161, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 162, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 163, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 164, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 165, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 166, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
+	{ 151, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
+	{ 152, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
+	{ 153, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
+	{ 154, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
+	{ 155, "lift.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
+	{ 156, "lift.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
+	{ 157, "stow.choice.then", "spec/kv/KvSteps.tla:311:63" }, \
+	{ 158, "stow.choice.else", "spec/kv/KvSteps.tla:311:76" }, \
+	{ 159, "on_completion.choice.then", "spec/kv/KvSteps.tla:360:64" }, \
+	{ 160, "on_completion.choice.else", "spec/kv/KvSteps.tla:360:106" }, \
+	{ 161, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 162, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 163, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 164, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 165, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 166, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
 	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:371:55" }, \
+	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:380:55" }, \
 	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
-	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
-	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
-	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
+	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
+	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
+	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
+	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
 	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
 	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:260:28" }, \
-	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:261:8" }, \
-	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:340:53" }, \
-	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:340:66" }, \
+	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:269:28" }, \
+	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:270:8" }, \
+	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
+	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
 	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:341:94" }, \
-	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:341:109" }, \
-	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:341:63" }, \
-	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:341:76" }, \
-	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:340:53" }, \
-	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:340:66" }, \
+	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
+	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
+	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
+	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
+	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
+	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
 	{ 193, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 194, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:385:45" }, \
-	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:385:83" }, \
-	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:341:94" }, \
-	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:341:109" }, \
-	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:341:63" }, \
-	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:341:76" }, \
-	{ 201, "settle.choice.then", "spec/kv/KvSteps.tla:389:72" }, \
-	{ 202, "settle.choice.else", "spec/kv/KvSteps.tla:389:86" }, \
-	{ 203, "settle.choice.then", "spec/kv/KvSteps.tla:390:74" }, \
-	{ 204, "settle.choice.else", "spec/kv/KvSteps.tla:390:86" }, \
-	{ 205, "settle.choice.then", "spec/kv/KvSteps.tla:390:74" }, \
-	{ 206, "settle.choice.else", "spec/kv/KvSteps.tla:390:86" }, \
-	{ 207, "settle.choice.then", "spec/kv/KvSteps.tla:389:72" }, \
-	{ 208, "settle.choice.else", "spec/kv/KvSteps.tla:389:86" }, \
-	{ 209, "find.choice.then", "spec/kv/KvSteps.tla:205:16" }, \
-	{ 210, "find.choice.else", "spec/kv/KvSteps.tla:207:81" }, \
-	{ 211, "find.choice.then", "spec/kv/KvSteps.tla:207:42" }, \
-	{ 212, "find.choice.else", "spec/kv/KvSteps.tla:207:51" }, \
-	{ 213, "take.choice.then", "spec/kv/KvSteps.tla:430:75" }, \
-	{ 214, "take.choice.else", "spec/kv/KvSteps.tla:430:90" }, \
-	{ 215, "refill.choice.then", "spec/kv/KvSteps.tla:451:36" }, \
+	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:394:45" }, \
+	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:394:83" }, \
+	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
+	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
+	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
+	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
+	{ 201, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
+	{ 202, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
+	{ 203, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
+	{ 204, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
+	{ 205, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
+	{ 206, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
+	{ 207, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
+	{ 208, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
+	{ 209, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
+	{ 210, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
+	{ 211, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
+	{ 212, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
+	{ 213, "take.choice.then", "spec/kv/KvSteps.tla:439:75" }, \
+	{ 214, "take.choice.else", "spec/kv/KvSteps.tla:439:90" }, \
+	{ 215, "refill.choice.then", "spec/kv/KvSteps.tla:460:36" }, \
 	{ 216, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 217, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 218, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 219, "refill.choice.then", "spec/kv/KvSteps.tla:437:95" }, \
+	{ 219, "refill.choice.then", "spec/kv/KvSteps.tla:446:95" }, \
 	{ 220, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 221, "refill.choice.then", "spec/kv/KvSteps.tla:455:48" }, \
+	{ 221, "refill.choice.then", "spec/kv/KvSteps.tla:464:48" }, \
 	{ 222, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
 	{ 224, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \

@@ -135,7 +135,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:409 */
+/* Recall, KvSteps.tla:418 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -149,10 +149,10 @@ static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, stru
 	return stepwise_reply(KV_LEAF_RECALL_3);
 }
 
-/* OnRequest, KvSteps.tla:190 */
+/* OnRequest, KvSteps.tla:199 */
 static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
-	/* RequestIn, KvSteps.tla:172 */
+	/* RequestIn, KvSteps.tla:181 */
 	if (message->kind != KV_MESSAGE_KIND_GET && message->length > 1024) {
 		message->kind = KV_MESSAGE_KIND_TOO_LONG;
 		return stepwise_continue(KV_LEAF_ON_REQUEST_TOO_LONG);
@@ -169,7 +169,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		    bucket->entries.items[stepwise_position(way, 4)].length > 40) ||
 		    ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40)) {
-			/* LookUpOwn, KvSteps.tla:154 */
+			/* LookUpOwn, KvSteps.tla:163 */
 			if (message->kind == KV_MESSAGE_KIND_GET) {
 				const __u32 at = stepwise_position(way, 4);
 
@@ -189,7 +189,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			return stepwise_continue(KV_LEAF_ON_REQUEST_WRITTEN);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
-		/* OnEntry, KvSteps.tla:116 */
+		/* OnEntry, KvSteps.tla:129 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, way);
 			if (marks_item_2 == KV_MARK_CLEAN || marks_item_2 == KV_MARK_DIRTY) {
@@ -231,27 +231,30 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			return stepwise_continue(KV_LEAF_ON_REQUEST_8);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
+			const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(way,
+			    4)].version + 1) % 4294967296ULL;
 			const __u32 at = stepwise_position(way, 4);
 
 			kv_mark_array_4_put(&bucket->marks, way, KV_MARK_DIRTY);
 			bucket->keys.items[at] = message->key;
-			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
+			bucket->entries.items[at].version = version_2;
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (way - 1);
 			message->kind = KV_MESSAGE_KIND_UPDATED;
-			message->version = ((__u64)version + 1) % 4294967296ULL;
+			message->version = version_2;
 			message->done = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_9));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(139, stepwise_less_bit(bucket->floor, version)),
-		    version, bucket->floor);
+		const __u32 version_3 = bucket->entries.items[stepwise_position(way, 4)].version;
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(139, stepwise_less_bit(bucket->floor, version_3)),
+		    version_3, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, way,
 		    stepwise_choose(STEPWISE_CHOOSE(141, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
-		message->version = version;
+		message->version = version_3;
 		message->done = true;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_10));
 	}
@@ -335,7 +338,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:414 */
+/* Remember, KvSteps.tla:423 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -416,7 +419,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:306 */
+/* Claim, KvSteps.tla:315 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -431,7 +434,7 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:264 */
+/* Lift, KvSteps.tla:273 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!stepwise_choose(STEPWISE_CHOOSE(155, message->found), message->kind == KV_MESSAGE_KIND_GET ||
@@ -463,7 +466,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:291 */
+/* Stow, KvSteps.tla:300 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -518,7 +521,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:336 */
+/* OnCompletion, KvSteps.tla:345 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -541,7 +544,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			    marks_item == KV_MARK_DIRTY) == (message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:327 */
+			/* Untailed, KvSteps.tla:336 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -563,7 +566,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_OTHER_TAIL);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(own, 4)].version;
-		/* OnEntry, KvSteps.tla:116 */
+		/* OnEntry, KvSteps.tla:129 */
 		if (message->kind == KV_MESSAGE_KIND_GET) {
 			const enum kv_mark marks_item_3 = kv_mark_array_4_at(&bucket->marks, own);
 			if (marks_item_3 == KV_MARK_CLEAN || marks_item_3 == KV_MARK_DIRTY) {
@@ -620,11 +623,13 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_9);
 		}
 		if (message->kind == KV_MESSAGE_KIND_UPDATE) {
+			const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(own,
+			    4)].version + 1) % 4294967296ULL;
 			const __u32 at = stepwise_position(own, 4);
 
 			kv_mark_array_4_put(&bucket->marks, own, KV_MARK_DIRTY);
 			bucket->keys.items[at] = message->key;
-			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
+			bucket->entries.items[at].version = version_2;
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own - 1);
 			if (STEPWISE_CHOOSE(165, bucket->entries.items[at].length > 40)) {
@@ -635,14 +640,15 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			message->kind = KV_MESSAGE_KIND_UPDATED;
-			message->version = ((__u64)version + 1) % 4294967296ULL;
+			message->version = version_2;
 			message->done = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_10));
 		}
+		const __u32 version_3 = bucket->entries.items[stepwise_position(own, 4)].version;
 		const __u32 at = stepwise_position(own, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(167, stepwise_less_bit(bucket->floor, version)),
-		    version, bucket->floor);
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(167, stepwise_less_bit(bucket->floor, version_3)),
+		    version_3, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, own,
 		    stepwise_choose(STEPWISE_CHOOSE(169, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
@@ -652,7 +658,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			message->former = 0;
 		}
 		message->kind = KV_MESSAGE_KIND_DELETED;
-		message->version = version;
+		message->version = version_3;
 		message->done = true;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_11));
 	}
@@ -716,7 +722,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:327 */
+		/* Untailed, KvSteps.tla:336 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -748,7 +754,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	if (!holds_5) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
-	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(181,
+	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(181,
 	    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version,
 	    stepwise_choose(STEPWISE_CHOOSE(179, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
@@ -760,14 +766,14 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		    stepwise_not_bit(stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET))), KV_MARK_DIRTY,
 		    KV_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
-		bucket->entries.items[at].version = version_2;
+		bucket->entries.items[at].version = version_4;
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
 		if (STEPWISE_CHOOSE(185, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
-		message->version = version_2;
+		message->version = version_4;
 		message->done = message->kind != KV_MESSAGE_KIND_GET;
 		message->kind = stepwise_choose(STEPWISE_CHOOSE(189,
 		    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE,
@@ -782,7 +788,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	    stepwise_choose(STEPWISE_CHOOSE(191,
 	    stepwise_not_bit(stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET))), KV_MARK_DIRTY, KV_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
-	bucket->entries.items[at].version = version_2;
+	bucket->entries.items[at].version = version_4;
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
@@ -792,7 +798,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(195, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
-	message->version = version_2;
+	message->version = version_4;
 	message->done = message->kind != KV_MESSAGE_KIND_GET;
 	message->kind = stepwise_choose(STEPWISE_CHOOSE(199, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)),
 	    KV_MESSAGE_KIND_VALUE,
@@ -801,7 +807,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:388 */
+/* Settle, KvSteps.tla:397 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
@@ -830,7 +836,7 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:400 */
+/* Shelve, KvSteps.tla:409 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct kv_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -875,7 +881,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session, const st
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:424 */
+/* Take, KvSteps.tla:433 */
 static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
 {
 	if (row->fate != KV_ROW_FATE_PENDING) {
@@ -896,7 +902,7 @@ static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_me
 	return stepwise_continue(KV_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:440 */
+/* Refill, KvSteps.tla:449 */
 static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (message->fate != KV_ROW_FATE_PENDING) {
@@ -995,7 +1001,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
 }
 
-/* Overflow, KvSteps.tla:459 */
+/* Overflow, KvSteps.tla:468 */
 static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (!message->spills) {
@@ -1064,7 +1070,7 @@ static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_me
 	return stepwise_continue(KV_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:483 */
+/* Report, KvSteps.tla:492 */
 static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
 {
 	row->fate = message->fate;
@@ -1075,7 +1081,7 @@ static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:200 */
+/* Find, KvSteps.tla:209 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -1156,7 +1162,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	const __u8 old = value_2;
 	if (own == 0) {
-		/* Decided, KvSteps.tla:198 */
+		/* Decided, KvSteps.tla:207 */
 		if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40) || message->spot > 0) {
 			message->found = false;
@@ -1190,7 +1196,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		return stepwise_reply(KV_LEAF_FIND_6);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
-		/* Decided, KvSteps.tla:198 */
+		/* Decided, KvSteps.tla:207 */
 		if (page->spilled.items[stepwise_position(own, 16)].entry.spot > 0) {
 			const __u32 at = stepwise_position(own, 16);
 
@@ -1234,7 +1240,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		message->filter = bits_4;
 		return stepwise_reply(KV_LEAF_FIND_8);
 	}
-	/* Decided, KvSteps.tla:198 */
+	/* Decided, KvSteps.tla:207 */
 	if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40) || message->spot > 0) {
 		const __u32 at = stepwise_position(own, 16);
@@ -1276,7 +1282,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return stepwise_reply(KV_LEAF_FIND_10);
 }
 
-/* Reserve, KvSteps.tla:237 */
+/* Reserve, KvSteps.tla:246 */
 static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -1302,7 +1308,7 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:245 */
+/* Keep, KvSteps.tla:254 */
 static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {

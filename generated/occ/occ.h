@@ -421,8 +421,8 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
 	OCC_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
 	OCC_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
-	OCC_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:411 */
-	OCC_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:412 */
+	OCC_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:420 */
+	OCC_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:421 */
 	OCC_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
 	OCC_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
 	OCC_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
@@ -434,7 +434,7 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
 	OCC_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
 	OCC_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
-	OCC_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:410 */
+	OCC_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:419 */
 	OCC_LEAF_ENTER_PLACE_TAKEN = 25, /* Continue, OccSteps.tla:55 */
 	OCC_LEAF_ENTER_UNSETTLED = 26, /* Continue, OccSteps.tla:56 */
 	OCC_LEAF_ENTER_LOCK_TOO_LONG = 27, /* Continue, OccSteps.tla:57 */
@@ -444,182 +444,171 @@ enum occ_leaf {
 	OCC_LEAF_ENTER_NOT_TO_ABORT = 31, /* Continue, OccSteps.tla:64 */
 	OCC_LEAF_ENTER_8 = 32, /* Continue, OccSteps.tla:65 */
 	OCC_LEAF_ENTER_NOTHING_TO_ABORT = 33, /* Continue, OccSteps.tla:66 */
-	OCC_LEAF_ENTER_10 = 34, /* Continue, OccSteps.tla:67 */
-	OCC_LEAF_NOTE_1 = 35, /* Continue, OccSteps.tla:72 */
-	OCC_LEAF_NOTE_2 = 36, /* Continue, OccSteps.tla:74 */
-	OCC_LEAF_NOTE_3 = 37, /* Continue, OccSteps.tla:76 */
-	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 38, /* Continue, OccSteps.tla:155 */
-	OCC_LEAF_ON_OCC_REQUEST_3 = 39, /* Continue, OccSteps.tla:157 */
-	OCC_LEAF_ON_OCC_REQUEST_4 = 40, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_5 = 41, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_6 = 42, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_7 = 43, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_8 = 44, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_9 = 45, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_10 = 46, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 47, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 48, /* Continue, OccSteps.tla:119 */
-	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 49, /* Continue, OccSteps.tla:121 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 50, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_REQUEST_15 = 51, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 52, /* Continue, OccSteps.tla:137 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 53, /* Continue, OccSteps.tla:139 */
-	OCC_LEAF_ON_OCC_REQUEST_18 = 54, /* Continue, OccSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_19 = 55, /* Continue, OccSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_20 = 56, /* Continue, OccSteps.tla:175 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 57, /* Continue, OccSteps.tla:177 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 58, /* Continue, OccSteps.tla:179 */
-	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG = 59, /* Continue, KvSteps.tla:173 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ = 60, /* Continue, KvSteps.tla:155 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITTEN = 61, /* Continue, KvSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_26 = 62, /* Continue, KvSteps.tla:118 */
-	OCC_LEAF_ON_OCC_REQUEST_27 = 63, /* Continue, KvSteps.tla:122 */
-	OCC_LEAF_ON_OCC_REQUEST_28 = 64, /* Continue, KvSteps.tla:125 */
-	OCC_LEAF_ON_OCC_REQUEST_29 = 65, /* Continue, KvSteps.tla:126 */
-	OCC_LEAF_ON_OCC_REQUEST_30 = 66, /* Continue, KvSteps.tla:129 */
-	OCC_LEAF_ON_OCC_REQUEST_31 = 67, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_REQUEST_32 = 68, /* Continue, KvSteps.tla:134 */
-	OCC_LEAF_ON_OCC_REQUEST_33 = 69, /* Continue, KvSteps.tla:179 */
-	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED = 70, /* Continue, KvSteps.tla:181 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED = 71, /* Continue, KvSteps.tla:183 */
-	OCC_LEAF_ON_OCC_REQUEST_36 = 72, /* Continue, KvSteps.tla:185 */
-	OCC_LEAF_ON_OCC_REQUEST_FULL = 73, /* Continue, KvSteps.tla:188 */
-	OCC_LEAF_LEAVE_1 = 74, /* Continue, OccSteps.tla:83 */
-	OCC_LEAF_LEAVE_2 = 75, /* Continue, OccSteps.tla:84 */
-	OCC_LEAF_LEAVE_3 = 76, /* Continue, OccSteps.tla:85 */
-	OCC_LEAF_REMEMBER_1 = 77, /* Continue, KvSteps.tla:416 */
-	OCC_LEAF_REMEMBER_2 = 78, /* Continue, KvSteps.tla:417 */
-	OCC_LEAF_CONFIRM_1 = 79, /* Continue, SessionSteps.tla:135 */
-	OCC_LEAF_CONFIRM_2 = 80, /* Continue, SessionSteps.tla:136 */
-	OCC_LEAF_RESUME_1 = 81, /* Continue, SessionSteps.tla:141 */
-	OCC_LEAF_RESUME_2 = 82, /* Continue, SessionSteps.tla:146 */
-	OCC_LEAF_RESUME_3 = 83, /* Continue, SessionSteps.tla:148 */
-	OCC_LEAF_ISSUE_1 = 84, /* Continue, SessionSteps.tla:153 */
-	OCC_LEAF_ISSUE_2 = 85, /* Continue, SessionSteps.tla:154 */
-	OCC_LEAF_CLAIM_1 = 86, /* Continue, KvSteps.tla:307 */
-	OCC_LEAF_CLAIM_OVERWRITTEN = 87, /* Continue, KvSteps.tla:308 */
-	OCC_LEAF_CLAIM_3 = 88, /* Continue, KvSteps.tla:309 */
-	OCC_LEAF_LIFT_1 = 89, /* Continue, KvSteps.tla:265 */
-	OCC_LEAF_LIFT_2 = 90, /* Continue, KvSteps.tla:272 */
-	OCC_LEAF_LIFT_REPLACED = 91, /* Continue, KvSteps.tla:273 */
-	OCC_LEAF_LIFT_4 = 92, /* Continue, KvSteps.tla:275 */
-	OCC_LEAF_STOW_PAGE_FULL = 93, /* Continue, KvSteps.tla:296 */
-	OCC_LEAF_STOW_ENTRY_TAKEN = 94, /* Continue, KvSteps.tla:297 */
-	OCC_LEAF_STOW_3 = 95, /* Continue, KvSteps.tla:298 */
-	OCC_LEAF_STOW_OLD_ONE_GONE = 96, /* Continue, KvSteps.tla:299 */
-	OCC_LEAF_STOW_5 = 97, /* Continue, KvSteps.tla:300 */
-	OCC_LEAF_STOW_6 = 98, /* Continue, KvSteps.tla:301 */
-	OCC_LEAF_STOW_OLD_ONE_MOVED = 99, /* Continue, KvSteps.tla:302 */
-	OCC_LEAF_STOW_8 = 100, /* Continue, KvSteps.tla:303 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 101, /* Continue, OccSteps.tla:119 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 102, /* Continue, OccSteps.tla:121 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 103, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_COMPLETION_4 = 104, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 105, /* Continue, OccSteps.tla:199 */
-	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 106, /* Continue, OccSteps.tla:201 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 107, /* Continue, OccSteps.tla:203 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 108, /* Continue, OccSteps.tla:205 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 109, /* Continue, OccSteps.tla:207 */
-	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 110, /* Continue, OccSteps.tla:209 */
-	OCC_LEAF_ON_OCC_COMPLETION_11 = 111, /* Continue, OccSteps.tla:211 */
-	OCC_LEAF_ON_OCC_COMPLETION_12 = 112, /* Continue, OccSteps.tla:211 */
-	OCC_LEAF_ON_OCC_COMPLETION_13 = 113, /* Continue, OccSteps.tla:213 */
-	OCC_LEAF_ON_OCC_COMPLETION_14 = 114, /* Continue, OccSteps.tla:213 */
-	OCC_LEAF_ON_OCC_COMPLETION_15 = 115, /* Continue, OccSteps.tla:224 */
-	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 116, /* Continue, OccSteps.tla:226 */
-	OCC_LEAF_ON_OCC_COMPLETION_17 = 117, /* Continue, OccSteps.tla:229 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 118, /* Continue, OccSteps.tla:230 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 119, /* Continue, KvSteps.tla:327 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 120, /* Continue, KvSteps.tla:327 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 121, /* Continue, KvSteps.tla:352 */
-	OCC_LEAF_ON_OCC_COMPLETION_23 = 122, /* Continue, KvSteps.tla:118 */
-	OCC_LEAF_ON_OCC_COMPLETION_24 = 123, /* Continue, KvSteps.tla:122 */
-	OCC_LEAF_ON_OCC_COMPLETION_25 = 124, /* Continue, KvSteps.tla:125 */
-	OCC_LEAF_ON_OCC_COMPLETION_26 = 125, /* Continue, KvSteps.tla:126 */
-	OCC_LEAF_ON_OCC_COMPLETION_27 = 126, /* Continue, KvSteps.tla:129 */
-	OCC_LEAF_ON_OCC_COMPLETION_28 = 127, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_COMPLETION_29 = 128, /* Continue, KvSteps.tla:134 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE = 129, /* Continue, KvSteps.tla:356 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 130, /* Continue, KvSteps.tla:358 */
-	OCC_LEAF_ON_OCC_COMPLETION_32 = 131, /* Continue, KvSteps.tla:360 */
-	OCC_LEAF_ON_OCC_COMPLETION_33 = 132, /* Continue, KvSteps.tla:362 */
-	OCC_LEAF_ON_OCC_COMPLETION_34 = 133, /* Continue, KvSteps.tla:364 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 134, /* Continue, KvSteps.tla:367 */
-	OCC_LEAF_ON_OCC_COMPLETION_37 = 135, /* Continue, KvSteps.tla:371 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 136, /* Continue, KvSteps.tla:374 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 137, /* Continue, KvSteps.tla:327 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 138, /* Continue, KvSteps.tla:327 */
-	OCC_LEAF_ON_OCC_COMPLETION_41 = 139, /* Continue, KvSteps.tla:378 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 140, /* Continue, KvSteps.tla:380 */
-	OCC_LEAF_ON_OCC_COMPLETION_43 = 141, /* Continue, KvSteps.tla:382 */
-	OCC_LEAF_ON_OCC_COMPLETION_44 = 142, /* Continue, KvSteps.tla:384 */
-	OCC_LEAF_SETTLE_1 = 143, /* Continue, KvSteps.tla:394 */
-	OCC_LEAF_SETTLE_2 = 144, /* Continue, KvSteps.tla:395 */
-	OCC_LEAF_SETTLE_3 = 145, /* Continue, KvSteps.tla:396 */
-	OCC_LEAF_SETTLE_4 = 146, /* Continue, KvSteps.tla:397 */
-	OCC_LEAF_SHELVE_1 = 147, /* Continue, KvSteps.tla:401 */
-	OCC_LEAF_SHELVE_2 = 148, /* Continue, KvSteps.tla:402 */
-	OCC_LEAF_SHELVE_3 = 149, /* Continue, KvSteps.tla:403 */
-	OCC_LEAF_FIND_1 = 150, /* Reply, KvSteps.tla:210 */
-	OCC_LEAF_FIND_NOT_SEEN = 151, /* Drop, KvSteps.tla:211 */
-	OCC_LEAF_FIND_3 = 152, /* Continue, KvSteps.tla:212 */
-	OCC_LEAF_FIND_ON_ITS_WAY = 153, /* Drop, KvSteps.tla:214 */
-	OCC_LEAF_FIND_5 = 154, /* Continue, KvSteps.tla:198 */
-	OCC_LEAF_FIND_6 = 155, /* Reply, KvSteps.tla:198 */
-	OCC_LEAF_FIND_7 = 156, /* Continue, KvSteps.tla:198 */
-	OCC_LEAF_FIND_8 = 157, /* Reply, KvSteps.tla:198 */
-	OCC_LEAF_FIND_9 = 158, /* Reply, KvSteps.tla:225 */
-	OCC_LEAF_FIND_10 = 159, /* Continue, KvSteps.tla:198 */
-	OCC_LEAF_FIND_11 = 160, /* Reply, KvSteps.tla:198 */
-	OCC_LEAF_RESERVE_1 = 161, /* Continue, KvSteps.tla:240 */
-	OCC_LEAF_RESERVE_SHELF_FULL = 162, /* Continue, KvSteps.tla:241 */
-	OCC_LEAF_RESERVE_3 = 163, /* Continue, KvSteps.tla:242 */
-	OCC_LEAF_KEEP_1 = 164, /* Reply, KvSteps.tla:246 */
-	OCC_LEAF_KEEP_2 = 165, /* Reply, KvSteps.tla:247 */
-	OCC_LEAF_KEEP_3 = 166, /* Reply, KvSteps.tla:248 */
-	OCC_LEAF_EXPIRE_1 = 167, /* Drop, SessionSteps.tla:162 */
-	OCC_LEAF_EXPIRE_2 = 168, /* Continue, SessionSteps.tla:164 */
-	OCC_LEAF_EXPIRE_3 = 169, /* Continue, SessionSteps.tla:166 */
-	OCC_LEAF_EXPIRE_4 = 170, /* Drop, SessionSteps.tla:167 */
-	OCC_LEAF_UNSETTLED_1 = 171, /* Continue, OccSteps.tla:244 */
-	OCC_LEAF_UNSETTLED_2 = 172, /* Drop, OccSteps.tla:245 */
-	OCC_LEAF_SETTLED_1 = 173, /* Continue, OccSteps.tla:153 */
-	OCC_LEAF_SETTLED_NOTHING_PINNED = 174, /* Continue, OccSteps.tla:155 */
-	OCC_LEAF_SETTLED_3 = 175, /* Continue, OccSteps.tla:157 */
-	OCC_LEAF_SETTLED_4 = 176, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_5 = 177, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_6 = 178, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_7 = 179, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_8 = 180, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_9 = 181, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_10 = 182, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_STILL_GONE = 183, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_IS_SETTLED_1 = 184, /* Continue, OccSteps.tla:250 */
-	OCC_LEAF_IS_SETTLED_2 = 185, /* Drop, OccSteps.tla:251 */
-	OCC_LEAF_RETIRE_1 = 186, /* Continue, SessionSteps.tla:171 */
-	OCC_LEAF_RETIRE_2 = 187, /* Drop, SessionSteps.tla:172 */
-	OCC_LEAF_TAKE_1 = 188, /* Drop, KvSteps.tla:426 */
-	OCC_LEAF_TAKE_2 = 189, /* Continue, KvSteps.tla:427 */
-	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 190, /* Continue, OccSteps.tla:259 */
-	OCC_LEAF_OCC_REFILL_2 = 191, /* Continue, KvSteps.tla:445 */
-	OCC_LEAF_OCC_REFILL_3 = 192, /* Continue, KvSteps.tla:446 */
-	OCC_LEAF_OCC_REFILL_4 = 193, /* Continue, KvSteps.tla:447 */
-	OCC_LEAF_OCC_REFILL_5 = 194, /* Continue, KvSteps.tla:449 */
-	OCC_LEAF_OCC_REFILL_6 = 195, /* Continue, KvSteps.tla:451 */
-	OCC_LEAF_OCC_REFILL_7 = 196, /* Continue, KvSteps.tla:454 */
-	OCC_LEAF_OCC_REFILL_8 = 197, /* Continue, KvSteps.tla:454 */
-	OCC_LEAF_OCC_REFILL_9 = 198, /* Continue, KvSteps.tla:455 */
-	OCC_LEAF_OCC_REFILL_10 = 199, /* Continue, KvSteps.tla:456 */
-	OCC_LEAF_OCC_REFILL_11 = 200, /* Continue, KvSteps.tla:457 */
-	OCC_LEAF_OVERFLOW_1 = 201, /* Continue, KvSteps.tla:474 */
-	OCC_LEAF_OVERFLOW_2 = 202, /* Continue, KvSteps.tla:475 */
-	OCC_LEAF_OVERFLOW_3 = 203, /* Continue, KvSteps.tla:476 */
-	OCC_LEAF_OVERFLOW_4 = 204, /* Continue, KvSteps.tla:477 */
-	OCC_LEAF_OVERFLOW_5 = 205, /* Continue, KvSteps.tla:478 */
-	OCC_LEAF_OVERFLOW_6 = 206, /* Continue, KvSteps.tla:479 */
-	OCC_LEAF_OVERFLOW_7 = 207, /* Continue, KvSteps.tla:480 */
-	OCC_LEAF_OVERFLOW_8 = 208, /* Continue, KvSteps.tla:481 */
-	OCC_LEAF_REPORT_1 = 209, /* Continue, KvSteps.tla:483 */
+	OCC_LEAF_NOTE_1 = 34, /* Continue, OccSteps.tla:72 */
+	OCC_LEAF_NOTE_2 = 35, /* Continue, OccSteps.tla:74 */
+	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 36, /* Continue, OccSteps.tla:155 */
+	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 37, /* Continue, OccSteps.tla:157 */
+	OCC_LEAF_ON_OCC_REQUEST_4 = 38, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_ON_OCC_REQUEST_5 = 39, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_ON_OCC_REQUEST_6 = 40, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_ON_OCC_REQUEST_7 = 41, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 42, /* Continue, OccSteps.tla:119 */
+	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 43, /* Continue, OccSteps.tla:121 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 44, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_REQUEST_11 = 45, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 46, /* Continue, OccSteps.tla:137 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 47, /* Continue, OccSteps.tla:139 */
+	OCC_LEAF_ON_OCC_REQUEST_14 = 48, /* Continue, OccSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_15 = 49, /* Continue, OccSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_16 = 50, /* Continue, OccSteps.tla:178 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 51, /* Continue, OccSteps.tla:180 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 52, /* Continue, OccSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG = 53, /* Continue, KvSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ = 54, /* Continue, KvSteps.tla:164 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITTEN = 55, /* Continue, KvSteps.tla:168 */
+	OCC_LEAF_ON_OCC_REQUEST_22 = 56, /* Continue, KvSteps.tla:131 */
+	OCC_LEAF_ON_OCC_REQUEST_23 = 57, /* Continue, KvSteps.tla:135 */
+	OCC_LEAF_ON_OCC_REQUEST_24 = 58, /* Continue, KvSteps.tla:138 */
+	OCC_LEAF_ON_OCC_REQUEST_25 = 59, /* Continue, KvSteps.tla:139 */
+	OCC_LEAF_ON_OCC_REQUEST_26 = 60, /* Continue, KvSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_27 = 61, /* Continue, KvSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_28 = 62, /* Continue, KvSteps.tla:145 */
+	OCC_LEAF_ON_OCC_REQUEST_29 = 63, /* Continue, KvSteps.tla:188 */
+	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED = 64, /* Continue, KvSteps.tla:190 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED = 65, /* Continue, KvSteps.tla:192 */
+	OCC_LEAF_ON_OCC_REQUEST_32 = 66, /* Continue, KvSteps.tla:194 */
+	OCC_LEAF_ON_OCC_REQUEST_FULL = 67, /* Continue, KvSteps.tla:197 */
+	OCC_LEAF_LEAVE_1 = 68, /* Continue, OccSteps.tla:83 */
+	OCC_LEAF_LEAVE_2 = 69, /* Continue, OccSteps.tla:84 */
+	OCC_LEAF_LEAVE_3 = 70, /* Continue, OccSteps.tla:85 */
+	OCC_LEAF_REMEMBER_1 = 71, /* Continue, KvSteps.tla:425 */
+	OCC_LEAF_REMEMBER_2 = 72, /* Continue, KvSteps.tla:426 */
+	OCC_LEAF_CONFIRM_1 = 73, /* Continue, SessionSteps.tla:135 */
+	OCC_LEAF_CONFIRM_2 = 74, /* Continue, SessionSteps.tla:136 */
+	OCC_LEAF_RESUME_1 = 75, /* Continue, SessionSteps.tla:141 */
+	OCC_LEAF_RESUME_2 = 76, /* Continue, SessionSteps.tla:146 */
+	OCC_LEAF_RESUME_3 = 77, /* Continue, SessionSteps.tla:148 */
+	OCC_LEAF_ISSUE_1 = 78, /* Continue, SessionSteps.tla:153 */
+	OCC_LEAF_ISSUE_2 = 79, /* Continue, SessionSteps.tla:154 */
+	OCC_LEAF_CLAIM_1 = 80, /* Continue, KvSteps.tla:316 */
+	OCC_LEAF_CLAIM_OVERWRITTEN = 81, /* Continue, KvSteps.tla:317 */
+	OCC_LEAF_CLAIM_3 = 82, /* Continue, KvSteps.tla:318 */
+	OCC_LEAF_LIFT_1 = 83, /* Continue, KvSteps.tla:274 */
+	OCC_LEAF_LIFT_2 = 84, /* Continue, KvSteps.tla:281 */
+	OCC_LEAF_LIFT_REPLACED = 85, /* Continue, KvSteps.tla:282 */
+	OCC_LEAF_LIFT_4 = 86, /* Continue, KvSteps.tla:284 */
+	OCC_LEAF_STOW_PAGE_FULL = 87, /* Continue, KvSteps.tla:305 */
+	OCC_LEAF_STOW_ENTRY_TAKEN = 88, /* Continue, KvSteps.tla:306 */
+	OCC_LEAF_STOW_3 = 89, /* Continue, KvSteps.tla:307 */
+	OCC_LEAF_STOW_OLD_ONE_GONE = 90, /* Continue, KvSteps.tla:308 */
+	OCC_LEAF_STOW_5 = 91, /* Continue, KvSteps.tla:309 */
+	OCC_LEAF_STOW_6 = 92, /* Continue, KvSteps.tla:310 */
+	OCC_LEAF_STOW_OLD_ONE_MOVED = 93, /* Continue, KvSteps.tla:311 */
+	OCC_LEAF_STOW_8 = 94, /* Continue, KvSteps.tla:312 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 95, /* Continue, OccSteps.tla:119 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 96, /* Continue, OccSteps.tla:121 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 97, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_COMPLETION_4 = 98, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 99, /* Continue, OccSteps.tla:202 */
+	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 100, /* Continue, OccSteps.tla:204 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 101, /* Continue, OccSteps.tla:206 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 102, /* Continue, OccSteps.tla:208 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 103, /* Continue, OccSteps.tla:210 */
+	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 104, /* Continue, OccSteps.tla:212 */
+	OCC_LEAF_ON_OCC_COMPLETION_11 = 105, /* Continue, OccSteps.tla:214 */
+	OCC_LEAF_ON_OCC_COMPLETION_12 = 106, /* Continue, OccSteps.tla:214 */
+	OCC_LEAF_ON_OCC_COMPLETION_13 = 107, /* Continue, OccSteps.tla:216 */
+	OCC_LEAF_ON_OCC_COMPLETION_14 = 108, /* Continue, OccSteps.tla:216 */
+	OCC_LEAF_ON_OCC_COMPLETION_15 = 109, /* Continue, OccSteps.tla:227 */
+	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 110, /* Continue, OccSteps.tla:229 */
+	OCC_LEAF_ON_OCC_COMPLETION_17 = 111, /* Continue, OccSteps.tla:232 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 112, /* Continue, OccSteps.tla:233 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 113, /* Continue, KvSteps.tla:336 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 114, /* Continue, KvSteps.tla:336 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 115, /* Continue, KvSteps.tla:361 */
+	OCC_LEAF_ON_OCC_COMPLETION_23 = 116, /* Continue, KvSteps.tla:131 */
+	OCC_LEAF_ON_OCC_COMPLETION_24 = 117, /* Continue, KvSteps.tla:135 */
+	OCC_LEAF_ON_OCC_COMPLETION_25 = 118, /* Continue, KvSteps.tla:138 */
+	OCC_LEAF_ON_OCC_COMPLETION_26 = 119, /* Continue, KvSteps.tla:139 */
+	OCC_LEAF_ON_OCC_COMPLETION_27 = 120, /* Continue, KvSteps.tla:141 */
+	OCC_LEAF_ON_OCC_COMPLETION_28 = 121, /* Continue, KvSteps.tla:143 */
+	OCC_LEAF_ON_OCC_COMPLETION_29 = 122, /* Continue, KvSteps.tla:145 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE = 123, /* Continue, KvSteps.tla:365 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 124, /* Continue, KvSteps.tla:367 */
+	OCC_LEAF_ON_OCC_COMPLETION_32 = 125, /* Continue, KvSteps.tla:369 */
+	OCC_LEAF_ON_OCC_COMPLETION_33 = 126, /* Continue, KvSteps.tla:371 */
+	OCC_LEAF_ON_OCC_COMPLETION_34 = 127, /* Continue, KvSteps.tla:373 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 128, /* Continue, KvSteps.tla:376 */
+	OCC_LEAF_ON_OCC_COMPLETION_37 = 129, /* Continue, KvSteps.tla:380 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 130, /* Continue, KvSteps.tla:383 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 131, /* Continue, KvSteps.tla:336 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 132, /* Continue, KvSteps.tla:336 */
+	OCC_LEAF_ON_OCC_COMPLETION_41 = 133, /* Continue, KvSteps.tla:387 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 134, /* Continue, KvSteps.tla:389 */
+	OCC_LEAF_ON_OCC_COMPLETION_43 = 135, /* Continue, KvSteps.tla:391 */
+	OCC_LEAF_ON_OCC_COMPLETION_44 = 136, /* Continue, KvSteps.tla:393 */
+	OCC_LEAF_SETTLE_1 = 137, /* Continue, KvSteps.tla:403 */
+	OCC_LEAF_SETTLE_2 = 138, /* Continue, KvSteps.tla:404 */
+	OCC_LEAF_SETTLE_3 = 139, /* Continue, KvSteps.tla:405 */
+	OCC_LEAF_SETTLE_4 = 140, /* Continue, KvSteps.tla:406 */
+	OCC_LEAF_SHELVE_1 = 141, /* Continue, KvSteps.tla:410 */
+	OCC_LEAF_SHELVE_2 = 142, /* Continue, KvSteps.tla:411 */
+	OCC_LEAF_SHELVE_3 = 143, /* Continue, KvSteps.tla:412 */
+	OCC_LEAF_FIND_1 = 144, /* Reply, KvSteps.tla:219 */
+	OCC_LEAF_FIND_NOT_SEEN = 145, /* Drop, KvSteps.tla:220 */
+	OCC_LEAF_FIND_3 = 146, /* Continue, KvSteps.tla:221 */
+	OCC_LEAF_FIND_ON_ITS_WAY = 147, /* Drop, KvSteps.tla:223 */
+	OCC_LEAF_FIND_5 = 148, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_6 = 149, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_FIND_7 = 150, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_8 = 151, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_FIND_9 = 152, /* Reply, KvSteps.tla:234 */
+	OCC_LEAF_FIND_10 = 153, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_11 = 154, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_RESERVE_1 = 155, /* Continue, KvSteps.tla:249 */
+	OCC_LEAF_RESERVE_SHELF_FULL = 156, /* Continue, KvSteps.tla:250 */
+	OCC_LEAF_RESERVE_3 = 157, /* Continue, KvSteps.tla:251 */
+	OCC_LEAF_KEEP_1 = 158, /* Reply, KvSteps.tla:255 */
+	OCC_LEAF_KEEP_2 = 159, /* Reply, KvSteps.tla:256 */
+	OCC_LEAF_KEEP_3 = 160, /* Reply, KvSteps.tla:257 */
+	OCC_LEAF_EXPIRE_1 = 161, /* Drop, SessionSteps.tla:162 */
+	OCC_LEAF_EXPIRE_2 = 162, /* Continue, SessionSteps.tla:164 */
+	OCC_LEAF_EXPIRE_3 = 163, /* Continue, SessionSteps.tla:166 */
+	OCC_LEAF_EXPIRE_4 = 164, /* Drop, SessionSteps.tla:167 */
+	OCC_LEAF_UNSETTLED_1 = 165, /* Continue, OccSteps.tla:247 */
+	OCC_LEAF_UNSETTLED_2 = 166, /* Drop, OccSteps.tla:248 */
+	OCC_LEAF_SETTLED_NOTHING_PINNED = 167, /* Continue, OccSteps.tla:155 */
+	OCC_LEAF_SETTLED_STILL_GONE = 168, /* Continue, OccSteps.tla:157 */
+	OCC_LEAF_SETTLED_4 = 169, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_SETTLED_5 = 170, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_SETTLED_6 = 171, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_SETTLED_7 = 172, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_IS_SETTLED_1 = 173, /* Continue, OccSteps.tla:253 */
+	OCC_LEAF_IS_SETTLED_2 = 174, /* Drop, OccSteps.tla:254 */
+	OCC_LEAF_RETIRE_1 = 175, /* Continue, SessionSteps.tla:171 */
+	OCC_LEAF_RETIRE_2 = 176, /* Drop, SessionSteps.tla:172 */
+	OCC_LEAF_TAKE_1 = 177, /* Drop, KvSteps.tla:435 */
+	OCC_LEAF_TAKE_2 = 178, /* Continue, KvSteps.tla:436 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 179, /* Continue, OccSteps.tla:262 */
+	OCC_LEAF_OCC_REFILL_2 = 180, /* Continue, KvSteps.tla:454 */
+	OCC_LEAF_OCC_REFILL_3 = 181, /* Continue, KvSteps.tla:455 */
+	OCC_LEAF_OCC_REFILL_4 = 182, /* Continue, KvSteps.tla:456 */
+	OCC_LEAF_OCC_REFILL_5 = 183, /* Continue, KvSteps.tla:458 */
+	OCC_LEAF_OCC_REFILL_6 = 184, /* Continue, KvSteps.tla:460 */
+	OCC_LEAF_OCC_REFILL_7 = 185, /* Continue, KvSteps.tla:463 */
+	OCC_LEAF_OCC_REFILL_8 = 186, /* Continue, KvSteps.tla:463 */
+	OCC_LEAF_OCC_REFILL_9 = 187, /* Continue, KvSteps.tla:464 */
+	OCC_LEAF_OCC_REFILL_10 = 188, /* Continue, KvSteps.tla:465 */
+	OCC_LEAF_OCC_REFILL_11 = 189, /* Continue, KvSteps.tla:466 */
+	OCC_LEAF_OVERFLOW_1 = 190, /* Continue, KvSteps.tla:483 */
+	OCC_LEAF_OVERFLOW_2 = 191, /* Continue, KvSteps.tla:484 */
+	OCC_LEAF_OVERFLOW_3 = 192, /* Continue, KvSteps.tla:485 */
+	OCC_LEAF_OVERFLOW_4 = 193, /* Continue, KvSteps.tla:486 */
+	OCC_LEAF_OVERFLOW_5 = 194, /* Continue, KvSteps.tla:487 */
+	OCC_LEAF_OVERFLOW_6 = 195, /* Continue, KvSteps.tla:488 */
+	OCC_LEAF_OVERFLOW_7 = 196, /* Continue, KvSteps.tla:489 */
+	OCC_LEAF_OVERFLOW_8 = 197, /* Continue, KvSteps.tla:490 */
+	OCC_LEAF_REPORT_1 = 198, /* Continue, KvSteps.tla:492 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -738,7 +727,7 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define OCC_BRANCHES 388
+#define OCC_BRANCHES 357
 
 #define OCC_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
@@ -752,8 +741,8 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
 	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
 	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:411:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:412:17" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:420:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:421:17" }, \
 	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
 	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
 	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
@@ -765,7 +754,7 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
 	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:410:44" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:419:44" }, \
 	{ 25, "enter.place_taken", "spec/occ/OccSteps.tla:55:37" }, \
 	{ 26, "enter.unsettled", "spec/occ/OccSteps.tla:56:60" }, \
 	{ 27, "enter.lock_too_long", "spec/occ/OccSteps.tla:57:52" }, \
@@ -775,360 +764,329 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 31, "enter.not_to_abort", "spec/occ/OccSteps.tla:64:66" }, \
 	{ 32, "enter.8", "spec/occ/OccSteps.tla:65:23" }, \
 	{ 33, "enter.nothing_to_abort", "spec/occ/OccSteps.tla:66:42" }, \
-	{ 34, "enter.10", "spec/occ/OccSteps.tla:67:17" }, \
-	{ 35, "note.1", "spec/occ/OccSteps.tla:72:10" }, \
-	{ 36, "note.2", "spec/occ/OccSteps.tla:74:10" }, \
-	{ 37, "note.3", "spec/occ/OccSteps.tla:76:17" }, \
-	{ 38, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:155:27" }, \
-	{ 39, "on_occ_request.3", "spec/occ/OccSteps.tla:157:10" }, \
-	{ 40, "on_occ_request.4", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 41, "on_occ_request.5", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 42, "on_occ_request.6", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 43, "on_occ_request.7", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 44, "on_occ_request.8", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 45, "on_occ_request.9", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 46, "on_occ_request.10", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 47, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 48, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:119:27" }, \
-	{ 49, "on_occ_request.other_version", "spec/occ/OccSteps.tla:121:26" }, \
-	{ 50, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:123:24" }, \
-	{ 51, "on_occ_request.15", "spec/occ/OccSteps.tla:125:10" }, \
-	{ 52, "on_occ_request.not_there", "spec/occ/OccSteps.tla:137:22" }, \
-	{ 53, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:139:25" }, \
-	{ 54, "on_occ_request.18", "spec/occ/OccSteps.tla:141:10" }, \
-	{ 55, "on_occ_request.19", "spec/occ/OccSteps.tla:143:10" }, \
-	{ 56, "on_occ_request.20", "spec/occ/OccSteps.tla:175:10" }, \
-	{ 57, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:177:27" }, \
-	{ 58, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:179:26" }, \
-	{ 59, "on_occ_request.too_long", "spec/kv/KvSteps.tla:173:21" }, \
-	{ 60, "on_occ_request.tail_read", "spec/kv/KvSteps.tla:155:22" }, \
-	{ 61, "on_occ_request.written", "spec/kv/KvSteps.tla:159:21" }, \
-	{ 62, "on_occ_request.26", "spec/kv/KvSteps.tla:118:17" }, \
-	{ 63, "on_occ_request.27", "spec/kv/KvSteps.tla:122:17" }, \
-	{ 64, "on_occ_request.28", "spec/kv/KvSteps.tla:125:17" }, \
-	{ 65, "on_occ_request.29", "spec/kv/KvSteps.tla:126:17" }, \
-	{ 66, "on_occ_request.30", "spec/kv/KvSteps.tla:129:10" }, \
-	{ 67, "on_occ_request.31", "spec/kv/KvSteps.tla:131:10" }, \
-	{ 68, "on_occ_request.32", "spec/kv/KvSteps.tla:134:10" }, \
-	{ 69, "on_occ_request.33", "spec/kv/KvSteps.tla:179:10" }, \
-	{ 70, "on_occ_request.never_spilled", "spec/kv/KvSteps.tla:181:26" }, \
-	{ 71, "on_occ_request.not_spilled", "spec/kv/KvSteps.tla:183:24" }, \
-	{ 72, "on_occ_request.36", "spec/kv/KvSteps.tla:185:10" }, \
-	{ 73, "on_occ_request.full", "spec/kv/KvSteps.tla:188:18" }, \
-	{ 74, "leave.1", "spec/occ/OccSteps.tla:83:32" }, \
-	{ 75, "leave.2", "spec/occ/OccSteps.tla:84:49" }, \
-	{ 76, "leave.3", "spec/occ/OccSteps.tla:85:17" }, \
-	{ 77, "remember.1", "spec/kv/KvSteps.tla:416:10" }, \
-	{ 78, "remember.2", "spec/kv/KvSteps.tla:417:10" }, \
-	{ 79, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 80, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 81, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 82, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
-	{ 83, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 84, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 85, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 86, "claim.1", "spec/kv/KvSteps.tla:307:57" }, \
-	{ 87, "claim.overwritten", "spec/kv/KvSteps.tla:308:92" }, \
-	{ 88, "claim.3", "spec/kv/KvSteps.tla:309:17" }, \
-	{ 89, "lift.1", "spec/kv/KvSteps.tla:265:79" }, \
-	{ 90, "lift.2", "spec/kv/KvSteps.tla:272:86" }, \
-	{ 91, "lift.replaced", "spec/kv/KvSteps.tla:273:73" }, \
-	{ 92, "lift.4", "spec/kv/KvSteps.tla:275:10" }, \
-	{ 93, "stow.page_full", "spec/kv/KvSteps.tla:296:59" }, \
-	{ 94, "stow.entry_taken", "spec/kv/KvSteps.tla:297:72" }, \
-	{ 95, "stow.3", "spec/kv/KvSteps.tla:298:31" }, \
-	{ 96, "stow.old_one_gone", "spec/kv/KvSteps.tla:299:64" }, \
-	{ 97, "stow.5", "spec/kv/KvSteps.tla:300:24" }, \
-	{ 98, "stow.6", "spec/kv/KvSteps.tla:301:31" }, \
-	{ 99, "stow.old_one_moved", "spec/kv/KvSteps.tla:302:106" }, \
-	{ 100, "stow.8", "spec/kv/KvSteps.tla:303:24" }, \
-	{ 101, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:119:27" }, \
-	{ 102, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:121:26" }, \
-	{ 103, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:123:24" }, \
-	{ 104, "on_occ_completion.4", "spec/occ/OccSteps.tla:125:10" }, \
-	{ 105, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:199:22" }, \
-	{ 106, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:201:24" }, \
-	{ 107, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:203:23" }, \
-	{ 108, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:205:26" }, \
-	{ 109, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:207:26" }, \
-	{ 110, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:209:25" }, \
-	{ 111, "on_occ_completion.11", "spec/occ/OccSteps.tla:211:10" }, \
-	{ 112, "on_occ_completion.12", "spec/occ/OccSteps.tla:211:10" }, \
-	{ 113, "on_occ_completion.13", "spec/occ/OccSteps.tla:213:10" }, \
-	{ 114, "on_occ_completion.14", "spec/occ/OccSteps.tla:213:10" }, \
-	{ 115, "on_occ_completion.15", "spec/occ/OccSteps.tla:224:10" }, \
-	{ 116, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:226:29" }, \
-	{ 117, "on_occ_completion.17", "spec/occ/OccSteps.tla:229:17" }, \
-	{ 118, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:230:31" }, \
-	{ 119, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:327:34" }, \
-	{ 120, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:327:84" }, \
-	{ 121, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:352:30" }, \
-	{ 122, "on_occ_completion.23", "spec/kv/KvSteps.tla:118:17" }, \
-	{ 123, "on_occ_completion.24", "spec/kv/KvSteps.tla:122:17" }, \
-	{ 124, "on_occ_completion.25", "spec/kv/KvSteps.tla:125:17" }, \
-	{ 125, "on_occ_completion.26", "spec/kv/KvSteps.tla:126:17" }, \
-	{ 126, "on_occ_completion.27", "spec/kv/KvSteps.tla:129:10" }, \
-	{ 127, "on_occ_completion.28", "spec/kv/KvSteps.tla:131:10" }, \
-	{ 128, "on_occ_completion.29", "spec/kv/KvSteps.tla:134:10" }, \
-	{ 129, "on_occ_completion.late", "spec/kv/KvSteps.tla:356:18" }, \
-	{ 130, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:358:22" }, \
-	{ 131, "on_occ_completion.32", "spec/kv/KvSteps.tla:360:10" }, \
-	{ 132, "on_occ_completion.33", "spec/kv/KvSteps.tla:362:10" }, \
-	{ 133, "on_occ_completion.34", "spec/kv/KvSteps.tla:364:10" }, \
-	{ 134, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:367:30" }, \
-	{ 135, "on_occ_completion.37", "spec/kv/KvSteps.tla:371:24" }, \
-	{ 136, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:374:22" }, \
-	{ 137, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:327:34" }, \
-	{ 138, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:327:84" }, \
-	{ 139, "on_occ_completion.41", "spec/kv/KvSteps.tla:378:10" }, \
-	{ 140, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:380:22" }, \
-	{ 141, "on_occ_completion.43", "spec/kv/KvSteps.tla:382:10" }, \
-	{ 142, "on_occ_completion.44", "spec/kv/KvSteps.tla:384:10" }, \
-	{ 143, "settle.1", "spec/kv/KvSteps.tla:394:39" }, \
-	{ 144, "settle.2", "spec/kv/KvSteps.tla:395:31" }, \
-	{ 145, "settle.3", "spec/kv/KvSteps.tla:396:30" }, \
-	{ 146, "settle.4", "spec/kv/KvSteps.tla:397:17" }, \
-	{ 147, "shelve.1", "spec/kv/KvSteps.tla:401:47" }, \
-	{ 148, "shelve.2", "spec/kv/KvSteps.tla:402:62" }, \
-	{ 149, "shelve.3", "spec/kv/KvSteps.tla:403:17" }, \
-	{ 150, "find.1", "spec/kv/KvSteps.tla:210:29" }, \
-	{ 151, "find.not_seen", "spec/kv/KvSteps.tla:211:34" }, \
-	{ 152, "find.3", "spec/kv/KvSteps.tla:212:44" }, \
-	{ 153, "find.on_its_way", "spec/kv/KvSteps.tla:214:22" }, \
-	{ 154, "find.5", "spec/kv/KvSteps.tla:198:63" }, \
-	{ 155, "find.6", "spec/kv/KvSteps.tla:198:88" }, \
-	{ 156, "find.7", "spec/kv/KvSteps.tla:198:63" }, \
-	{ 157, "find.8", "spec/kv/KvSteps.tla:198:88" }, \
-	{ 158, "find.9", "spec/kv/KvSteps.tla:225:10" }, \
-	{ 159, "find.10", "spec/kv/KvSteps.tla:198:63" }, \
-	{ 160, "find.11", "spec/kv/KvSteps.tla:198:88" }, \
-	{ 161, "reserve.1", "spec/kv/KvSteps.tla:240:29" }, \
-	{ 162, "reserve.shelf_full", "spec/kv/KvSteps.tla:241:33" }, \
-	{ 163, "reserve.3", "spec/kv/KvSteps.tla:242:17" }, \
-	{ 164, "keep.1", "spec/kv/KvSteps.tla:246:36" }, \
-	{ 165, "keep.2", "spec/kv/KvSteps.tla:247:28" }, \
-	{ 166, "keep.3", "spec/kv/KvSteps.tla:248:17" }, \
-	{ 167, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 168, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 169, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 170, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 171, "unsettled.1", "spec/occ/OccSteps.tla:244:14" }, \
-	{ 172, "unsettled.2", "spec/occ/OccSteps.tla:245:10" }, \
-	{ 173, "settled.1", "spec/occ/OccSteps.tla:153:10" }, \
-	{ 174, "settled.nothing_pinned", "spec/occ/OccSteps.tla:155:27" }, \
-	{ 175, "settled.3", "spec/occ/OccSteps.tla:157:10" }, \
-	{ 176, "settled.4", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 177, "settled.5", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 178, "settled.6", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 179, "settled.7", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 180, "settled.8", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 181, "settled.9", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 182, "settled.10", "spec/occ/OccSteps.tla:159:10" }, \
-	{ 183, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 184, "is_settled.1", "spec/occ/OccSteps.tla:250:10" }, \
-	{ 185, "is_settled.2", "spec/occ/OccSteps.tla:251:10" }, \
-	{ 186, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 187, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 188, "take.1", "spec/kv/KvSteps.tla:426:10" }, \
-	{ 189, "take.2", "spec/kv/KvSteps.tla:427:10" }, \
-	{ 190, "occ_refill.something_locked", "spec/occ/OccSteps.tla:259:29" }, \
-	{ 191, "occ_refill.2", "spec/kv/KvSteps.tla:445:32" }, \
-	{ 192, "occ_refill.3", "spec/kv/KvSteps.tla:446:56" }, \
-	{ 193, "occ_refill.4", "spec/kv/KvSteps.tla:447:43" }, \
-	{ 194, "occ_refill.5", "spec/kv/KvSteps.tla:449:32" }, \
-	{ 195, "occ_refill.6", "spec/kv/KvSteps.tla:451:10" }, \
-	{ 196, "occ_refill.7", "spec/kv/KvSteps.tla:454:52" }, \
-	{ 197, "occ_refill.8", "spec/kv/KvSteps.tla:454:52" }, \
-	{ 198, "occ_refill.9", "spec/kv/KvSteps.tla:455:23" }, \
-	{ 199, "occ_refill.10", "spec/kv/KvSteps.tla:456:20" }, \
-	{ 200, "occ_refill.11", "spec/kv/KvSteps.tla:457:17" }, \
-	{ 201, "overflow.1", "spec/kv/KvSteps.tla:474:24" }, \
-	{ 202, "overflow.2", "spec/kv/KvSteps.tla:475:60" }, \
-	{ 203, "overflow.3", "spec/kv/KvSteps.tla:476:61" }, \
-	{ 204, "overflow.4", "spec/kv/KvSteps.tla:477:32" }, \
-	{ 205, "overflow.5", "spec/kv/KvSteps.tla:478:19" }, \
-	{ 206, "overflow.6", "spec/kv/KvSteps.tla:479:23" }, \
-	{ 207, "overflow.7", "spec/kv/KvSteps.tla:480:22" }, \
-	{ 208, "overflow.8", "spec/kv/KvSteps.tla:481:17" }, \
-	{ 209, "report.1", "spec/kv/KvSteps.tla:483:21" }, \
-	{ 210, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:155:77" }, \
-	{ 211, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:155:94" }, \
-	{ 212, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 213, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
-	{ 214, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 215, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
-	{ 216, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 217, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
-	{ 218, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 219, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
-	{ 220, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 221, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 222, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
-	{ 223, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 224, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 225, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 226, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:161:94" }, \
-	{ 227, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:161:106" }, \
-	{ 228, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:162:60" }, \
-	{ 229, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:162:77" }, \
-	{ 230, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 231, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 232, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 233, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 234, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 235, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 236, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
-	{ 237, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
-	{ 238, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 239, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 240, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 241, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 242, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 243, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 244, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:143:50" }, \
-	{ 245, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
-	{ 246, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
-	{ 247, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 248, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 249, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 250, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
-	{ 251, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
-	{ 252, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 253, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 254, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 255, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 256, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:181:60" }, \
-	{ 257, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
-	{ 258, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 259, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 260, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
-	{ 261, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
-	{ 262, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
-	{ 263, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
-	{ 264, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:181:60" }, \
-	{ 265, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:163:41" }, \
-	{ 266, "leave.choice.then", "spec/occ/OccSteps.tla:81:79" }, \
-	{ 267, "leave.choice.else", "spec/occ/OccSteps.tla:81:96" }, \
-	{ 268, "leave.choice.then", "spec/occ/OccSteps.tla:81:36" }, \
-	{ 269, "leave.choice.else", "spec/occ/OccSteps.tla:81:48" }, \
-	{ 270, "lift.choice.then", "spec/kv/KvSteps.tla:257:34" }, \
-	{ 271, "lift.choice.else", "spec/kv/KvSteps.tla:257:83" }, \
-	{ 272, "stow.choice.then", "spec/kv/KvSteps.tla:302:63" }, \
-	{ 273, "stow.choice.else", "spec/kv/KvSteps.tla:302:76" }, \
-	{ 274, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 275, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 276, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 277, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 278, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
-	{ 279, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
-	{ 280, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:192:34" }, \
-	{ 281, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:192:51" }, \
-	{ 282, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
-	{ 283, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
-	{ 284, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 285, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 286, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 287, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 288, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 289, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 290, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:213:69" }, \
-	{ 291, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:213:107" }, \
-	{ 292, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 293, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 294, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:213:69" }, \
-	{ 295, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:213:107" }, \
-	{ 296, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:257:34" }, \
-	{ 297, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:257:83" }, \
-	{ 298, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:351:64" }, \
-	{ 299, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:351:106" }, \
-	{ 300, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 301, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 302, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 303, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 304, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 305, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 306, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
-	{ 307, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 308, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 309, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 310, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:85" }, \
-	{ 311, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:115" }, \
-	{ 312, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:371:55" }, \
-	{ 313, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 314, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
-	{ 315, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
-	{ 316, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:315:47" }, \
-	{ 317, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:316:17" }, \
-	{ 318, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 319, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 320, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:260:28" }, \
-	{ 321, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:261:8" }, \
-	{ 322, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:340:53" }, \
-	{ 323, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:340:66" }, \
-	{ 324, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 325, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 326, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:94" }, \
-	{ 327, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:109" }, \
-	{ 328, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:63" }, \
-	{ 329, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:76" }, \
-	{ 330, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:340:53" }, \
-	{ 331, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:340:66" }, \
-	{ 332, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 333, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 334, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:385:45" }, \
-	{ 335, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:385:83" }, \
-	{ 336, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:94" }, \
-	{ 337, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:109" }, \
-	{ 338, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:341:63" }, \
-	{ 339, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:341:76" }, \
-	{ 340, "settle.choice.then", "spec/kv/KvSteps.tla:389:72" }, \
-	{ 341, "settle.choice.else", "spec/kv/KvSteps.tla:389:86" }, \
-	{ 342, "settle.choice.then", "spec/kv/KvSteps.tla:390:74" }, \
-	{ 343, "settle.choice.else", "spec/kv/KvSteps.tla:390:86" }, \
-	{ 344, "settle.choice.then", "spec/kv/KvSteps.tla:390:74" }, \
-	{ 345, "settle.choice.else", "spec/kv/KvSteps.tla:390:86" }, \
-	{ 346, "settle.choice.then", "spec/kv/KvSteps.tla:389:72" }, \
-	{ 347, "settle.choice.else", "spec/kv/KvSteps.tla:389:86" }, \
-	{ 348, "find.choice.then", "spec/kv/KvSteps.tla:205:16" }, \
-	{ 349, "find.choice.else", "spec/kv/KvSteps.tla:207:81" }, \
-	{ 350, "find.choice.then", "spec/kv/KvSteps.tla:207:42" }, \
-	{ 351, "find.choice.else", "spec/kv/KvSteps.tla:207:51" }, \
-	{ 352, "unsettled.choice.then", "spec/occ/OccSteps.tla:242:88" }, \
-	{ 353, "unsettled.choice.else", "spec/occ/OccSteps.tla:242:102" }, \
-	{ 354, "settled.choice.then", "spec/occ/OccSteps.tla:155:77" }, \
-	{ 355, "settled.choice.else", "spec/occ/OccSteps.tla:155:94" }, \
-	{ 356, "settled.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 357, "settled.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
-	{ 358, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 359, "settled.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
-	{ 360, "settled.choice.then", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 361, "settled.choice.else", "spec/occ/OccSteps.tla:149:92" }, \
-	{ 362, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 363, "settled.choice.else", "spec/occ/OccSteps.tla:149:50" }, \
-	{ 364, "settled.choice.then", "spec/occ/OccSteps.tla:149:36" }, \
-	{ 365, "settled.choice.else", "spec/occ/OccSteps.tla:149:78" }, \
-	{ 366, "settled.choice.then", "spec/kv/KvSteps.tla:134:36" }, \
-	{ 367, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 368, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 369, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 370, "settled.choice.then", "spec/occ/OccSteps.tla:161:94" }, \
-	{ 371, "settled.choice.else", "spec/occ/OccSteps.tla:161:106" }, \
-	{ 372, "settled.choice.then", "spec/occ/OccSteps.tla:162:60" }, \
-	{ 373, "settled.choice.else", "spec/occ/OccSteps.tla:162:77" }, \
-	{ 374, "take.choice.then", "spec/kv/KvSteps.tla:430:75" }, \
-	{ 375, "take.choice.else", "spec/kv/KvSteps.tla:430:90" }, \
-	{ 376, "occ_refill.choice.then", "spec/kv/KvSteps.tla:451:36" }, \
-	{ 377, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 378, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 379, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 380, "occ_refill.choice.then", "spec/kv/KvSteps.tla:437:95" }, \
-	{ 381, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 382, "occ_refill.choice.then", "spec/kv/KvSteps.tla:455:48" }, \
-	{ 383, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 384, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 385, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 386, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 387, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 34, "note.1", "spec/occ/OccSteps.tla:72:10" }, \
+	{ 35, "note.2", "spec/occ/OccSteps.tla:74:10" }, \
+	{ 36, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:155:27" }, \
+	{ 37, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:157:23" }, \
+	{ 38, "on_occ_request.4", "spec/occ/OccSteps.tla:159:10" }, \
+	{ 39, "on_occ_request.5", "spec/occ/OccSteps.tla:161:10" }, \
+	{ 40, "on_occ_request.6", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 41, "on_occ_request.7", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 42, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:119:27" }, \
+	{ 43, "on_occ_request.other_version", "spec/occ/OccSteps.tla:121:26" }, \
+	{ 44, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:123:24" }, \
+	{ 45, "on_occ_request.11", "spec/occ/OccSteps.tla:125:10" }, \
+	{ 46, "on_occ_request.not_there", "spec/occ/OccSteps.tla:137:22" }, \
+	{ 47, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:139:25" }, \
+	{ 48, "on_occ_request.14", "spec/occ/OccSteps.tla:141:10" }, \
+	{ 49, "on_occ_request.15", "spec/occ/OccSteps.tla:143:10" }, \
+	{ 50, "on_occ_request.16", "spec/occ/OccSteps.tla:178:10" }, \
+	{ 51, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:180:27" }, \
+	{ 52, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:182:26" }, \
+	{ 53, "on_occ_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
+	{ 54, "on_occ_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
+	{ 55, "on_occ_request.written", "spec/kv/KvSteps.tla:168:21" }, \
+	{ 56, "on_occ_request.22", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 57, "on_occ_request.23", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 58, "on_occ_request.24", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 59, "on_occ_request.25", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 60, "on_occ_request.26", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 61, "on_occ_request.27", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 62, "on_occ_request.28", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 63, "on_occ_request.29", "spec/kv/KvSteps.tla:188:10" }, \
+	{ 64, "on_occ_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
+	{ 65, "on_occ_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
+	{ 66, "on_occ_request.32", "spec/kv/KvSteps.tla:194:10" }, \
+	{ 67, "on_occ_request.full", "spec/kv/KvSteps.tla:197:18" }, \
+	{ 68, "leave.1", "spec/occ/OccSteps.tla:83:32" }, \
+	{ 69, "leave.2", "spec/occ/OccSteps.tla:84:49" }, \
+	{ 70, "leave.3", "spec/occ/OccSteps.tla:85:17" }, \
+	{ 71, "remember.1", "spec/kv/KvSteps.tla:425:10" }, \
+	{ 72, "remember.2", "spec/kv/KvSteps.tla:426:10" }, \
+	{ 73, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
+	{ 74, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
+	{ 75, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
+	{ 76, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
+	{ 77, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
+	{ 78, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
+	{ 79, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
+	{ 80, "claim.1", "spec/kv/KvSteps.tla:316:57" }, \
+	{ 81, "claim.overwritten", "spec/kv/KvSteps.tla:317:92" }, \
+	{ 82, "claim.3", "spec/kv/KvSteps.tla:318:17" }, \
+	{ 83, "lift.1", "spec/kv/KvSteps.tla:274:79" }, \
+	{ 84, "lift.2", "spec/kv/KvSteps.tla:281:86" }, \
+	{ 85, "lift.replaced", "spec/kv/KvSteps.tla:282:73" }, \
+	{ 86, "lift.4", "spec/kv/KvSteps.tla:284:10" }, \
+	{ 87, "stow.page_full", "spec/kv/KvSteps.tla:305:59" }, \
+	{ 88, "stow.entry_taken", "spec/kv/KvSteps.tla:306:72" }, \
+	{ 89, "stow.3", "spec/kv/KvSteps.tla:307:31" }, \
+	{ 90, "stow.old_one_gone", "spec/kv/KvSteps.tla:308:64" }, \
+	{ 91, "stow.5", "spec/kv/KvSteps.tla:309:24" }, \
+	{ 92, "stow.6", "spec/kv/KvSteps.tla:310:31" }, \
+	{ 93, "stow.old_one_moved", "spec/kv/KvSteps.tla:311:106" }, \
+	{ 94, "stow.8", "spec/kv/KvSteps.tla:312:24" }, \
+	{ 95, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:119:27" }, \
+	{ 96, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:121:26" }, \
+	{ 97, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:123:24" }, \
+	{ 98, "on_occ_completion.4", "spec/occ/OccSteps.tla:125:10" }, \
+	{ 99, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:202:22" }, \
+	{ 100, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:204:24" }, \
+	{ 101, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:206:23" }, \
+	{ 102, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:208:26" }, \
+	{ 103, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:210:26" }, \
+	{ 104, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:212:25" }, \
+	{ 105, "on_occ_completion.11", "spec/occ/OccSteps.tla:214:10" }, \
+	{ 106, "on_occ_completion.12", "spec/occ/OccSteps.tla:214:10" }, \
+	{ 107, "on_occ_completion.13", "spec/occ/OccSteps.tla:216:10" }, \
+	{ 108, "on_occ_completion.14", "spec/occ/OccSteps.tla:216:10" }, \
+	{ 109, "on_occ_completion.15", "spec/occ/OccSteps.tla:227:10" }, \
+	{ 110, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:229:29" }, \
+	{ 111, "on_occ_completion.17", "spec/occ/OccSteps.tla:232:17" }, \
+	{ 112, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:233:31" }, \
+	{ 113, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:336:34" }, \
+	{ 114, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:336:84" }, \
+	{ 115, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:361:30" }, \
+	{ 116, "on_occ_completion.23", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 117, "on_occ_completion.24", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 118, "on_occ_completion.25", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 119, "on_occ_completion.26", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 120, "on_occ_completion.27", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 121, "on_occ_completion.28", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 122, "on_occ_completion.29", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 123, "on_occ_completion.late", "spec/kv/KvSteps.tla:365:18" }, \
+	{ 124, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:367:22" }, \
+	{ 125, "on_occ_completion.32", "spec/kv/KvSteps.tla:369:10" }, \
+	{ 126, "on_occ_completion.33", "spec/kv/KvSteps.tla:371:10" }, \
+	{ 127, "on_occ_completion.34", "spec/kv/KvSteps.tla:373:10" }, \
+	{ 128, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:376:30" }, \
+	{ 129, "on_occ_completion.37", "spec/kv/KvSteps.tla:380:24" }, \
+	{ 130, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:383:22" }, \
+	{ 131, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:336:34" }, \
+	{ 132, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:336:84" }, \
+	{ 133, "on_occ_completion.41", "spec/kv/KvSteps.tla:387:10" }, \
+	{ 134, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:389:22" }, \
+	{ 135, "on_occ_completion.43", "spec/kv/KvSteps.tla:391:10" }, \
+	{ 136, "on_occ_completion.44", "spec/kv/KvSteps.tla:393:10" }, \
+	{ 137, "settle.1", "spec/kv/KvSteps.tla:403:39" }, \
+	{ 138, "settle.2", "spec/kv/KvSteps.tla:404:31" }, \
+	{ 139, "settle.3", "spec/kv/KvSteps.tla:405:30" }, \
+	{ 140, "settle.4", "spec/kv/KvSteps.tla:406:17" }, \
+	{ 141, "shelve.1", "spec/kv/KvSteps.tla:410:47" }, \
+	{ 142, "shelve.2", "spec/kv/KvSteps.tla:411:62" }, \
+	{ 143, "shelve.3", "spec/kv/KvSteps.tla:412:17" }, \
+	{ 144, "find.1", "spec/kv/KvSteps.tla:219:29" }, \
+	{ 145, "find.not_seen", "spec/kv/KvSteps.tla:220:34" }, \
+	{ 146, "find.3", "spec/kv/KvSteps.tla:221:44" }, \
+	{ 147, "find.on_its_way", "spec/kv/KvSteps.tla:223:22" }, \
+	{ 148, "find.5", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 149, "find.6", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 150, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 151, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 152, "find.9", "spec/kv/KvSteps.tla:234:10" }, \
+	{ 153, "find.10", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 154, "find.11", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 155, "reserve.1", "spec/kv/KvSteps.tla:249:29" }, \
+	{ 156, "reserve.shelf_full", "spec/kv/KvSteps.tla:250:33" }, \
+	{ 157, "reserve.3", "spec/kv/KvSteps.tla:251:17" }, \
+	{ 158, "keep.1", "spec/kv/KvSteps.tla:255:36" }, \
+	{ 159, "keep.2", "spec/kv/KvSteps.tla:256:28" }, \
+	{ 160, "keep.3", "spec/kv/KvSteps.tla:257:17" }, \
+	{ 161, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
+	{ 162, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
+	{ 163, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
+	{ 164, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
+	{ 165, "unsettled.1", "spec/occ/OccSteps.tla:247:14" }, \
+	{ 166, "unsettled.2", "spec/occ/OccSteps.tla:248:10" }, \
+	{ 167, "settled.nothing_pinned", "spec/occ/OccSteps.tla:155:27" }, \
+	{ 168, "settled.still_gone", "spec/occ/OccSteps.tla:157:23" }, \
+	{ 169, "settled.4", "spec/occ/OccSteps.tla:159:10" }, \
+	{ 170, "settled.5", "spec/occ/OccSteps.tla:161:10" }, \
+	{ 171, "settled.6", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 172, "settled.7", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 173, "is_settled.1", "spec/occ/OccSteps.tla:253:10" }, \
+	{ 174, "is_settled.2", "spec/occ/OccSteps.tla:254:10" }, \
+	{ 175, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 176, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
+	{ 177, "take.1", "spec/kv/KvSteps.tla:435:10" }, \
+	{ 178, "take.2", "spec/kv/KvSteps.tla:436:10" }, \
+	{ 179, "occ_refill.something_locked", "spec/occ/OccSteps.tla:262:29" }, \
+	{ 180, "occ_refill.2", "spec/kv/KvSteps.tla:454:32" }, \
+	{ 181, "occ_refill.3", "spec/kv/KvSteps.tla:455:56" }, \
+	{ 182, "occ_refill.4", "spec/kv/KvSteps.tla:456:43" }, \
+	{ 183, "occ_refill.5", "spec/kv/KvSteps.tla:458:32" }, \
+	{ 184, "occ_refill.6", "spec/kv/KvSteps.tla:460:10" }, \
+	{ 185, "occ_refill.7", "spec/kv/KvSteps.tla:463:52" }, \
+	{ 186, "occ_refill.8", "spec/kv/KvSteps.tla:463:52" }, \
+	{ 187, "occ_refill.9", "spec/kv/KvSteps.tla:464:23" }, \
+	{ 188, "occ_refill.10", "spec/kv/KvSteps.tla:465:20" }, \
+	{ 189, "occ_refill.11", "spec/kv/KvSteps.tla:466:17" }, \
+	{ 190, "overflow.1", "spec/kv/KvSteps.tla:483:24" }, \
+	{ 191, "overflow.2", "spec/kv/KvSteps.tla:484:60" }, \
+	{ 192, "overflow.3", "spec/kv/KvSteps.tla:485:61" }, \
+	{ 193, "overflow.4", "spec/kv/KvSteps.tla:486:32" }, \
+	{ 194, "overflow.5", "spec/kv/KvSteps.tla:487:19" }, \
+	{ 195, "overflow.6", "spec/kv/KvSteps.tla:488:23" }, \
+	{ 196, "overflow.7", "spec/kv/KvSteps.tla:489:22" }, \
+	{ 197, "overflow.8", "spec/kv/KvSteps.tla:490:17" }, \
+	{ 198, "report.1", "spec/kv/KvSteps.tla:492:21" }, \
+	{ 199, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:150:46" }, \
+	{ 200, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:150:63" }, \
+	{ 201, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 202, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 203, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:150:46" }, \
+	{ 204, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:150:63" }, \
+	{ 205, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 206, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 207, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 208, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 209, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 210, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 211, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 212, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 213, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 214, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 215, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
+	{ 216, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
+	{ 217, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 218, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
+	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
+	{ 221, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
+	{ 222, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
+	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:143:50" }, \
+	{ 224, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 225, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 226, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 227, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 228, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 229, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:94:40" }, \
+	{ 230, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:94:50" }, \
+	{ 231, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
+	{ 232, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
+	{ 233, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
+	{ 234, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
+	{ 235, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:184:60" }, \
+	{ 236, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 237, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 238, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:41" }, \
+	{ 240, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:19" }, \
+	{ 241, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:102:14" }, \
+	{ 242, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:103:14" }, \
+	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:184:60" }, \
+	{ 244, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 245, "leave.choice.then", "spec/occ/OccSteps.tla:81:79" }, \
+	{ 246, "leave.choice.else", "spec/occ/OccSteps.tla:81:96" }, \
+	{ 247, "leave.choice.then", "spec/occ/OccSteps.tla:81:36" }, \
+	{ 248, "leave.choice.else", "spec/occ/OccSteps.tla:81:48" }, \
+	{ 249, "lift.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
+	{ 250, "lift.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
+	{ 251, "stow.choice.then", "spec/kv/KvSteps.tla:311:63" }, \
+	{ 252, "stow.choice.else", "spec/kv/KvSteps.tla:311:76" }, \
+	{ 253, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 254, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 255, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 256, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 257, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:44:55" }, \
+	{ 258, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:44:88" }, \
+	{ 259, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:195:34" }, \
+	{ 260, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:195:51" }, \
+	{ 261, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
+	{ 262, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
+	{ 263, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 264, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 265, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 266, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 267, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 268, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 269, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:216:69" }, \
+	{ 270, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:216:107" }, \
+	{ 271, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 272, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 273, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:216:69" }, \
+	{ 274, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:216:107" }, \
+	{ 275, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
+	{ 276, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
+	{ 277, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:360:64" }, \
+	{ 278, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:360:106" }, \
+	{ 279, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 280, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 283, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 284, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
+	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
+	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:380:55" }, \
+	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
+	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
+	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
+	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
+	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:269:28" }, \
+	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:270:8" }, \
+	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
+	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
+	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
+	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
+	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
+	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
+	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
+	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
+	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:394:45" }, \
+	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:394:83" }, \
+	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
+	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
+	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
+	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
+	{ 319, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
+	{ 320, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
+	{ 321, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
+	{ 322, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
+	{ 323, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
+	{ 324, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
+	{ 325, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
+	{ 326, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
+	{ 327, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
+	{ 328, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
+	{ 329, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
+	{ 330, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
+	{ 331, "unsettled.choice.then", "spec/occ/OccSteps.tla:245:88" }, \
+	{ 332, "unsettled.choice.else", "spec/occ/OccSteps.tla:245:102" }, \
+	{ 333, "settled.choice.then", "spec/occ/OccSteps.tla:150:46" }, \
+	{ 334, "settled.choice.else", "spec/occ/OccSteps.tla:150:63" }, \
+	{ 335, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 336, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 337, "settled.choice.then", "spec/occ/OccSteps.tla:150:46" }, \
+	{ 338, "settled.choice.else", "spec/occ/OccSteps.tla:150:63" }, \
+	{ 339, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 340, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 341, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 342, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 343, "take.choice.then", "spec/kv/KvSteps.tla:439:75" }, \
+	{ 344, "take.choice.else", "spec/kv/KvSteps.tla:439:90" }, \
+	{ 345, "occ_refill.choice.then", "spec/kv/KvSteps.tla:460:36" }, \
+	{ 346, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 347, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 348, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 349, "occ_refill.choice.then", "spec/kv/KvSteps.tla:446:95" }, \
+	{ 350, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 351, "occ_refill.choice.then", "spec/kv/KvSteps.tla:464:48" }, \
+	{ 352, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 353, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 354, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 356, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

@@ -140,7 +140,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct 
 	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:409 */
+/* Recall, KvSteps.tla:418 */
 static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
@@ -185,19 +185,16 @@ static __always_inline __u32 occ_enter(const struct occ_transaction_cell *transa
 		message->kind = OCC_MESSAGE_KIND_REFUSED;
 		return stepwise_continue(OCC_LEAF_ENTER_NOT_TO_COMMIT);
 	}
-	if (message->kind == OCC_MESSAGE_KIND_ABORT) {
-		if (transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED) {
-			message->kind = OCC_MESSAGE_KIND_REFUSED;
-			return stepwise_continue(OCC_LEAF_ENTER_NOT_TO_ABORT);
-		}
-		if (pins) {
-			message->intent = message->client * 4 + message->place;
-			return stepwise_continue(OCC_LEAF_ENTER_8);
-		}
-		message->kind = OCC_MESSAGE_KIND_ABORTED;
-		return stepwise_continue(OCC_LEAF_ENTER_NOTHING_TO_ABORT);
+	if (transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED) {
+		message->kind = OCC_MESSAGE_KIND_REFUSED;
+		return stepwise_continue(OCC_LEAF_ENTER_NOT_TO_ABORT);
 	}
-	return stepwise_continue(OCC_LEAF_ENTER_10);
+	if (pins) {
+		message->intent = message->client * 4 + message->place;
+		return stepwise_continue(OCC_LEAF_ENTER_8);
+	}
+	message->kind = OCC_MESSAGE_KIND_ABORTED;
+	return stepwise_continue(OCC_LEAF_ENTER_NOTHING_TO_ABORT);
 }
 
 /* Note, OccSteps.tla:70 */
@@ -211,18 +208,15 @@ static __always_inline __u32 occ_note(struct occ_intent_cell *intent, struct occ
 		intent->value = message->value;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_NOTE_1));
 	}
-	if (message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT) {
-		message->slot = intent->slot;
-		message->bit = intent->bit;
-		message->deletes = intent->deletes;
-		message->length = intent->length;
-		message->value = intent->value;
-		return stepwise_continue(OCC_LEAF_NOTE_2);
-	}
-	return stepwise_continue(OCC_LEAF_NOTE_3);
+	message->slot = intent->slot;
+	message->bit = intent->bit;
+	message->deletes = intent->deletes;
+	message->length = intent->length;
+	message->value = intent->value;
+	return stepwise_continue(OCC_LEAF_NOTE_2);
 }
 
-/* OnOccRequest, OccSteps.tla:166 */
+/* OnOccRequest, OccSteps.tla:169 */
 static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT) {
@@ -234,147 +228,76 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			    message->client * 4 + message->place + 1), i, way);
 		/* Settled, OccSteps.tla:154 */
 		if (way == 0) {
-			message->kind = stepwise_choose(STEPWISE_CHOOSE(210,
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(199,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED);
 		}
 		const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way);
-		if ((marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) &&
-		    message->kind == OCC_MESSAGE_KIND_ABORT) {
+		if (!(marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) &&
+		    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
+			bucket->holders.items[stepwise_position(way, 4)] = 0;
+			occ_mark_array_4_put(&bucket->marks, way,
+			    stepwise_choose(STEPWISE_CHOOSE(201, bucket->filter >> message->bit &
+			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(203,
+			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
+			    OCC_MESSAGE_KIND_ABORTED);
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_STILL_GONE));
+		}
+		if (message->kind == OCC_MESSAGE_KIND_ABORT) {
 			bucket->holders.items[stepwise_position(way, 4)] = 0;
 			message->kind = OCC_MESSAGE_KIND_ABORTED;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_3));
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_4));
 		}
-		bool holds = message->kind == OCC_MESSAGE_KIND_COMMIT;
-
-		if (holds) {
-			const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, way);
-			holds = (marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) || !message->deletes;
-		}
-		if (holds) {
-			enum occ_message_kind value;
-
-			if (STEPWISE_CHOOSE(214, message->deletes)) {
-				value = OCC_MESSAGE_KIND_DELETE;
-			} else {
-				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, way);
-				value = STEPWISE_CHOOSE(212, marks_item_3 == OCC_MARK_CLEAN ||
-				    marks_item_3 == OCC_MARK_DIRTY) ? OCC_MESSAGE_KIND_UPDATE : OCC_MESSAGE_KIND_INSERT;
-			}
-			if (value == OCC_MESSAGE_KIND_GET) {
-				const enum occ_mark marks_item_4 = occ_mark_array_4_at(&bucket->marks, way);
-				if (marks_item_4 == OCC_MARK_CLEAN || marks_item_4 == OCC_MARK_DIRTY) {
-					const __u32 at = stepwise_position(way, 4);
-
-					bucket->holders.items[at] = 0;
-					bucket->used = bucket->used | 1U << (way - 1);
-					message->key = bucket->keys.items[at];
-					message->kind = OCC_MESSAGE_KIND_VALUE;
-					message->version = bucket->entries.items[at].version;
-					message->length = bucket->entries.items[at].length;
-					message->value = bucket->entries.items[at].value;
-					message->kind = OCC_MESSAGE_KIND_COMMITTED;
-					return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_4));
-				}
-				const __u32 at = stepwise_position(way, 4);
-
-				bucket->holders.items[at] = 0;
-				message->key = bucket->keys.items[at];
-				message->version = bucket->floor;
-				message->kind = OCC_MESSAGE_KIND_MISSING;
-				message->kind = OCC_MESSAGE_KIND_COMMITTED;
-				return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_5));
-			}
-			enum occ_message_kind value_2;
-
-			if (STEPWISE_CHOOSE(218, message->deletes)) {
-				value_2 = OCC_MESSAGE_KIND_DELETE;
-			} else {
-				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, way);
-				value_2 = STEPWISE_CHOOSE(216, marks_item_5 == OCC_MARK_CLEAN ||
-				    marks_item_5 == OCC_MARK_DIRTY) ? OCC_MESSAGE_KIND_UPDATE : OCC_MESSAGE_KIND_INSERT;
-			}
-			if (value_2 == OCC_MESSAGE_KIND_INSERT) {
-				const enum occ_mark marks_item_6 = occ_mark_array_4_at(&bucket->marks, way);
-				if (marks_item_6 == OCC_MARK_CLEAN || marks_item_6 == OCC_MARK_DIRTY) {
-					const __u32 at = stepwise_position(way, 4);
-
-					bucket->holders.items[at] = 0;
-					message->key = bucket->keys.items[at];
-					message->kind = OCC_MESSAGE_KIND_EXISTS;
-					message->version = bucket->entries.items[at].version;
-					message->kind = OCC_MESSAGE_KIND_COMMITTED;
-					return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_6));
-				}
-				const __u32 at = stepwise_position(way, 4);
-
-				bucket->holders.items[at] = 0;
-				occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
-				bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-				bucket->entries.items[at].length = message->length;
-				bucket->entries.items[at].spot = message->spot;
-				bucket->entries.items[at].value = message->value;
-				message->key = bucket->keys.items[at];
-				message->kind = OCC_MESSAGE_KIND_INSERTED;
-				message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-				message->done = true;
-				message->kind = OCC_MESSAGE_KIND_COMMITTED;
-				return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_7));
-			}
-			const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, way);
-			if (!(marks_item_7 == OCC_MARK_CLEAN || marks_item_7 == OCC_MARK_DIRTY)) {
-				const __u32 at = stepwise_position(way, 4);
-
-				bucket->holders.items[at] = 0;
-				message->key = bucket->keys.items[at];
-				message->kind = OCC_MESSAGE_KIND_ABSENT;
-				message->kind = OCC_MESSAGE_KIND_COMMITTED;
-				return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_8));
-			}
-			if (stepwise_choose(STEPWISE_CHOOSE(220, message->deletes), OCC_MESSAGE_KIND_DELETE,
-			    OCC_MESSAGE_KIND_UPDATE) == OCC_MESSAGE_KIND_UPDATE) {
-				const __u32 version_2 = bucket->entries.items[stepwise_position(way, 4)].version;
-				const __u32 at = stepwise_position(way, 4);
-
-				bucket->holders.items[at] = 0;
-				occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
-				bucket->entries.items[at].version = ((__u64)version_2 + 1) % 4294967296ULL;
-				bucket->entries.items[at].length = message->length;
-				bucket->entries.items[at].spot = message->spot;
-				bucket->entries.items[at].value = message->value;
-				bucket->used = bucket->used | 1U << (way - 1);
-				message->key = bucket->keys.items[at];
-				message->kind = OCC_MESSAGE_KIND_UPDATED;
-				message->version = ((__u64)version_2 + 1) % 4294967296ULL;
-				message->done = true;
-				message->kind = OCC_MESSAGE_KIND_COMMITTED;
-				return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_9));
-			}
-			const __u32 version_3 = bucket->entries.items[stepwise_position(way, 4)].version;
+		if (message->deletes) {
+			const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
 			const __u32 at = stepwise_position(way, 4);
 
 			bucket->holders.items[at] = 0;
-			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(222,
-			    stepwise_less_bit(bucket->floor, version_3)), version_3, bucket->floor);
+			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(205, stepwise_less_bit(bucket->floor, version)),
+			    version, bucket->floor);
 			occ_mark_array_4_put(&bucket->marks, way,
-			    stepwise_choose(STEPWISE_CHOOSE(224, bucket->filter >> message->bit &
+			    stepwise_choose(STEPWISE_CHOOSE(207, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 			message->key = bucket->keys.items[at];
-			message->kind = OCC_MESSAGE_KIND_DELETED;
-			message->version = version_3;
-			message->done = true;
 			message->kind = OCC_MESSAGE_KIND_COMMITTED;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_10));
+			message->version = version;
+			message->done = true;
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_5));
 		}
-		bucket->holders.items[stepwise_position(way, 4)] = 0;
-		occ_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(226, bucket->filter >> message->bit &
-		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(228,
-		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
-		    OCC_MESSAGE_KIND_ABORTED);
-		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_STILL_GONE));
+		const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, way);
+		if (marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) {
+			const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(way,
+			    4)].version + 1) % 4294967296ULL;
+			const __u32 at = stepwise_position(way, 4);
+
+			bucket->holders.items[at] = 0;
+			occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+			bucket->entries.items[at].version = version_2;
+			bucket->entries.items[at].length = message->length;
+			bucket->entries.items[at].spot = message->spot;
+			bucket->entries.items[at].value = message->value;
+			bucket->used = bucket->used | 1U << (way - 1);
+			message->key = bucket->keys.items[at];
+			message->kind = OCC_MESSAGE_KIND_COMMITTED;
+			message->version = version_2;
+			message->done = true;
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_6));
+		}
+		const __u32 at = stepwise_position(way, 4);
+
+		bucket->holders.items[at] = 0;
+		occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+		bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		message->key = bucket->keys.items[at];
+		message->kind = OCC_MESSAGE_KIND_COMMITTED;
+		message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_7));
 	}
 	if (message->kind == OCC_MESSAGE_KIND_LOCK) {
 		__u8 own = 0;
@@ -389,38 +312,38 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			/* LockOn, OccSteps.tla:118 */
 			if (bucket->holders.items[stepwise_position(own, 4)] != 0) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
-				const enum occ_mark marks_item_8 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(230, marks_item_8 == OCC_MARK_CLEAN ||
-				    marks_item_8 == OCC_MARK_DIRTY)) {
+				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
+				if (STEPWISE_CHOOSE(209, marks_item_3 == OCC_MARK_CLEAN ||
+				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
 					message->version = 0;
 				}
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY);
 			}
-			const enum occ_mark marks_item_9 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(232, marks_item_9 == OCC_MARK_CLEAN ||
-			    marks_item_9 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
+			const enum occ_mark marks_item_4 = occ_mark_array_4_at(&bucket->marks, own);
+			if (!((STEPWISE_CHOOSE(211, marks_item_4 == OCC_MARK_CLEAN ||
+			    marks_item_4 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->version)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
-				const enum occ_mark marks_item_10 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(234, marks_item_10 == OCC_MARK_CLEAN ||
-				    marks_item_10 == OCC_MARK_DIRTY)) {
+				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, own);
+				if (STEPWISE_CHOOSE(213, marks_item_5 == OCC_MARK_CLEAN ||
+				    marks_item_5 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
 					message->version = 0;
 				}
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION);
 			}
-			const enum occ_mark marks_item_11 = occ_mark_array_4_at(&bucket->marks, own);
-			if ((marks_item_11 == OCC_MARK_CLEAN || marks_item_11 == OCC_MARK_DIRTY) &&
+			const enum occ_mark marks_item_6 = occ_mark_array_4_at(&bucket->marks, own);
+			if ((marks_item_6 == OCC_MARK_CLEAN || marks_item_6 == OCC_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own, 4)].length > 40) {
 				message->kind = OCC_MESSAGE_KIND_TOO_LONG;
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED);
 			}
 			bucket->holders.items[stepwise_position(own, 4)] = message->client * 4 + message->place + 1;
 			message->kind = OCC_MESSAGE_KIND_GRANTED;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_15));
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_11));
 		}
 		if (!(bucket->filter >> message->bit & 1) && message->version != 0) {
 			message->kind = OCC_MESSAGE_KIND_CONFLICT;
@@ -456,7 +379,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			first = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_5 - 1], 0) &
 			    ((1ULL << OCC_MARK_EMPTY |
 			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_5) & 1), i_5, first);
-		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(236, stepwise_less_bit(0, idle)), idle, first);
+		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(215, stepwise_less_bit(0, idle)), idle, first);
 		if (!(bucket->filter >> message->bit & 1) && room > 0) {
 			const __u32 at = stepwise_position(room, 4);
 
@@ -466,17 +389,17 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(238, (bucket->used >> (room - 1) & 1))) {
+			if (STEPWISE_CHOOSE(217, (bucket->used >> (room - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->holders.items[at] = message->client * 4 + message->place + 1;
 			message->kind = OCC_MESSAGE_KIND_GRANTED;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_18));
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_14));
 		}
-		__u8 value_5;
+		__u8 value_3;
 
-		if (STEPWISE_CHOOSE(244, room > 0)) {
-			value_5 = room;
+		if (STEPWISE_CHOOSE(223, room > 0)) {
+			value_3 = room;
 		} else {
 			__u8 idle_2 = 0;
 
@@ -484,14 +407,14 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			for (__u32 i_6 = 4; i_6 >= 1; i_6--)
 				idle_2 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_6 - 1], 0) &
 				    stepwise_not_bit(bucket->used >> (i_6 - 1) & 1), i_6, idle_2);
-			__u8 value_4;
+			__u8 value_2;
 
-			if (STEPWISE_CHOOSE(242, idle_2 > 0)) {
-				value_4 = idle_2;
+			if (STEPWISE_CHOOSE(221, idle_2 > 0)) {
+				value_2 = idle_2;
 			} else {
-				__u8 value_3;
+				__u8 value;
 
-				if (STEPWISE_CHOOSE(240,
+				if (STEPWISE_CHOOSE(219,
 				    bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] != 0)) {
 					const __u8 none = bucket->epoch % 4 + 1;
 					__u8 first_2 = none;
@@ -499,25 +422,25 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 					STEPWISE_UNROLL
 					for (__u32 i_7 = 4; i_7 >= 1; i_7--)
 						first_2 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_7 - 1], 0), i_7, first_2);
-					value_3 = first_2;
+					value = first_2;
 				} else {
-					value_3 = bucket->epoch % 4 + 1;
+					value = bucket->epoch % 4 + 1;
 				}
-				value_4 = value_3;
+				value_2 = value;
 			}
-			value_5 = value_4;
+			value_3 = value_2;
 		}
-		const __u8 way_2 = value_5;
+		const __u8 way_2 = value_3;
 		message->epoch = bucket->epoch;
 		message->way = way_2;
 		message->victim = bucket->keys.items[stepwise_position(way_2, 4)];
 		message->evicts = room == 0;
 		message->expected = message->version;
-		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_19);
+		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_15);
 	}
 	if (!(message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_GET)) {
-		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_20);
+		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_16);
 	}
 	__u8 own_2 = 0;
 
@@ -532,10 +455,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		message->kind = OCC_MESSAGE_KIND_LOCKED;
 		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED);
 	}
-	bool holds_2 = own_2 == 0 &&
+	bool holds = own_2 == 0 &&
 	    (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE);
 
-	if (holds_2) {
+	if (holds) {
 		bool all_2 = true;
 
 		STEPWISE_UNROLL
@@ -545,13 +468,13 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				break;
 			}
 		}
-		holds_2 = all_2;
+		holds = all_2;
 	}
-	if (holds_2) {
+	if (holds) {
 		message->kind = OCC_MESSAGE_KIND_LOCKED;
 		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE);
 	}
-	/* RequestIn, KvSteps.tla:172 */
+	/* RequestIn, KvSteps.tla:181 */
 	if (message->kind != OCC_MESSAGE_KIND_GET && message->length > 1024) {
 		message->locked = locked;
 		message->kind = OCC_MESSAGE_KIND_TOO_LONG;
@@ -564,12 +487,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		way_3 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_10),
 		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_10 - 1], message->key), i_10, way_3);
 	if (way_3 > 0) {
-		const enum occ_mark marks_item_12 = occ_mark_array_4_at(&bucket->marks, way_3);
-		if (((marks_item_12 == OCC_MARK_CLEAN || marks_item_12 == OCC_MARK_DIRTY) &&
+		const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, way_3);
+		if (((marks_item_7 == OCC_MARK_CLEAN || marks_item_7 == OCC_MARK_DIRTY) &&
 		    bucket->entries.items[stepwise_position(way_3, 4)].length > 40) ||
 		    ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40)) {
-			/* LookUpOwn, KvSteps.tla:154 */
+			/* LookUpOwn, KvSteps.tla:163 */
 			if (message->kind == OCC_MESSAGE_KIND_GET) {
 				const __u32 at = stepwise_position(way_3, 4);
 
@@ -590,33 +513,33 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			message->evicts = false;
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_WRITTEN);
 		}
-		const __u32 version_4 = bucket->entries.items[stepwise_position(way_3, 4)].version;
-		/* OnEntry, KvSteps.tla:116 */
+		const __u32 version_3 = bucket->entries.items[stepwise_position(way_3, 4)].version;
+		/* OnEntry, KvSteps.tla:129 */
 		if (message->kind == OCC_MESSAGE_KIND_GET) {
-			const enum occ_mark marks_item_13 = occ_mark_array_4_at(&bucket->marks, way_3);
-			if (marks_item_13 == OCC_MARK_CLEAN || marks_item_13 == OCC_MARK_DIRTY) {
+			const enum occ_mark marks_item_8 = occ_mark_array_4_at(&bucket->marks, way_3);
+			if (marks_item_8 == OCC_MARK_CLEAN || marks_item_8 == OCC_MARK_DIRTY) {
 				const __u32 at = stepwise_position(way_3, 4);
 
 				bucket->used = bucket->used | 1U << (way_3 - 1);
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_VALUE;
-				message->version = version_4;
+				message->version = version_3;
 				message->length = bucket->entries.items[at].length;
 				message->value = bucket->entries.items[at].value;
-				return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_26));
+				return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_22));
 			}
 			message->locked = locked;
 			message->version = bucket->floor;
 			message->kind = OCC_MESSAGE_KIND_MISSING;
-			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_27);
+			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_23);
 		}
 		if (message->kind == OCC_MESSAGE_KIND_INSERT) {
-			const enum occ_mark marks_item_14 = occ_mark_array_4_at(&bucket->marks, way_3);
-			if (marks_item_14 == OCC_MARK_CLEAN || marks_item_14 == OCC_MARK_DIRTY) {
+			const enum occ_mark marks_item_9 = occ_mark_array_4_at(&bucket->marks, way_3);
+			if (marks_item_9 == OCC_MARK_CLEAN || marks_item_9 == OCC_MARK_DIRTY) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_EXISTS;
-				message->version = version_4;
-				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_28);
+				message->version = version_3;
+				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_24);
 			}
 			const __u32 at = stepwise_position(way_3, 4);
 
@@ -630,40 +553,43 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			message->kind = OCC_MESSAGE_KIND_INSERTED;
 			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
 			message->done = true;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_29));
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_25));
 		}
-		const enum occ_mark marks_item_15 = occ_mark_array_4_at(&bucket->marks, way_3);
-		if (!(marks_item_15 == OCC_MARK_CLEAN || marks_item_15 == OCC_MARK_DIRTY)) {
+		const enum occ_mark marks_item_10 = occ_mark_array_4_at(&bucket->marks, way_3);
+		if (!(marks_item_10 == OCC_MARK_CLEAN || marks_item_10 == OCC_MARK_DIRTY)) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_ABSENT;
-			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_30);
+			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_26);
 		}
 		if (message->kind == OCC_MESSAGE_KIND_UPDATE) {
+			const __u32 version_4 = ((__u64)bucket->entries.items[stepwise_position(way_3,
+			    4)].version + 1) % 4294967296ULL;
 			const __u32 at = stepwise_position(way_3, 4);
 
 			occ_mark_array_4_put(&bucket->marks, way_3, OCC_MARK_DIRTY);
 			bucket->keys.items[at] = message->key;
-			bucket->entries.items[at].version = ((__u64)version_4 + 1) % 4294967296ULL;
+			bucket->entries.items[at].version = version_4;
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (way_3 - 1);
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_UPDATED;
-			message->version = ((__u64)version_4 + 1) % 4294967296ULL;
+			message->version = version_4;
 			message->done = true;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_31));
+			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_27));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(246, stepwise_less_bit(bucket->floor, version_4)),
-		    version_4, bucket->floor);
+		const __u32 version_5 = bucket->entries.items[stepwise_position(way_3, 4)].version;
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(225, stepwise_less_bit(bucket->floor, version_5)),
+		    version_5, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, way_3,
-		    stepwise_choose(STEPWISE_CHOOSE(248, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(227, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
 		message->kind = OCC_MESSAGE_KIND_DELETED;
-		message->version = version_4;
+		message->version = version_5;
 		message->done = true;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_32));
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_28));
 	}
 	__u8 idle_3 = 0;
 
@@ -681,12 +607,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		first_3 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_12 - 1], 0) &
 		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_12) &
 		    1), i_12, first_3);
-	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(250, stepwise_less_bit(0, idle_3)), idle_3, first_3);
+	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(229, stepwise_less_bit(0, idle_3)), idle_3, first_3);
 	if ((bucket->filter >> message->bit & 1)) {
-		__u8 value_8;
+		__u8 value_6;
 
-		if (STEPWISE_CHOOSE(256, room_2 > 0)) {
-			value_8 = room_2;
+		if (STEPWISE_CHOOSE(235, room_2 > 0)) {
+			value_6 = room_2;
 		} else {
 			__u8 idle_4 = 0;
 
@@ -694,14 +620,14 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			for (__u32 i_13 = 4; i_13 >= 1; i_13--)
 				idle_4 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_13 - 1], 0) &
 				    stepwise_not_bit(bucket->used >> (i_13 - 1) & 1), i_13, idle_4);
-			__u8 value_7;
+			__u8 value_5;
 
-			if (STEPWISE_CHOOSE(254, idle_4 > 0)) {
-				value_7 = idle_4;
+			if (STEPWISE_CHOOSE(233, idle_4 > 0)) {
+				value_5 = idle_4;
 			} else {
-				__u8 value_6;
+				__u8 value_4;
 
-				if (STEPWISE_CHOOSE(252,
+				if (STEPWISE_CHOOSE(231,
 				    bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] != 0)) {
 					const __u8 none_2 = bucket->epoch % 4 + 1;
 					__u8 first_4 = none_2;
@@ -709,21 +635,21 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 					STEPWISE_UNROLL
 					for (__u32 i_14 = 4; i_14 >= 1; i_14--)
 						first_4 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_14 - 1], 0), i_14, first_4);
-					value_6 = first_4;
+					value_4 = first_4;
 				} else {
-					value_6 = bucket->epoch % 4 + 1;
+					value_4 = bucket->epoch % 4 + 1;
 				}
-				value_7 = value_6;
+				value_5 = value_4;
 			}
-			value_8 = value_7;
+			value_6 = value_5;
 		}
-		const __u8 way_4 = value_8;
+		const __u8 way_4 = value_6;
 		message->locked = locked;
 		message->epoch = bucket->epoch;
 		message->way = way_4;
 		message->victim = bucket->keys.items[stepwise_position(way_4, 4)];
 		message->evicts = room_2 == 0;
-		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_33);
+		return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_29);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
 		message->locked = locked;
@@ -745,18 +671,18 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(258, (bucket->used >> (room_2 - 1) & 1))) {
+		if (STEPWISE_CHOOSE(237, (bucket->used >> (room_2 - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
 		message->kind = OCC_MESSAGE_KIND_INSERTED;
 		message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_36));
+		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_32));
 	}
-	__u8 value_11;
+	__u8 value_9;
 
-	if (STEPWISE_CHOOSE(264, room_2 > 0)) {
-		value_11 = room_2;
+	if (STEPWISE_CHOOSE(243, room_2 > 0)) {
+		value_9 = room_2;
 	} else {
 		__u8 idle_5 = 0;
 
@@ -764,14 +690,14 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		for (__u32 i_15 = 4; i_15 >= 1; i_15--)
 			idle_5 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_15 - 1], 0) &
 			    stepwise_not_bit(bucket->used >> (i_15 - 1) & 1), i_15, idle_5);
-		__u8 value_10;
+		__u8 value_8;
 
-		if (STEPWISE_CHOOSE(262, idle_5 > 0)) {
-			value_10 = idle_5;
+		if (STEPWISE_CHOOSE(241, idle_5 > 0)) {
+			value_8 = idle_5;
 		} else {
-			__u8 value_9;
+			__u8 value_7;
 
-			if (STEPWISE_CHOOSE(260, bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] !=
+			if (STEPWISE_CHOOSE(239, bucket->holders.items[stepwise_position(bucket->epoch % 4 + 1, 4)] !=
 			    0)) {
 				const __u8 none_3 = bucket->epoch % 4 + 1;
 				__u8 first_5 = none_3;
@@ -780,15 +706,15 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				for (__u32 i_16 = 4; i_16 >= 1; i_16--)
 					first_5 = stepwise_choose(stepwise_same_bit(bucket->holders.items[i_16 - 1], 0),
 					    i_16, first_5);
-				value_9 = first_5;
+				value_7 = first_5;
 			} else {
-				value_9 = bucket->epoch % 4 + 1;
+				value_7 = bucket->epoch % 4 + 1;
 			}
-			value_10 = value_9;
+			value_8 = value_7;
 		}
-		value_11 = value_10;
+		value_9 = value_8;
 	}
-	const __u8 way_5 = value_11;
+	const __u8 way_5 = value_9;
 	message->locked = locked;
 	message->epoch = bucket->epoch;
 	message->way = way_5;
@@ -807,10 +733,10 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	}
 	if (message->kind == OCC_MESSAGE_KIND_COMMITTED || message->kind == OCC_MESSAGE_KIND_ABORTED) {
 		const __u8 rest = transaction->places & ~(1U << message->place);
-		if (STEPWISE_CHOOSE(268, rest == 0)) {
+		if (STEPWISE_CHOOSE(247, rest == 0)) {
 			transaction->verdict = OCC_TRANSACTION_VERDICT_OPEN;
 		} else {
-			if (STEPWISE_CHOOSE(266, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
+			if (STEPWISE_CHOOSE(245, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_COMMITTED;
 			} else {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_ABORTED;
@@ -822,7 +748,7 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
 }
 
-/* Remember, KvSteps.tla:414 */
+/* Remember, KvSteps.tla:423 */
 static __always_inline __u32 occ_remember(struct occ_answer_cell *answer, const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERTED || message->kind == OCC_MESSAGE_KIND_EXISTS ||
@@ -909,7 +835,7 @@ static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 	return stepwise_continue(OCC_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:306 */
+/* Claim, KvSteps.tla:315 */
 static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -924,10 +850,10 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:264 */
+/* Lift, KvSteps.tla:273 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(270, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(249, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) || bucket->epoch != message->epoch ||
@@ -958,7 +884,7 @@ static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, stru
 	return stepwise_continue(OCC_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:291 */
+/* Stow, KvSteps.tla:300 */
 static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (message->lifted == OCC_MARK_DIRTY) {
@@ -1004,7 +930,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == OCC_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(272, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(251, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(OCC_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -1013,7 +939,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	return stepwise_changed(stepwise_continue(OCC_LEAF_STOW_8));
 }
 
-/* OnOccCompletion, OccSteps.tla:217 */
+/* OnOccCompletion, OccSteps.tla:220 */
 static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucket,
 		struct occ_message *message)
 {
@@ -1024,13 +950,13 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		for (__u32 i = 4; i >= 1; i--)
 			own = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks,
 			    i), OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i - 1], message->key), i, own);
-		/* LockFound, OccSteps.tla:196 */
+		/* LockFound, OccSteps.tla:199 */
 		if (own > 0) {
 			/* LockOn, OccSteps.tla:118 */
 			if (bucket->holders.items[stepwise_position(own, 4)] != 0) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(274, marks_item == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(253, marks_item == OCC_MARK_CLEAN ||
 				    marks_item == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -1039,12 +965,12 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(276, marks_item_2 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(255, marks_item_2 == OCC_MARK_CLEAN ||
 			    marks_item_2 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->expected)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(278, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(257, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -1066,7 +992,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (bucket->epoch != message->epoch) {
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE);
 		}
-		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(280, message->found), message->version, 0);
+		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(259, message->found), message->version, 0);
 		if (there != message->expected) {
 			message->kind = OCC_MESSAGE_KIND_CONFLICT;
 			message->version = there;
@@ -1087,7 +1013,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(282, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(261, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_5 == OCC_MARK_EMPTY || marks_item_5 == OCC_MARK_CLEAN;
 			} else {
@@ -1114,7 +1040,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				bucket->entries.items[at].length = message->length;
 				bucket->entries.items[at].spot = message->spot;
 				bucket->entries.items[at].value = message->value;
-				if (STEPWISE_CHOOSE(284, (bucket->used >> (message->way - 1) & 1))) {
+				if (STEPWISE_CHOOSE(263, (bucket->used >> (message->way - 1) & 1))) {
 					bucket->used = 0;
 				}
 				bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -1131,7 +1057,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(286, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(265, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -1149,11 +1075,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(288, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(267, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(290,
+			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(269,
 			    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 			    1ULL << message->victim_bit, message->filter);
 			bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -1170,11 +1096,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(292, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(271, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(294,
+		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(273,
 		    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 		    1ULL << message->victim_bit, message->filter);
 		bucket->holders.items[at] = message->client * 4 + message->place + 1;
@@ -1201,7 +1127,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED);
 	}
 	if (own_2 == 0 &&
-	    stepwise_choose(STEPWISE_CHOOSE(296, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	    stepwise_choose(STEPWISE_CHOOSE(275, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) && message->way >= 1 && message->way <= 4 &&
@@ -1219,7 +1145,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		own_3 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3),
 		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_3 - 1], message->key), i_3, own_3);
-	/* OnCompletion, KvSteps.tla:348 */
+	/* OnCompletion, KvSteps.tla:357 */
 	if (own_3 > 0) {
 		bool holds_2 = (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40 && !message->claimed;
@@ -1230,7 +1156,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			    marks_item_6 == OCC_MARK_DIRTY) == (message->kind == OCC_MESSAGE_KIND_UPDATE);
 		}
 		if (holds_2) {
-			/* Untailed, KvSteps.tla:327 */
+			/* Untailed, KvSteps.tla:336 */
 			if (message->spot == 0) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1243,7 +1169,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 		if (holds_3) {
 			const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, own_3);
-			holds_3 = STEPWISE_CHOOSE(298, (marks_item_7 == OCC_MARK_CLEAN ||
+			holds_3 = STEPWISE_CHOOSE(277, (marks_item_7 == OCC_MARK_CLEAN ||
 			    marks_item_7 == OCC_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own_3, 4)].length > 40) ?
 			    !(message->spot == bucket->entries.items[stepwise_position(own_3, 4)].spot &&
@@ -1255,7 +1181,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL);
 		}
 		const __u32 version = bucket->entries.items[stepwise_position(own_3, 4)].version;
-		/* OnEntry, KvSteps.tla:116 */
+		/* OnEntry, KvSteps.tla:129 */
 		if (message->kind == OCC_MESSAGE_KIND_GET) {
 			const enum occ_mark marks_item_8 = occ_mark_array_4_at(&bucket->marks, own_3);
 			if (marks_item_8 == OCC_MARK_CLEAN || marks_item_8 == OCC_MARK_DIRTY) {
@@ -1263,7 +1189,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 				bucket->used = bucket->used | 1U << (own_3 - 1);
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(300, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(279, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1286,7 +1212,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				const __u32 at = stepwise_position(own_3, 4);
 
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(302, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(281, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1318,15 +1244,17 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_27);
 		}
 		if (message->kind == OCC_MESSAGE_KIND_UPDATE) {
+			const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(own_3,
+			    4)].version + 1) % 4294967296ULL;
 			const __u32 at = stepwise_position(own_3, 4);
 
 			occ_mark_array_4_put(&bucket->marks, own_3, OCC_MARK_DIRTY);
 			bucket->keys.items[at] = message->key;
-			bucket->entries.items[at].version = ((__u64)version + 1) % 4294967296ULL;
+			bucket->entries.items[at].version = version_2;
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own_3 - 1);
 			message->locked = locked;
-			if (STEPWISE_CHOOSE(304, bucket->entries.items[at].length > 40)) {
+			if (STEPWISE_CHOOSE(283, bucket->entries.items[at].length > 40)) {
 				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
@@ -1334,25 +1262,26 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			message->kind = OCC_MESSAGE_KIND_UPDATED;
-			message->version = ((__u64)version + 1) % 4294967296ULL;
+			message->version = version_2;
 			message->done = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_28));
 		}
+		const __u32 version_3 = bucket->entries.items[stepwise_position(own_3, 4)].version;
 		const __u32 at = stepwise_position(own_3, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(306, stepwise_less_bit(bucket->floor, version)),
-		    version, bucket->floor);
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(285, stepwise_less_bit(bucket->floor, version_3)),
+		    version_3, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own_3,
-		    stepwise_choose(STEPWISE_CHOOSE(308, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(287, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
-		if (STEPWISE_CHOOSE(310, bucket->entries.items[at].length > 40)) {
+		if (STEPWISE_CHOOSE(289, bucket->entries.items[at].length > 40)) {
 			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
 		}
 		message->kind = OCC_MESSAGE_KIND_DELETED;
-		message->version = version;
+		message->version = version_3;
 		message->done = true;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_29));
 	}
@@ -1385,7 +1314,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			message->locked = locked;
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(312,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(291,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
@@ -1405,7 +1334,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds_4) {
 			bool value_2;
 
-			if (STEPWISE_CHOOSE(314, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(293, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_11 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value_2 = marks_item_11 == OCC_MARK_EMPTY || marks_item_11 == OCC_MARK_CLEAN;
 			} else {
@@ -1425,7 +1354,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	}
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:327 */
+		/* Untailed, KvSteps.tla:336 */
 		if (message->spot == 0) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1446,7 +1375,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	if (holds_6) {
 		bool value_3;
 
-		if (STEPWISE_CHOOSE(316, message->lifted == OCC_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(295, message->lifted == OCC_MARK_EMPTY)) {
 			const enum occ_mark marks_item_12 = occ_mark_array_4_at(&bucket->marks, message->way);
 			value_3 = marks_item_12 == OCC_MARK_EMPTY || marks_item_12 == OCC_MARK_CLEAN;
 		} else {
@@ -1461,31 +1390,31 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		message->locked = locked;
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_READY);
 	}
-	const __u32 version_2 = stepwise_choose(STEPWISE_CHOOSE(320,
+	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(299,
 	    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(318, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(297, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == OCC_MARK_EMPTY) {
 		const __u32 at = stepwise_position(message->way, 4);
 
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(322,
+		    stepwise_choose(STEPWISE_CHOOSE(301,
 		    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 		    OCC_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
-		bucket->entries.items[at].version = version_2;
+		bucket->entries.items[at].version = version_4;
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(324, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(303, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
-		message->version = version_2;
+		message->version = version_4;
 		message->done = message->kind != OCC_MESSAGE_KIND_GET;
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(328,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(307,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), OCC_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(326, message->found), OCC_MESSAGE_KIND_UPDATED,
+		    stepwise_choose(STEPWISE_CHOOSE(305, message->found), OCC_MESSAGE_KIND_UPDATED,
 		    OCC_MESSAGE_KIND_INSERTED));
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_43));
@@ -1493,60 +1422,60 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	const __u32 at = stepwise_position(message->way, 4);
 
 	occ_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(330,
+	    stepwise_choose(STEPWISE_CHOOSE(309,
 	    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 	    OCC_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
-	bucket->entries.items[at].version = version_2;
+	bucket->entries.items[at].version = version_4;
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
-	if (STEPWISE_CHOOSE(332, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(311, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(334, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(313, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
 	message->locked = locked;
-	message->version = version_2;
+	message->version = version_4;
 	message->done = message->kind != OCC_MESSAGE_KIND_GET;
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(338, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(317, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
 	    OCC_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(336, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
+	    stepwise_choose(STEPWISE_CHOOSE(315, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_44));
 }
 
-/* Settle, KvSteps.tla:388 */
+/* Settle, KvSteps.tla:397 */
 static __always_inline __u32 occ_settle(struct occ_page_cell *page, const struct occ_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == OCC_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(340, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(319, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(342, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(321, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(344, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(323, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(346, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(325, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_3));
 	}
 	return stepwise_continue(OCC_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:400 */
+/* Shelve, KvSteps.tla:409 */
 static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf, const struct occ_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -1580,7 +1509,7 @@ static __always_inline __u32 occ_expire(struct occ_session_cell *session, struct
 	return stepwise_drop(OCC_LEAF_EXPIRE_4);
 }
 
-/* Unsettled, OccSteps.tla:239 */
+/* Unsettled, OccSteps.tla:242 */
 static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *transaction,
 		struct occ_message *message, const struct occ_env *environment)
 {
@@ -1594,7 +1523,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 				break;
 			}
 		}
-		if (STEPWISE_CHOOSE(352, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
+		if (STEPWISE_CHOOSE(331, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
 			message->kind = OCC_MESSAGE_KIND_COMMIT;
 		} else {
 			message->kind = OCC_MESSAGE_KIND_ABORT;
@@ -1610,9 +1539,6 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 /* Settled, OccSteps.tla:146 */
 static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	if (!(message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT)) {
-		return stepwise_continue(OCC_LEAF_SETTLED_1);
-	}
 	__u8 way = 0;
 
 	STEPWISE_UNROLL
@@ -1620,148 +1546,79 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 		way = stepwise_choose(stepwise_same_bit(bucket->holders.items[i - 1],
 		    message->client * 4 + message->place + 1), i, way);
 	if (way == 0) {
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(354,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(333,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_continue(OCC_LEAF_SETTLED_NOTHING_PINNED);
 	}
 	const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, way);
-	if ((marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) && message->kind == OCC_MESSAGE_KIND_ABORT) {
+	if (!(marks_item == OCC_MARK_CLEAN || marks_item == OCC_MARK_DIRTY) &&
+	    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
+		bucket->holders.items[stepwise_position(way, 4)] = 0;
+		occ_mark_array_4_put(&bucket->marks, way,
+		    stepwise_choose(STEPWISE_CHOOSE(335, bucket->filter >> message->bit &
+		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(337,
+		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
+		    OCC_MESSAGE_KIND_ABORTED);
+		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_STILL_GONE));
+	}
+	if (message->kind == OCC_MESSAGE_KIND_ABORT) {
 		bucket->holders.items[stepwise_position(way, 4)] = 0;
 		message->kind = OCC_MESSAGE_KIND_ABORTED;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_3));
+		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_4));
 	}
-	bool holds = message->kind == OCC_MESSAGE_KIND_COMMIT;
-
-	if (holds) {
-		const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, way);
-		holds = (marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) || !message->deletes;
-	}
-	if (holds) {
-		enum occ_message_kind value;
-
-		if (STEPWISE_CHOOSE(358, message->deletes)) {
-			value = OCC_MESSAGE_KIND_DELETE;
-		} else {
-			const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, way);
-			value = STEPWISE_CHOOSE(356, marks_item_3 == OCC_MARK_CLEAN ||
-			    marks_item_3 == OCC_MARK_DIRTY) ? OCC_MESSAGE_KIND_UPDATE : OCC_MESSAGE_KIND_INSERT;
-		}
-		if (value == OCC_MESSAGE_KIND_GET) {
-			const enum occ_mark marks_item_4 = occ_mark_array_4_at(&bucket->marks, way);
-			if (marks_item_4 == OCC_MARK_CLEAN || marks_item_4 == OCC_MARK_DIRTY) {
-				const __u32 at = stepwise_position(way, 4);
-
-				bucket->holders.items[at] = 0;
-				bucket->used = bucket->used | 1U << (way - 1);
-				message->key = bucket->keys.items[at];
-				message->kind = OCC_MESSAGE_KIND_VALUE;
-				message->version = bucket->entries.items[at].version;
-				message->length = bucket->entries.items[at].length;
-				message->value = bucket->entries.items[at].value;
-				message->kind = OCC_MESSAGE_KIND_COMMITTED;
-				return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_4));
-			}
-			const __u32 at = stepwise_position(way, 4);
-
-			bucket->holders.items[at] = 0;
-			message->key = bucket->keys.items[at];
-			message->version = bucket->floor;
-			message->kind = OCC_MESSAGE_KIND_MISSING;
-			message->kind = OCC_MESSAGE_KIND_COMMITTED;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_5));
-		}
-		enum occ_message_kind value_2;
-
-		if (STEPWISE_CHOOSE(362, message->deletes)) {
-			value_2 = OCC_MESSAGE_KIND_DELETE;
-		} else {
-			const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, way);
-			value_2 = STEPWISE_CHOOSE(360, marks_item_5 == OCC_MARK_CLEAN ||
-			    marks_item_5 == OCC_MARK_DIRTY) ? OCC_MESSAGE_KIND_UPDATE : OCC_MESSAGE_KIND_INSERT;
-		}
-		if (value_2 == OCC_MESSAGE_KIND_INSERT) {
-			const enum occ_mark marks_item_6 = occ_mark_array_4_at(&bucket->marks, way);
-			if (marks_item_6 == OCC_MARK_CLEAN || marks_item_6 == OCC_MARK_DIRTY) {
-				const __u32 at = stepwise_position(way, 4);
-
-				bucket->holders.items[at] = 0;
-				message->key = bucket->keys.items[at];
-				message->kind = OCC_MESSAGE_KIND_EXISTS;
-				message->version = bucket->entries.items[at].version;
-				message->kind = OCC_MESSAGE_KIND_COMMITTED;
-				return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_6));
-			}
-			const __u32 at = stepwise_position(way, 4);
-
-			bucket->holders.items[at] = 0;
-			occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
-			bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			bucket->entries.items[at].length = message->length;
-			bucket->entries.items[at].spot = message->spot;
-			bucket->entries.items[at].value = message->value;
-			message->key = bucket->keys.items[at];
-			message->kind = OCC_MESSAGE_KIND_INSERTED;
-			message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
-			message->done = true;
-			message->kind = OCC_MESSAGE_KIND_COMMITTED;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_7));
-		}
-		const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, way);
-		if (!(marks_item_7 == OCC_MARK_CLEAN || marks_item_7 == OCC_MARK_DIRTY)) {
-			const __u32 at = stepwise_position(way, 4);
-
-			bucket->holders.items[at] = 0;
-			message->key = bucket->keys.items[at];
-			message->kind = OCC_MESSAGE_KIND_ABSENT;
-			message->kind = OCC_MESSAGE_KIND_COMMITTED;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_8));
-		}
-		if (stepwise_choose(STEPWISE_CHOOSE(364, message->deletes), OCC_MESSAGE_KIND_DELETE,
-		    OCC_MESSAGE_KIND_UPDATE) == OCC_MESSAGE_KIND_UPDATE) {
-			const __u32 version_2 = bucket->entries.items[stepwise_position(way, 4)].version;
-			const __u32 at = stepwise_position(way, 4);
-
-			bucket->holders.items[at] = 0;
-			occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
-			bucket->entries.items[at].version = ((__u64)version_2 + 1) % 4294967296ULL;
-			bucket->entries.items[at].length = message->length;
-			bucket->entries.items[at].spot = message->spot;
-			bucket->entries.items[at].value = message->value;
-			bucket->used = bucket->used | 1U << (way - 1);
-			message->key = bucket->keys.items[at];
-			message->kind = OCC_MESSAGE_KIND_UPDATED;
-			message->version = ((__u64)version_2 + 1) % 4294967296ULL;
-			message->done = true;
-			message->kind = OCC_MESSAGE_KIND_COMMITTED;
-			return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_9));
-		}
-		const __u32 version_3 = bucket->entries.items[stepwise_position(way, 4)].version;
+	if (message->deletes) {
+		const __u32 version = bucket->entries.items[stepwise_position(way, 4)].version;
 		const __u32 at = stepwise_position(way, 4);
 
 		bucket->holders.items[at] = 0;
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(366, stepwise_less_bit(bucket->floor, version_3)),
-		    version_3, bucket->floor);
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(339, stepwise_less_bit(bucket->floor, version)),
+		    version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(368, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(341, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->key = bucket->keys.items[at];
-		message->kind = OCC_MESSAGE_KIND_DELETED;
-		message->version = version_3;
-		message->done = true;
 		message->kind = OCC_MESSAGE_KIND_COMMITTED;
-		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_10));
+		message->version = version;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_5));
 	}
-	bucket->holders.items[stepwise_position(way, 4)] = 0;
-	occ_mark_array_4_put(&bucket->marks, way, stepwise_choose(STEPWISE_CHOOSE(370, bucket->filter >> message->bit &
-	    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(372,
-	    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
-	    OCC_MESSAGE_KIND_ABORTED);
-	return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_STILL_GONE));
+	const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, way);
+	if (marks_item_2 == OCC_MARK_CLEAN || marks_item_2 == OCC_MARK_DIRTY) {
+		const __u32 version_2 = ((__u64)bucket->entries.items[stepwise_position(way,
+		    4)].version + 1) % 4294967296ULL;
+		const __u32 at = stepwise_position(way, 4);
+
+		bucket->holders.items[at] = 0;
+		occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+		bucket->entries.items[at].version = version_2;
+		bucket->entries.items[at].length = message->length;
+		bucket->entries.items[at].spot = message->spot;
+		bucket->entries.items[at].value = message->value;
+		bucket->used = bucket->used | 1U << (way - 1);
+		message->key = bucket->keys.items[at];
+		message->kind = OCC_MESSAGE_KIND_COMMITTED;
+		message->version = version_2;
+		message->done = true;
+		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_6));
+	}
+	const __u32 at = stepwise_position(way, 4);
+
+	bucket->holders.items[at] = 0;
+	occ_mark_array_4_put(&bucket->marks, way, OCC_MARK_DIRTY);
+	bucket->entries.items[at].version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+	bucket->entries.items[at].length = message->length;
+	bucket->entries.items[at].spot = message->spot;
+	bucket->entries.items[at].value = message->value;
+	message->key = bucket->keys.items[at];
+	message->kind = OCC_MESSAGE_KIND_COMMITTED;
+	message->version = ((__u64)bucket->floor + 1) % 4294967296ULL;
+	message->done = true;
+	return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_7));
 }
 
-/* IsSettled, OccSteps.tla:248 */
+/* IsSettled, OccSteps.tla:251 */
 static __always_inline __u32 occ_is_settled(const struct occ_transaction_cell *transaction,
 		struct occ_message *message, const struct occ_env *environment)
 {
@@ -1783,7 +1640,7 @@ static __always_inline __u32 occ_retire(struct occ_session_cell *session, const 
 	return stepwise_drop(OCC_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:424 */
+/* Take, KvSteps.tla:433 */
 static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ_message *message)
 {
 	if (row->fate != OCC_ROW_FATE_PENDING) {
@@ -1799,12 +1656,12 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	message->spot = 0;
 	message->lives = !row->deletes;
 	message->spills = false;
-	message->fate = stepwise_choose(STEPWISE_CHOOSE(374, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
+	message->fate = stepwise_choose(STEPWISE_CHOOSE(343, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
 	    OCC_ROW_FATE_PENDING);
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
 
-/* OccRefill, OccSteps.tla:257 */
+/* OccRefill, OccSteps.tla:260 */
 static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
 	bool holds = message->fate == OCC_ROW_FATE_PENDING;
@@ -1825,7 +1682,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		message->fate = OCC_ROW_FATE_LOCK_IN_THE_WAY;
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED);
 	}
-	/* Refill, KvSteps.tla:445 */
+	/* Refill, KvSteps.tla:454 */
 	if (message->fate != OCC_ROW_FATE_PENDING) {
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_2);
 	}
@@ -1862,10 +1719,10 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_5));
 	}
 	if (own > 0) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(376,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(345,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(378, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(347, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		bucket->entries.items[stepwise_position(own, 4)].version = message->version;
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1877,13 +1734,13 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 			message->spills = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(380,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(349,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->spills = true;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_8));
 	}
 	if (!message->lives) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(382,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(351,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->fate = OCC_ROW_FATE_RESTORED;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_9));
@@ -1901,7 +1758,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	for (__u32 i_4 = 4; i_4 >= 1; i_4--)
 		first = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_4), OCC_MARK_CLEAN),
 		    i_4, first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(384, stepwise_less_bit(0, idle)), idle, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(353, stepwise_less_bit(0, idle)), idle, first);
 	if (room > 0) {
 		const __u32 at = stepwise_position(room, 4);
 
@@ -1911,7 +1768,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(386, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(355, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1922,7 +1779,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_11));
 }
 
-/* Overflow, KvSteps.tla:459 */
+/* Overflow, KvSteps.tla:468 */
 static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (!message->spills) {
@@ -1991,7 +1848,7 @@ static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ
 	return stepwise_continue(OCC_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:483 */
+/* Report, KvSteps.tla:492 */
 static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct occ_message *message)
 {
 	row->fate = message->fate;
@@ -2002,7 +1859,7 @@ static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct o
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:200 */
+/* Find, KvSteps.tla:209 */
 static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -2058,12 +1915,12 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(350, message->kind == OCC_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(329, message->kind == OCC_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(348, message->evicts)) {
+		if (STEPWISE_CHOOSE(327, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL
@@ -2083,7 +1940,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	}
 	const __u8 old = value_2;
 	if (own == 0) {
-		/* Decided, KvSteps.tla:198 */
+		/* Decided, KvSteps.tla:207 */
 		if (((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40) || message->spot > 0) {
 			message->found = false;
@@ -2117,7 +1974,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		return stepwise_reply(OCC_LEAF_FIND_6);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
-		/* Decided, KvSteps.tla:198 */
+		/* Decided, KvSteps.tla:207 */
 		if (page->spilled.items[stepwise_position(own, 16)].entry.spot > 0) {
 			const __u32 at = stepwise_position(own, 16);
 
@@ -2182,7 +2039,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		message->filter = bits_5;
 		return stepwise_reply(OCC_LEAF_FIND_9);
 	}
-	/* Decided, KvSteps.tla:198 */
+	/* Decided, KvSteps.tla:207 */
 	if (((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40) || message->spot > 0) {
 		const __u32 at = stepwise_position(own, 16);
@@ -2224,7 +2081,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	return stepwise_reply(OCC_LEAF_FIND_11);
 }
 
-/* Reserve, KvSteps.tla:237 */
+/* Reserve, KvSteps.tla:246 */
 static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -2250,7 +2107,7 @@ static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct oc
 	return stepwise_changed(stepwise_continue(OCC_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:245 */
+/* Keep, KvSteps.tla:254 */
 static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_message *message)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {

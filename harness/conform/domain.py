@@ -17,6 +17,7 @@ from codegen.drain import ENTRY
 from codegen.errors import SpecErrors
 from harness import documents
 from harness.conform import drained
+from harness.conform.build import merged
 from harness.conform.cells import GUARDS
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.places import Beyond, DomainError, Place, Places, built
@@ -46,6 +47,12 @@ def _names(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _section(value: Any) -> Any:
+    if isinstance(value, str) or isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError("it must be the step of a section, or its number")
+
+
 Count = Annotated[int, pydantic.Field(ge=0, strict=True)]
 
 
@@ -61,8 +68,21 @@ class FamilyText(documents.Strict):
     together: list[Annotated[list[dict[str, Any]], pydantic.Field(min_length=1)]] = []
     first: Count = 0
     count: Count = 0
-    contended: Count = 0
+    contended: Annotated[int | str, pydantic.BeforeValidator(_section)] = 0
     rival: dict[str, Any] = {}
+    most: Count = 0
+
+
+class UseText(documents.Strict):
+    """Another protocol's domain, whose cells and steps this one uses.
+
+    domain: its file, from this one's folder. without: names of families that are not taken over.
+    most: of each of the others so many cases at most, drawn at random; 0: all.
+    """
+
+    domain: str
+    without: list[str] = []
+    most: Count = 0
 
 
 class DomainText(documents.Strict):
@@ -71,8 +91,10 @@ class DomainText(documents.Strict):
     small, shipped: what is laid over the layout for the small build, and for what is sampled of it as it is shipped.
     variants: what is laid over the small build for further ones. pairs_min: how many evaluations of steps a small
     build is to come to. samples, variant_samples: of each family, for the layout as shipped and for a variant.
+    use: another domain, on whose small, shipped, values and families this one goes on.
     """
 
+    use: UseText | None = None
     small: dict[str, Any] = {}
     shipped: dict[str, Any] = {}
     variants: dict[str, dict[str, Any]] = {}
@@ -115,11 +137,17 @@ class Domain:
                     raise DomainError(f"{self.source}: family {family.name!r}: only {name!r}: there is {', '.join(known)}")
 
     def _can_lose(self, family: Family) -> bool:
-        """Whether the build has such a family: a bpf_spin_lock is always got, and none writes beside its holder."""
+        """Whether the build has such a family: a bpf_spin_lock is always got, and none writes beside its holder.
+
+        Calls that take a bpf_res_spin_lock are counted, to refuse the right one: none may be for some messages only.
+        """
         if not family.trouble.section:
             return True
-        section = self._sections(family.hook)[family.trouble.section - 1]
+        sections = self._sections(family.hook)[: family.trouble.section]
+        section = sections[-1]
         atomic = self._table(section.table).atomic
+        if atomic == "res_spin_lock" and any(each.when and self._table(each.table).atomic == atomic for each in sections):
+            return False
         return atomic == "word" and section.writes or atomic == "res_spin_lock" and family.trouble.rival is None
 
     def _sections(self, hook: str) -> tuple[ir.Section, ...]:
@@ -211,6 +239,7 @@ class Domain:
         if self._build == "shipped":
             return 0
         most = CASES_MAX if self._build == "small" else self._variant_samples
+        most = min(most, text.most or most)
         cases = text.sample or family.size()
         return min(cases, most) if text.sample or cases > most else 0
 
@@ -253,16 +282,19 @@ class Domain:
         if not text.contended:
             return Trouble()
         sections = self._sections(hook)
-        if not 1 <= text.contended <= len(sections) or not self._may_lose(sections[text.contended - 1]):
+        number = text.contended
+        if isinstance(number, str):
+            number = next((at for at, section in enumerate(sections, 1) if section.step.name == number), 0)
+        if not 1 <= number <= len(sections) or not self._may_lose(sections[number - 1]):
             raise DomainError(f"{self.source}: family {text.name!r}: section {text.contended} of {hook} takes no cell for itself")
-        table = self._table(sections[text.contended - 1].table)
+        table = self._table(sections[number - 1].table)
         if not text.rival:
-            return Trouble(text.contended, table.atomic != "word")
+            return Trouble(number, table.atomic != "word")
         parts: dict[tuple[Any, ...], Any] = {}
         for key, value in text.rival.items():
             place = self._place(f"{table.name}.{key}")
             parts[place.field, *place.rest] = self._coerce(place, value)
-        return Trouble(text.contended, table.atomic != "word", tuple(built(table.cell, parts).items()))
+        return Trouble(number, table.atomic != "word", tuple(built(table.cell, parts).items()))
 
     def _may_lose(self, section: ir.Section) -> bool:
         atomic = self._table(section.table).atomic
@@ -338,6 +370,26 @@ class Domain:
 def load_text(path: Path) -> DomainText:
     """conform.yaml, checked for its form."""
     try:
-        return documents.read(path, DomainText, DESCRIBED_IN)
+        text = documents.read(path, DomainText, DESCRIBED_IN)
     except SpecErrors as error:
         raise DomainError(str(error)) from None
+    return text if text.use is None else _over(load_text(path.parent / text.use.domain), text, documents.name_of(path))
+
+
+def _over(used: DomainText, text: DomainText, source: str) -> DomainText:
+    """A domain laid over the one that it uses: its families come after those."""
+    use = text.use
+    names = [family.name for family in used.families]
+    for name in use.without:
+        if name not in names:
+            raise DomainError(f"{source}: use.without: {use.domain} has no family {name!r}")
+    for name in (family.name for family in text.families):
+        if name in names and name not in use.without:
+            raise DomainError(f"{source}: {use.domain} has a family {name!r} already: call this one otherwise, or name that one in use.without")
+    taken = [family for family in used.families if family.name not in use.without]
+    if use.most:
+        taken = [family.model_copy(update={"most": min(family.most or use.most, use.most)}) for family in taken]
+    return text.model_copy(update={
+        "small": merged(used.small, text.small), "shipped": merged(used.shipped, text.shipped), "values": used.values | text.values,
+        "families": [*taken, *text.families],
+    })  # fmt: skip

@@ -66,7 +66,7 @@ def early_tables(sections: tuple[ir.Section, ...]) -> list[str]:
     """The tables whose index is checked before the first section: no earlier section writes the index field."""
     early, written = [], set()
     for section in sections:
-        if section.index is not None and section.index not in written:
+        if section.index is not None and section.when is None and section.index not in written:
             early.append(section.table)
         written |= {assign.path[0] for leaf in leaves(section.step.body) for assign in leaf.message}
     return list(dict.fromkeys(early))
@@ -106,7 +106,7 @@ class Oracle:
             f"FlatMessage(m) == {flat(self.protocol.message, 'm')}",
             "FlatCell(t, c) ==",
             *self._flat_cells(),
-            "Writes(writes) == [w \\in DOMAIN writes |-> <<writes[w][1], writes[w][2], FlatCell(writes[w][1], writes[w][3]), writes[w][4]>>]",
+            "FlatWrites(writes) == [w \\in DOMAIN writes |-> <<writes[w][1], writes[w][2], FlatCell(writes[w][1], writes[w][3]), writes[w][4]>>]",
         ]
         for table, cells in self.noise.items():
             lines.append(f"Noise_{table} == {to_tla(tuple(cells))}")
@@ -143,7 +143,7 @@ class Oracle:
         tables = [table for table in self.protocol.tables if table.name != ENTRY or family.hook == "recover"]
         lines.append(f"      cells == [{', '.join(self._table(table, family, places) for table in tables)}]")
         lines.append(f"      r == {self._run(family)}")
-        lines.append(f"  IN  PrintT(ToString(<<{', '.join(printed)}, r.verdict, r.ended, FlatMessage(r.msg), Writes(r.writes)>>))")
+        lines.append(f"  IN  PrintT(ToString(<<{', '.join(printed)}, r.verdict, r.ended, FlatMessage(r.msg), FlatWrites(r.writes)>>))")
         return lines
 
     def _message(self, places: dict[Place, str]) -> str:

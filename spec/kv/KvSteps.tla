@@ -110,6 +110,19 @@ Missing(bucket, msg) ==
 (* A request for a key that is in the bucket.                              *)
 (***************************************************************************)
 
+InsertAt(bucket, msg, way, said) ==
+  Continue(Put(bucket, way, "Dirty", NextVersion(bucket.floor), msg),
+           [msg EXCEPT !.kind = said, !.version = NextVersion(bucket.floor), !.done = TRUE])
+
+UpdateAt(bucket, msg, way, said) ==
+  LET version == NextVersion(bucket.entries[way].version)
+  IN  Continue(Used(Put(bucket, way, "Dirty", version, msg), way), [msg EXCEPT !.kind = said, !.version = version, !.done = TRUE])
+
+DeleteAt(bucket, msg, way, said) ==
+  LET version == bucket.entries[way].version
+  IN  Continue([Deleted(bucket, version) EXCEPT !.marks[way] = Remains(bucket, msg)],
+               [msg EXCEPT !.kind = said, !.version = version, !.done = TRUE])
+
 OnEntry(bucket, msg, way) ==
   LET version == bucket.entries[way].version
   IN
@@ -123,17 +136,13 @@ OnEntry(bucket, msg, way) ==
     [] msg.kind = "Insert" ->
          IF IsLive(bucket, way)
            THEN Continue(bucket, [msg EXCEPT !.kind = "Exists", !.version = version])
-           ELSE Continue(Put(bucket, way, "Dirty", NextVersion(bucket.floor), msg),
-                         [msg EXCEPT !.kind = "Inserted", !.version = NextVersion(bucket.floor), !.done = TRUE])
+           ELSE InsertAt(bucket, msg, way, "Inserted")
     [] ~ IsLive(bucket, way) ->
          Answered(bucket, msg, "Absent")
     [] msg.kind = "Update" ->
-         Continue(Used(Put(bucket, way, "Dirty", NextVersion(version), msg), way),
-                  [msg EXCEPT !.kind = "Updated", !.version = NextVersion(version), !.done = TRUE])
+         UpdateAt(bucket, msg, way, "Updated")
     [] OTHER ->
-         Continue([Deleted(bucket, version) EXCEPT
-                     !.marks[way] = Remains(bucket, msg)],
-                  [msg EXCEPT !.kind = "Deleted", !.version = version, !.done = TRUE])
+         DeleteAt(bucket, msg, way, "Deleted")
 
 (***************************************************************************)
 (* XDP                                                                     *)

@@ -146,20 +146,23 @@ Lock(bucket, msg) ==
 Settled(bucket, msg) ==
   LET way == FirstIndex(1, Ways, 0, LAMBDA i : bucket.holders[i] = Holder(msg))
       free == [bucket EXCEPT !.holders[way] = 0]
-      write == IF msg.deletes THEN "Delete" ELSE IF IsLive(bucket, way) THEN "Update" ELSE "Insert"
-      done == OnEntry(free, [msg EXCEPT !.kind = write, !.key = bucket.keys[way]], way)
+      intended == [msg EXCEPT !.key = bucket.keys[way]]
+      settled == IF msg.kind = "Commit" THEN "Committed" ELSE "Aborted"
   IN
   CASE msg.kind \notin {"Commit", "Abort"} ->
          Continue(bucket, msg)
     [] way = 0 ->
-         NothingPinned :: Answered(bucket, msg, IF msg.kind = "Commit" THEN "Committed" ELSE "Aborted")
-    [] IsLive(bucket, way) /\ msg.kind = "Abort" ->
-         Answered(free, msg, "Aborted")
-    [] msg.kind = "Commit" /\ (IsLive(bucket, way) \/ ~ msg.deletes) ->
-         Continue(done.cell, [done.msg EXCEPT !.kind = "Committed"])
+         NothingPinned :: Answered(bucket, msg, settled)
+    [] ~ IsLive(bucket, way) /\ (msg.kind = "Abort" \/ msg.deletes) ->
+         StillGone :: Answered([free EXCEPT !.marks[way] = Remains(bucket, msg)], msg, settled)
+    [] msg.kind = "Abort" ->
+         Answered(free, msg, settled)
+    [] msg.deletes ->
+         DeleteAt(free, intended, way, settled)
+    [] IsLive(bucket, way) ->
+         UpdateAt(free, intended, way, settled)
     [] OTHER ->
-         StillGone :: Answered([free EXCEPT !.marks[way] = IF MayBeSpilled(bucket, msg) THEN "Gone" ELSE "Empty"], msg,
-                               IF msg.kind = "Commit" THEN "Committed" ELSE "Aborted")
+         InsertAt(free, intended, way, settled)
 
 Writes == {"Insert", "Update", "Delete"}
 
