@@ -59,8 +59,9 @@ def _holds(known: Known) -> str:
     unknown = history.outcome == Outcome.UNKNOWN
     took_place = int(np.count_nonzero(unknown & known.counted))
     return (
-        f"strictly serializable: {history.path}: {counted(len(history.names), 'transaction')} with {counted(len(history.rows), 'operation')} "
-        f"on {counted(len(history.keys), 'key')}; of {np.count_nonzero(unknown):,} the outcome was not known, {took_place:,} of these were seen"
+        f"strictly serializable: {history.path}: {counted(len(history.names), 'transaction')} with "
+        f"{counted(len(history.rows), 'operation')} on {counted(len(history.keys), 'key')}; "
+        f"of {np.count_nonzero(unknown):,} the outcome was not known, {took_place:,} of these were seen"
     )
 
 

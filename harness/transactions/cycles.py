@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 
+from harness.histories import NEVER
 from harness.transactions.anomalies import Anomaly, Finding
 from harness.transactions.graph import RW, WR, WW, Dependencies, Times, cyclic, dependencies, joined, matrix
 from harness.transactions.places import UNKNOWN_POSITION, Accesses, described, key_of, place, position_of
@@ -35,14 +36,12 @@ class Search:
     def __init__(self, known: Known, states: Accesses, readings: Accesses):
         """states, readings: of the transactions that count, and of writers that are not known."""
         self._known = known
-        self._history = history = known.history
-        counted = known.counted
+        self._history = known.history
         self._states, self._readings = states, readings
-        self._size = max(len(history.names), int(states.transaction.max(initial=-1)) + 1)
-        never = np.full(self._size, np.iinfo(np.int64).max)
-        self._times = Times(never.copy(), never)
-        self._times.call[: len(history.names)] = np.where(counted, history.call, self._times.call[: len(history.names)])
-        self._times.returned[: len(history.names)] = np.where(counted, history.returned, self._times.returned[: len(history.names)])
+        transactions = len(known.history.names)
+        self._size = max(transactions, int(states.transaction.max(initial=-1)) + 1)
+        unknown = np.full(self._size - transactions, NEVER)
+        self._times = Times(np.concatenate([known.history.call, unknown]), np.concatenate([known.history.returned, unknown]))
         self.finding = self._search()
 
     def _search(self) -> Finding | None:
@@ -84,40 +83,52 @@ class Search:
             before[target].append(source)
         inner = used.where(np.isin(used.kind, kinds))
         certain = closing in kinds
-        path = _shortest(inner, component, sorted(before), lambda start, nodes: np.isin(nodes, before[start]), certain)
+        path = self._pair(inner, ends)
+        if not path:
+            path = _shortest(inner, component, sorted(before), lambda start, nodes: np.isin(nodes, before[start]), certain)
         if not path:
             return []
         closed = ends.where((ends.source == path[-1]) & (ends.target == path[0])).where(np.array([0]))
         return [self._step(closed), *self._along(path, inner)]
+
+    def _pair(self, edges: Dependencies, ends: Dependencies) -> list[int]:
+        """Two that come before each other, by one of the edges and one of the ends: no cycle is shorter. Empty where none do."""
+        both = np.intersect1d(edges.source * self._size + edges.target, ends.target * self._size + ends.source)
+        return [int(both[0] // self._size), int(both[0] % self._size)] if len(both) else []
 
     def _by_time(self, edges: Dependencies, component: np.ndarray) -> list[str]:
         """If there is a cycle with several steps of real time, one of its steps closes a shorter cycle alone: what is before
         another has ended, and one of two such pairs that are on a cycle has ended before the other has begun.
         """
         call, returned = self._times.call, self._times.returned
-        starts = np.flatnonzero((component >= 0) & (call != np.iinfo(np.int64).max)).tolist()
-        path = _shortest(edges, component, starts, lambda start, nodes: returned[nodes] < call[start], certain=True)
+        starts = np.flatnonzero((component >= 0) & (call != NEVER)).tolist()
+        pairs = edges.where(returned[edges.target] < call[edges.source])
+        path = [int(pairs.source[0]), int(pairs.target[0])] if len(pairs) else []
+        path = path or _shortest(edges, component, starts, lambda start, nodes: returned[nodes] < call[start], certain=True)
         if not path:
             return []
         line = (
-            f"{self._name(path[-1])} -rt-> {self._name(path[0])}: the one had ended at {returned[path[-1]]}, "
+            f"{self._history.name(path[-1])} -rt-> {self._history.name(path[0])}: the one had ended at {returned[path[-1]]}, "
             f"the other began at {call[path[0]]}"
         )
         return [line, *self._along(path, edges)]
 
     def _lost_update(self, component: np.ndarray) -> list[str]:
-        """One that read a version and wrote the same key, with a version of another in between; those with the fewest in between."""
+        """One that read a version and wrote the same key, with another's version in between; the one with the fewest in between."""
         states, readings = self._states, self._readings
+        writers = np.flatnonzero(component[states.transaction] >= 0)
         own = defaultdict(list)
-        writers = component[states.transaction] >= 0
-        for index in np.flatnonzero(writers).tolist():
-            own[int(states.transaction[index]), int(key_of(states.place[index]))].append(index)
+        for index, pair in zip(writers.tolist(), self._pairs(states, writers).tolist(), strict=True):
+            own[pair].append(index)
+        readers = np.flatnonzero(component[readings.transaction] >= 0)
+        pairs = self._pairs(readings, readers)
+        both = np.isin(pairs, list(own))
+        following = np.searchsorted(states.place, readings.place[readers], side="right")
         best: tuple[int, int, int, int] | None = None
-        for reading in np.flatnonzero(component[readings.transaction] >= 0).tolist():
-            reader, at = int(readings.transaction[reading]), readings.place[reading]
-            after = int(np.searchsorted(states.place, at, side="right"))
-            for index in own.get((reader, int(key_of(at))), ()):
-                if index >= after and states.transaction[after] != reader and (best is None or index - after < best[0]):
+        for reading, pair, after in zip(*(column[both].tolist() for column in (readers, pairs, following)), strict=True):
+            for index in own[pair]:
+                others = states.transaction[after] != readings.transaction[reading] if index >= after else False
+                if others and (best is None or index - after < best[0]):
                     best = index - after, reading, after, index
         if best is None:
             return []
@@ -128,14 +139,14 @@ class Search:
         chain = dependencies(_slice(states, after, index + 1), _slice(states, 0, 0))
         return [self._step(first), *(self._step(chain.where(np.array([step]))) for step in range(len(chain)))]
 
+    def _pairs(self, accesses: Accesses, chosen: np.ndarray) -> np.ndarray:
+        """int64, of each that is chosen: one number for its transaction and key."""
+        return accesses.transaction[chosen] * len(self._history.keys) + key_of(accesses.place[chosen])
+
     def _along(self, path: list[int], edges: Dependencies) -> Iterator[str]:
         for source, target in zip(path[:-1], path[1:], strict=True):
             found = edges.where((edges.source == source) & (edges.target == target))
             yield self._step(found.where(np.array([np.argmin(found.kind)])))
-
-    def _name(self, transaction: int) -> str:
-        names = self._history.names
-        return f"transaction {names[transaction]}" if transaction < len(names) else "a transaction that is not known"
 
     def _step(self, edge: Dependencies) -> str:
         """A line for a dependency, the only one of these."""
@@ -144,7 +155,7 @@ class Search:
         verbs = {WW: ("wrote", "wrote"), WR: ("wrote", "read"), RW: ("read", "wrote")}[kind]
         key = self._history.keys[key_of(int(edge.source_place[0]))]
         return (
-            f"{self._name(int(edge.source[0]))} -{KIND_NAMES[kind]}-> {self._name(int(edge.target[0]))}: "
+            f"{self._history.name(int(edge.source[0]))} -{KIND_NAMES[kind]}-> {self._history.name(int(edge.target[0]))}: "
             f"key {key}: the one {verbs[0]} {source}, the other {verbs[1]} {target}"
         )
 

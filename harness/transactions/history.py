@@ -83,6 +83,10 @@ class History:
     returned: np.ndarray
     """int64, by transaction: nanoseconds; NEVER where nobody was told how it ended."""
 
+    def name(self, transaction: int) -> str:
+        """A transaction in words; those with greater numbers than the history has are writers that are not known."""
+        return f"transaction {self.names[transaction]}" if transaction < len(self.names) else "a transaction that is not known"
+
 
 # By operation and the first part of the outcome: the kind, whether there is a digest, whether there must (or may) be a version.
 FORMS = {
@@ -120,7 +124,9 @@ def read(path: Path) -> History:
 
 
 def _parse(path: Path, file) -> tuple[tuple[array, ...], tuple[array, ...]]:
-    """Columns (transaction, key, kind, digest, version, known, line) of the operations, (transaction, outcome, call, return, line) of the ends."""
+    """Columns of the operations (transaction, key, kind, digest, version, known, line), and of the ends (transaction, outcome,
+    call, return, line).
+    """
     rows = tuple(map(array, "QQbQqbI"))
     ends = tuple(map(array, "QbqqI"))
     row_appends = [column.append for column in rows]
@@ -187,7 +193,8 @@ def _complaint(words: list[str]) -> str:
     if colon and has_version == "no":
         return f"{operation} {answer} has no version, {text}"
     if (version and not _is_number(version, VERSION_LIMIT)) or (has_version == "must" and version.strip("0") == ""):
-        return f"the version after {answer} is a number from {1 if has_version == 'must' else 0} to {VERSION_LIMIT - 1}, not {version!r}, {text}"
+        first = 1 if has_version == "must" else 0
+        return f"the version after {answer} is a number from {first} to {VERSION_LIMIT - 1}, not {version!r}, {text}"
     if returned == NONE:
         return f"there is an outcome, {outcome}, but no return, {text}"
     if not _is_number(returned, NEVER):

@@ -101,4 +101,6 @@ def readings_of(rows: Columns, counted: np.ndarray, base: np.ndarray) -> Accesse
 def state_before(states: Accesses, places: np.ndarray) -> np.ndarray:
     """int64: of each place, the index of the last state of its key up to it; -1 where there is none."""
     index = np.searchsorted(states.place, places, side="right") - 1
-    return np.where((index >= 0) & (key_of(states.place[np.maximum(index, 0)]) == key_of(places)), index, -1) if len(states) else index
+    if not len(states):
+        return index
+    return np.where((index >= 0) & (key_of(states.place[np.maximum(index, 0)]) == key_of(places)), index, -1)

@@ -20,16 +20,17 @@ class Plain:
         self._history = known.history
         self.states = states_of(known.rows, known.counted)
         self.readings = readings_of(known.rows, known.counted, known.base)
-        self.finding = self._told_and_aborted() or self._twice() or self._deleted_absence() or self._other_value() or self._unwritten()
+        self.finding = self._told_and_aborted() or self._twice() or self._deleted_absence()
+        if self.finding is None:
+            self.finding = self._other_value() or self._unwritten()
         if self.finding is None:
             self.finding = self._undeleted() or self._skipped() or self._written_over()
 
-    def _name(self, transaction: int) -> str:
-        names = self._history.names
-        return f"transaction {names[transaction]}" if transaction < len(names) else "a transaction that is not known"
-
     def _at(self, at: int) -> str:
         return f"key {self._history.keys[key_of(at)]}, {described(position_of(at))}"
+
+    def _made(self, state: int) -> str:
+        return f"{self._history.name(self.states.transaction[state])} made {self._at(self.states.place[state])}"
 
     def _aborted(self) -> Candidates:
         rows = self._known.rows
@@ -44,16 +45,15 @@ class Plain:
         if not len(found):
             return None
         row = found[0]
-        line = f"{self._name(rows.transaction[row])} was told that key {self._history.keys[rows.key[row]]} was committed, and that it was aborted"
-        return Finding(Anomaly.ABORTED_READ, (line,))
+        name, key = self._history.name(rows.transaction[row]), self._history.keys[rows.key[row]]
+        return Finding(Anomaly.ABORTED_READ, (f"{name} was told that key {key} was committed, and that it was aborted",))
 
     def _twice(self) -> Finding | None:
         found = np.flatnonzero(self.states.place[1:] == self.states.place[:-1])
         if not len(found):
             return None
         first = found[0]
-        lines = (f"{self._name(writer)} made {self._at(self.states.place[first])}" for writer in self.states.transaction[first : first + 2])
-        return Finding(Anomaly.VERSION_TWICE, tuple(lines))
+        return Finding(Anomaly.VERSION_TWICE, (self._made(first), self._made(first + 1)))
 
     def _deleted_absence(self) -> Finding | None:
         rows = self._known.rows
@@ -62,7 +62,7 @@ class Plain:
         if not len(found):
             return None
         value = self._at(place(rows.key[found[0]], 2 * rows.version[found[0]]))
-        line = f"{self._name(rows.transaction[found[0]])} locked the key as one that does not exist, and deleted {value}"
+        line = f"{self._history.name(rows.transaction[found[0]])} locked the key as one that does not exist, and deleted {value}"
         return Finding(Anomaly.LOST_UPDATE, (line,))
 
     def _other_value(self) -> Finding | None:
@@ -73,25 +73,25 @@ class Plain:
         found = np.flatnonzero(comparable & (self.states.digest[index] != self.readings.digest))
         if not len(found):
             return None
-        written = f"{self._name(self.states.transaction[index[found[0]]])} wrote it, with the digest {self.states.digest[index[found[0]]]}"
-        return self._unexplained_value(found[0], written)
+        state = index[found[0]]
+        return self._unexplained_value(found[0], f"{self._made(state)}, with the digest {self.states.digest[state]}")
 
     def _unexplained_value(self, reading: int, written: str) -> Finding:
         """Of a value that was read, which its version did not get."""
         at, digest = int(self.readings.place[reading]), int(self.readings.digest[reading])
         rows, key = self._known.rows, key_of(at)
         others = self._known.counted[rows.transaction] & (rows.kind == Kind.WRITE) & (rows.key == key) & (rows.digest == digest)
-        lines = [f"{self._name(self.readings.transaction[reading])} read {self._at(at)}, with the digest {digest}", written]
+        lines = [f"{self._history.name(self.readings.transaction[reading])} read {self._at(at)}, with the digest {digest}", written]
         if np.any(others):
             row = np.flatnonzero(others)[0]
-            lines.append(f"{self._name(rows.transaction[row])} wrote that value, as version {rows.version[row]}")
+            lines.append(f"{self._history.name(rows.transaction[row])} wrote that value, as version {rows.version[row]}")
             return Finding(Anomaly.INTERMEDIATE_READ, tuple(lines))
         if self._aborted().has_writes(key, digest):
             return Finding(Anomaly.ABORTED_READ, (*lines, "a transaction that was aborted was to write that value"))
         return Finding(Anomaly.THIN_AIR, (*lines, "nobody wrote that value"))
 
     def _unwritten(self) -> Finding | None:
-        """Where several can have written what was seen, the version gets a writer of its own: what follows from it is so, whoever it was."""
+        """Where several can have written what was seen, the version gets a writer of its own: what follows is so, whoever it is."""
         ambiguous = set()
         for key, version, digest in unwritten(self.states, self.readings):
             at = place(key, 2 * version)
@@ -105,8 +105,10 @@ class Plain:
             aborted = self._aborted().writers(key, version, None)
             who = self.readings.transaction[readers] if np.any(readers) else self.states.transaction[self.states.place == at + 1]
             verb = "locked" if np.any(readers) else "deleted"
-            lines = (f"{self._name(who[0])} {verb} {self._at(at)}", "a transaction that was aborted was to write it" if aborted else "nobody wrote it")
-            return Finding(Anomaly.ABORTED_READ if aborted else Anomaly.THIN_AIR, lines)
+            line = f"{self._history.name(who[0])} {verb} {self._at(at)}"
+            if aborted:
+                return Finding(Anomaly.ABORTED_READ, (line, "a transaction that was aborted was to write it"))
+            return Finding(Anomaly.THIN_AIR, (line, "nobody wrote it"))
         self.states = self.states.with_unknown(np.array(sorted(ambiguous), dtype=np.int64), len(self._history.names))
         return None
 
@@ -119,9 +121,9 @@ class Plain:
             told = np.isin(rows.transaction, reader) & (rows.key == key) & (rows.kind == Kind.MISSING) & (rows.version == floor)
             value = self._at(place(key, 2 * version))
             if not np.any(told):
-                lines = (f"{self._name(reader[0])} locked the key as one that does not exist, and wrote version {floor + 1} over {value}",)
-                return Finding(Anomaly.LOST_UPDATE, lines)
-            line = f"{self._name(reader[0])} read nothing, with the floor {floor}, where there was {value}"
+                line = f"{self._history.name(reader[0])} locked the key as one that does not exist"
+                return Finding(Anomaly.LOST_UPDATE, (f"{line}, and wrote version {floor + 1} over {value}",))
+            line = f"{self._history.name(reader[0])} read nothing, with the floor {floor}, where there was {value}"
             if self._aborted().deleters(key, version, floor):
                 return Finding(Anomaly.ABORTED_READ, (line, "a transaction that was aborted was to delete it"))
             return Finding(Anomaly.THIN_AIR, (line, "nobody deleted it"))
@@ -134,8 +136,8 @@ class Plain:
         found = np.flatnonzero(gap & (key_of(places[1:]) == key_of(places[:-1])))
         for index in found:
             if key_of(places[index]) not in self._known.left.keys:
-                before, after = (f"{self._name(self.states.transaction[each])} made {self._at(places[each])}" for each in (index, index + 1))
-                return Finding(Anomaly.THIN_AIR, (before, after, "nobody wrote what is between, or deleted what was before"))
+                lines = (self._made(index), self._made(index + 1), "nobody wrote what is between, or deleted what was before")
+                return Finding(Anomaly.THIN_AIR, lines)
         return None
 
     def _written_over(self) -> Finding | None:
@@ -156,8 +158,8 @@ class Plain:
         state = before[found[0]]
         last = first[same][first[same] == state][0]
         lines = (
-            f"{self._name(self.readings.transaction[found[0]])} read {self._at(states.place[state])}",
-            f"{self._name(states.transaction[last])} made it, and wrote over it",
+            f"{self._history.name(self.readings.transaction[found[0]])} read {self._at(states.place[state])}",
+            f"{self._history.name(states.transaction[last])} made it, and wrote over it",
         )
         return Finding(Anomaly.INTERMEDIATE_READ, lines)
 

@@ -95,8 +95,8 @@ def conclude(history: History) -> Known:
 
 
 def insertions_after(known: Known, states: Accesses, readings: Accesses) -> tuple[np.ndarray, np.ndarray]:
-    """Readings (indices) of keys that did not exist, and transactions (numbers) that inserted them later, with a version that nobody
-    was told. Only of keys that nobody deleted: others may have come and gone before they were read.
+    """Readings (indices) of keys that did not exist, and transactions (numbers) that inserted them later, with a version that
+    nobody was told. Only of keys that nobody deleted: others may have come and gone before they were read.
     """
     rows = known.rows
     inserts = (rows.kind == Kind.WRITE) & (rows.version == 0) & (known.base == 0) & known.counted[rows.transaction]
@@ -114,15 +114,15 @@ def insertions_after(known: Known, states: Accesses, readings: Accesses) -> tupl
 
 
 def _bases(rows: Columns) -> np.ndarray:
-    """int64, by row: the version that its transaction was told when it locked the key; NO_LOCK if it did not, or more than once."""
+    """int64, by row: the version that its transaction was told when it locked the key, the first time; NO_LOCK if it did not."""
     width = int(rows.key.max(initial=0)) + 1
     pair = rows.transaction * width + rows.key
     locks = np.flatnonzero(rows.kind == Kind.LOCK)
-    pairs, first, count = np.unique(pair[locks], return_index=True, return_counts=True)
+    pairs, first = np.unique(pair[locks], return_index=True)
     if not len(pairs):
         return np.full(len(rows), NO_LOCK)
     index = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
-    return np.where((pairs[index] == pair) & (count[index] == 1), rows.version[locks][first][index], NO_LOCK)
+    return np.where(pairs[index] == pair, rows.version[locks][first][index], NO_LOCK)
 
 
 def _found(rows: Columns, base: np.ndarray, counted: np.ndarray, left: Candidates) -> dict[int, int]:
@@ -131,12 +131,10 @@ def _found(rows: Columns, base: np.ndarray, counted: np.ndarray, left: Candidate
     states = states_of(rows.where(concerned), counted)
     readings = readings_of(rows.where(concerned), counted, base[concerned])
     found: dict[int, int] = {}
-    done = set()
     for key, version, digest in unwritten(states, readings):
         candidates = left.writers(key, version, digest)
-        if len(candidates) == 1 and candidates[0] not in found and (key, version) not in done:
+        if len(candidates) == 1 and candidates[0] not in found:
             found[candidates[0]] = version
-            done.add((key, version))
     for key, version, floor in undeleted(states, readings):
         candidates = left.deleters(key, version, floor)
         if len(candidates) == 1 and candidates[0] not in found:
@@ -148,7 +146,7 @@ def _found(rows: Columns, base: np.ndarray, counted: np.ndarray, left: Candidate
 
 def unwritten(states: Accesses, readings: Accesses) -> list[tuple[int, int, int | None]]:
     """Key, version and digest of values that were read, locked or deleted, and that no state is; None for a digest that is not
-    known. Those with a digest come first.
+    known.
     """
     deleted = states.place[states.place % 2 == 1] - 1
     values = readings.place % 2 == 0
@@ -157,8 +155,7 @@ def unwritten(states: Accesses, readings: Accesses) -> list[tuple[int, int, int 
     has_digest = np.concatenate([readings.has_digest[values], np.zeros(len(deleted), dtype=bool)])
     absent = ~np.isin(places, states.place)
     found = set(zip(places[absent].tolist(), digest[absent].tolist(), has_digest[absent].tolist(), strict=True))
-    ordered = sorted(found, key=lambda each: (not each[2], each))
-    return [(key_of(at), position_of(at) // 2, number if is_digest else None) for at, number, is_digest in ordered]
+    return [(key_of(at), position_of(at) // 2, number if is_digest else None) for at, number, is_digest in sorted(found)]
 
 
 def undeleted(states: Accesses, readings: Accesses) -> list[tuple[int, int, int]]:

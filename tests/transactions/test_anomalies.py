@@ -8,7 +8,7 @@ from harness.transactions import Anomaly, check
 
 
 def history(text: str) -> str:
-    """Of lines without call and return: a transaction's operations are where its end is, which may say `CALL RETURN`, else 0 100."""
+    """Of lines without call and return: all of a transaction have those of its end, which may say `CALL RETURN`, else 0 100."""
     lines = [line.split() for line in text.strip().splitlines()]
     times = {words[0]: words[5:] or ["0", "100"] for words in lines if words[2] == "end"}
     written = []
@@ -97,6 +97,7 @@ CASES = {
         3 0 end - Committed
         """,
         ("3 1 read 12 Value:2", "3 1 read 13 Value:3"),
+        ("2 1 write 13", "2 1 read 12 Value:2\n2 1 write 13"),
     ),
     "value of another version": (
         Anomaly.INTERMEDIATE_READ,
@@ -350,6 +351,14 @@ def test_the_witness_is_a_cycle(tmp_path):
     assert judged(case("phantom")[1], tmp_path).text.splitlines()[1:] == [
         "  transaction 4 -rw-> transaction 2: key 3: the one read no value after version 6, the other wrote version 7",
         "  transaction 2 -wr-> transaction 4: key 2: the one wrote version 2, the other read version 2",
+    ]
+
+
+def test_what_is_read_of_the_own_writes_is_no_step(tmp_path):
+    text = case("circular information flow")[1].replace("2 1 write", "2 1 read 12 Value:2\n2 1 write")
+    assert judged(text, tmp_path).text.splitlines()[1:] == [
+        "  transaction 3 -wr-> transaction 2: key 2: the one wrote version 2, the other read version 2",
+        "  transaction 2 -wr-> transaction 3: key 1: the one wrote version 2, the other read version 2",
     ]
 
 

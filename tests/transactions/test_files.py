@@ -66,7 +66,9 @@ def test_largest_numbers(tmp_path):
     path = tmp_path / "history.txt"
     most = 2**64 - 1
     path.write_text(
-        f"{most} {most} read - Missing:{2**32 - 2} 10 20\n{most} {most} write {most} Committed:{2**32 - 1} 10 20\n{most} 0 end - Committed 10 20\n"
+        f"{most} {most} read - Missing:{2**32 - 2} 10 20\n"
+        f"{most} {most} write {most} Committed:{2**32 - 1} 10 20\n"
+        f"{most} 0 end - Committed 10 20\n"
         f"1 {most} read {most} Value:{2**32 - 1} 30 40\n1 0 end - Committed 30 40\n"
     )
     verdict = check([path])
@@ -76,7 +78,10 @@ def test_largest_numbers(tmp_path):
 def test_transactions_without_operations(tmp_path):
     path = tmp_path / "history.txt"
     path.write_text("1 0 end - Committed 10 20\n2 0 end - Aborted 30 40\n3 0 end - - 30 -\n")
-    assert check([path]).text == f"strictly serializable: {path}: 3 transactions with 0 operations on 0 keys; of 1 the outcome was not known, 0 of these were seen"
+    assert check([path]).text == (
+        f"strictly serializable: {path}: 3 transactions with 0 operations on 0 keys; "
+        "of 1 the outcome was not known, 0 of these were seen"
+    )
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

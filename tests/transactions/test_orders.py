@@ -282,13 +282,13 @@ def accepted(recorded: list[Transaction], directory) -> bool:
     return check([path]).serializable
 
 
-@settings(COMMON, max_examples=400)
+@settings(COMMON, max_examples=300)
 @given(st.lists(plans(UNIQUE), min_size=1, max_size=8), TURNS)
 def test_a_store_without_flaws_is_accepted(tmp_path_factory, wanted, turns):
     assert accepted(execute(wanted, turns, frozenset()), tmp_path_factory.getbasetemp())
 
 
-@settings(COMMON, max_examples=1500)
+@settings(COMMON, max_examples=1000)
 @given(st.lists(plans(UNIQUE), min_size=2, max_size=6), TURNS, st.frozensets(st.sampled_from(FLAWS), min_size=1))
 def test_agrees_with_all_orders(tmp_path_factory, wanted, turns, flaws):
     told = [Plan(plan.reads, plan.writes, "told") for plan in wanted]
@@ -298,7 +298,7 @@ def test_agrees_with_all_orders(tmp_path_factory, wanted, turns, flaws):
     assert accepted(recorded, tmp_path_factory.getbasetemp()) == expected
 
 
-@settings(COMMON, max_examples=1500)
+@settings(COMMON, max_examples=1000)
 @given(st.lists(plans(UNIQUE | EQUAL), min_size=2, max_size=6), TURNS, st.frozensets(st.sampled_from([*FLAWS, "half of it"])))
 def test_what_has_an_order_is_accepted(tmp_path_factory, wanted, turns, flaws):
     recorded = execute(wanted, turns, flaws)

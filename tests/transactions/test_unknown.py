@@ -73,8 +73,35 @@ HOLD = {
     "deletion that was seen": (DELETIONS, observer(9, "1 read - Missing:1; 2 read - Missing:3")),
     "deletion that was not": (DELETIONS, observer(9, "1 read 11 Value:1; 2 read 21 Value:1")),
     "deleted, and inserted again": (DELETIONS, observer(9, "2 read - Missing:4; 2 write 29 Committed:5")),
-    "deletion without a version": (observer(9, "2 read 21 Value:1; 2 lock - Granted:1; 2 delete - Committed"), observer(10, "2 read - Missing:1", 50)),
-    "deletion of nothing": (observer(9, "3 read - Missing:2; 3 lock - Granted; 3 delete - Committed"), observer(10, "3 read - Missing:2", 50)),
+    "deletion without a version": (
+        observer(9, "2 read 21 Value:1; 2 lock - Granted:1; 2 delete - Committed"), observer(10, "2 read - Missing:1", 50),
+    ),
+    "deletion of nothing": (
+        observer(9, "3 read - Missing:2; 3 lock - Granted; 3 delete - Committed"), observer(10, "3 read - Missing:2", 50),
+    ),
+    "locked twice": (
+        UNKNOWN.replace("2 1 write", "2 1 lock - Granted:1 20 25\n2 1 write"), observer(9, "1 read 12 Value:2; 2 read 22 Value:2"),
+    ),
+    "either of two, one of which writes another key": (
+        UNLOCKED.replace("13", "12").replace("2 0 end", "2 2 lock - Granted:1 20 25\n2 2 write 22 - 20 -\n2 0 end"),
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "2 read 21 Value:1"),
+    ),
+    "either of two deletions, one of which writes another key": (
+        UNLOCKED.replace("write 12", "delete -").replace("write 13", "delete -")
+        .replace("2 0 end", "2 2 lock - Granted:1 20 25\n2 2 write 22 - 20 -\n2 0 end"),
+        observer(8, "1 read - Missing:1", 30),
+        observer(9, "2 read 21 Value:1"),
+    ),
+    "updated, seen, and deleted": (
+        UNLOCKED.replace("write 13", "delete -"), observer(8, "1 read 12 Value:2", 30), observer(9, "1 read - Missing:5"),
+    ),
+    "one of two insertions was deleted": (
+        UNKNOWN,
+        "3 2 write 29 Committed:3 20 30\n3 3 lock - Granted 20 25\n3 3 write 31 - 20 -\n3 0 end - - 20 -\n",
+        observer(7, "1 read 12 Value:2; 3 read 31 Value:4; 3 delete - Committed:4", 30),
+        observer(9, "3 read - Missing:4; 1 read 12 Value:2"),
+    ),
     "no answer at all": ("2 1 read - - 20 -\n2 1 lock - - 20 -\n2 0 end - - 20 -\n",),
 }
 
@@ -93,14 +120,36 @@ REFUSED = {
         observer(8, "1 read 12 Value:2", 30),
         observer(9, "2 read 21 Value:1"),
     ),
+    "either of two, and then neither": (
+        Anomaly.REAL_TIME, UNLOCKED.replace("13", "12"), observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 11 Value:1"),
+    ),
     "its version is another's": (
-        Anomaly.VERSION_TWICE, UNKNOWN, observer(8, "1 read 12 Value:2", 30), observer(9, "2 lock - Granted:1; 2 write 29 Committed:2"),
+        Anomaly.VERSION_TWICE,
+        UNKNOWN,
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "2 lock - Granted:1; 2 write 29 Committed:2"),
     ),
     "seen before it began": (Anomaly.REAL_TIME, UNKNOWN, observer(9, "1 read 12 Value:2", 12)),
     "seen, and gone": (
         Anomaly.REAL_TIME, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 11 Value:1"),
     ),
-    "seen with two versions": (Anomaly.INTERMEDIATE_READ, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 12 Value:3")),
+    "seen with two versions": (
+        Anomaly.INTERMEDIATE_READ, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 12 Value:3"),
+    ),
+    "seen with a version that it cannot have": (
+        Anomaly.THIN_AIR,
+        UNKNOWN,
+        observer(8, "1 lock - Granted:1; 1 write 19 Committed:2", 30),
+        observer(9, "1 read 12 Value:3"),
+    ),
+    "its deletion, and not another's, was seen": (
+        Anomaly.REAL_TIME,
+        DELETIONS,
+        observer(7, "2 lock - Granted:1; 2 write 22 Committed:2", 30),
+        "4 2 lock - Granted:2 40 45\n4 2 delete - - 40 -\n4 1 lock - Granted:1 40 45\n4 1 write 19 - 40 -\n4 0 end - - 40 -\n",
+        observer(8, "2 read - Missing:2", 60),
+        observer(9, "1 read 11 Value:1", 70),
+    ),
     "its reading was of a value that nobody wrote": (
         Anomaly.THIN_AIR, UNKNOWN.replace("read 11", "read 99"), observer(9, "2 read 22 Value:2"),
     ),
@@ -114,7 +163,10 @@ REFUSED = {
     ),
     "locked as absent, and deleted": (Anomaly.LOST_UPDATE, observer(9, "2 lock - Granted; 2 delete - Committed:1")),
     "deletion by a transaction that has another lock": (
-        Anomaly.THIN_AIR, DELETIONS, observer(8, "2 lock - Granted:1; 2 write 22 Committed:2", 30), observer(9, "2 read - Missing:2"),
+        Anomaly.THIN_AIR,
+        DELETIONS,
+        observer(8, "2 lock - Granted:1; 2 write 22 Committed:2", 30),
+        observer(9, "2 read - Missing:2"),
     ),
 }
 
@@ -137,6 +189,19 @@ def test_the_verdict_says_how_many_were_not_known(tmp_path):
     assert seen.text.endswith("3 transactions with 10 operations on 3 keys; of 1 the outcome was not known, 1 of these were seen")
     unseen = judged(tmp_path, SETUP, UNKNOWN, observer(9, "1 read 11 Value:1"))
     assert unseen.text.endswith("of 1 the outcome was not known, 0 of these were seen")
+
+
+def test_what_is_its_own_is_no_step(tmp_path):
+    """It has read that the key is missing itself, before it inserted it."""
+    own = UNKNOWN.replace("2 3 lock", "2 3 read - Missing 20 25\n2 3 lock")
+    over = observer(8, "1 lock - Granted:2; 1 write 13 Committed:3")
+    verdict = judged(tmp_path, SETUP, own, over, observer(9, "1 read 13 Value:3; 3 read - Missing:9"))
+    assert verdict.text.splitlines()[1:] == [
+        "  transaction 9 -rw-> transaction 2: key 3: "
+        "the one read no value after version 9, the other wrote a version that is not known",
+        "  transaction 2 -ww-> transaction 8: key 1: the one wrote version 2, the other wrote version 3",
+        "  transaction 8 -wr-> transaction 9: key 1: the one wrote version 3, the other read version 3",
+    ]
 
 
 def test_one_tells_of_the_next(tmp_path):
