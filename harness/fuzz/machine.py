@@ -247,6 +247,7 @@ class Machine(RuleBasedStateMachine):
                     waiting += self._serve_without(self._act(actor, choice))
             if len(waiting) > 1 or any(self.reference.meets_sweep(self.codec.Message.decode(each.datagram)) for each in waiting):
                 self._kill(0, "requests waited for it")
+                waiting.clear()
             before = self.server.counters()
         if len(waiting) == 1:
             self._answer_late(waiting[0], before)

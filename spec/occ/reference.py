@@ -193,6 +193,8 @@ class Reference(kv.Reference):
                 done = [place for place in holding.places if place not in tables["transaction"][client]["places"]]
                 intents = [holding.places.pop(place) for place in done]
                 self._ended += intents if holding.verdict == "Committed" else []
+                if done and holding.verdict == "Open":
+                    holding.verdict = "Aborted"
                 holding.verdict = holding.verdict if holding.places else "Open"
         while self._ended:
             self._write(self._ended.pop(self._next_ended(tables)))
