@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The client's half of a transaction, for workload.h: what it has read, locked and committed, and the record of that. */
+/* The client's half of a transaction, for workload.h, after store_workload.h: what it has read, locked and committed, and the record of that. */
 #ifndef OCC_TRANSACTION_H
 #define OCC_TRANSACTION_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "load.h"
-#include "occ_codec.h"
+#include "store_workload.h"
 
 #define TRANSACTION_KEYS_MAX 4
 
@@ -193,6 +188,12 @@ static inline void transaction_take_reading(struct load_thread *thread, struct t
 	access->locked = message->locked;
 	access->was = *message;
 	access->version = found ? message->version : 0;
+	/*
+	 * A key that is missing when it is read and when it is locked may have come and gone in between. A lock does not compare
+	 * the floor: nothing that the transaction has seen is different, and its reading is of the state that it locked.
+	 */
+	if (access->writes && !found)
+		return;
 	transaction_record(thread, transaction, access->key, "read", found ? &digest : NULL, found ? "Value" : "Missing", message->version,
 			   call_ns, now_ns);
 }
