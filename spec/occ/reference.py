@@ -291,6 +291,10 @@ class Reference(kv.Reference):
         return message
 
 
+STORE_WRITES = (0, 1, 2, 5, 10, 11, 12)
+"""Of the moves of the store's clients: to close, to renew, one deletion, one update, and insertions."""
+
+
 class Actor(kv.Actor):
     """A client whose next move is chosen by a number; it locks with the version that it was told last, most of the time."""
 
@@ -304,11 +308,11 @@ class Actor(kv.Actor):
 
     def _write(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
         place = which % self.session.codec.INTENTS
-        if what > 7:
+        if what > 10:
             return self._lock(which, place, now_ns)
-        if what > 3:
+        if what > 6:
             return self._settle(which, place, now_ns)
-        return super()._write(which, (0, 2, 5, 10)[what] if which % 4 else 1, now_ns)
+        return super()._write(which, STORE_WRITES[what], now_ns)
 
     def _lock(self, which: int, place: int, now_ns: int) -> tuple[str, bytes]:
         key, choice = self.KEYS[which % len(self.KEYS)], which // 4

@@ -20,7 +20,7 @@
 #include "transaction.h"
 
 struct workload {
-	__u64 keys, crowd, keys_max, writes, plain, churn, blind, long_values, deaths, impatient, balance;
+	__u64 keys, crowd, keys_max, writes, plain, churn, blind, long_values, deaths, impatient, balance, tidy;
 };
 
 static const struct load_option workload_options[] = {
@@ -36,6 +36,7 @@ static const struct load_option workload_options[] = {
 	{"impatient", "percentage of requests that are given up at their first retry", offsetof(struct workload, impatient), 0},
 	{"balance", "of each key in the beginning: transactions move some of it from one key to another, and nothing else is done",
 	 offsetof(struct workload, balance), 0},
+	{"tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0},
 	{NULL},
 };
 
@@ -53,6 +54,7 @@ static atomic_uint workload_writers;      /* clients that may still write */
 static atomic_ullong workload_founded;    /* how many keys somebody gives their balance, or has */
 static atomic_ullong workload_read_back;  /* how many keys somebody reads in the end, or has */
 static atomic_ullong workload_read_count; /* of these, those that were read */
+static atomic_ullong workload_tidied;     /* how many keys somebody deletes, or has */
 static atomic_ullong workload_balance;    /* that they had together */
 
 #define WORKLOAD_PAUSE_NS 5000000ull /* before what is locked is read once more */
@@ -137,8 +139,12 @@ static inline void workload_begin(const struct workload *options, struct load_th
 	for (unsigned int i = 0; i < transaction->count; i++) {
 		struct access *access = &transaction->accesses[i];
 
-		access->writes = options->balance || load_random(thread, 100) < options->writes;
-		access->reads = options->balance || !access->writes || load_random(thread, 100) >= options->blind;
+		if (options->balance) {
+			access->reads = access->writes = true;
+			continue;
+		}
+		access->writes = load_random(thread, 100) < options->writes;
+		access->reads = !access->writes || load_random(thread, 100) >= options->blind;
 		access->written.deletes = access->writes && load_random(thread, 100) < options->churn;
 		if (access->writes && !access->written.deletes)
 			workload_fill(&access->written, workload_choose_size(thread));
@@ -208,26 +214,31 @@ static inline void workload_request(struct workload_client *client, const struct
 	session_request(&client->session, kind, now_ns);
 }
 
+/* A write of the store, of one key: a transaction of its own in the history. */
+static inline void workload_request_plainly(struct workload_client *client, int kind, __u64 now_ns)
+{
+	struct access *access = &client->transaction.accesses[0];
+
+	client->transaction.phase = TRANSACTION_PLAIN;
+	access->writes = access->commits = true;
+	access->written.deletes = kind == OCC_MESSAGE_KIND_DELETE;
+	workload_request(client, access, kind, now_ns);
+}
+
 static inline void workload_write_plainly(const struct workload *options, struct load_thread *thread,
 					  struct workload_client *client, __u64 now_ns)
 {
 	static const int kinds[] = {OCC_MESSAGE_KIND_INSERT, OCC_MESSAGE_KIND_UPDATE, OCC_MESSAGE_KIND_UPDATE, OCC_MESSAGE_KIND_DELETE};
 	int kind = kinds[load_random(thread, sizeof(kinds) / sizeof(*kinds))];
-	struct transaction *transaction = &client->transaction;
-	struct access *access;
+	unsigned int size = load_random(thread, 100) < options->long_values ?
+				    OCC_SLOT_SIZE + 1 + load_random(thread, OCC_VALUE_MAX - OCC_SLOT_SIZE) :
+				    workload_choose_size(thread);
 
-	transaction_begin(transaction, now_ns);
-	workload_choose_keys(options, thread, transaction, 1);
-	transaction->phase = TRANSACTION_PLAIN;
-	access = &transaction->accesses[0];
-	access->writes = access->commits = true;
-	access->written.deletes = kind == OCC_MESSAGE_KIND_DELETE;
-	if (!access->written.deletes)
-		workload_fill(&access->written,
-			      load_random(thread, 100) < options->long_values ?
-				      OCC_SLOT_SIZE + 1 + load_random(thread, OCC_VALUE_MAX - OCC_SLOT_SIZE) :
-				      workload_choose_size(thread));
-	workload_request(client, access, kind, now_ns);
+	transaction_begin(&client->transaction, now_ns);
+	workload_choose_keys(options, thread, &client->transaction, 1);
+	if (kind != OCC_MESSAGE_KIND_DELETE)
+		workload_fill(&client->transaction.accesses[0].written, size);
+	workload_request_plainly(client, kind, now_ns);
 }
 
 /* Ask for what the transaction needs next. Returns false where it is over. */
@@ -316,21 +327,35 @@ static inline void workload_note_read_back(const struct workload *options, struc
 	}
 }
 
-/* When nobody writes any more, all keys are read and the sessions closed. */
+/* The next key is deleted, once all are read. Returns false where there is none. */
+static inline bool workload_tidy(const struct workload *options, struct workload_client *client, __u64 now_ns)
+{
+	__u64 key = store_claim(options->tidy ? options->keys : 0, &workload_tidied);
+
+	if (key == STORE_NO_KEY)
+		return false;
+	transaction_begin(&client->transaction, now_ns);
+	transaction_add(&client->transaction, key);
+	workload_request_plainly(client, OCC_MESSAGE_KIND_DELETE, now_ns);
+	return true;
+}
+
+/* When nobody writes any more, all keys are read, perhaps deleted, and the sessions closed. */
 static inline enum load_action workload_wind_up(const struct workload *options, struct load_thread *thread,
 						struct workload_client *client, __u64 now_ns, __u64 *wake_ns)
 {
+	*wake_ns = now_ns + 1000000;
 	if (client->session.has_given_up) { /* the answer to another request says that it is over */
 		session_request(&client->session, OCC_MESSAGE_KIND_RENEW, now_ns);
 		return LOAD_SEND;
 	}
-	if (!workload_all_settled(client) || now_ns < client->pause_ns) {
-		*wake_ns = now_ns + 1000000;
+	if (!workload_all_settled(client))
 		return LOAD_WAIT;
-	}
 	if (workload_begin_reading_back(options, thread, client, now_ns))
 		workload_go_on(options, thread, client, now_ns);
-	else
+	else if (workload_read_count < options->keys)
+		return LOAD_WAIT;
+	else if (!workload_tidy(options, client, now_ns))
 		session_request(&client->session, OCC_MESSAGE_KIND_CLOSE, now_ns);
 	return LOAD_SEND;
 }
