@@ -534,9 +534,8 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 	}
 	if (asked == OCC_MESSAGE_KIND_RENEW)
 		return;
-	if (!client->settled)
-		load_counts(thread)->operations++;
-	load_counts(thread)->refused += !transaction_take(thread, &client->transaction, session->request.place, message, session->first_sent_ns, now_ns);
+	load_counts(thread)->operations += !client->settled;
+	load_counts(thread)->refused += !client->settled & !transaction_take(thread, &client->transaction, session->request.place, message, session->first_sent_ns, now_ns);
 	if (client->transaction.phase == TRANSACTION_PLAIN)
 		transaction_end_plain(thread, &client->transaction, now_ns);
 }
