@@ -54,7 +54,7 @@ class Reference(kv.Reference):
     def _holding(self, client: int) -> Holding:
         return self.holdings.setdefault(client, Holding())
 
-    def _holder(self, key: int) -> tuple[int, int] | None:
+    def holder(self, key: int) -> tuple[int, int] | None:
         """Session and place that have locked a key."""
         return next(((client, place) for client, place, intent in self._locks() if intent.key == key), None)
 
@@ -63,7 +63,7 @@ class Reference(kv.Reference):
             for place, intent in holding.places.items():
                 yield client, place, intent
 
-    def _version_at(self, key: int) -> int:
+    def version_at(self, key: int) -> int:
         return self.entries[key].version if key in self.entries else 0
 
     # --- Requests -----------------------------------------------------------------------------
@@ -79,7 +79,7 @@ class Reference(kv.Reference):
                 return {"COMMITTED"} if message.place in holding.places and holding.verdict != "Aborted" else {"REFUSED"}
             case "ABORT":
                 return {"REFUSED"} if self._holding(message.client).verdict == "Committed" else {"ABORTED"}
-        if self._holder(message.key) is not None:
+        if self.holder(message.key) is not None:
             return {"LOCKED"}
         if not self._lacks_way(message):
             return super().outcomes(message)
@@ -91,10 +91,10 @@ class Reference(kv.Reference):
             return {"REFUSED"}
         if self._is_long(message.length):
             return {"TOO_LONG"}
-        if self._holder(key) is not None or (self._lacks_way(message) and not self.has_waited(message)):
+        if self.holder(key) is not None or (self._lacks_way(message) and not self.has_waited(message)):
             return {"CONFLICT"}
         crowded = {"CONFLICT"} if self._lacks_way(message) else set()
-        if self._version_at(key) != message.version:
+        if self.version_at(key) != message.version:
             return {"CONFLICT"}
         if key in self.entries and self._is_long(self.entries[key].length):
             return {"TOO_LONG"} | crowded
@@ -116,7 +116,7 @@ class Reference(kv.Reference):
         if kind == "COMMITTED":
             return self._wrong_commit(message, answer)
         found = super().wrong_answer(message, answer)
-        if kind in ("VALUE", "MISSING") and answer.locked != (self._holder(message.key) is not None):
+        if kind in ("VALUE", "MISSING") and answer.locked != (self.holder(message.key) is not None):
             found.append(f"key {message.key} was read as {'locked' if answer.locked else 'not locked'}, and it is not so")
         if kind == "GRANTED" and answer.version != message.version:
             found.append(f"a lock of key {message.key} with version {message.version} was granted with version {answer.version}")
@@ -126,8 +126,8 @@ class Reference(kv.Reference):
 
     def _conflicting(self, message: Any) -> set[int]:
         """What a conflict may say: the version that is there, or, where no way is left, that which was asked for."""
-        there, key = {self._version_at(message.key)}, message.key
-        if not self._lacks_way(message) or self._holder(key) is not None or not self._is_looked_for(message):
+        there, key = {self.version_at(message.key)}, message.key
+        if not self._lacks_way(message) or self.holder(key) is not None or not self._is_looked_for(message):
             return there
         return there | {message.version} if self.has_waited(message) else {message.version}
 
@@ -137,7 +137,7 @@ class Reference(kv.Reference):
 
     def _wrong_commit(self, message: Any, answer: Any) -> list[str]:
         intent = self._holding(message.client).places[message.place]
-        version = self._version_written(intent)
+        version = self.version_written(intent)
         if version is None:  # nothing was there to be deleted: the message comes back
             return []
         found = []
@@ -147,7 +147,7 @@ class Reference(kv.Reference):
             found.append(f"place {message.place} has locked key {intent.key}, and key {answer.key} was committed")
         return found
 
-    def _version_written(self, intent: Intent) -> int | None:
+    def version_written(self, intent: Intent) -> int | None:
         """The version that a commit comes to, or that which it deletes."""
         if intent.written is None:
             return intent.base or None
@@ -168,7 +168,7 @@ class Reference(kv.Reference):
                 super().apply(message, outcome)
 
     def _write(self, intent: Intent) -> None:
-        version = self._version_written(intent)
+        version = self.version_written(intent)
         if intent.written is not None:
             self.entries[intent.key] = replace(intent.written, version=version)
         elif version is not None:
@@ -204,7 +204,7 @@ class Reference(kv.Reference):
 
         def has_come(intent: Intent) -> bool:
             ways = self._ways(tables["bucket"][self.codec.hash_slot(intent.key)], tables)
-            return any(way.key == intent.key and way.entry.version == self._version_written(intent) for way in ways)
+            return any(way.key == intent.key and way.entry.version == self.version_written(intent) for way in ways)
 
         inserted = [number for number, intent in enumerate(self._ended) if not intent.base and intent.written and has_come(intent)]
         by_version = sorted(range(len(self._ended)), key=lambda number: self._ended[number].base or self.codec.VERSION_MODULUS)
@@ -226,7 +226,7 @@ class Reference(kv.Reference):
                 return not self._is_refused(message) and (spilled or not self._has_room(bucket))
             case "GET":
                 return super().needs_daemon(message)
-        return self._holder(key) is None and not self._lacks_way(message) and super().needs_daemon(message)
+        return self.holder(key) is None and not self._lacks_way(message) and super().needs_daemon(message)
 
     def _has_room(self, bucket: Mapping[str, Any]) -> bool:
         return any(not holder and mark in ("Empty", "Clean") for mark, holder in zip(bucket["marks"], bucket["holders"]))
