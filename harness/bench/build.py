@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from codegen.front import used_folders
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 HERE = Path(__file__).resolve().parent
@@ -70,7 +71,7 @@ def build(protocol: str, variant: str = "", override: dict[str, Any] | None = No
     spec = SPEC / protocol
     _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override_file])
     _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}"])
-    include = [spec, generated, REPOSITORY / "runtime"]
+    include = [spec, *used_folders(spec), generated, REPOSITORY / "runtime"]
     codec = load_module(f"bench_codec_of_{home.name.replace('-', '_')}", generated / f"{protocol}_codec.py")
     return Build(
         protocol=protocol,

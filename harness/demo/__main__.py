@@ -22,9 +22,10 @@ from harness.protocols import UnknownProtocol, chosen
 from harness.rig.errors import RigError
 from harness.rig.netns import Rig
 from harness.tlc import TlcError
+from harness.transactions import TransactionsError
 from harness.veristat import VeristatError
 
-FAILURES = (StepFailed, LiveError, RigError, HistoriesError, UnknownProtocol, SpecErrors, TlcError, VeristatError, AssertionError)
+FAILURES = (StepFailed, LiveError, RigError, HistoriesError, TransactionsError, UnknownProtocol, SpecErrors, TlcError, VeristatError, AssertionError)
 
 
 def main() -> int:

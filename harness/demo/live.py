@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import histories
 from harness.demo.screen import Screen
 from harness.fuzz.counts import xdp_only
+from harness.fuzz.judge import judge
 from harness.fuzz.kill import finish_load, load_command, settle
 from harness.fuzz.server import Server, wait_until
 from harness.protocols import SPEC
@@ -106,7 +106,7 @@ class Live:
         self._histories.append(phase.history)
         with self._screen.working("", f"{spec['title']}: judging the history"):
             complaints, files = self._settle()
-            verdict = histories.check(self._server.build.name, [phase.history])
+            verdict = judge(self._server.build.name, [phase.history])
         summary = phase.summary
         rate = summary["operations"] / summary["seconds"]
         lines = [
@@ -116,10 +116,10 @@ class Live:
         ]
         if phase.kills:
             lines.append(f"killed {phase.kills} times; meanwhile the programs answered {phase.served_while_down:,} requests")
-        lines.append(f"history of {summary['operations']:,} operations: {_brief(verdict)}")
+        lines.append(f"history of {summary['operations']:,} operations: {verdict.brief}")
         lines += [f"files: {files}"] if files else []
         lines += [f"NOT AS ACKNOWLEDGED: {complaint}" for complaint in complaints]
-        good = verdict.linearizable and summary["operations"] > 0 and not complaints
+        good = verdict.holds and summary["operations"] > 0 and not complaints
         self._screen.say("", "\n".join(lines), good)
         return good
 
@@ -136,9 +136,3 @@ class Live:
 
         wait_until(is_drained, DRAIN_SECONDS_MAX, "all to be drained")
         return settle(self._server, self._histories)
-
-
-def _brief(verdict: histories.Verdict) -> str:
-    if verdict.linearizable:
-        return "linearizable"
-    return f"not decided\n{verdict}" if not verdict.decided else f"NOT LINEARIZABLE\n{verdict}"

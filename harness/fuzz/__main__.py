@@ -16,6 +16,7 @@ from harness.fuzz.run import fuzz
 from harness.histories import HistoriesError
 from harness.protocols import UnknownProtocol, chosen
 from harness.rig.errors import RigError
+from harness.transactions import TransactionsError
 
 
 DOING = "make network namespaces and load programs into the kernel"
@@ -24,7 +25,7 @@ DOING = "make network namespaces and load programs into the kernel"
 def main(argv: list[str]) -> int:
     try:
         return {"kill": _kill, "crash": _crash}[argv[0]](argv[1:]) if argv[:1] in (["kill"], ["crash"]) else _fuzz(argv)
-    except (LiveError, RigError, SpecErrors, UnknownProtocol, HistoriesError) as error:
+    except (LiveError, RigError, SpecErrors, UnknownProtocol, HistoriesError, TransactionsError) as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 2
 
@@ -33,7 +34,7 @@ def _fuzz(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz",
         description="Random operations through lossy links against a plain reference, one at a time; then many at once, "
-        "while the daemon is killed every second: their history must be linearizable.",
+        "while the daemon is killed every second: their history must be linearizable, or strictly serializable where they are of transactions.",
         epilog="`python -m harness.fuzz kill PROTOCOL` does the latter alone, and says more of it; `crash PROTOCOL` has the whole server go down.",
     )
     parser.add_argument("protocol", nargs="?", default="all")

@@ -15,7 +15,7 @@ from typing import Any, Mapping
 import yaml
 
 from codegen import ir
-from codegen.front import load
+from codegen.front import load, used_folders
 from harness.fuzz.plugin import LiveError
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
@@ -69,7 +69,8 @@ class Build:
         if not (SPEC / self.name / "workload.h").exists():
             raise LiveError(f"{self.name} has no load: spec/{self.name}/workload.h is not there")
         program = self.directory / "load"
-        include = ["harness/load", f"spec/{self.name}", "spec/lib", str(self.generated), "runtime"]
+        used = [str(folder) for folder in used_folders(SPEC / self.name)]
+        include = ["harness/load", f"spec/{self.name}", *used, "spec/lib", str(self.generated), "runtime"]
         command = ["gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *[f"-I{path}" for path in include]]
         _run([*command, "-o", str(program), "harness/load/load.c"], f"compiling the load of {self.name}")
         return program

@@ -1,4 +1,4 @@
-"""The daemon is killed every second under the load of concurrent clients; what they saw must be linearizable."""
+"""The daemon is killed every second under the load of concurrent clients; what they saw must be as the protocol promises."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from harness import histories
 from harness.command import counted
 from harness.fuzz import plugin
 from harness.fuzz.build import Build, build
+from harness.fuzz.judge import Judgement, judge
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
@@ -40,7 +41,7 @@ class KillReport:
     counters: Counter[str]
     rare_share: float
     lost_share: float
-    history: histories.Verdict
+    history: Judgement
     problems: list[str]
     files: str = ""
 
@@ -117,8 +118,8 @@ def kill_under_load(
         problems += _left_over(server, protocol)
         complaints, files = settle(server, [history])
         problems += complaints
-    verdict = histories.check(protocol, [history], timeout_seconds=300, drawing=built.directory / "kill-history.html")
-    if verdict.linearizable:
+    verdict = judge(protocol, [history], timeout_seconds=300, drawing=built.directory / "kill-history.html")
+    if verdict.holds:
         history.unlink()  # hundreds of megabytes
     problems += _problems(summary, counters, verdict)
     if period_seconds is not None and not server.kill_count:
@@ -157,11 +158,11 @@ def _wait(server: Server, seconds: float, standstill_seconds: float) -> None:
     time.sleep(max(end - time.monotonic(), 0))
 
 
-def _problems(load: dict[str, Any], counters: Counter[str], verdict: histories.Verdict) -> list[str]:
+def _problems(load: dict[str, Any], counters: Counter[str], verdict: Judgement) -> list[str]:
     """What should not be in the results of a load."""
     found = []
-    if not verdict.linearizable:
-        found.append("the history is not linearizable" if verdict.decided else "the history was not decided")
+    if not verdict.holds:
+        found.append(f"the history is not {verdict.promise}" if verdict.decided else "the history was not decided")
     never = {name: value for name, value in counters.items() if name.split(".")[-1] == "lost"}
     if never:
         found.append(f"sections that cannot be contended were: {never}")
@@ -219,7 +220,7 @@ def kill_for(
         f"{protocol}: {counted(total['loads'], 'load')}, {total['seconds']} s together, from seed {seed}: "
         f"{counted(total['operations'], 'operation')}, {counted(total['faults'], 'packet')} lost, repeated or late, "
         f"{counted(total['restarts'], 'restart')} of the daemon after kill -9, {counted(total['given_up'], 'request')} given up, "
-        f"{total['unserved']:,} refused by the kernel; linearizable, {total['read_back']:,} entries read in the end, nothing lost"
+        f"{total['unserved']:,} refused by the kernel; {report.history.promise}, {total['read_back']:,} entries read in the end, nothing lost"
         + (f"; after the last load {report.files}" if report.files else "")
     )
     return True

@@ -234,7 +234,8 @@ class Machine(RuleBasedStateMachine):
     def stand_still(self, moves: list[tuple[int, int]]) -> None:
         """The daemon does nothing for a while, and answers late what waits for it; others were served since.
 
-        Where a second request comes to wait it dies instead: which of the two it would take up first is not known.
+        Where a second request comes to wait, or its sweep may change what comes of the one, it dies instead: which of the two it
+        would take up first is not known.
         """
         if not self.server.is_running:
             return
@@ -244,8 +245,9 @@ class Machine(RuleBasedStateMachine):
             for actor, choice in moves:
                 if len(waiting) < 2 and not any(packet.actor == actor % len(self.actors) for packet in waiting):
                     waiting += self._serve_without(self._act(actor, choice))
-            if len(waiting) > 1:
+            if len(waiting) > 1 or any(self.reference.meets_sweep(self.codec.Message.decode(each.datagram)) for each in waiting):
                 self._kill(0, "requests waited for it")
+                waiting.clear()
             before = self.server.counters()
         if len(waiting) == 1:
             self._answer_late(waiting[0], before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -27,12 +27,14 @@ class Workload:
         those that differ where the daemon has no room for what waits.
     crash: options of the load that runs while the whole server goes down, and the override of the layout; the option `load` is given the number of the load.
     demo: what the demonstration shows, in order.
+    histories: what its loads record: operations, each of one key, or transactions of several.
     """
 
     fuzz: dict[str, Any] = field(default_factory=dict)
     kill: dict[str, Any] = field(default_factory=dict)
     crash: dict[str, Any] = field(default_factory=dict)
     demo: dict[str, Any] = field(default_factory=dict)
+    histories: str = "operations"
 
 
 Above = Annotated[float, Field(gt=0)]
@@ -82,6 +84,7 @@ class _File(documents.Strict):
     kill: _Kill | None = None
     crash: _Crash | None = None
     demo: _Demo | None = None
+    histories: Literal["operations", "transactions"] = "operations"
 
 
 def workload(protocol: str) -> Workload:

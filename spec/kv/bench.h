@@ -4,20 +4,12 @@
 #define KV_BENCH_H
 
 #include "kv_codec.h"
-#include "bench_workload.h"
 
-#define BENCH_PAYLOAD_SIZE KV_WIRE_SIZE
+#define STORE_CONSTANT(name) KV_##name
+#include "store_bench.h"
 
-/* What a slot keeps. ASKED: the sequence number of what it asked for, and above it whether it asked for anything. */
-enum { BENCH_CLIENT, BENCH_SECRET, BENCH_SEQUENCE, BENCH_KEY, BENCH_ASKED };
-
+/* In ASKED, above the sequence number: whether it asked for anything. */
 #define BENCH_HAS_ASKED (1ULL << 32)
-
-static __always_inline bool bench_has_value(const unsigned char *payload, __u64 key)
-{
-	return stepwise_read(payload + KV_WIRE_LENGTH, 2) == BENCH_VALUE_SIZE &&
-	       stepwise_read(payload + KV_WIRE_VALUE, 8) == key;
-}
 
 /* Reads only what it looks at: the client's work is part of every round trip. */
 static __always_inline __u32 bench_outcome(const struct bench_slot *slot, const unsigned char *payload)
@@ -57,22 +49,6 @@ static __always_inline __u32 bench_sequence(struct bench_slot *slot, enum bench_
 	return slot->state[BENCH_SEQUENCE];
 }
 
-static __always_inline void bench_write_value(unsigned char *payload, __u64 key)
-{
-	stepwise_write(payload + KV_WIRE_LENGTH, 2, BENCH_VALUE_SIZE);
-	STEPWISE_UNROLL
-	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
-		stepwise_write(payload + KV_WIRE_VALUE + at, 8, key);
-}
-
-static __always_inline void bench_write_no_value(unsigned char *payload)
-{
-	stepwise_write(payload + KV_WIRE_LENGTH, 2, 0);
-	STEPWISE_UNROLL
-	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
-		stepwise_write(payload + KV_WIRE_VALUE + at, 8, 0);
-}
-
 static __always_inline __u32 bench_kind(enum bench_operation operation)
 {
 	switch (operation) {
@@ -100,12 +76,7 @@ static __always_inline __u32 bench_next_request(struct bench_slot *slot, const _
 	sequence = bench_sequence(slot, operation);
 	slot->state[BENCH_KEY] = key;
 	slot->state[BENCH_ASKED] = BENCH_HAS_ASKED | sequence;
-	stepwise_write(payload + KV_WIRE_KIND, 1, bench_kind(operation));
-	stepwise_write(payload + KV_WIRE_CLIENT, 2, slot->state[BENCH_CLIENT]);
-	stepwise_write(payload + KV_WIRE_SEQUENCE, 4, sequence);
-	stepwise_write_bytes(payload + KV_WIRE_SECRET, 8, slot->state[BENCH_SECRET]);
-	stepwise_write(payload + KV_WIRE_KEY, 8, key);
-	stepwise_write(payload + KV_WIRE_VERSION, 4, 0);
+	bench_write_request(slot, payload, bench_kind(operation), sequence, key, 0);
 	if (operation == BENCH_GET)
 		bench_write_no_value(payload);
 	else

@@ -47,8 +47,10 @@ class Way:
 class Reference(SessionReference):
     """All entries, and the greatest version that was deleted from each bucket: versions go on from there."""
 
-    requests = frozenset({"INSERT", "UPDATE", "DELETE"})
-    reads = frozenset({"GET"})
+    requests = frozenset(KvSession.answers)
+    reads = frozenset(KvSession.read_answers)
+    recalled = frozenset(kind for kinds in KvSession.answers.values() for kind in kinds)
+    """The answers to requests: they say the same version when they are asked for again."""
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
@@ -89,8 +91,8 @@ class Reference(SessionReference):
         version = self.version_of(kind, message.key)
         if version is not None and answer.version != version:
             found.append(f"{kind} says version {answer.version} of key {message.key} and should say {version}")
-        if kind == "VALUE" and _stored(answer) != replace(stored, version=answer.version):
-            found.append(f"key {message.key} was read as {_stored(answer)} and is {stored}")
+        if kind == "VALUE" and stored_of(answer) != replace(stored, version=answer.version):
+            found.append(f"key {message.key} was read as {stored_of(answer)} and is {stored}")
         if answer.key != message.key:
             found.append(f"the answer's key is {answer.key}, the request's {message.key}")
         return found
@@ -104,24 +106,23 @@ class Reference(SessionReference):
                 return self._next_version(self.entries[key].version)
             case "VALUE" | "EXISTS" | "DELETED":
                 return self.entries[key].version
+            case "MISSING" if self.codec.TELLS_FLOOR:
+                return self.floors[self.codec.hash_slot(key)]
         return None
 
     def _next_version(self, version: int) -> int:
         return (version + 1) % self.codec.VERSION_MODULUS
 
     def wrong_memory(self, said: Any, answer: Any) -> list[str]:
-        if said.kind.name not in self._answers() or answer.version == said.version:
+        if said.kind.name not in self.recalled or answer.version == said.version:
             return []
         return [f"{said.kind.name} came with version {said.version}, and when it was asked for again, with {answer.version}"]
-
-    def _answers(self) -> set[str]:
-        return {kind for kinds in KvSession.answers.values() for kind in kinds}
 
     def apply(self, message: Any, outcome: str) -> None:
         key = message.key
         match outcome:
             case "INSERTED" | "UPDATED":
-                self.entries[key] = replace(_stored(message), version=self.version_of(outcome, key))
+                self.entries[key] = replace(stored_of(message), version=self.version_of(outcome, key))
             case "DELETED":
                 slot = self.codec.hash_slot(key)
                 self.floors[slot] = max(self.floors[slot], self.entries.pop(key).version)
@@ -148,12 +149,16 @@ class Reference(SessionReference):
             return (way.is_live and self._is_long(way.entry.length)) or self._writes_tail(message) or not (codec.WRITE_BACK or is_get)
         if not codec.FILTERED or codec.hash_bit(message.key) in bucket["filter"]:
             return True
-        has_room = codec.WRITE_BACK and any(mark in ("Empty", "Clean") for mark in bucket["marks"])
-        return message.kind.name == "INSERT" and (self._writes_tail(message) or not has_room)
+        return message.kind.name == "INSERT" and (self._writes_tail(message) or not codec.WRITE_BACK or not self._has_room(bucket))
+
+    def _has_room(self, bucket: Mapping[str, Any]) -> bool:
+        """Whether a way can be had without moving anything to the page."""
+        return any(mark in ("Empty", "Clean") for mark in bucket["marks"])
 
     def _may_spill(self, message: Any) -> bool:
         """Whether a write may put something into the page: the way that it needs is another's, or it is written through."""
-        return self.needs_daemon(message) and (self._way_of(message.key) is None or not self.codec.WRITE_BACK)
+        waited = self.has_waited(message) or self.needs_daemon(message)
+        return waited and (self._way_of(message.key) is None or not self.codec.WRITE_BACK)
 
     def _is_long(self, length: int) -> bool:
         return length > self.codec.SLOT_SIZE
@@ -320,7 +325,7 @@ class Reference(SessionReference):
             message.length = self.codec.VALUE_MAX + 1
 
 
-def _stored(message: Any) -> Stored:
+def stored_of(message: Any) -> Stored:
     """What a message says of an entry."""
     return Stored(message.version, message.length, message.value + message.tail)
 
@@ -333,9 +338,11 @@ class Actor:
     """A client whose next move is chosen by a number."""
 
     KEYS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 2**64 - 1)
+    opens = KvSession
+    """What it opens, one after the other."""
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
-        self.session = KvSession(codec)
+        self.session = self.opens(codec)
         self._session_capacity = capacities["session"]
         in_slot, in_tail = (0, 1, codec.SLOT_SIZE - 1, codec.SLOT_SIZE), (codec.SLOT_SIZE + 1, codec.VALUE_MAX - 1, codec.VALUE_MAX)
         self._lengths = (*in_slot, *in_tail, codec.VALUE_MAX + 1, 2**16 - 1)
@@ -346,7 +353,7 @@ class Actor:
         if session.outstanding_kind == "OPEN" or (session.outstanding_kind == "CLOSE" and choice % 2):
             return f"{session.outstanding_kind} again", session.again()
         if not session.is_alive(now_ns):
-            self.session = session = KvSession(session.codec)
+            self.session = session = self.opens(session.codec)
             return "Open", session.open(choice % self._session_capacity, choice * 7919 + now_ns, now_ns)
         if what < 6:
             return self._get(which, what == 0, now_ns)

@@ -7,10 +7,6 @@
 #ifndef KV_WORKLOAD_H
 #define KV_WORKLOAD_H
 
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "kv_codec.h"
 
 #define SESSION_MESSAGE struct kv_message
@@ -18,12 +14,9 @@
 #define SESSION_CAPACITY KV_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS KV_SEQUENCE_MODULUS
 #define SESSION_LEASE_NS ((__u64)KV_LEASE * KV_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
-#include "session_workload.h"
-
-#define WORKLOAD_PORT KV_PORT
-#define WORKLOAD_SIZE KV_WIRE_SIZE
-#define WORKLOAD_SIZE_MAX (KV_WIRE_SIZE + KV_TAIL_MAX)
-#define WORKLOAD_NO_KEY (~0ull)
+#define STORE_FUNCTION(name) kv_##name
+#define STORE_CONSTANT(name) KV_##name
+#include "store_workload.h"
 
 struct workload {
 	__u64 keys, crowd, gets, churn, long_values, too_long, impatient, tidy;
@@ -44,39 +37,23 @@ static const struct load_option workload_options[] = {
 struct workload_client {
 	struct session session;
 	struct session_read read;
-	__u64 missing;    /* a key that is to be inserted next, or WORKLOAD_NO_KEY */
+	__u64 missing;    /* a key that is to be inserted next, or STORE_NO_KEY */
 	bool impatient;   /* with the outstanding request */
 	bool settled;     /* time is over and it has no write left */
-	__u64 reads_back; /* the key that it is to read when time is over, or WORKLOAD_NO_KEY */
+	__u64 reads_back; /* the key that it is to read when time is over, or STORE_NO_KEY */
 };
 
-static __u64 *workload_keys;              /* all of them, the same for every client */
 static atomic_uint workload_writers;      /* clients that may still write */
 static atomic_ullong workload_read_back;  /* how many keys somebody has read again, or will */
 static atomic_ullong workload_tidied;     /* how many somebody has deleted, or will */
-
-/* The keys of the first buckets only, until there are enough. */
-static inline void workload_choose_keys(const struct workload *options)
-{
-	__u64 buckets = options->crowd ? (options->keys + options->crowd - 1) / options->crowd : KV_CAPACITY_BUCKET;
-
-	workload_keys = calloc(options->keys, sizeof(*workload_keys));
-	if (!workload_keys) {
-		fprintf(stderr, "load: no memory for %llu keys\n", options->keys);
-		exit(1);
-	}
-	for (__u64 key = 1, found = 0; found < options->keys; key++)
-		if (kv_hash_slot(key) < buckets)
-			workload_keys[found++] = key;
-}
 
 /* Clients start one after the other. */
 static inline void workload_start(const struct workload *options, struct load_thread *thread, struct workload_client *client)
 {
 	(void)thread;
-	if (!workload_keys)
-		workload_choose_keys(options);
-	client->missing = client->reads_back = WORKLOAD_NO_KEY;
+	if (!store_keys)
+		store_choose_keys(options->keys, options->crowd);
+	client->missing = client->reads_back = STORE_NO_KEY;
 	workload_writers++;
 }
 
@@ -117,50 +94,6 @@ static inline bool workload_is_write(const struct kv_message *request)
 	       request->kind == KV_MESSAGE_KIND_DELETE;
 }
 
-static inline size_t workload_size(const unsigned char *payload)
-{
-	return KV_WIRE_SIZE + kv_message_tail_size(payload);
-}
-
-/* What was read has its tail; other answers may come without. */
-static inline bool workload_is_whole(const unsigned char *payload, size_t size)
-{
-	return size == workload_size(payload) ||
-	       (size == KV_WIRE_SIZE && stepwise_read(payload + KV_WIRE_KIND, 1) != KV_MESSAGE_KIND_VALUE);
-}
-
-/* The message, and the tail that goes with what its slot holds: each byte of it tells where it is, and of which value. */
-static inline void workload_encode(unsigned char *payload, const struct kv_message *message)
-{
-	__u64 mixed = 0;
-
-	kv_message_encode(payload, message);
-	for (unsigned int i = 0; i < kv_message_tail_size(payload); i++) {
-		mixed = (mixed ^ message->value.bytes[i % 8]) * 0x100000001b3ull + i;
-		payload[KV_WIRE_SIZE + i] = mixed >> 32;
-	}
-}
-
-/* Stands for a value in the history: of its length and all its bytes, so that a torn one is nobody's. FNV-1a. */
-static inline __u64 workload_digest(const unsigned char *payload)
-{
-	__u64 digest = 0xcbf29ce484222325ull ^ stepwise_read(payload + KV_WIRE_LENGTH, 2);
-
-	for (unsigned int i = 0; i < KV_SLOT_SIZE; i++)
-		digest = (digest ^ payload[KV_WIRE_VALUE + i]) * 0x100000001b3ull;
-	for (unsigned int i = 0; i < kv_message_tail_size(payload); i++)
-		digest = (digest ^ payload[KV_WIRE_SIZE + i]) * 0x100000001b3ull;
-	return digest;
-}
-
-static inline __u64 workload_digest_of(const struct kv_message *request)
-{
-	unsigned char payload[WORKLOAD_SIZE_MAX];
-
-	workload_encode(payload, request);
-	return workload_digest(payload);
-}
-
 /*
  * A new value, of a length at, or one below, either end of what fits into a slot, or of any above it. No two of eight
  * bytes or more are the same.
@@ -189,7 +122,7 @@ static inline void workload_note_open(struct load_thread *thread, const struct s
 	if (!workload_is_write(request) || request->length > KV_VALUE_MAX)
 		return;
 	load_record(thread, (struct load_record){session->identity, request->key, workload_operation(request->kind), NULL, "-",
-						 call_ns, return_ns, workload_digest_of(request), 0});
+						 call_ns, return_ns, store_digest_of(request), 0});
 }
 
 /* The session is over. What was sent may still arrive. */
@@ -221,11 +154,11 @@ static inline void workload_write(const struct workload *options, struct load_th
 	struct session *session = &client->session;
 	int kind = KV_MESSAGE_KIND_UPDATE;
 
-	session->request.key = workload_keys[load_random(thread, options->keys)];
-	if (client->missing != WORKLOAD_NO_KEY) {
+	session->request.key = store_keys[load_random(thread, options->keys)];
+	if (client->missing != STORE_NO_KEY) {
 		session->request.key = client->missing;
 		kind = KV_MESSAGE_KIND_INSERT;
-		client->missing = WORKLOAD_NO_KEY;
+		client->missing = STORE_NO_KEY;
 	} else if (load_random(thread, 100) < options->churn) {
 		kind = load_random(thread, 2) ? KV_MESSAGE_KIND_INSERT : KV_MESSAGE_KIND_DELETE;
 	}
@@ -242,16 +175,6 @@ static inline void workload_get(struct workload_client *client, __u64 key, __u64
 {
 	client->read.request.key = key;
 	session_read(&client->session, &client->read, KV_MESSAGE_KIND_GET, now_ns);
-}
-
-/* The next key that nobody has counted for yet; WORKLOAD_NO_KEY when all are. */
-static inline __u64 workload_claim(const struct workload *options, atomic_ullong *claimed)
-{
-	__u64 index = atomic_load(claimed);
-
-	if (index < options->keys)
-		index = atomic_fetch_add(claimed, 1);
-	return index < options->keys ? workload_keys[index] : WORKLOAD_NO_KEY;
 }
 
 /* Time is over. Whether nobody writes any more. */
@@ -277,18 +200,18 @@ static inline enum load_action workload_wind_up(const struct workload *options, 
 		*wake_ns = now_ns + 1000000;
 		return LOAD_WAIT;
 	}
-	if (client->reads_back == WORKLOAD_NO_KEY) {
-		client->reads_back = workload_claim(options, &workload_read_back);
-		load_counts(thread)->read_back_due += client->reads_back != WORKLOAD_NO_KEY;
+	if (client->reads_back == STORE_NO_KEY) {
+		client->reads_back = store_claim(options->keys, &workload_read_back);
+		load_counts(thread)->read_back_due += client->reads_back != STORE_NO_KEY;
 	}
 	key = client->reads_back;
-	if (key != WORKLOAD_NO_KEY) {
+	if (key != STORE_NO_KEY) {
 		workload_get(client, key, now_ns);
 		return LOAD_SEND;
 	}
 	if (options->tidy)
-		key = workload_claim(options, &workload_tidied);
-	if (key != WORKLOAD_NO_KEY)
+		key = store_claim(options->keys, &workload_tidied);
+	if (key != STORE_NO_KEY)
 		workload_delete(client, key, now_ns);
 	else
 		session_request(&client->session, KV_MESSAGE_KIND_CLOSE, now_ns);
@@ -299,11 +222,11 @@ static inline enum load_action workload_wind_up(const struct workload *options, 
 static inline void workload_ask_anything(const struct workload *options, struct load_thread *thread,
 					 struct workload_client *client, __u64 now_ns)
 {
-	if (client->missing != WORKLOAD_NO_KEY || load_random(thread, 100) >= options->gets) {
+	if (client->missing != STORE_NO_KEY || load_random(thread, 100) >= options->gets) {
 		workload_write(options, thread, client, now_ns);
 		return;
 	}
-	workload_get(client, workload_keys[load_random(thread, options->keys)], now_ns);
+	workload_get(client, store_keys[load_random(thread, options->keys)], now_ns);
 	client->impatient = load_random(thread, 100) < options->impatient;
 }
 
@@ -362,7 +285,7 @@ static inline enum load_action workload_next(const struct workload *options, str
 		action = message ? LOAD_AGAIN : LOAD_WAIT;
 	} else if (session->open) {
 		action = workload_ask(options, thread, client, now_ns, stopping, wake_ns);
-	} else if (stopping && workload_all_settled(client) && client->reads_back == WORKLOAD_NO_KEY &&
+	} else if (stopping && workload_all_settled(client) && client->reads_back == STORE_NO_KEY &&
 		   workload_read_back >= options->keys) {
 		return LOAD_FINISH;
 	} else {
@@ -372,7 +295,7 @@ static inline enum load_action workload_next(const struct workload *options, str
 	if (!message)
 		message = client->read.waiting ? &client->read.request : &session->request;
 	if (action != LOAD_WAIT)
-		workload_encode(payload, message);
+		store_encode(payload, message);
 	return action;
 }
 
@@ -380,8 +303,8 @@ static inline void workload_count(struct load_thread *thread, struct workload_cl
 {
 	struct load_counts *counts = load_counts(thread);
 
-	if (client->reads_back != WORKLOAD_NO_KEY) {
-		client->reads_back = WORKLOAD_NO_KEY;
+	if (client->reads_back != STORE_NO_KEY) {
+		client->reads_back = STORE_NO_KEY;
 		counts->read_back++;
 		return;
 	}
@@ -402,9 +325,9 @@ static inline void workload_note(struct load_thread *thread, struct workload_cli
 	workload_count(thread, client, message->kind);
 	load_record(thread, (struct load_record){client->session.identity, request->key, workload_operation(request->kind), NULL,
 						 workload_outcome(message->kind), call_ns, now_ns,
-						 found ? workload_digest(payload) : workload_digest_of(request), version});
+						 found ? store_digest(payload) : store_digest_of(request), version});
 	if (message->kind == KV_MESSAGE_KIND_MISSING || message->kind == KV_MESSAGE_KIND_ABSENT)
-		client->missing = request->kind == KV_MESSAGE_KIND_DELETE ? WORKLOAD_NO_KEY : request->key;
+		client->missing = request->kind == KV_MESSAGE_KIND_DELETE ? STORE_NO_KEY : request->key;
 }
 
 static inline bool workload_fits(const struct kv_message *request, const struct kv_message *message)
@@ -471,7 +394,7 @@ static inline void workload_stop(const struct workload *options, struct load_thr
 				 __u64 now_ns)
 {
 	(void)now_ns;
-	while (workload_claim(options, &workload_read_back) != WORKLOAD_NO_KEY)
+	while (store_claim(options->keys, &workload_read_back) != STORE_NO_KEY)
 		load_counts(thread)->read_back_due++;
 	workload_lose(thread, client);
 }

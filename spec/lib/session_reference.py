@@ -79,6 +79,10 @@ class SessionReference:
         """A session ended: take back what it held."""
         raise NotImplementedError
 
+    def meets_sweep(self, _message: Any) -> bool:
+        """Whether what comes of a message that waits for the daemon depends on which comes first, it or the daemon's sweep."""
+        return False
+
     # --- Requests -----------------------------------------------------------------------------
 
     def expect(self, message: Any) -> set[str]:
@@ -108,6 +112,11 @@ class SessionReference:
             return self.executes_again or message.kind.name in self.requests
         in_order = message.sequence == (account.sequence + 1) % self.codec.SEQUENCE_MODULUS
         return in_order and (self.executes_again or account.answer is not None)
+
+    def has_waited(self, message: Any) -> bool:
+        """Whether a request was left to the daemon before, and may be answered late: by what was to be seen then."""
+        account = self.accounts.get(message.client)
+        return account is not None and account.answer is None and message.sequence == account.sequence
 
     def answered(self, message: Any, answer: Any) -> list[str]:
         """A message got one of the answers that `expect` gave. Returns what is wrong with the rest of the answer."""

@@ -19,7 +19,7 @@ LEAST = 1  # bytes of a receive buffer: the kernel makes the least of it that it
 def test_killed_daemon_loses_nothing():
     report = kill_under_load("kv", seconds=5, period_seconds=0.7)
     assert report.problems == []
-    assert report.history.linearizable and report.kills >= 3
+    assert report.history.holds and report.kills >= 3
     assert report.load["faults"] > 0 and report.load["given_up"] > 0
     assert report.load["read_back"] == report.load["read_back_due"] > 0
     assert 0.1 < report.rare_share < 1
@@ -29,7 +29,7 @@ def test_half_of_the_rare_path_lost():
     """Every key of every bucket is still written, and read in the end."""
     report = kill_under_load("kv", seconds=6, period_seconds=None, receive_buffer=LEAST, standstill_seconds=0.02)
     assert report.problems == []
-    assert report.history.linearizable
+    assert report.history.holds
     assert report.lost_share >= 0.5
     assert report.load["operations"] > 1000
     assert report.load["read_back"] == report.load["read_back_due"] > 0

@@ -21,7 +21,7 @@ LEAST = 1  # bytes of a receive buffer: the kernel makes the least of it that it
 def test_killed_daemon_loses_nothing():
     report = kill_under_load("log", seconds=5, period_seconds=0.7)
     assert report.problems == []
-    assert report.history.linearizable and report.kills >= 3
+    assert report.history.holds and report.kills >= 3
     assert report.load["faults"] > 0 and report.load["refused"] > 0 and report.load["died"] > 0
     assert 0.05 < report.rare_share < 1
     acknowledged = int(report.files.split()[0].replace(",", ""))
@@ -32,7 +32,7 @@ def test_killed_daemon_loses_nothing():
 def test_most_of_what_waits_for_the_disk_lost():
     report = kill_under_load("log", seconds=5, period_seconds=None, receive_buffer=LEAST, standstill_seconds=0.02)
     assert report.problems == []
-    assert report.history.linearizable
+    assert report.history.holds
     assert report.lost_share >= 0.3
     assert report.load["operations"] > 1000
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Requests and values for the bench.h of a protocol over the store's cells, which defines before it includes this
+ *
+ *   STORE_CONSTANT(name)   a constant of its generated codec
+ */
+#ifndef STORE_BENCH_H
+#define STORE_BENCH_H
+
+#include "bench_workload.h"
+
+#define BENCH_PAYLOAD_SIZE STORE_CONSTANT(WIRE_SIZE)
+
+/* What a slot keeps. ASKED: the sequence number of what it asked for, and above it what the protocol puts there. */
+enum { BENCH_CLIENT, BENCH_SECRET, BENCH_SEQUENCE, BENCH_KEY, BENCH_ASKED };
+
+static __always_inline bool bench_has_value(const unsigned char *payload, __u64 key)
+{
+	return stepwise_read(payload + STORE_CONSTANT(WIRE_LENGTH), 2) == BENCH_VALUE_SIZE &&
+	       stepwise_read(payload + STORE_CONSTANT(WIRE_VALUE), 8) == key;
+}
+
+static __always_inline void bench_write_request(const struct bench_slot *slot, unsigned char *payload, __u32 kind, __u32 sequence,
+						__u64 key, __u32 version)
+{
+	stepwise_write(payload + STORE_CONSTANT(WIRE_KIND), 1, kind);
+	stepwise_write(payload + STORE_CONSTANT(WIRE_CLIENT), 2, slot->state[BENCH_CLIENT]);
+	stepwise_write(payload + STORE_CONSTANT(WIRE_SEQUENCE), 4, sequence);
+	stepwise_write_bytes(payload + STORE_CONSTANT(WIRE_SECRET), 8, slot->state[BENCH_SECRET]);
+	stepwise_write(payload + STORE_CONSTANT(WIRE_KEY), 8, key);
+	stepwise_write(payload + STORE_CONSTANT(WIRE_VERSION), 4, version);
+}
+
+static __always_inline void bench_write_value(unsigned char *payload, __u64 key)
+{
+	stepwise_write(payload + STORE_CONSTANT(WIRE_LENGTH), 2, BENCH_VALUE_SIZE);
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
+		stepwise_write(payload + STORE_CONSTANT(WIRE_VALUE) + at, 8, key);
+}
+
+static __always_inline void bench_write_no_value(unsigned char *payload)
+{
+	stepwise_write(payload + STORE_CONSTANT(WIRE_LENGTH), 2, 0);
+	STEPWISE_UNROLL
+	for (__u32 at = 0; at < BENCH_VALUE_SIZE; at += 8)
+		stepwise_write(payload + STORE_CONSTANT(WIRE_VALUE) + at, 8, 0);
+}
+
+#endif

@@ -1,0 +1,347 @@
+"""What transactions over a store should do, in plain Python, and the clients that fuzzing drives them with.
+
+The reference is the store's, with who has locked what, and what is to be written there. What a session that is over has locked,
+the daemon's sweep settles, one place in each sweep: it is followed in the cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Mapping
+
+from spec.kv import reference as kv
+from spec.kv.reference import Stored
+from spec.lib.session_reference import Tables
+from spec.occ.client import OccSession, Reading
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What a place has locked, and what is to be written there.
+
+    base: the key's version, 0 where it is not there. written: None where it is to be deleted.
+    """
+
+    key: int
+    base: int
+    written: Stored | None
+
+
+@dataclass
+class Holding:
+    """A session's transaction: the places that have locked a key, and what was decided."""
+
+    verdict: str = "Open"
+    places: dict[int, Intent] = field(default_factory=dict)
+
+
+class Reference(kv.Reference):
+    """All entries, and who has locked them."""
+
+    requests = frozenset(OccSession.answers)
+    recalled = frozenset(kind for kinds in OccSession.answers.values() for kind in kinds)
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
+        super().__init__(codec, capacities)
+        self.holdings: dict[int, Holding] = {}
+        self._ended: list[Intent] = []  # of sessions that are no more: were they committed, they are still to be followed
+
+    def _blank(self) -> Tables:
+        blank = super()._blank()
+        return {**blank, "bucket": [{**cell, "holders": (0,) * self.codec.WAYS} for cell in blank["bucket"]]}
+
+    def _holding(self, client: int) -> Holding:
+        return self.holdings.setdefault(client, Holding())
+
+    def holder(self, key: int) -> tuple[int, int] | None:
+        """Session and place that have locked a key."""
+        return next(((client, place) for client, place, intent in self._locks() if intent.key == key), None)
+
+    def _locks(self) -> Iterator[tuple[int, int, Intent]]:
+        for client, holding in self.holdings.items():
+            for place, intent in holding.places.items():
+                yield client, place, intent
+
+    def version_at(self, key: int) -> int:
+        return self.entries[key].version if key in self.entries else 0
+
+    # --- Requests -----------------------------------------------------------------------------
+
+    def outcomes(self, message: Any) -> set[str]:
+        match message.kind.name:
+            case "GET":
+                return super().outcomes(message)
+            case "LOCK":
+                return self._of_lock(message)
+            case "COMMIT":
+                holding = self._holding(message.client)
+                return {"COMMITTED"} if message.place in holding.places and holding.verdict != "Aborted" else {"REFUSED"}
+            case "ABORT":
+                return {"REFUSED"} if self._holding(message.client).verdict == "Committed" else {"ABORTED"}
+        if self.holder(message.key) is not None:
+            return {"LOCKED"}
+        if not self._lacks_way(message):
+            return super().outcomes(message)
+        return {"LOCKED"} | (super().outcomes(message) if self.has_waited(message) else set())
+
+    def _of_lock(self, message: Any) -> set[str]:
+        key = message.key
+        if self._is_refused(message):
+            return {"REFUSED"}
+        if self._is_long(message.length):
+            return {"TOO_LONG"}
+        if self.holder(key) is not None or (self._lacks_way(message) and not self.has_waited(message)):
+            return {"CONFLICT"}
+        crowded = {"CONFLICT"} if self._lacks_way(message) else set()
+        if self.version_at(key) != message.version:
+            return {"CONFLICT"}
+        if key in self.entries and self._is_long(self.entries[key].length):
+            return {"TOO_LONG"} | crowded
+        done = {"GRANTED"} | crowded
+        return done | {"NO_ROOM"} if self._may_spill(message) and self._page_is_full(key) else done
+
+    def _is_refused(self, message: Any) -> bool:
+        """Whether a lock is not for this place: it has another, or what was locked before is being settled."""
+        holding = self._holding(message.client)
+        return message.place in holding.places or holding.verdict != "Open"
+
+    def _lacks_way(self, message: Any) -> bool:
+        """Whether it needs a way in the bucket, and all are pinned by others."""
+        takes_way = message.kind.name in ("INSERT", "UPDATE", "LOCK")
+        return takes_way and self._way_of(message.key) is None and all(self._bucket_of(message.key)["holders"])
+
+    def wrong_answer(self, message: Any, answer: Any) -> list[str]:
+        kind = answer.kind.name
+        if kind == "COMMITTED":
+            return self._wrong_commit(message, answer)
+        found = super().wrong_answer(message, answer)
+        if kind in ("VALUE", "MISSING") and answer.locked != (self.holder(message.key) is not None):
+            found.append(f"key {message.key} was read as {'locked' if answer.locked else 'not locked'}, and it is not so")
+        if kind == "GRANTED" and answer.version != message.version:
+            found.append(f"a lock of key {message.key} with version {message.version} was granted with version {answer.version}")
+        if kind == "CONFLICT" and answer.version not in self._conflicting(message):
+            found.append(f"CONFLICT says version {answer.version} of key {message.key}, and should say {self._conflicting(message)}")
+        return found
+
+    def _conflicting(self, message: Any) -> set[int]:
+        """What a conflict may say: the version that is there, or, where no way is left, that which was asked for."""
+        there, key = {self.version_at(message.key)}, message.key
+        if not self._lacks_way(message) or self.holder(key) is not None or not self._is_looked_for(message):
+            return there
+        return there | {message.version} if self.has_waited(message) else {message.version}
+
+    def _is_looked_for(self, message: Any) -> bool:
+        """Whether the bucket does not know that a lock names a version of what is not there."""
+        return message.version == 0 or not self.codec.FILTERED or self.codec.hash_bit(message.key) in self._bucket_of(message.key)["filter"]
+
+    def _wrong_commit(self, message: Any, answer: Any) -> list[str]:
+        intent = self._holding(message.client).places[message.place]
+        version = self.version_written(intent)
+        if version is None:  # nothing was there to be deleted: the message comes back
+            return []
+        found = []
+        if answer.version != version:
+            found.append(f"COMMITTED says version {answer.version} of key {intent.key}, and should say {version}")
+        if answer.key != intent.key:
+            found.append(f"place {message.place} has locked key {intent.key}, and key {answer.key} was committed")
+        return found
+
+    def version_written(self, intent: Intent) -> int | None:
+        """The version that a commit comes to, or that which it deletes."""
+        if intent.written is None:
+            return intent.base or None
+        return self._next_version(intent.base or self.floors[self.codec.hash_slot(intent.key)])
+
+    def apply(self, message: Any, outcome: str) -> None:
+        match outcome:
+            case "GRANTED":
+                written = None if message.deletes else kv.stored_of(message)
+                self._holding(message.client).places[message.place] = Intent(message.key, message.version, written)
+            case "COMMITTED" | "ABORTED":
+                holding = self._holding(message.client)
+                intent = holding.places.pop(message.place, None)
+                holding.verdict = outcome.capitalize() if holding.places else "Open"
+                if intent is not None and outcome == "COMMITTED":
+                    self._write(intent)
+            case _:
+                super().apply(message, outcome)
+
+    def _write(self, intent: Intent) -> None:
+        version = self.version_written(intent)
+        if intent.written is not None:
+            self.entries[intent.key] = replace(intent.written, version=version)
+        elif version is not None:
+            slot = self.codec.hash_slot(intent.key)
+            self.floors[slot] = max(self.floors[slot], self.entries.pop(intent.key).version)
+
+    # --- Sessions that are over ---------------------------------------------------------------
+
+    def revoke(self, client: int) -> None:
+        """Its transaction goes the way that was decided."""
+        holding = self.holdings.pop(client, Holding())
+        if holding.verdict == "Committed":
+            self._ended += holding.places.values()
+
+    def meets_sweep(self, _message: Any) -> bool:
+        return any(self.is_fading(client) for client, _, _ in self._locks())
+
+    def _follow_sweep(self, tables: Tables) -> None:
+        """Settle what the sweep has settled of sessions that are over; the cells are at rest."""
+        for client, holding in self.holdings.items():
+            if self.is_fading(client):
+                done = [place for place in holding.places if place not in tables["transaction"][client]["places"]]
+                intents = [holding.places.pop(place) for place in done]
+                self._ended += intents if holding.verdict == "Committed" else []
+                if done and holding.verdict == "Open":
+                    holding.verdict = "Aborted"
+                holding.verdict = holding.verdict if holding.places else "Open"
+        while self._ended:
+            self._write(self._ended.pop(self._next_ended(tables)))
+
+    def _next_ended(self, tables: Tables) -> int:
+        """Which of them the sweep may have written first: of one bucket, what was inserted tells what had been deleted before."""
+
+        def has_come(intent: Intent) -> bool:
+            ways = self._ways(tables["bucket"][self.codec.hash_slot(intent.key)], tables)
+            return any(way.key == intent.key and way.entry.version == self.version_written(intent) for way in ways)
+
+        inserted = [number for number, intent in enumerate(self._ended) if not intent.base and intent.written and has_come(intent)]
+        by_version = sorted(range(len(self._ended)), key=lambda number: self._ended[number].base or self.codec.VERSION_MODULUS)
+        return (inserted or by_version)[0]
+
+    # --- What is where ------------------------------------------------------------------------
+
+    def needs_daemon(self, message: Any) -> bool:
+        key = message.key
+        match message.kind.name:
+            case "COMMIT" | "ABORT":
+                return False
+            case "LOCK":
+                is_there = self._way_of(key) is not None or not self._is_looked_for(message)
+                if is_there or self._is_long(message.length) or self._lacks_way(message):
+                    return False
+                bucket = self._bucket_of(key)
+                spilled = not self.codec.FILTERED or self.codec.hash_bit(key) in bucket["filter"]
+                return not self._is_refused(message) and (spilled or not self._has_room(bucket))
+            case "GET":
+                return super().needs_daemon(message)
+        return self.holder(key) is None and not self._lacks_way(message) and super().needs_daemon(message)
+
+    def _has_room(self, bucket: Mapping[str, Any]) -> bool:
+        return any(not holder and mark in ("Empty", "Clean") for mark, holder in zip(bucket["marks"], bucket["holders"]))
+
+    # --- What the cells should say ------------------------------------------------------------
+
+    def complaints(self, tables: Tables) -> list[str]:
+        self._follow_sweep(tables)
+        found = super().complaints(tables)
+        locked = {(client, place): intent.key for client, place, intent in self._locks()}
+        for slot, bucket in enumerate(tables["bucket"]):
+            for key, holder in zip(bucket["keys"], bucket["holders"]):
+                if holder and locked.pop(divmod(holder - 1, self.codec.INTENTS), None) != key:
+                    found.append(f"key {key} of bucket {slot} is pinned by intent {holder - 1}, which has not locked it")
+        found += [f"key {key} is locked at place {place} of session {client}, and not pinned" for (client, place), key in locked.items()]
+        for client, place, intent in self._locks():
+            found += self._wrong_intent(client, place, intent, tables)
+        for client, cell in enumerate(tables["transaction"]):
+            holding = self.holdings.get(client, Holding())
+            if (cell["verdict"], cell["places"]) != (holding.verdict, set(holding.places)):
+                wanted = f"{holding.verdict} with places {sorted(holding.places)}"
+                found.append(f"the transaction of session {client} is {cell['verdict']} with places {sorted(cell['places'])} and should be {wanted}")
+        return found
+
+    def _wrong_intent(self, client: int, place: int, intent: Intent, tables: Tables) -> list[str]:
+        codec, cell = self.codec, tables["intent"][client * self.codec.INTENTS + place]
+        wanted = {"slot": codec.hash_slot(intent.key), "bit": codec.hash_bit(intent.key), "deletes": intent.written is None}
+        if intent.written is not None:
+            wanted |= {"length": intent.written.length, "value": int.from_bytes(intent.written.value, "little")}
+        wrong = {name: cell[name] for name, value in wanted.items() if cell[name] != value}
+        return [f"the intent of place {place} of session {client} says {wrong} and should say {wanted}"] if wrong else []
+
+    def left_over(self, tables: Tables) -> list[str]:
+        """Also where locks and places do not belong together, or to a session that is there."""
+        found = super().left_over(tables)
+        pinned = set()
+        for slot, bucket in enumerate(tables["bucket"]):
+            for mark, key, holder in zip(bucket["marks"], bucket["keys"], bucket["holders"]):
+                if not holder:
+                    continue
+                client, place = divmod(holder - 1, self.codec.INTENTS)
+                if (client, place) in pinned or mark == "Empty":
+                    found.append(f"place {place} of session {client} pins a second or an empty way, of bucket {slot}")
+                pinned.add((client, place))
+                if tables["session"][client]["state"] == "Vacant":
+                    found.append(f"key {key} of bucket {slot} is locked by session {client}, which is no more")
+                if tables["intent"][holder - 1]["slot"] != slot:
+                    found.append(f"key {key} of bucket {slot} is pinned by intent {holder - 1}, which is for another bucket")
+        places = {(client, place) for client, cell in enumerate(tables["transaction"]) for place in cell["places"]}
+        return found + [f"place {place} of session {client} and the way that it pins do not belong together" for client, place in sorted(pinned ^ places)]
+
+    def forge(self, message: Any, choice: int) -> Any:
+        """Somebody who has seen the secret may also act for the session: that changes what the message asks for."""
+        which, what = choice % 4, choice // 4
+        if which or message.kind.name not in ("LOCK", "COMMIT", "ABORT"):
+            message.expected = choice % 3
+            return super().forge(message, what)
+        message.place = what % self.codec.INTENTS
+        message.deletes = bool(what & 8)
+        message.locked = bool(what & 16)
+        message.key = Actor.KEYS[what % len(Actor.KEYS)]
+        return message
+
+
+STORE_WRITES = (0, 1, 2, 5, 10, 11, 12)
+"""Of the moves of the store's clients: to close, to renew, one deletion, one update, and insertions."""
+
+
+class Actor(kv.Actor):
+    """A client whose next move is chosen by a number; it locks with the version that it was told last, most of the time."""
+
+    KEYS = (0, 1, 2, 3, 4, 2**64 - 1)
+    opens = OccSession
+
+    def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
+        super().__init__(codec, capacities)
+        self._versions: dict[int, int] = {}
+        self._locked: dict[int, int] = {}
+
+    def _write(self, which: int, what: int, now_ns: int) -> tuple[str, bytes]:
+        place = which % self.session.codec.INTENTS
+        if what > 10:
+            return self._lock(which, place, now_ns)
+        if what > 6:
+            return self._settle(which, place, now_ns)
+        return super()._write(which, STORE_WRITES[what], now_ns)
+
+    def _lock(self, which: int, place: int, now_ns: int) -> tuple[str, bytes]:
+        key, choice = self.KEYS[which % len(self.KEYS)], which // 4
+        version = self._versions.get(key, 0) if choice % 5 else choice % 3
+        value = None if choice % 3 == 0 else kv.BYTES[which % 256 :][: self._lengths[choice % 5]]
+        label = f"Lock {key} of version {version} at {place} to {'delete it' if value is None else f'write {len(value)} bytes'}"
+        return label, self.session.lock(place, key, version, value, now_ns)
+
+    def _settle(self, which: int, place: int, now_ns: int) -> tuple[str, bytes]:
+        place = sorted(self._locked)[which % len(self._locked)] if self._locked and which % 8 else place
+        key = self._locked.get(place, self.KEYS[which % len(self.KEYS)])
+        if which % 3:
+            return f"Commit {place}", self.session.commit(place, key, now_ns)
+        return f"Abort {place}", self.session.abort(place, key, now_ns)
+
+    def receive(self, datagram: bytes, now_ns: int) -> None:
+        answer = self.session.receive(datagram, now_ns)
+        if answer is None:
+            return
+        match answer.kind.name:
+            case "OPENED":
+                self._locked.clear()
+            case "VALUE" | "MISSING":
+                self._versions[answer.key] = Reading.of(answer).lock_version
+            case "INSERTED" | "UPDATED" | "EXISTS" | "CONFLICT":
+                self._versions[answer.key] = answer.version
+            case "DELETED" | "ABSENT":
+                self._versions[answer.key] = 0
+            case "GRANTED":
+                self._locked[answer.place] = answer.key
+            case "COMMITTED" | "ABORTED":
+                self._locked.pop(answer.place, None)

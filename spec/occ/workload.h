@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the clients of a load ask for: transactions of one to `keys_max` random keys, and plain writes of the store in
+ * between, in a closed loop; some die in the middle. When time is over all keys are read back in transactions that only
+ * read. What is recorded is a history of transactions: see docs/transactions.md, transaction.h, and harness/load/load.h.
+ */
+#ifndef OCC_WORKLOAD_H
+#define OCC_WORKLOAD_H
+
+#include "occ_codec.h"
+
+#define SESSION_MESSAGE struct occ_message
+#define SESSION_KIND(name) OCC_MESSAGE_KIND_##name
+#define SESSION_CAPACITY OCC_CAPACITY_SESSION
+#define SESSION_SEQUENCE_MODULUS OCC_SEQUENCE_MODULUS
+#define SESSION_LEASE_NS ((__u64)OCC_LEASE * OCC_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
+#define STORE_FUNCTION(name) occ_##name
+#define STORE_CONSTANT(name) OCC_##name
+#include "store_workload.h"
+#include "transaction.h"
+
+struct workload {
+	__u64 keys, crowd, keys_max, writes, plain, churn, blind, long_values, deaths, impatient, balance, tidy;
+};
+
+static const struct load_option workload_options[] = {
+	{"keys", "keys to choose from", offsetof(struct workload, keys), 1024},
+	{"crowd", "keys that share a bucket, on average; 0: as many as it happens", offsetof(struct workload, crowd), 0},
+	{"keys_max", "of a transaction, up to 4", offsetof(struct workload, keys_max), TRANSACTION_KEYS_MAX},
+	{"writes", "percentage of a transaction's keys that it writes; the others it only reads", offsetof(struct workload, writes), 50},
+	{"plain", "percentage of plain writes of the store among all that clients do", offsetof(struct workload, plain), 10},
+	{"churn", "percentage of writes that delete what is there", offsetof(struct workload, churn), 10},
+	{"blind", "percentage of written keys that are not read before", offsetof(struct workload, blind), 10},
+	{"long", "percentage of plain writes with a value that is longer than a slot", offsetof(struct workload, long_values), 0},
+	{"deaths", "of 10,000 requests within transactions, those at which the client dies", offsetof(struct workload, deaths), 0},
+	{"impatient", "percentage of requests that are given up at their first retry", offsetof(struct workload, impatient), 0},
+	{"balance", "of each key in the beginning: transactions move some of it from one key to another, and nothing else is done",
+	 offsetof(struct workload, balance), 0},
+	{"tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0},
+	{NULL},
+};
+
+struct workload_client {
+	struct session session;
+	struct session_read read;
+	struct transaction transaction;
+	bool impatient;   /* with the outstanding request */
+	bool settled;     /* time is over and it writes no more */
+	__u64 founds;     /* the key that it is to give its balance, or STORE_NO_KEY */
+	__u64 pause_ns;   /* it does nothing before */
+};
+
+static atomic_uint workload_writers;      /* clients that may still write */
+static atomic_ullong workload_founded;    /* how many keys somebody gives their balance, or has */
+static atomic_ullong workload_read_back;  /* how many keys somebody reads in the end, or has */
+static atomic_ullong workload_read_count; /* of these, those that were read */
+static atomic_ullong workload_tidied;     /* how many keys somebody deletes, or has */
+static atomic_ullong workload_balance;    /* that they had together */
+
+#define WORKLOAD_PAUSE_NS 5000000ull /* before what is locked is read once more */
+
+/* Clients start one after the other. */
+static inline void workload_start(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+{
+	(void)thread;
+	if (options->keys_max < 1 || options->keys_max > TRANSACTION_KEYS_MAX || (options->balance && options->keys_max < 2)) {
+		fprintf(stderr, "load: keys_max is %llu, and a transaction has 1 to %d keys, or 2 to move a balance\n", options->keys_max,
+			TRANSACTION_KEYS_MAX);
+		exit(1);
+	}
+	if (!store_keys)
+		store_choose_keys(options->keys, options->crowd);
+	client->founds = STORE_NO_KEY;
+	workload_writers++;
+}
+
+/* What it read back was locked, or changed between the two readings: the same keys once more. */
+static inline void workload_read_back_again(struct workload_client *client, __u64 now_ns)
+{
+	struct transaction again = client->transaction;
+
+	transaction_begin(&client->transaction, now_ns);
+	for (unsigned int i = 0; i < again.count; i++)
+		transaction_add(&client->transaction, again.accesses[i].key)->reads = true;
+	client->pause_ns = now_ns + WORKLOAD_PAUSE_NS;
+}
+
+/* The session is over. What was sent may still arrive; what was locked the server settles. */
+static inline void workload_lose(struct load_thread *thread, struct workload_client *client)
+{
+	bool reads_back = client->settled && client->transaction.phase != TRANSACTION_NONE;
+
+	transaction_lose(thread, &client->transaction);
+	if (reads_back)
+		workload_read_back_again(client, client->transaction.begun_ns);
+	client->session.open = client->session.waiting = client->session.has_given_up = false;
+	client->read.waiting = false;
+}
+
+/* --- What a transaction is to do --------------------------------------------------------- */
+
+/* A new value; no two are the same. */
+static inline void workload_fill(struct occ_message *written, unsigned int size)
+{
+	__u64 identity = load_identity();
+
+	written->length = size;
+	memset(&written->value, 0, sizeof(written->value));
+	for (unsigned int i = 0; i < size && i < OCC_SLOT_SIZE; i++)
+		written->value.bytes[i] = identity >> i % 8 * 8;
+}
+
+static inline unsigned int workload_choose_size(struct load_thread *thread)
+{
+	static const unsigned int sizes[] = {8, OCC_SLOT_SIZE - 1, OCC_SLOT_SIZE};
+
+	return sizes[load_random(thread, sizeof(sizes) / sizeof(*sizes))];
+}
+
+/* Random keys, no two of them the same. */
+static inline void workload_choose_keys(const struct workload *options, struct load_thread *thread, struct transaction *transaction,
+					unsigned int count)
+{
+	while (transaction->count < count && transaction->count < options->keys) {
+		__u64 key = store_keys[load_random(thread, options->keys)];
+
+		if (!transaction_access(transaction, key))
+			transaction_add(transaction, key);
+	}
+}
+
+static inline void workload_begin(const struct workload *options, struct load_thread *thread, struct workload_client *client,
+				  __u64 now_ns)
+{
+	struct transaction *transaction = &client->transaction;
+
+	transaction_begin(transaction, now_ns);
+	workload_choose_keys(options, thread, transaction, options->balance ? 2 : 1 + load_random(thread, options->keys_max));
+	for (unsigned int i = 0; i < transaction->count; i++) {
+		struct access *access = &transaction->accesses[i];
+
+		if (options->balance) {
+			access->reads = access->writes = true;
+			continue;
+		}
+		access->writes = load_random(thread, 100) < options->writes;
+		access->reads = !access->writes || load_random(thread, 100) >= options->blind;
+		access->written.deletes = access->writes && load_random(thread, 100) < options->churn;
+		if (access->writes && !access->written.deletes)
+			workload_fill(&access->written, workload_choose_size(thread));
+	}
+}
+
+static inline void workload_begin_founding(struct workload_client *client, __u64 now_ns)
+{
+	transaction_begin(&client->transaction, now_ns);
+	transaction_add(&client->transaction, client->founds);
+	client->transaction.accesses[0].reads = client->transaction.accesses[0].writes = true;
+}
+
+static inline __u64 workload_balance_of(const struct occ_message *message)
+{
+	__u64 balance;
+
+	memcpy(&balance, message->value.bytes + 8, sizeof(balance));
+	return balance;
+}
+
+static inline void workload_write_balance(struct access *access, __u64 balance)
+{
+	workload_fill(&access->written, 16);
+	memcpy(access->written.value.bytes + 8, &balance, sizeof(balance));
+}
+
+/* All is read: what is written depends on it. Returns whether there is something to be written. */
+static inline bool workload_decide(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+{
+	struct access *one = &client->transaction.accesses[0], *other = &client->transaction.accesses[1];
+	__u64 amount;
+
+	if (!options->balance || !one->writes)
+		return true;
+	if (client->founds != STORE_NO_KEY) {
+		workload_write_balance(one, options->balance);
+		return !one->found;
+	}
+	if (!one->found || !other->found)
+		return false;
+	amount = load_random(thread, workload_balance_of(&one->was) + 1);
+	workload_write_balance(one, workload_balance_of(&one->was) - amount);
+	workload_write_balance(other, workload_balance_of(&other->was) + amount);
+	return true;
+}
+
+/* --- Requests ---------------------------------------------------------------------------- */
+
+static inline void workload_get(struct workload_client *client, __u64 key, __u64 now_ns)
+{
+	client->read.request.key = key;
+	session_read(&client->session, &client->read, OCC_MESSAGE_KIND_GET, now_ns);
+}
+
+/* The message of a write, lock, commit or abort of this access. */
+static inline void workload_request(struct workload_client *client, const struct access *access, int kind, __u64 now_ns)
+{
+	struct occ_message *request = &client->session.request;
+
+	request->place = access - client->transaction.accesses;
+	request->key = access->key;
+	request->version = kind == OCC_MESSAGE_KIND_LOCK ? access->version : 0;
+	request->deletes = access->written.deletes;
+	request->length = access->written.length;
+	request->value = access->written.value;
+	session_request(&client->session, kind, now_ns);
+}
+
+/* A write of the store, of one key: a transaction of its own in the history. */
+static inline void workload_request_plainly(struct workload_client *client, int kind, __u64 now_ns)
+{
+	struct access *access = &client->transaction.accesses[0];
+
+	client->transaction.phase = TRANSACTION_PLAIN;
+	access->writes = access->commits = true;
+	access->written.deletes = kind == OCC_MESSAGE_KIND_DELETE;
+	workload_request(client, access, kind, now_ns);
+}
+
+static inline void workload_write_plainly(const struct workload *options, struct load_thread *thread,
+					  struct workload_client *client, __u64 now_ns)
+{
+	static const int kinds[] = {OCC_MESSAGE_KIND_INSERT, OCC_MESSAGE_KIND_UPDATE, OCC_MESSAGE_KIND_UPDATE, OCC_MESSAGE_KIND_DELETE};
+	int kind = kinds[load_random(thread, sizeof(kinds) / sizeof(*kinds))];
+	unsigned int size = load_random(thread, 100) < options->long_values ?
+				    OCC_SLOT_SIZE + 1 + load_random(thread, OCC_VALUE_MAX - OCC_SLOT_SIZE) :
+				    workload_choose_size(thread);
+
+	transaction_begin(&client->transaction, now_ns);
+	workload_choose_keys(options, thread, &client->transaction, 1);
+	if (kind != OCC_MESSAGE_KIND_DELETE)
+		workload_fill(&client->transaction.accesses[0].written, size);
+	workload_request_plainly(client, kind, now_ns);
+}
+
+/* Ask for what the transaction needs next. Returns false where it is over. */
+static inline bool workload_go_on(const struct workload *options, struct load_thread *thread, struct workload_client *client,
+				  __u64 now_ns)
+{
+	struct transaction *transaction = &client->transaction;
+	struct access *access;
+
+	if (transaction->phase == TRANSACTION_READ && !transaction_next(transaction)) {
+		if (!workload_decide(options, thread, client))
+			transaction->phase = TRANSACTION_ABORT;
+		else
+			transaction->phase = TRANSACTION_LOCK;
+	}
+	if (transaction->phase == TRANSACTION_LOCK && !transaction_next(transaction))
+		transaction->phase = TRANSACTION_VALIDATE;
+	if (transaction->phase == TRANSACTION_VALIDATE && !transaction_next(transaction))
+		transaction->phase = TRANSACTION_COMMIT;
+	access = transaction_next(transaction);
+	if (!access) {
+		transaction_end(thread, transaction, now_ns);
+		return false;
+	}
+	switch (transaction->phase) {
+	case TRANSACTION_READ:
+	case TRANSACTION_VALIDATE:
+		workload_get(client, access->key, now_ns);
+		break;
+	case TRANSACTION_LOCK:
+		access->asked = true;
+		workload_request(client, access, OCC_MESSAGE_KIND_LOCK, now_ns);
+		break;
+	case TRANSACTION_COMMIT:
+		access->commits = true;
+		workload_request(client, access, OCC_MESSAGE_KIND_COMMIT, now_ns);
+		break;
+	default:
+		workload_request(client, access, OCC_MESSAGE_KIND_ABORT, now_ns);
+	}
+	return true;
+}
+
+/* --- When time is over ------------------------------------------------------------------- */
+
+/* Whether nobody writes any more. */
+static inline bool workload_all_settled(struct workload_client *client)
+{
+	if (!client->settled)
+		workload_writers--;
+	client->settled = true;
+	return workload_writers == 0;
+}
+
+/* Up to `keys_max` keys that nobody has read back. Returns false where there are none. */
+static inline bool workload_begin_reading_back(const struct workload *options, struct load_thread *thread,
+					       struct workload_client *client, __u64 now_ns)
+{
+	transaction_begin(&client->transaction, now_ns);
+	while (client->transaction.count < options->keys_max) {
+		__u64 key = store_claim(options->keys, &workload_read_back);
+
+		if (key == STORE_NO_KEY)
+			break;
+		transaction_add(&client->transaction, key)->reads = true;
+		load_counts(thread)->read_back_due++;
+	}
+	if (!client->transaction.count)
+		client->transaction.phase = TRANSACTION_NONE;
+	return client->transaction.count;
+}
+
+/* What was read back is part of the sum; the last says whether that is right. */
+static inline void workload_note_read_back(const struct workload *options, struct load_thread *thread,
+					   const struct transaction *transaction)
+{
+	__u64 wanted = options->keys * options->balance;
+
+	load_counts(thread)->read_back += transaction->count;
+	for (unsigned int i = 0; i < transaction->count; i++)
+		workload_balance += transaction->accesses[i].found ? workload_balance_of(&transaction->accesses[i].was) : 0;
+	if ((workload_read_count += transaction->count) == options->keys && options->balance && workload_balance != wanted) {
+		fprintf(stderr, "load: %llu keys have %llu together in the end, and should have %llu\n", options->keys,
+			(__u64)workload_balance, wanted);
+		exit(1);
+	}
+}
+
+/* The next key is deleted, once all are read. Returns false where there is none. */
+static inline bool workload_tidy(const struct workload *options, struct workload_client *client, __u64 now_ns)
+{
+	__u64 key = store_claim(options->tidy ? options->keys : 0, &workload_tidied);
+
+	if (key == STORE_NO_KEY)
+		return false;
+	transaction_begin(&client->transaction, now_ns);
+	transaction_add(&client->transaction, key);
+	workload_request_plainly(client, OCC_MESSAGE_KIND_DELETE, now_ns);
+	return true;
+}
+
+/* When nobody writes any more, all keys are read, perhaps deleted, and the sessions closed. */
+static inline enum load_action workload_wind_up(const struct workload *options, struct load_thread *thread,
+						struct workload_client *client, __u64 now_ns, __u64 *wake_ns)
+{
+	*wake_ns = now_ns + 1000000;
+	if (client->session.has_given_up) { /* the answer to another request says that it is over */
+		session_request(&client->session, OCC_MESSAGE_KIND_RENEW, now_ns);
+		return LOAD_SEND;
+	}
+	if (!workload_all_settled(client))
+		return LOAD_WAIT;
+	if (workload_begin_reading_back(options, thread, client, now_ns))
+		workload_go_on(options, thread, client, now_ns);
+	else if (workload_read_count < options->keys)
+		return LOAD_WAIT;
+	else if (!workload_tidy(options, client, now_ns))
+		session_request(&client->session, OCC_MESSAGE_KIND_CLOSE, now_ns);
+	return LOAD_SEND;
+}
+
+/* --- What a client does next ------------------------------------------------------------- */
+
+/* Of an open session without a transaction. */
+static inline void workload_ask_anything(const struct workload *options, struct load_thread *thread,
+					 struct workload_client *client, __u64 now_ns)
+{
+	if (options->balance && client->founds == STORE_NO_KEY)
+		client->founds = store_claim(options->keys, &workload_founded);
+	if (client->founds != STORE_NO_KEY)
+		workload_begin_founding(client, now_ns);
+	else if (!options->balance && load_random(thread, 100) < options->plain)
+		return workload_write_plainly(options, thread, client, now_ns);
+	else
+		workload_begin(options, thread, client, now_ns);
+	workload_go_on(options, thread, client, now_ns);
+}
+
+/* What an open session asks next. */
+static inline enum load_action workload_ask(const struct workload *options, struct load_thread *thread,
+					    struct workload_client *client, __u64 now_ns, bool stopping, __u64 *wake_ns)
+{
+	struct transaction *transaction = &client->transaction;
+
+	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) { /* gets do not extend it */
+		session_request(&client->session, OCC_MESSAGE_KIND_RENEW, now_ns);
+		return LOAD_SEND;
+	}
+	if (now_ns < client->pause_ns) {
+		*wake_ns = client->pause_ns;
+		return LOAD_WAIT;
+	}
+	if (transaction->phase != TRANSACTION_NONE) {
+		if (stopping && !client->settled && client->founds == STORE_NO_KEY && transaction->phase < TRANSACTION_COMMIT)
+			transaction->phase = TRANSACTION_ABORT;
+		if (workload_go_on(options, thread, client, now_ns))
+			return LOAD_SEND;
+		if (client->settled && transaction->aborted) {
+			workload_read_back_again(client, now_ns);
+			*wake_ns = client->pause_ns;
+			return LOAD_WAIT;
+		}
+		if (client->settled)
+			workload_note_read_back(options, thread, transaction);
+		else if (!transaction->aborted || transaction->accesses[0].found)
+			client->founds = STORE_NO_KEY;
+	}
+	if (stopping && (!options->balance || workload_founded >= options->keys) && client->founds == STORE_NO_KEY)
+		return workload_wind_up(options, thread, client, now_ns, wake_ns);
+	workload_ask_anything(options, thread, client, now_ns);
+	client->impatient = !client->session.has_given_up && load_random(thread, 100) < options->impatient;
+	return LOAD_SEND;
+}
+
+/* Wait no longer: a reading or a lock that is given up ends the transaction, a commit or an abort is asked for again. */
+static inline void workload_give_up(struct load_thread *thread, struct workload_client *client)
+{
+	struct transaction *transaction = &client->transaction;
+
+	load_counts(thread)->given_up++;
+	if (!client->read.waiting)
+		session_give_up(&client->session);
+	client->read.waiting = client->impatient = false;
+	transaction->given_up = true;
+	if (transaction->phase == TRANSACTION_PLAIN)
+		transaction_lose(thread, transaction);
+	else if (transaction->phase < TRANSACTION_COMMIT)
+		transaction->phase = TRANSACTION_ABORT;
+}
+
+/* What is outstanding: the message to send again, or NULL when it is not time yet, or it was given up. */
+static inline const struct occ_message *workload_again(struct load_thread *thread, struct workload_client *client, __u64 now_ns,
+						       bool stopping, __u64 *wake_ns)
+{
+	struct session *session = &client->session;
+	bool due = client->read.waiting ? session_read_retry(&client->read, now_ns, wake_ns) : session_retry(session, now_ns, wake_ns);
+
+	if (!due)
+		return NULL;
+	if (client->impatient && !stopping && client->transaction.phase != TRANSACTION_NONE) {
+		workload_give_up(thread, client);
+		return NULL;
+	}
+	return client->read.waiting ? &client->read.request : session_again(session);
+}
+
+static inline bool workload_dies(const struct workload *options, struct load_thread *thread, const struct workload_client *client)
+{
+	return options->deaths && !client->settled && client->transaction.phase > TRANSACTION_READ &&
+	       client->transaction.phase != TRANSACTION_PLAIN && load_random(thread, 10000) < options->deaths;
+}
+
+static inline void workload_end_sessions(const struct workload *options, struct load_thread *thread, struct workload_client *client,
+					 __u64 now_ns)
+{
+	struct session *session = &client->session;
+
+	if (session_is_over(session, now_ns)) {
+		load_counts(thread)->timed_out++;
+		workload_lose(thread, client);
+	} else if (session->open && !session->waiting && !client->read.waiting && workload_dies(options, thread, client)) {
+		load_counts(thread)->died++;
+		workload_lose(thread, client);
+	}
+	if (session->waiting && session->request.kind == OCC_MESSAGE_KIND_OPEN && now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
+		session->waiting = false;
+}
+
+static inline enum load_action workload_next(const struct workload *options, struct load_thread *thread,
+					     struct workload_client *client, __u64 now_ns, bool stopping,
+					     unsigned char *payload, __u64 *wake_ns)
+{
+	struct session *session = &client->session;
+	const struct occ_message *message = NULL;
+	enum load_action action = LOAD_SEND;
+
+	workload_end_sessions(options, thread, client, now_ns);
+	if (session->waiting || client->read.waiting) {
+		message = workload_again(thread, client, now_ns, stopping, wake_ns);
+		action = message ? LOAD_AGAIN : LOAD_WAIT;
+	}
+	if (!session->waiting && !client->read.waiting) {
+		if (session->open) {
+			action = workload_ask(options, thread, client, now_ns, stopping, wake_ns);
+		} else if (stopping && workload_all_settled(client) && client->transaction.phase == TRANSACTION_NONE &&
+			   workload_read_back >= options->keys) {
+			return LOAD_FINISH;
+		} else {
+			session_open(thread, session, now_ns);
+			client->read.request.sequence = session->request.sequence; /* nothing compares the two */
+			action = LOAD_SEND;
+		}
+	}
+	if (action == LOAD_WAIT)
+		return action;
+	if (!message)
+		message = client->read.waiting ? &client->read.request : &session->request;
+	store_encode(payload, message);
+	return action;
+}
+
+/* --- Answers ----------------------------------------------------------------------------- */
+
+static inline bool workload_fits(const struct occ_message *request, const struct occ_message *message)
+{
+	switch (request->kind) {
+	case OCC_MESSAGE_KIND_OPEN:
+		return true;
+	case OCC_MESSAGE_KIND_RENEW:
+		return message->kind == OCC_MESSAGE_KIND_RENEWED;
+	case OCC_MESSAGE_KIND_CLOSE:
+		return message->kind == OCC_MESSAGE_KIND_CLOSED;
+	default:
+		return message->key == request->key && transaction_is_answer(message->kind);
+	}
+}
+
+static inline void workload_answered(struct load_thread *thread, struct workload_client *client, const struct occ_message *message,
+				     __u64 now_ns)
+{
+	struct session *session = &client->session;
+	const int asked = session->request.kind;
+
+	session->has_given_up = false;
+	if (asked == OCC_MESSAGE_KIND_CLOSE) {
+		session->open = session->waiting = false;
+		return;
+	}
+	session_answered(session, message, now_ns);
+	if (asked == OCC_MESSAGE_KIND_OPEN) {
+		load_counts(thread)->started += session->open;
+		return;
+	}
+	if (asked == OCC_MESSAGE_KIND_RENEW)
+		return;
+	load_counts(thread)->operations += !client->settled;
+	load_counts(thread)->refused += !client->settled & !transaction_take(thread, &client->transaction, session->request.place, message, session->first_sent_ns, now_ns);
+	if (client->transaction.phase == TRANSACTION_PLAIN)
+		transaction_end_plain(thread, &client->transaction, now_ns);
+}
+
+/* Whether the datagram was the answer that the client waited for. */
+static inline bool workload_answer(const struct workload *options, struct load_thread *thread, struct workload_client *client,
+				   __u64 now_ns, const unsigned char *payload)
+{
+	struct session *session = &client->session;
+	struct occ_message message;
+
+	(void)options;
+	if (!occ_message_decode(payload, &message))
+		return false;
+	if (message.kind == OCC_MESSAGE_KIND_VALUE || message.kind == OCC_MESSAGE_KIND_MISSING) {
+		if (!session_is_read_answer(&client->read, &message) || message.key != client->read.request.key)
+			return false;
+		client->read.waiting = false;
+		load_counts(thread)->operations += !client->settled;
+		transaction_take_reading(thread, &client->transaction, &message, store_digest(payload), client->read.first_sent_ns, now_ns);
+		return true;
+	}
+	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
+		return false;
+	if (session->open && session_is_over(session, now_ns))
+		return true; /* too late: workload_next() ends the session, with this request outstanding */
+	workload_answered(thread, client, &message, now_ns);
+	return true;
+}
+
+/* The load is over, whatever the client still waits for. */
+static inline void workload_stop(const struct workload *options, struct load_thread *thread, struct workload_client *client,
+				 __u64 now_ns)
+{
+	(void)now_ns;
+	while (store_claim(options->keys, &workload_read_back) != STORE_NO_KEY)
+		load_counts(thread)->read_back_due++;
+	workload_lose(thread, client);
+}
+
+#endif

@@ -1,0 +1,164 @@
+"""The reference of transactions complains of every cell that is not as it should be, and follows what the sweep settles."""
+
+from __future__ import annotations
+
+import copy
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from generated.occ import occ_codec
+from spec.occ.reference import Reference
+
+CAPACITIES = {"session": 3, "credential": 3, "answer": 3, "bucket": 2, "page": 1, "shelf": 1, "tail": 1, "transaction": 3, "intent": 12}
+SECRET = b"12345678"
+SMALL = {"WAYS": 2, "PAGE_SIZE": 3, "SPOTS": 2, "FILTER_BITS": 8}
+HASHES = {"hash_slot": lambda key: key % 2, "hash_bit": lambda key: key % 8, "hash_home": lambda slot: 0, "hash_shelf": lambda key: 0}
+CODEC = SimpleNamespace(**vars(occ_codec) | SMALL | HASHES)
+"""A store of two buckets of two ways: odd keys are in the second."""
+CLIENT = 1
+VALUE = {"length": 1, "value": b"a".ljust(occ_codec.SLOT_SIZE, b"\0")}
+STORED = int.from_bytes(VALUE["value"], "little")
+
+
+def message(kind: str, sequence: int, **fields: object) -> Any:
+    return occ_codec.Message(kind=occ_codec.Kind[kind], client=CLIENT, sequence=sequence, secret=SECRET, **fields)
+
+
+def locked() -> tuple[Reference, dict[str, list[dict[str, Any]]]]:
+    """A session with key 1, which it has locked to write it, and with key 3, which is to come; and the cells that say so."""
+    reference = Reference(CODEC, CAPACITIES)
+    steps = [
+        ("OPEN", "OPENED", {}, 0),
+        ("INSERT", "INSERTED", {"key": 1, **VALUE}, 1),
+        ("LOCK", "GRANTED", {"key": 1, "version": 1, "place": 2, **VALUE}, 1),
+        ("LOCK", "GRANTED", {"key": 3, "place": 0, **VALUE}, 0),
+    ]
+    for sequence, (kind, outcome, fields, version) in enumerate(steps, 10):
+        request = message(kind, sequence, **fields)
+        assert outcome in reference.expect(request)
+        assert reference.answered(request, message(outcome, sequence, **{**fields, "version": version})) == []
+    blank = {"version": 0, "length": 0, "spot": 0, "value": 0}
+    entry = {"version": 1, "length": 1, "spot": 0, "value": STORED}
+    bucket = {"filter": frozenset(), "floor": 0, "marks": ("Dirty", "Gone"), "keys": (1, 3), "entries": (entry, blank), "holders": (7, 5)}
+    empty = {**bucket, "marks": ("Empty",) * 2, "keys": (0, 0), "entries": (blank,) * 2, "holders": (0, 0)}
+    vacant = {"state": "Vacant", "sequence": 0, "outcome": "Open", "deadline": 0}
+    intent = {"slot": 0, "bit": 0, "deletes": False, "length": 0, "value": 0}
+    intents = [dict(intent) for _ in range(12)]
+    intents[6] |= {"slot": 1, "bit": 1, "length": 1, "value": STORED}
+    intents[4] |= {"slot": 1, "bit": 3, "length": 1, "value": STORED}
+    nothing = {"verdict": "Open", "places": frozenset()}
+    cells = {
+        "session": [dict(vacant), {"state": "Idle", "sequence": 13, "outcome": "Granted", "deadline": 9}, dict(vacant)],
+        "bucket": [empty, bucket],
+        "page": [{"spilled": [{"mark": "Vacant", "bit": 0, "slot": 0, "key": 0, "entry": blank}] * 3}],
+        "shelf": [{"generation": 0, "taken": frozenset()}],
+        "tail": [{"bytes": (0, 0)}],
+        "transaction": [dict(nothing), {"verdict": "Open", "places": frozenset({0, 2})}, dict(nothing)],
+        "intent": intents,
+    }
+    return reference, cells
+
+
+def test_right_cells():
+    reference, cells = locked()
+    assert reference.complaints(cells) == []
+
+
+@pytest.mark.parametrize(
+    "table, index, change, complaint",
+    [
+        ("bucket", 1, {"holders": (0, 5)}, "key 1 is locked at place 2 of session 1, and not pinned"),
+        ("bucket", 1, {"holders": (7, 6)}, "key 3 of bucket 1 is pinned by intent 5, which has not locked it"),
+        ("bucket", 1, {"holders": (7, 7)}, "place 2 of session 1 pins a second or an empty way, of bucket 1"),
+        ("bucket", 1, {"marks": ("Dirty", "Empty")}, "place 0 of session 1 pins a second or an empty way, of bucket 1"),
+        ("transaction", 1, {"places": frozenset({2})}, "place 0 of session 1 and the way that it pins do not belong together"),
+        ("transaction", 1, {"verdict": "Aborted"}, "the transaction of session 1 is Aborted with places [0, 2] and should be Open"),
+        ("transaction", 2, {"places": frozenset({1})}, "place 1 of session 2 and the way that it pins do not belong together"),
+        ("intent", 6, {"deletes": True}, "the intent of place 2 of session 1 says {'deletes': True}"),
+        ("intent", 4, {"slot": 0}, "key 3 of bucket 1 is pinned by intent 4, which is for another bucket"),
+        ("session", 1, {"state": "Vacant"}, "key 1 of bucket 1 is locked by session 1, which is no more"),
+    ],
+)
+def test_wrong_cells(table, index, change, complaint):
+    reference, cells = locked()
+    cells[table][index].update(change)
+    found = reference.complaints(cells)
+    assert any(complaint in each for each in found), found
+
+
+@pytest.mark.parametrize(
+    "kind, fields, outcomes",
+    [
+        ("LOCK", {"key": 1, "version": 1, "place": 1}, {"CONFLICT"}),
+        ("LOCK", {"key": 5, "place": 2}, {"REFUSED"}),
+        ("LOCK", {"key": 5, "place": 1}, {"CONFLICT"}),  # all ways are pinned
+        ("LOCK", {"key": 2, "place": 1}, {"GRANTED"}),
+        ("LOCK", {"key": 2, "version": 1, "place": 1}, {"CONFLICT"}),
+        ("LOCK", {"key": 2, "place": 1, "length": occ_codec.SLOT_SIZE + 1}, {"TOO_LONG"}),
+        ("COMMIT", {"place": 0}, {"COMMITTED"}),
+        ("COMMIT", {"place": 1}, {"REFUSED"}),
+        ("ABORT", {"place": 1}, {"ABORTED"}),
+        ("UPDATE", {"key": 1, **VALUE}, {"LOCKED"}),
+        ("INSERT", {"key": 5, **VALUE}, {"LOCKED"}),
+        ("DELETE", {"key": 5}, {"ABSENT"}),
+        ("GET", {"key": 3}, {"MISSING"}),
+    ],
+)
+def test_outcomes(kind, fields, outcomes):
+    reference, cells = locked()
+    reference.observe(cells)
+    asked = message(kind, 14, **fields)
+    assert reference.expect(asked) == outcomes
+    assert not reference.needs_daemon(asked)
+
+
+@pytest.mark.parametrize(
+    "kind, fields, said, complaint",
+    [
+        ("COMMIT", {"place": 2, "key": 1}, {"kind": "COMMITTED", "version": 1}, "COMMITTED says version 1 of key 1, and should say 2"),
+        ("COMMIT", {"place": 0, "key": 3}, {"kind": "COMMITTED", "version": 1, "key": 1}, "has locked key 3, and key 1 was committed"),
+        ("LOCK", {"key": 1, "place": 1}, {"kind": "CONFLICT", "version": 0}, "CONFLICT says version 0 of key 1"),
+        ("GET", {"key": 1}, {"kind": "VALUE", "version": 1, **VALUE}, "key 1 was read as not locked"),
+        ("GET", {"key": 5}, {"kind": "MISSING", "locked": True}, "key 5 was read as locked"),
+        ("GET", {"key": 5}, {"kind": "MISSING", "version": 4}, "MISSING says version 4 of key 5 and should say 0"),
+    ],
+)
+def test_wrong_answers(kind, fields, said, complaint):
+    reference, cells = locked()
+    reference.observe(cells)
+    answer = message(said["kind"], 14, **{**fields, **{name: value for name, value in said.items() if name != "kind"}})
+    found = reference.answered(message(kind, 14, **fields), answer)
+    assert any(complaint in each for each in found), found
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_the_sweep_goes_on_as_was_decided(commits):
+    """Half of it is settled when the daemon dies, the rest when the session is no more."""
+    reference, cells = locked()
+    if commits:
+        request = message("COMMIT", 14, place=2, key=1)
+        assert reference.answered(request, message("COMMITTED", 14, place=2, key=1, version=2)) == []
+    account = reference.accounts[CLIENT]
+    account.is_closing = True
+    holding, half = reference.holdings[CLIENT], copy.deepcopy(cells)
+    half["session"][1] |= {"state": "Closing", "sequence": account.sequence, "outcome": "Committed" if commits else "Granted"}
+    half["transaction"][1] |= {"verdict": "Committed" if commits else "Aborted", "places": frozenset({0} if commits else {2})}
+    bucket = half["bucket"][1]
+    if commits:
+        bucket["holders"], bucket["entries"] = (0, 5), ({**bucket["entries"][0], "version": 2}, bucket["entries"][1])
+    else:
+        bucket["holders"], bucket["marks"] = (7, 0), ("Dirty", "Empty")
+    assert not reference.observe(half) and reference.meets_sweep(request if commits else None)
+    assert reference.complaints(half) == [] and len(holding.places) == 1
+    done = copy.deepcopy(half)
+    done["session"][1]["state"] = "Vacant"
+    done["transaction"][1] |= {"verdict": "Open", "places": frozenset()}
+    done["bucket"][1]["holders"] = (0, 0)
+    if commits:
+        entry = {**bucket["entries"][0], "version": 1}
+        done["bucket"][1] |= {"marks": ("Dirty", "Dirty"), "entries": (bucket["entries"][0], entry)}
+    assert reference.observe(done)
+    assert reference.complaints(done) == []
+    assert sorted(reference.entries) == ([1, 3] if commits else [1])
