@@ -6,6 +6,7 @@ the daemon's sweep settles, one place in each sweep: it is followed in the cells
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
@@ -49,7 +50,7 @@ class Reference(kv.Reference):
 
     def _blank(self) -> Tables:
         blank = super()._blank()
-        return {**blank, "bucket": [{**cell, "holders": (0,) * self.codec.WAYS} for cell in blank["bucket"]]}
+        return {**blank, "bucket": [{**cell, "pinned": frozenset()} for cell in blank["bucket"]]}
 
     def _holding(self, client: int) -> Holding:
         return self.holdings.setdefault(client, Holding())
@@ -109,7 +110,7 @@ class Reference(kv.Reference):
     def _lacks_way(self, message: Any) -> bool:
         """Whether it needs a way in the bucket, and all are pinned by others."""
         takes_way = message.kind.name in ("INSERT", "UPDATE", "LOCK")
-        return takes_way and self._way_of(message.key) is None and all(self._bucket_of(message.key)["holders"])
+        return takes_way and self._way_of(message.key) is None and len(self._bucket_of(message.key)["pinned"]) == self.codec.WAYS
 
     def wrong_answer(self, message: Any, answer: Any) -> list[str]:
         kind = answer.kind.name
@@ -190,7 +191,7 @@ class Reference(kv.Reference):
         """Settle what the sweep has settled of sessions that are over; the cells are at rest."""
         for client, holding in self.holdings.items():
             if self.is_fading(client):
-                done = [place for place in holding.places if place not in tables["transaction"][client]["places"]]
+                done = [place for place in holding.places if place not in _places(tables["transaction"][client])]
                 intents = [holding.places.pop(place) for place in done]
                 self._ended += intents if holding.verdict == "Committed" else []
                 if done and holding.verdict == "Open":
@@ -229,7 +230,7 @@ class Reference(kv.Reference):
         return self.holder(key) is None and not self._lacks_way(message) and super().needs_daemon(message)
 
     def _has_room(self, bucket: Mapping[str, Any]) -> bool:
-        return any(not holder and mark in ("Empty", "Clean") for mark, holder in zip(bucket["marks"], bucket["holders"]))
+        return any(way not in bucket["pinned"] and mark in ("Empty", "Clean") for way, mark in enumerate(bucket["marks"]))
 
     # --- What the cells should say ------------------------------------------------------------
 
@@ -237,18 +238,20 @@ class Reference(kv.Reference):
         self._follow_sweep(tables)
         found = super().complaints(tables)
         locked = {(client, place): intent.key for client, place, intent in self._locks()}
+        holders = self._holders(tables)
         for slot, bucket in enumerate(tables["bucket"]):
-            for key, holder in zip(bucket["keys"], bucket["holders"]):
-                if holder and locked.pop(divmod(holder - 1, self.codec.INTENTS), None) != key:
-                    found.append(f"key {key} of bucket {slot} is pinned by intent {holder - 1}, which has not locked it")
+            for way in sorted(bucket["pinned"]):
+                key = bucket["keys"][way]
+                if not any(locked.pop(holder, None) == key for holder in holders[slot, way]):
+                    found.append(f"key {key} of bucket {slot} is pinned, and nobody has locked it")
         found += [f"key {key} is locked at place {place} of session {client}, and not pinned" for (client, place), key in locked.items()]
         for client, place, intent in self._locks():
             found += self._wrong_intent(client, place, intent, tables)
         for client, cell in enumerate(tables["transaction"]):
             holding = self.holdings.get(client, Holding())
-            if (cell["verdict"], cell["places"]) != (holding.verdict, set(holding.places)):
+            if (cell["verdict"], _places(cell)) != (holding.verdict, set(holding.places)):
                 wanted = f"{holding.verdict} with places {sorted(holding.places)}"
-                found.append(f"the transaction of session {client} is {cell['verdict']} with places {sorted(cell['places'])} and should be {wanted}")
+                found.append(f"the transaction of session {client} is {cell['verdict']} with places {sorted(_places(cell))} and should be {wanted}")
         return found
 
     def _wrong_intent(self, client: int, place: int, intent: Intent, tables: Tables) -> list[str]:
@@ -262,21 +265,26 @@ class Reference(kv.Reference):
     def left_over(self, tables: Tables) -> list[str]:
         """Also where locks and places do not belong together, or to a session that is there."""
         found = super().left_over(tables)
-        pinned = set()
+        holders = self._holders(tables)
         for slot, bucket in enumerate(tables["bucket"]):
-            for mark, key, holder in zip(bucket["marks"], bucket["keys"], bucket["holders"]):
-                if not holder:
-                    continue
-                client, place = divmod(holder - 1, self.codec.INTENTS)
-                if (client, place) in pinned or mark == "Empty":
-                    found.append(f"place {place} of session {client} pins a second or an empty way, of bucket {slot}")
-                pinned.add((client, place))
-                if tables["session"][client]["state"] == "Vacant":
-                    found.append(f"key {key} of bucket {slot} is locked by session {client}, which is no more")
-                if tables["intent"][holder - 1]["slot"] != slot:
-                    found.append(f"key {key} of bucket {slot} is pinned by intent {holder - 1}, which is for another bucket")
-        places = {(client, place) for client, cell in enumerate(tables["transaction"]) for place in cell["places"]}
-        return found + [f"place {place} of session {client} and the way that it pins do not belong together" for client, place in sorted(pinned ^ places)]
+            for way in sorted(bucket["pinned"]):
+                if len(holders[slot, way]) != 1 or bucket["marks"][way] == "Empty":
+                    found.append(f"way {way + 1} of bucket {slot}, which is {bucket['marks'][way]}, is pinned by {len(holders[slot, way])} places")
+                for client, _ in holders.pop((slot, way)):
+                    if tables["session"][client]["state"] == "Vacant":
+                        found.append(f"key {bucket['keys'][way]} of bucket {slot} is locked by session {client}, which is no more")
+        found += [f"place {place} of session {client} has a way of bucket {slot} that is not pinned"
+                  for (slot, _), some in sorted(holders.items()) for client, place in some]  # fmt: skip
+        return found
+
+    def _holders(self, tables: Tables) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """By bucket and way, counted from 0, which sessions and places say that they have locked it."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        for client, cell in enumerate(tables["transaction"]):
+            for place in sorted(_places(cell)):
+                slot = tables["intent"][client * self.codec.INTENTS + place]["slot"]
+                found[slot, cell["ways"][place] - 1].append((client, place))
+        return found
 
     def forge(self, message: Any, choice: int) -> Any:
         """Somebody who has seen the secret may also act for the session: that changes what the message asks for."""
@@ -289,6 +297,11 @@ class Reference(kv.Reference):
         message.locked = bool(what & 16)
         message.key = Actor.KEYS[what % len(Actor.KEYS)]
         return message
+
+
+def _places(transaction: Mapping[str, Any]) -> set[int]:
+    """The places of a transaction's cell that pin a way."""
+    return {place for place, way in enumerate(transaction["ways"]) if way}
 
 
 STORE_WRITES = (0, 1, 2, 5, 10, 11, 12)

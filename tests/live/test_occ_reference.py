@@ -41,21 +41,21 @@ def locked() -> tuple[Reference, dict[str, list[dict[str, Any]]]]:
         assert reference.answered(request, message(outcome, sequence, **{**fields, "version": version})) == []
     blank = {"version": 0, "length": 0, "spot": 0, "value": 0}
     entry = {"version": 1, "length": 1, "spot": 0, "value": STORED}
-    bucket = {"filter": frozenset(), "floor": 0, "marks": ("Dirty", "Gone"), "keys": (1, 3), "entries": (entry, blank), "holders": (7, 5)}
-    empty = {**bucket, "marks": ("Empty",) * 2, "keys": (0, 0), "entries": (blank,) * 2, "holders": (0, 0)}
+    bucket = {"filter": frozenset(), "floor": 0, "marks": ("Dirty", "Gone"), "keys": (1, 3), "entries": (entry, blank), "pinned": frozenset({0, 1})}
+    empty = {**bucket, "marks": ("Empty",) * 2, "keys": (0, 0), "entries": (blank,) * 2, "pinned": frozenset()}
     vacant = {"state": "Vacant", "sequence": 0, "outcome": "Open", "deadline": 0}
     intent = {"slot": 0, "bit": 0, "deletes": False, "length": 0, "value": 0}
     intents = [dict(intent) for _ in range(12)]
     intents[6] |= {"slot": 1, "bit": 1, "length": 1, "value": STORED}
     intents[4] |= {"slot": 1, "bit": 3, "length": 1, "value": STORED}
-    nothing = {"verdict": "Open", "places": frozenset()}
+    nothing = {"verdict": "Open", "ways": (0, 0, 0, 0)}
     cells = {
         "session": [dict(vacant), {"state": "Idle", "sequence": 13, "outcome": "Granted", "deadline": 9}, dict(vacant)],
         "bucket": [empty, bucket],
         "page": [{"spilled": [{"mark": "Vacant", "bit": 0, "slot": 0, "key": 0, "entry": blank}] * 3}],
         "shelf": [{"generation": 0, "taken": frozenset()}],
         "tail": [{"bytes": (0, 0)}],
-        "transaction": [dict(nothing), {"verdict": "Open", "places": frozenset({0, 2})}, dict(nothing)],
+        "transaction": [dict(nothing), {"verdict": "Open", "ways": (2, 0, 1, 0)}, dict(nothing)],
         "intent": intents,
     }
     return reference, cells
@@ -69,15 +69,18 @@ def test_right_cells():
 @pytest.mark.parametrize(
     "table, index, change, complaint",
     [
-        ("bucket", 1, {"holders": (0, 5)}, "key 1 is locked at place 2 of session 1, and not pinned"),
-        ("bucket", 1, {"holders": (7, 6)}, "key 3 of bucket 1 is pinned by intent 5, which has not locked it"),
-        ("bucket", 1, {"holders": (7, 7)}, "place 2 of session 1 pins a second or an empty way, of bucket 1"),
-        ("bucket", 1, {"marks": ("Dirty", "Empty")}, "place 0 of session 1 pins a second or an empty way, of bucket 1"),
-        ("transaction", 1, {"places": frozenset({2})}, "place 0 of session 1 and the way that it pins do not belong together"),
+        ("bucket", 1, {"pinned": frozenset({1})}, "key 1 is locked at place 2 of session 1, and not pinned"),
+        ("bucket", 1, {"pinned": frozenset({1})}, "place 2 of session 1 has a way of bucket 1 that is not pinned"),
+        ("bucket", 1, {"keys": (1, 2)}, "key 2 of bucket 1 is pinned, and nobody has locked it"),
+        ("bucket", 0, {"pinned": frozenset({0})}, "way 1 of bucket 0, which is Empty, is pinned by 0 places"),
+        ("bucket", 1, {"marks": ("Dirty", "Empty")}, "way 2 of bucket 1, which is Empty, is pinned by 1 places"),
+        ("transaction", 1, {"ways": (1, 0, 1, 0)}, "way 1 of bucket 1, which is Dirty, is pinned by 2 places"),
+        ("transaction", 1, {"ways": (0, 0, 1, 0)}, "way 2 of bucket 1, which is Gone, is pinned by 0 places"),
+        ("transaction", 1, {"ways": (0, 0, 1, 0)}, "the transaction of session 1 is Open with places [2] and should be Open with places [0, 2]"),
         ("transaction", 1, {"verdict": "Aborted"}, "the transaction of session 1 is Aborted with places [0, 2] and should be Open"),
-        ("transaction", 2, {"places": frozenset({1})}, "place 1 of session 2 and the way that it pins do not belong together"),
+        ("transaction", 2, {"ways": (0, 1, 0, 0)}, "place 1 of session 2 has a way of bucket 0 that is not pinned"),
         ("intent", 6, {"deletes": True}, "the intent of place 2 of session 1 says {'deletes': True}"),
-        ("intent", 4, {"slot": 0}, "key 3 of bucket 1 is pinned by intent 4, which is for another bucket"),
+        ("intent", 4, {"slot": 0}, "place 0 of session 1 has a way of bucket 0 that is not pinned"),
         ("session", 1, {"state": "Vacant"}, "key 1 of bucket 1 is locked by session 1, which is no more"),
     ],
 )
@@ -144,18 +147,18 @@ def test_the_sweep_goes_on_as_was_decided(commits):
     account.is_closing = True
     holding, half = reference.holdings[CLIENT], copy.deepcopy(cells)
     half["session"][1] |= {"state": "Closing", "sequence": account.sequence, "outcome": "Committed" if commits else "Granted"}
-    half["transaction"][1] |= {"verdict": "Committed" if commits else "Aborted", "places": frozenset({0} if commits else {2})}
+    half["transaction"][1] |= {"verdict": "Committed" if commits else "Aborted", "ways": (2, 0, 0, 0) if commits else (0, 0, 1, 0)}
     bucket = half["bucket"][1]
     if commits:
-        bucket["holders"], bucket["entries"] = (0, 5), ({**bucket["entries"][0], "version": 2}, bucket["entries"][1])
+        bucket["pinned"], bucket["entries"] = frozenset({1}), ({**bucket["entries"][0], "version": 2}, bucket["entries"][1])
     else:
-        bucket["holders"], bucket["marks"] = (7, 0), ("Dirty", "Empty")
+        bucket["pinned"], bucket["marks"] = frozenset({0}), ("Dirty", "Empty")
     assert not reference.observe(half) and reference.meets_sweep(request if commits else None)
     assert reference.complaints(half) == [] and len(holding.places) == 1
     done = copy.deepcopy(half)
     done["session"][1]["state"] = "Vacant"
-    done["transaction"][1] |= {"verdict": "Open", "places": frozenset()}
-    done["bucket"][1]["holders"] = (0, 0)
+    done["transaction"][1] |= {"verdict": "Open", "ways": (0, 0, 0, 0)}
+    done["bucket"][1]["pinned"] = frozenset()
     if commits:
         entry = {**bucket["entries"][0], "version": 1}
         done["bucket"][1] |= {"marks": ("Dirty", "Dirty"), "entries": (bucket["entries"][0], entry)}
