@@ -34,12 +34,12 @@ def children_of(pid: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("protocol", ["lock", "kv", "log"])
+@pytest.mark.parametrize("protocol", ["lock", "kv", "log", "occ"])
 def test_demonstration(protocol):
     demo = subprocess.Popen([*COMMAND, protocol], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     output, _ = demo.communicate()
     assert demo.returncode == 0, output
-    assert output.count("linearizable") == 3
+    assert output.count("strictly serializable" if protocol == "occ" else "linearizable") == 3
     assert f"{protocol}_xdp" in output and "operations/s" in output and "rare path" in output
     assert "meanwhile the programs answered" in output
     assert ("both were another's" in output) == (protocol == "lock")
