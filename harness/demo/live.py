@@ -14,14 +14,13 @@ from typing import Any
 from harness.demo.screen import Screen
 from harness.fuzz.counts import xdp_only
 from harness.fuzz.judge import judge
-from harness.fuzz.kill import finish_load, load_command, settle
+from harness.fuzz.kill import DRAIN_SECONDS_MAX, finish_load, settle, start_load
 from harness.fuzz.server import Server, wait_until
 from harness.protocols import SPEC
 from harness.rig.netns import Rig
 
 MICROSECOND_NS = 1000
 DOWN_SECONDS = 0.3
-DRAIN_SECONDS_MAX = 30
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,7 @@ def run_phase(server: Server, spec: dict[str, Any], number: int) -> Phase:
     built, rig, seconds = server.build, server.rig, float(spec["seconds"])
     history = built.directory / f"demo-history-{number}.txt"
     before = server.counters()
-    command = load_command(built, rig, seconds, history, spec, seed=number)
-    load = rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    load = start_load(built, rig, seconds, history, spec, seed=number)
     kills = served = 0
     if "kill" in spec:
         kills, served = _kill_under(server, load, seconds, spec["kill"])
@@ -122,7 +120,6 @@ class Live:
         good = verdict.holds and summary["operations"] > 0 and not complaints
         self._screen.say("", "\n".join(lines), good)
         return good
-
 
     def _settle(self) -> tuple[list[str], str]:
         """What is in the files, and where that is not what the clients of all loads were told: see harness/fuzz/kill.py."""

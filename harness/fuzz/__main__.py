@@ -24,7 +24,12 @@ DOING = "make network namespaces and load programs into the kernel"
 
 def main(argv: list[str]) -> int:
     try:
-        return {"kill": _kill, "crash": _crash}[argv[0]](argv[1:]) if argv[:1] in (["kill"], ["crash"]) else _fuzz(argv)
+        match argv:
+            case ["kill", *rest]:
+                return _kill(rest)
+            case ["crash", *rest]:
+                return _crash(rest)
+        return _fuzz(argv)
     except (LiveError, RigError, SpecErrors, UnknownProtocol, HistoriesError, TransactionsError) as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 2

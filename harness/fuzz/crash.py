@@ -7,6 +7,7 @@ each in an epoch of its own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -24,7 +25,7 @@ from harness import histories
 from harness.conform.packing import wire_size
 from harness.fuzz import plugin
 from harness.fuzz.build import build
-from harness.fuzz.kill import DRAIN_SECONDS_MAX, finish_load, load_command
+from harness.fuzz.kill import DRAIN_SECONDS_MAX, finish_load, start_load
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server
 from harness.rig.netns import Rig
@@ -118,8 +119,7 @@ class _Crashes:
         server.start()
         history = build.directory / "crash-history.txt"
         spec = self._spec | {"options": self._spec.get("options", {}) | {"load": number}}
-        command = load_command(build, server.rig, seconds + DRAIN_SECONDS_MAX, history, spec, self._seed + number)
-        load = server.rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        load = start_load(build, server.rig, seconds + DRAIN_SECONDS_MAX, history, spec, self._seed + number)
         time.sleep(seconds)
         if not server.is_running:
             self._report.problems.append(f"load {number}: the daemon ended by itself: {server.evidence()}")
@@ -149,7 +149,7 @@ class _Crashes:
         tear(path, durable, way, self._random)
 
     def _recovered(self, number: int, history: Path, segments: list[Path]) -> None:
-        """What the files of this load have, and what is recovered of them: twice the same, and the same when a daemon has cut the tail."""
+        """What the files of this load have, and what is recovered of them, twice: it must be the same."""
         server = self._server
         with _view(server.segments, segments) as view:
             found = plugin.recovery(server.build.name)(lambda: histories.read(history), server.entries(view))
@@ -181,20 +181,17 @@ def _segments(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.log"))
 
 
-class _view:
+@contextlib.contextmanager
+def _view(folder: Path, segments: list[Path]) -> Iterator[Path]:
     """A folder with some of the segments of another: those of one load."""
-
-    def __init__(self, folder: Path, segments: list[Path]) -> None:
-        self._path, self._segments = folder.with_name(f"{folder.name}-view"), segments
-
-    def __enter__(self) -> Path:
-        self._path.mkdir()
-        for segment in self._segments:
-            os.link(segment, self._path / segment.name)
-        return self._path
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._path)
+    path = folder.with_name(f"{folder.name}-view")
+    path.mkdir()
+    try:
+        for segment in segments:
+            os.link(segment, path / segment.name)
+        yield path
+    finally:
+        shutil.rmtree(path)
 
 
 def _by_key(rows: Iterator[dict[str, str]]) -> dict[str, dict[str, str]]:

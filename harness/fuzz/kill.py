@@ -69,13 +69,14 @@ def _is_contended(counter: str) -> bool:
     return counter.split(".")[-1] in ("contended", "skipped")
 
 
-def load_command(built: Build, rig: Rig, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1) -> list[str]:
-    """The command of a load: `spec` has its `load` and `options` of a workload.yaml."""
+def start_load(built: Build, rig: Rig, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1) -> subprocess.Popen[str]:
+    """A load from the rig's client: `spec` has its `load` and `options` of a workload.yaml."""
     command = [str(built.load_program()), "--server", rig.server.ipv4, "--seconds", str(seconds)]
     command += ["--history", str(history), "--seed", str(seed)]
     for name, value in spec.get("load", {}).items():
         command += [f"--{name}", str(value)]
-    return [*command, *(f"{name}={value}" for name, value in spec.get("options", {}).items())]
+    command += [f"{name}={value}" for name, value in spec.get("options", {}).items()]
+    return rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish_load(load: subprocess.Popen[str]) -> dict[str, Any]:
@@ -109,8 +110,7 @@ def kill_under_load(
     history = built.directory / "kill-history.txt"
     with Rig("kill") as rig, Server(rig, built, receive_buffer) as server:
         server.start()
-        command = load_command(built, rig, seconds, history, spec, seed)
-        load = rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        load = start_load(built, rig, seconds, history, spec, seed)
         problems = _kill_until(server, load, time.monotonic() + seconds, period_seconds, standstill_seconds, progress)
         before = server.evidence()
         summary = finish_load(load)

@@ -51,13 +51,12 @@ class _Load(documents.Strict):
     options: Options = {}
 
 
-class _Kill(_Load):
-    override: dict[str, Any] = {}
-    starved: _Load = _Load()
-
-
 class _Crash(_Load):
     override: dict[str, Any] = {}
+
+
+class _Kill(_Crash):
+    starved: _Load = _Load()
 
 
 class _Kills(documents.Strict):
