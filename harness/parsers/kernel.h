@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the kernel does for programs, in ordinary memory: maps whose elements are zero until a packet's run writes them, and
+ * the helpers that programs call. Every block is one of the heap's own, so that ASan sees each byte that is beyond it. The
+ * clock stands still: a packet does the same whenever it comes.
+ */
+#ifndef STEPWISE_PARSERS_KERNEL_H
+#define STEPWISE_PARSERS_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/bpf.h>
+
+/* --- For who runs programs ------------------------------------------------------------------------ */
+
+/* All maps are empty again. `redirects`: whether device maps and sockets take packets. */
+void kernel_begin(bool redirects);
+
+/* Elements that were asked for since. */
+unsigned int kernel_element_count(void);
+
+/* The sample that was submitted to the ring buffer since, or NULL. */
+const void *kernel_ring_sample(void);
+
+/* A copy of a packet as drivers place it: the network header is at an address that four divides. */
+unsigned char *kernel_packet_new(const unsigned char *bytes, size_t size);
+void kernel_packet_free(unsigned char *packet);
+
+/* A packet to be sent, of which the first `head_size` bytes lie together. `packet` must outlive it. */
+void kernel_skb_begin(struct __sk_buff *skb, const unsigned char *packet, size_t size, size_t head_size);
+void kernel_skb_end(struct __sk_buff *skb);
+
+/* --- For programs: see bpf-helpers(7) --------------------------------------------------------------- */
+
+/* bpf_map_lookup_elem(): an element of `size` bytes of a map, NULL from `capacity` on. */
+void *kernel_element(const void *map, __u32 index, size_t capacity, size_t size);
+
+long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context, __u64 flags);
+long bpf_redirect_map(const void *map, __u64 key, __u64 flags);
+long bpf_xdp_load_bytes(const struct xdp_md *context, __u32 offset, void *bytes, __u32 size);
+long bpf_skb_pull_data(struct __sk_buff *skb, __u32 size);
+long bpf_l4_csum_replace(struct __sk_buff *skb, __u32 offset, __u64 from, __u64 to, __u64 flags);
+__u64 bpf_ringbuf_query(const void *ring, __u64 flags);
+void *bpf_ringbuf_reserve(const void *ring, __u64 size, __u64 flags);
+void bpf_ringbuf_submit(void *sample, __u64 flags);
+void bpf_ringbuf_discard(void *sample, __u64 flags);
+__u64 bpf_jiffies64(void);
+__u64 bpf_ktime_get_coarse_ns(void);
+__u32 bpf_get_smp_processor_id(void);
+
+#endif

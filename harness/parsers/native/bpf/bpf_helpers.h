@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* <bpf/bpf_helpers.h> for programs that run natively: maps are declared as ever, helpers are those of harness/parsers/kernel.c. */
+#ifndef STEPWISE_NATIVE_BPF_HELPERS_H
+#define STEPWISE_NATIVE_BPF_HELPERS_H
+
+#include "kernel.h"
+
+#define SEC(name)
+#define __uint(name, value) int (*name)[value]
+#define __type(name, value) typeof(value) *name
+
+#define bpf_map_lookup_elem(map, key) \
+	kernel_element(map, *(key), sizeof(*(map)->max_entries) / sizeof(int), sizeof(*(map)->value))
+
+#endif

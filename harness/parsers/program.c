@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Includes the program that was emitted. The build names it: PROTOCOL_PROGRAM, the prefixes PROTOCOL and PROTOCOL_UPPER, and
+ * PROTOCOL_HAS_TAILS, _HAS_TC, _HAS_AHEAD and _HANDS_OVER_AT (an offset in the payload) where the program has these.
+ */
+#include PROTOCOL_PROGRAM
+
+#include "program.h"
+
+#define PASTE_EXPANDED(left, right) left##right
+#define PASTE(left, right) PASTE_EXPANDED(left, right)
+#define NAME(suffix) PASTE(PROTOCOL, suffix)
+#define CONSTANT(suffix) PASTE(PROTOCOL_UPPER, suffix)
+
+_Static_assert((int)PROGRAM_OURS == STEPWISE_OURS && (int)PROGRAM_FOREIGN == STEPWISE_FOREIGN && (int)PROGRAM_MALFORMED == STEPWISE_MALFORMED,
+	       "enum program_arrival is enum stepwise_arrival");
+
+const __u16 program_port = CONSTANT(_PORT);
+const __u32 program_wire_size = CONSTANT(_WIRE_SIZE);
+
+/* --- Reading -------------------------------------------------------------------------------------- */
+
+#ifdef PROTOCOL_HAS_TAILS
+const bool program_has_tails = true;
+
+__u32 program_tail_size(const unsigned char *payload)
+{
+	return NAME(_message_tail_size)(payload);
+}
+
+enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset, const unsigned char **payload)
+{
+	return (enum program_arrival)stepwise_parse_tailed(context, program_port, CONSTANT(_WIRE_SIZE), NAME(_message_tail_size), udp_offset,
+							   payload);
+}
+
+enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset, const unsigned char **payload)
+{
+	return (enum program_arrival)stepwise_parse_sent_tailed(skb, program_port, CONSTANT(_WIRE_SIZE), NAME(_message_tail_size), udp_offset,
+								payload);
+}
+#else
+const bool program_has_tails = false;
+
+__u32 program_tail_size(const unsigned char *payload)
+{
+	(void)payload;
+	return 0;
+}
+
+enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset, const unsigned char **payload)
+{
+	return (enum program_arrival)stepwise_parse((const void *)context->data, (const void *)context->data_end, STEPWISE_PORT_DESTINATION,
+						    program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
+}
+
+enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset, const unsigned char **payload)
+{
+	return (enum program_arrival)stepwise_parse((const void *)skb->data, (const void *)skb->data_end, STEPWISE_PORT_SOURCE, program_port,
+						    CONSTANT(_WIRE_SIZE), udp_offset, payload);
+}
+#endif
+
+#ifdef PROTOCOL_HANDS_OVER_AT
+const bool program_hands_over = true;
+const __u32 program_fields_size = PROTOCOL_HANDS_OVER_AT;
+
+bool program_copy_request(const unsigned char *payload, unsigned char *copy)
+{
+	struct NAME(_message) message;
+	const bool valid = NAME(_message_decode)(payload, &message);
+
+	NAME(_message_encode_answer)(copy, &message);
+	return valid;
+}
+
+bool program_copy_handed_over(const unsigned char *payload, unsigned char *copy)
+{
+	struct NAME(_message) message;
+	const bool valid = NAME(_message_decode_handed_over)(payload, &message);
+
+	NAME(_message_encode)(copy, &message);
+	return valid;
+}
+
+#define DECODE_ALL NAME(_message_decode_handed_over)
+#else
+const bool program_hands_over = false;
+const __u32 program_fields_size = CONSTANT(_WIRE_SIZE);
+
+bool program_copy_request(const unsigned char *payload, unsigned char *copy)
+{
+	struct NAME(_message) message;
+	const bool valid = NAME(_message_decode)(payload, &message);
+
+	NAME(_message_encode)(copy, &message);
+	return valid;
+}
+
+bool program_copy_handed_over(const unsigned char *payload, unsigned char *copy)
+{
+	return program_copy_request(payload, copy);
+}
+
+#define DECODE_ALL NAME(_message_decode)
+#endif
+
+/* --- Whole programs, and their ends ------------------------------------------------------------------ */
+
+int program_xdp(struct xdp_md *context)
+{
+	return NAME(_xdp)(context);
+}
+
+#ifdef PROTOCOL_HAS_AHEAD
+const bool program_has_ahead = true;
+#define SENDS(verdict) , verdict
+
+int program_ahead(struct xdp_md *context)
+{
+	return NAME(_ahead)(context);
+}
+
+const unsigned char *program_ring_frame(__u32 *size)
+{
+	const struct stepwise_ring_frame *frame = kernel_ring_sample();
+
+	*size = frame ? frame->size : 0;
+	return frame ? frame->bytes : NULL;
+}
+
+void program_open_ring(void)
+{
+	const __u32 key = 0;
+	struct stepwise_ring_limits *limits = bpf_map_lookup_elem(&stepwise_ring_limits, &key);
+
+	limits->bytes_max = STEPWISE_RING_BYTES;
+}
+#else
+const bool program_has_ahead = false;
+#define SENDS(verdict)
+
+int program_ahead(struct xdp_md *context)
+{
+	(void)context;
+	return XDP_ABORTED;
+}
+
+const unsigned char *program_ring_frame(__u32 *size)
+{
+	*size = 0;
+	return NULL;
+}
+
+void program_open_ring(void)
+{
+}
+#endif
+
+int program_answer(struct xdp_md *context, __u32 udp_offset, const unsigned char *fields)
+{
+	struct NAME(_message) message;
+
+	DECODE_ALL(fields, &message);
+	return NAME(_xdp_reply)(context, udp_offset, &message SENDS(XDP_TX));
+}
+
+#ifdef PROTOCOL_HANDS_OVER_AT
+int program_forward(struct xdp_md *context, __u32 udp_offset, const unsigned char *fields)
+{
+	struct NAME(_message) message;
+
+	DECODE_ALL(fields, &message);
+	return NAME(_xdp_forward)(context, udp_offset, &message SENDS(XDP_TX));
+}
+#else
+int program_forward(struct xdp_md *context, __u32 udp_offset, const unsigned char *fields)
+{
+	(void)context;
+	(void)udp_offset;
+	(void)fields;
+	return XDP_PASS;
+}
+#endif
+
+#ifdef PROTOCOL_HAS_TC
+const bool program_has_tc = true;
+
+int program_tc(struct __sk_buff *skb)
+{
+	return NAME(_tc)(skb);
+}
+
+int program_complete(struct __sk_buff *skb, __u32 udp_offset, const unsigned char *fields)
+{
+	struct NAME(_message) message;
+
+	DECODE_ALL(fields, &message);
+	return NAME(_tc_reply)(skb, udp_offset, &message);
+}
+#else
+const bool program_has_tc = false;
+
+int program_tc(struct __sk_buff *skb)
+{
+	(void)skb;
+	return TC_ACT_UNSPEC;
+}
+
+int program_complete(struct __sk_buff *skb, __u32 udp_offset, const unsigned char *fields)
+{
+	(void)skb;
+	(void)udp_offset;
+	(void)fields;
+	return TC_ACT_UNSPEC;
+}
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * libFuzzer's target: an input is a frame, which a protocol's programs are given as it comes by and as this host sends it.
+ * What must hold is said where it is checked. Nothing is remembered from one input to the next, and what the network decides
+ * is drawn from the input's bytes: an input does the same whenever it comes.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+
+#include "datagram.h"
+#include "kernel.h"
+#include "program.h"
+
+#define ELEMENTS_UNREAD 1u /* of the counters: no cell was looked at */
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t size_max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* An input, what the plain reader finds in it, and draws that depend on it alone. */
+struct input {
+	const unsigned char *frame;
+	size_t size;
+	bool is_datagram;
+	struct datagram datagram;
+	uint64_t draws;
+};
+
+static void check(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "parsers: this does not hold: %s\n", what);
+	abort();
+}
+
+/* SplitMix64. */
+static uint64_t draw(struct input *input)
+{
+	uint64_t value = input->draws += 0x9e3779b97f4a7c15u;
+
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+	value = (value ^ value >> 27) * 0x94d049bb133111ebu;
+	return value ^ value >> 31;
+}
+
+/* FNV-1a. */
+static uint64_t hash(const unsigned char *bytes, size_t size)
+{
+	uint64_t value = 0xcbf29ce484222325u;
+
+	for (size_t at = 0; at < size; at++)
+		value = (value ^ bytes[at]) * 0x100000001b3u;
+	return value;
+}
+
+static const unsigned char *payload_of(const struct input *input)
+{
+	return input->frame + input->datagram.udp_at + DATAGRAM_UDP_SIZE;
+}
+
+/* --- What a frame is, by docs/layout.md ----------------------------------------------------------------- */
+
+/* Bytes of a datagram that is a message with the tail that it tells of; 0 where not even the message is all there. */
+static size_t message_size(const struct input *input)
+{
+	const size_t fixed_size = DATAGRAM_UDP_SIZE + program_wire_size;
+
+	return input->datagram.available < fixed_size ? 0 : fixed_size + program_tail_size(payload_of(input));
+}
+
+static bool is_checksum_right(const struct input *input)
+{
+	return input->datagram.checksum && datagram_sum(input->frame, &input->datagram) == 0xffff;
+}
+
+static enum program_arrival expect_received(const struct input *input)
+{
+	const struct datagram *datagram = &input->datagram;
+	const size_t size = input->is_datagram ? message_size(input) : 0;
+
+	if (!input->is_datagram || datagram->destination_port != program_port)
+		return PROGRAM_FOREIGN;
+	if (!size || datagram->available < size || datagram->size != size || datagram->network_size != (long)size)
+		return PROGRAM_MALFORMED;
+	if (!datagram->checksum)
+		return datagram->version == 4 ? PROGRAM_OURS : PROGRAM_MALFORMED;
+	return is_checksum_right(input) ? PROGRAM_OURS : PROGRAM_MALFORMED;
+}
+
+/* This host's own: its checksum may be left to the device, and the tail of an answer may be missing. */
+static enum program_arrival expect_sent(const struct input *input)
+{
+	const struct datagram *datagram = &input->datagram;
+	const size_t size = input->is_datagram ? message_size(input) : 0;
+
+	if (!input->is_datagram || datagram->source_port != program_port)
+		return PROGRAM_FOREIGN;
+	if (!size || datagram->network_size != datagram->size || datagram->available < datagram->size)
+		return PROGRAM_MALFORMED;
+	return datagram->size == size || datagram->size == DATAGRAM_UDP_SIZE + program_wire_size ? PROGRAM_OURS : PROGRAM_MALFORMED;
+}
+
+/* --- What a program may have done to a packet ------------------------------------------------------------- */
+
+static void exchange(unsigned char *one, unsigned char *other, size_t size)
+{
+	for (size_t at = 0; at < size; at++) {
+		const unsigned char byte = one[at];
+
+		one[at] = other[at];
+		other[at] = byte;
+	}
+}
+
+static void turn_round(unsigned char *frame, const struct datagram *datagram)
+{
+	exchange(frame, frame + ETH_ALEN, ETH_ALEN);
+	exchange(frame + datagram->addresses_at, frame + datagram->addresses_at + datagram->address_size, datagram->address_size);
+	exchange(frame + datagram->udp_at, frame + datagram->udp_at + 2, 2);
+}
+
+static bool is_zero(const unsigned char *bytes, size_t size)
+{
+	while (size)
+		if (bytes[--size])
+			return false;
+	return true;
+}
+
+static void check_untouched(const struct input *input, const unsigned char *packet)
+{
+	check(!input->size || !memcmp(packet, input->frame, input->size), "what is not ours, or not answered, is left as it came");
+}
+
+/* Of a packet with another message in it. `turned`: sender and receiver change places. `answered`: it goes to a client. */
+static void check_rewritten(const struct input *input, const unsigned char *packet, bool turned, bool answered)
+{
+	const struct datagram *datagram = &input->datagram;
+	const size_t checksum_at = datagram->udp_at + 6, payload_at = datagram->udp_at + DATAGRAM_UDP_SIZE;
+	const size_t behind = payload_at + program_wire_size;
+	const uint16_t checksum = datagram_read(packet + checksum_at);
+	unsigned char headers[DATAGRAM_ETHERNET_SIZE + 40 + DATAGRAM_UDP_SIZE];
+
+	memcpy(headers, input->frame, payload_at);
+	if (turned)
+		turn_round(headers, datagram);
+	check(!memcmp(packet, headers, checksum_at), "headers are those that came, turned round where it is answered");
+	check(!memcmp(packet + behind, input->frame + behind, input->size - behind), "what is behind the message is left as it came");
+	if (!datagram->checksum)
+		check(!checksum, "no checksum stays none");
+	else if (is_checksum_right(input))
+		check(checksum && datagram_sum(packet, datagram) == 0xffff, "a checksum that was right is right for what was written");
+	if (answered)
+		check(is_zero(packet + payload_at + program_fields_size, program_wire_size - program_fields_size),
+		      "what hooks hand over is kept from a client");
+}
+
+/* The message that a program is made to write: noise, all ones or zeros, or what came with a byte changed. */
+static unsigned char *new_fields(struct input *input)
+{
+	unsigned char *fields = malloc(program_wire_size);
+	const uint64_t kind = draw(input);
+
+	for (__u32 at = 0; at < program_wire_size; at++)
+		fields[at] = kind & 1 ? (unsigned char)draw(input) : kind & 2 ? 0 : 0xff;
+	if (kind & 4) {
+		memcpy(fields, payload_of(input), program_wire_size);
+		fields[draw(input) % program_wire_size] ^= (unsigned char)draw(input);
+	}
+	return fields;
+}
+
+/* --- The codec --------------------------------------------------------------------------------------------- */
+
+static void check_codec(const struct input *input)
+{
+	unsigned char *payload, *copy;
+
+	if (!input->is_datagram || !message_size(input))
+		return;
+	payload = malloc(program_wire_size);
+	copy = malloc(program_wire_size);
+	memcpy(payload, payload_of(input), program_wire_size);
+	if (program_copy_request(payload, copy)) {
+		check(!memcmp(copy, payload, program_fields_size), "a message that is decoded and encoded is the same again");
+		check(is_zero(copy + program_fields_size, program_wire_size - program_fields_size), "what a client hands over is not looked at");
+	}
+	if (program_copy_handed_over(payload, copy))
+		check(!memcmp(copy, payload, program_wire_size), "what is handed over is the same again, decoded and encoded");
+	check(!memcmp(payload, payload_of(input), program_wire_size), "decoding changes nothing");
+	free(copy);
+	free(payload);
+}
+
+/* --- XDP ----------------------------------------------------------------------------------------------------- */
+
+static unsigned char *begin_xdp(struct input *input, struct xdp_md *context)
+{
+	unsigned char *packet = kernel_packet_new(input->frame, input->size);
+
+	kernel_begin(draw(input) & 1);
+	*context = (struct xdp_md){ .data = (unsigned long)packet, .data_end = (unsigned long)packet + input->size };
+	return packet;
+}
+
+static void check_parsed(struct input *input, enum program_arrival expected)
+{
+	struct xdp_md context;
+	unsigned char *packet = begin_xdp(input, &context);
+	const unsigned char *payload = NULL;
+	__u32 udp_offset = 0;
+
+	check(program_parse_received(&context, &udp_offset, &payload) == expected,
+	      "whose a packet is that comes by is what the plain reader of RFC 768, 791 and 8200 says");
+	if (expected == PROGRAM_OURS)
+		check(udp_offset == input->datagram.udp_at && payload == packet + udp_offset + DATAGRAM_UDP_SIZE,
+		      "a message is where the plain reader finds it");
+	check_untouched(input, packet);
+	kernel_packet_free(packet);
+}
+
+/* Of a packet that was put off: the second program sees it as the first has left it. */
+static void check_ahead(struct input *input, struct xdp_md *context, const unsigned char *packet)
+{
+	const unsigned char *sample;
+	__u32 sample_size;
+	int verdict;
+
+	if (draw(input) & 1)
+		program_open_ring();
+	verdict = program_ahead(context);
+	sample = program_ring_frame(&sample_size);
+	check(verdict == XDP_PASS || verdict == XDP_DROP, "the second program sends a packet or drops it");
+	check(!sample || verdict == XDP_DROP, "what the daemon has a copy of is dropped");
+	if (verdict == XDP_PASS)
+		check_rewritten(input, packet, true, true);
+	else if (sample)
+		check_rewritten(input, packet, false, false);
+	else
+		check(!memcmp(packet, input->frame, input->datagram.udp_at), "what is dropped is not turned round");
+	if (sample)
+		check(sample_size == input->datagram.udp_at + DATAGRAM_UDP_SIZE + program_wire_size && !memcmp(sample, packet, sample_size),
+		      "the ring buffer has a packet's headers and message");
+}
+
+static void check_ours(struct input *input, struct xdp_md *context, const unsigned char *packet, int verdict)
+{
+	unsigned char *copy = malloc(program_wire_size);
+	const bool valid = program_copy_request(payload_of(input), copy);
+
+	free(copy);
+	if (!valid)
+		check(verdict == XDP_DROP && kernel_element_count() <= ELEMENTS_UNREAD, "values outside their types are malformed");
+	switch (verdict) {
+	case XDP_TX:
+		check_rewritten(input, packet, true, true);
+		break;
+	case XDP_REDIRECT:
+	case XDP_PASS:
+		check_rewritten(input, packet, false, false);
+		if (verdict == XDP_REDIRECT && program_has_ahead && !memcmp(packet, input->frame, input->size))
+			check_ahead(input, context, packet);
+		break;
+	case XDP_DROP:
+		check_untouched(input, packet);
+		break;
+	default:
+		check(false, "a packet of ours is answered, forwarded or dropped");
+	}
+}
+
+static void check_xdp(struct input *input, enum program_arrival expected)
+{
+	struct xdp_md context;
+	unsigned char *packet = begin_xdp(input, &context);
+	const int verdict = program_xdp(&context);
+
+	if (expected == PROGRAM_OURS) {
+		check_ours(input, &context, packet, verdict);
+	} else {
+		check(verdict == (expected == PROGRAM_FOREIGN ? XDP_PASS : XDP_DROP), "foreign packets are passed on, malformed ones dropped");
+		check(kernel_element_count() <= ELEMENTS_UNREAD, "no cell is read for what is not ours");
+		check_untouched(input, packet);
+	}
+	kernel_packet_free(packet);
+}
+
+/* Whatever the steps may have come to: they answer few of the messages with maps that are empty. */
+static void check_answers(struct input *input)
+{
+	unsigned char *fields = new_fields(input), *packet;
+	struct xdp_md context;
+	int verdict;
+
+	packet = begin_xdp(input, &context);
+	check(program_answer(&context, (__u32)input->datagram.udp_at, fields) == XDP_TX, "an answer is sent");
+	check_rewritten(input, packet, true, true);
+	kernel_packet_free(packet);
+	if (program_hands_over) {
+		packet = begin_xdp(input, &context);
+		verdict = program_forward(&context, (__u32)input->datagram.udp_at, fields);
+		check(verdict == XDP_PASS || verdict == XDP_REDIRECT, "what is forwarded goes to a socket or up the stack");
+		check_rewritten(input, packet, false, false);
+		kernel_packet_free(packet);
+	}
+	free(fields);
+}
+
+/* --- TC -------------------------------------------------------------------------------------------------------- */
+
+/* A packet that this host sends: all of it as the program has left it. */
+static unsigned char *sent(const struct input *input, const struct __sk_buff *skb)
+{
+	unsigned char *packet = malloc(input->size + 1);
+
+	if (input->size)
+		memcpy(packet, input->frame, input->size);
+	memcpy(packet, (const void *)skb->data, skb->data_end - skb->data);
+	return packet;
+}
+
+static void check_sent_parsed(const struct input *input, enum program_arrival expected)
+{
+	const unsigned char *payload = NULL;
+	struct __sk_buff skb;
+	__u32 udp_offset = 0;
+
+	kernel_skb_begin(&skb, input->frame, input->size, input->size);
+	check(program_parse_sent(&skb, &udp_offset, &payload) == expected, "whose a packet is that this host sends is what the plain reader says");
+	if (expected == PROGRAM_OURS)
+		check(udp_offset == input->datagram.udp_at && payload == (const unsigned char *)skb.data + udp_offset + DATAGRAM_UDP_SIZE,
+		      "a message of this host's is where the plain reader finds it");
+	kernel_skb_end(&skb);
+}
+
+static void check_tc(struct input *input, enum program_arrival expected)
+{
+	static const size_t head_sizes[] = { SIZE_MAX, DATAGRAM_ETHERNET_SIZE, 42, 62 };
+	const size_t head_size = head_sizes[draw(input) % (sizeof(head_sizes) / sizeof(head_sizes[0]))];
+	struct __sk_buff skb;
+	unsigned char *packet;
+	int verdict;
+
+	kernel_begin(false);
+	kernel_skb_begin(&skb, input->frame, input->size, head_size < input->size ? head_size : input->size);
+	skb.ingress_ifindex = !(draw(input) & 7);
+	if (skb.ingress_ifindex)
+		expected = PROGRAM_FOREIGN;
+	verdict = program_tc(&skb);
+	packet = sent(input, &skb);
+	if (expected == PROGRAM_OURS) {
+		check(verdict == TC_ACT_OK || verdict == TC_ACT_SHOT, "an answer of this host's is completed or dropped");
+		if (verdict == TC_ACT_OK)
+			check_rewritten(input, packet, false, true);
+	} else {
+		check(verdict == (expected == PROGRAM_FOREIGN ? TC_ACT_UNSPEC : TC_ACT_SHOT),
+		      "what is not from our port is left to others, and a malformed answer dropped");
+		check(kernel_element_count() <= ELEMENTS_UNREAD, "no cell is read for what is no answer of this host's");
+	}
+	if (verdict != TC_ACT_OK)
+		check_untouched(input, packet);
+	free(packet);
+	kernel_skb_end(&skb);
+}
+
+static void check_completed(struct input *input)
+{
+	unsigned char *fields = new_fields(input), *packet;
+	struct __sk_buff skb;
+
+	kernel_begin(false);
+	kernel_skb_begin(&skb, input->frame, input->size, input->size);
+	check(program_complete(&skb, (__u32)input->datagram.udp_at, fields) == TC_ACT_OK, "a completed answer is sent");
+	packet = sent(input, &skb);
+	check_rewritten(input, packet, false, true);
+	free(packet);
+	kernel_skb_end(&skb);
+	free(fields);
+}
+
+/* --- libFuzzer's ------------------------------------------------------------------------------------------------- */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input input = { .frame = data, .size = size, .draws = hash(data, size) };
+	enum program_arrival expected;
+
+	input.is_datagram = datagram_find(data, size, &input.datagram);
+	check_codec(&input);
+	expected = expect_received(&input);
+	check_parsed(&input, expected);
+	check_xdp(&input, expected);
+	if (expected == PROGRAM_OURS)
+		check_answers(&input);
+	if (program_has_tc) {
+		expected = expect_sent(&input);
+		check_sent_parsed(&input, expected);
+		check_tc(&input, expected);
+		if (expected == PROGRAM_OURS)
+			check_completed(&input);
+	}
+	kernel_begin(false); /* or ASan calls a leak what the last run has left */
+	return 0;
+}
+
+/* Three changes of four are followed by lengths and a checksum that are right again: else hardly any would get past these. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
+{
+	struct input input = { .frame = data };
+	size_t message;
+
+	input.size = size = LLVMFuzzerMutate(data, size, size_max);
+	if (seed % 4 == 0 || !datagram_find(data, size, &input.datagram))
+		return size;
+	if (seed % 4 == 1) {
+		datagram_repair(data, &input.datagram, (uint16_t)input.datagram.available);
+		return size;
+	}
+	/* A message that was cut is filled up, and what a mutation has put in becomes padding. */
+	message = input.datagram.udp_at + DATAGRAM_UDP_SIZE + program_wire_size;
+	if (size < message && message <= size_max) {
+		memset(data + size, 0, message - size);
+		input.size = size = message;
+		input.datagram.available = size - input.datagram.udp_at;
+	}
+	if (size < message)
+		return size;
+	message = message_size(&input);
+	if (input.datagram.udp_at + message > size && input.datagram.udp_at + message <= size_max) {
+		memset(data + size, (int)(seed >> 8), input.datagram.udp_at + message - size);
+		size = input.datagram.udp_at + message;
+		input.datagram.available = message;
+	}
+	datagram_repair(data, &input.datagram, (uint16_t)message);
+	return size;
+}
