@@ -3,6 +3,7 @@
     python -m harness.fuzz [PROTOCOL|all] [--minutes N] [--seed S]
     python -m harness.fuzz kill PROTOCOL [--seconds N]
     python -m harness.fuzz crash PROTOCOL [--crashes N] [--records N]
+    python -m harness.fuzz parsers [PROTOCOL ...] [--inputs N] [--seed S]    (harness/parsers)
 
 What a protocol brings: spec/<p>/workload.yaml, reference.py (Reference, Actor), history.go, workload.h, recovery.py.
 """

@@ -1,4 +1,4 @@
-"""Command line of the fuzzer and of the kill test."""
+"""Command line of the fuzzers, of the kill test and of the crash test."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from harness.fuzz.kill import kill_for, kill_under_load
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.run import fuzz
 from harness.histories import HistoriesError
+from harness.parsers import cli as parsers
 from harness.protocols import UnknownProtocol, chosen
 from harness.rig.errors import RigError
 from harness.transactions import TransactionsError
@@ -29,6 +30,8 @@ def main(argv: list[str]) -> int:
                 return _kill(rest)
             case ["crash", *rest]:
                 return _crash(rest)
+            case ["parsers", *rest]:
+                return parsers.main(rest)
         return _fuzz(argv)
     except (LiveError, RigError, SpecErrors, UnknownProtocol, HistoriesError, TransactionsError) as error:
         print(f"fuzz: {error}", file=sys.stderr)
@@ -40,7 +43,8 @@ def _fuzz(argv: list[str]) -> int:
         prog="python -m harness.fuzz",
         description="Random operations through lossy links against a plain reference, one at a time; then many at once, "
         "while the daemon is killed every second: their history must be linearizable, or strictly serializable where they are of transactions.",
-        epilog="`python -m harness.fuzz kill PROTOCOL` does the latter alone, and says more of it; `crash PROTOCOL` has the whole server go down.",
+        epilog="`python -m harness.fuzz kill PROTOCOL` does the latter alone, and says more of it; `crash PROTOCOL` has the whole server go down; "
+        "`parsers [PROTOCOL ...]` gives made-up frames to the packet programs, natively and guided by coverage.",
     )
     parser.add_argument("protocol", nargs="?", default="all")
     parser.add_argument("--minutes", type=float, default=1, help="for each protocol (%(default)s)")

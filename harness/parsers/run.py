@@ -1,0 +1,152 @@
+"""Runs a target: over random inputs, over kept ones, and to choose which to keep."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import command
+from harness.parsers.build import ParsersError
+from harness.protocols import REPOSITORY
+
+KEPT = REPOSITORY / "tests" / "regressions" / "parsers"
+SUFFIX = ".frame"
+FRAME_BYTES_MAX = 1514  # Ethernet's longest
+INPUT_SECONDS_MAX = 10  # far beyond what a loaded machine makes of one
+REPLAY_SECONDS_MAX = 300
+# A small quarantine of what was freed: each run frees all it had, and memory that stays in the caches is twice as fast.
+ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=8:malloc_context_size=5:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+FAULT = re.compile(r"parsers: .*|.*: runtime error: .*|.*ERROR: (?:AddressSanitizer|LeakSanitizer|libFuzzer): .*")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a run.
+
+    inputs: how many were run. edges: of the program's branches those that some input took. corpus: inputs of which each
+    reaches what others do not. fault: None, or what the target says of an input; that is in `saved`.
+    """
+
+    inputs: int
+    seconds: float
+    edges: int
+    edges_all: int
+    corpus: int
+    fault: str | None = None
+    saved: Path | None = None
+
+
+def kept(protocol: str) -> list[Path]:
+    """The inputs in tests/regressions/parsers: a corpus, and what once was a fault."""
+    return sorted((KEPT / protocol).glob(f"*{SUFFIX}"))
+
+
+def fuzz(
+    target: Path,
+    starts: Iterable[bytes],
+    inputs: int,
+    seed: int,
+    save_in: Path,
+    report: Callable[[int], None] = lambda _: None,
+) -> Found:
+    """So many inputs, from these starts; ends at the first fault.
+
+    The corpus is left in `corpus` beside the target, and what libFuzzer says in `log`. The frame that a fault was found with is
+    written into save_in. seed: 1 to 2^32 - 1; the same seed, target and starts make the same run. Raises ParsersError.
+    """
+    corpus, origin, crashes = (_emptied(target.parent / name) for name in ("corpus", "starts", "crashes"))
+    for number, start in enumerate(starts):
+        (origin / f"{number:05}").write_bytes(start)
+    arguments = [
+        f"-runs={inputs}", f"-seed={seed}", f"-max_len={FRAME_BYTES_MAX}", f"-timeout={INPUT_SECONDS_MAX}", "-reload=0", "-print_final_stats=1",
+        f"-artifact_prefix={crashes}/", str(corpus), str(origin),
+    ]  # fmt: skip
+    began = time.monotonic()
+    lines = _run(target, arguments, report)
+    return _found(lines, time.monotonic() - began, corpus, crashes, save_in)
+
+
+def _run(target: Path, arguments: list[str], report: Callable[[int], None]) -> list[str]:
+    """What libFuzzer says, line by line; also in `log`."""
+    lines = []
+    try:
+        process = subprocess.Popen(
+            [str(target), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | ENVIRONMENT,
+            encoding="utf-8", errors="replace",
+        )  # fmt: skip
+    except OSError as error:
+        raise ParsersError(f"running {target}: {error.strerror}") from None
+    with command.child(process), (target.parent / "log").open("w", encoding="utf-8") as log:
+        for line in process.stderr:
+            log.write(line)
+            lines.append(line.rstrip("\n"))
+            if done := re.match(r"#(\d+)\s", line):
+                report(int(done[1]))
+    return lines
+
+
+def _found(lines: list[str], seconds: float, corpus: Path, crashes: Path, save_in: Path) -> Found:
+    text = "\n".join(lines)
+    inputs = re.search(r"stat::number_of_executed_units: (\d+)", text)
+    edges_all = re.search(r"\((\d+) inline 8-bit counters\)", text)
+    edges = re.findall(r"^#\d+\s.* cov: (\d+) ", text, re.MULTILINE)
+    numbers = (int(inputs[1]) if inputs else 0, seconds, int(edges[-1]) if edges else 0, int(edges_all[1]) if edges_all else 0)
+    artifacts = sorted(crashes.iterdir())
+    if not artifacts:
+        if not re.search(r"^Done \d+ runs", text, re.MULTILINE):
+            raise ParsersError(f"the target ended before its inputs did, and said\n{text[-2000:]}")
+        return Found(*numbers, sum(1 for _ in corpus.iterdir()))
+    save_in.mkdir(parents=True, exist_ok=True)
+    saved = save_in / f"{artifacts[0].name}{SUFFIX}"
+    shutil.copyfile(artifacts[0], saved)
+    return Found(*numbers, sum(1 for _ in corpus.iterdir()), fault_in(text), saved)
+
+
+def fault_in(text: str) -> str:
+    """The line of a target's words that says what is wrong."""
+    said = FAULT.search(text)
+    return said[0].strip() if said else "the target ended without a word"
+
+
+def replay(target: Path, frames: list[Path]) -> str | None:
+    """Each of the frames once: None, or what the target says of the first that has a fault. Raises ParsersError."""
+    arguments = [str(target), f"-timeout={INPUT_SECONDS_MAX}", f"-artifact_prefix={target.parent}/", *map(str, frames)]
+    try:
+        done = subprocess.run(
+            arguments, capture_output=True, encoding="utf-8", errors="replace", env=os.environ | ENVIRONMENT, check=False, timeout=REPLAY_SECONDS_MAX
+        )
+    except subprocess.TimeoutExpired:
+        raise ParsersError(f"replaying {len(frames)} frames: they have not ended after {REPLAY_SECONDS_MAX} s") from None
+    if done.returncode == 0 and done.stderr.count("Executed ") != len(frames):
+        raise ParsersError(f"replaying {len(frames)} frames: the target has run {done.stderr.count('Executed ')}, and said\n{done.stderr[-2000:]}")
+    return None if done.returncode == 0 else done.stderr
+
+
+def keep(protocol: str, target: Path) -> list[Path]:
+    """Makes the corpus of the last run, and what was kept, the kept one: as few as reach the same. Faults stay."""
+    merged = _emptied(target.parent / "merged")
+    old = KEPT / protocol
+    old.mkdir(parents=True, exist_ok=True)
+    # Counts of how often a branch is taken in one run tell loops over a tail apart: hundreds of inputs for the same code.
+    arguments = ["-set_cover_merge=1", "-use_counters=0", f"-max_len={FRAME_BYTES_MAX}", str(merged), str(target.parent / "corpus"), str(old)]
+    done = subprocess.run([str(target), *arguments], capture_output=True, encoding="utf-8", errors="replace", env=os.environ | ENVIRONMENT, check=False)
+    if done.returncode:
+        raise ParsersError(f"choosing which inputs of {protocol} to keep: {fault_in(done.stderr)}")
+    for path in kept(protocol):
+        if re.fullmatch(rf"[0-9a-f]{{40}}{re.escape(SUFFIX)}", path.name):
+            path.unlink()
+    for path in merged.iterdir():
+        shutil.copyfile(path, old / f"{path.name}{SUFFIX}")
+    return kept(protocol)
+
+
+def _emptied(path: Path) -> Path:
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    return path
