@@ -50,7 +50,7 @@ conform *protocol:
 mutants *protocol:
     {{ python }} -m harness.mutants "$@"
 
-# Random operations through lossy links against a reference
+# Random operations through lossy links against a reference; `just fuzz parsers`: made-up frames, natively
 [group('evidence')]
 fuzz *arguments: build
     {{ python }} -m harness.fuzz "$@"

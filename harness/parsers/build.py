@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +15,9 @@ from harness.protocols import BUILD, GENERATED, REPOSITORY
 
 HERE = Path(__file__).parent
 COMPILER = "clang-19"
-FLAGS = ("-std=gnu11", "-O1", "-g", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror")
+FLAGS = ("-std=gnu11", "-O1", "-gline-tables-only", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+OWN_INCLUDE = (HERE / "native", HERE)
 AROUND = ("target.c", "kernel.c", "datagram.c")
 """The target's own sources. Coverage is asked for of the program alone: what is found new then is new in it."""
 
@@ -52,21 +55,45 @@ def build(given: Sources, into: Path) -> Path:
         raise ParsersError(
             f"compiling the parsers of {given.protocol}: there is no {_shown(given.program)}; run `just generate {given.protocol}`"
         )
-    target, stamp = into / f"{given.protocol}-parsers", into / "stamp"
-    wanted = _digest(given)
-    if target.is_file() and stamp.is_file() and stamp.read_text() == wanted:
-        return target
-    stamp.unlink(missing_ok=True)
-    into.mkdir(parents=True, exist_ok=True)
-    include = [f"-I{path}" for path in (HERE / "native", HERE, given.runtime, given.generated)]
-    objects = []
-    for name in AROUND:
-        objects.append(str(into / f"{name}.o"))
-        _compile(given, *include, *SANITIZERS, "-c", str(HERE / name), "-o", objects[-1])
-    fuzzing = ("-fsanitize=fuzzer", *SANITIZERS, "-fvisibility=hidden")
-    _compile(given, *include, *fuzzing, *_definitions(given), str(HERE / "program.c"), *objects, "-o", str(target))
-    stamp.write_text(wanted)
+    target = into / f"{given.protocol}-parsers"
+    parts = (given.runtime.glob("*.h"), given.runtime.glob("bpf/*.h"), given.generated.glob("*.[ch]"))
+    with _stamped(into, [path for part in (_own(), *parts) for path in sorted(part)]) as is_current:
+        if not is_current or not target.is_file():
+            include = [f"-I{path}" for path in (*OWN_INCLUDE, given.runtime, given.generated)]
+            fuzzing = ("-fsanitize=fuzzer", *SANITIZERS, "-fvisibility=hidden")
+            around = _around(given)
+            _compile(given, *include, *fuzzing, *_definitions(given), str(HERE / "program.c"), *around, "-o", str(target))
     return target
+
+
+def _around(given: Sources) -> list[str]:
+    """The objects of the target's own sources, which know of no protocol and are compiled once for all."""
+    into = folder("_around")
+    objects = {name: into / f"{name}.o" for name in AROUND}
+    with _stamped(into, sorted(_own())) as is_current:
+        if not is_current or not all(path.is_file() for path in objects.values()):
+            for name, path in objects.items():
+                _compile(given, *(f"-I{path}" for path in OWN_INCLUDE), *SANITIZERS, "-c", str(HERE / name), "-o", str(path))
+    return [str(path) for path in objects.values()]
+
+
+def _own() -> list[Path]:
+    return [*HERE.rglob("*.[ch]"), HERE / "build.py"]
+
+
+@contextlib.contextmanager
+def _stamped(into: Path, made_of: list[Path]) -> Iterator[bool]:
+    """Whether the files in a folder are of these; once the block has ended without an exception, they are."""
+    digest = hashlib.sha256()
+    for path in made_of:
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
+    stamp = into / "stamp"
+    is_current = stamp.is_file() and stamp.read_text() == digest.hexdigest()
+    into.mkdir(parents=True, exist_ok=True)
+    if not is_current:
+        stamp.unlink(missing_ok=True)
+    yield is_current
+    stamp.write_text(digest.hexdigest())
 
 
 def _definitions(given: Sources) -> list[str]:
@@ -79,16 +106,6 @@ def _definitions(given: Sources) -> list[str]:
     definitions += ["-DPROTOCOL_HAS_AHEAD"] if f"int {name}_ahead(" in program else []
     handed_over = re.search(r"memset\(payload \+ (\w+), 0, \d+\)", codec)
     return definitions + ([f"-DPROTOCOL_HANDS_OVER_AT={handed_over[1]}"] if handed_over else [])
-
-
-def _digest(given: Sources) -> str:
-    """Of all that a target is made of."""
-    digest = hashlib.sha256(repr((COMPILER, FLAGS, SANITIZERS)).encode())
-    parts = (HERE.rglob("*.[ch]"), given.runtime.glob("*.h"), given.runtime.glob("bpf/*.h"), given.generated.glob("*.[ch]"))
-    for path in (path for part in parts for path in sorted(part)):
-        digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
-    digest.update((HERE / "build.py").read_bytes())
-    return digest.hexdigest()
 
 
 def _compile(given: Sources, *arguments: str) -> None:

@@ -39,14 +39,16 @@ def main(argv: list[str]) -> int:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz parsers",
-        description="Frames that libFuzzer makes up are given to the packet programs, compiled natively with ASan and UBSan, and what comes of "
-        "each is held against a plain reader of the RFCs.",
+        description="Frames that libFuzzer makes up are given to the packet programs, compiled natively with ASan and UBSan, "
+        "and what comes of each is held against a plain reader of the RFCs.",
         epilog="A frame with which a fault was found is saved in tests/regressions/parsers/PROTOCOL, where a test replays it.",
     )
     parser.add_argument("protocol", nargs="*", metavar="PROTOCOL", help="all, where none is named")
     parser.add_argument("--inputs", type=_inputs, default=10_000_000, metavar="N", help="for all protocols together (10 million)")
     parser.add_argument("--seed", type=_seed, metavar="S", help="the same seed and commit make the same run; a random one is told")
-    parser.add_argument("--keep", action="store_true", help="keep what reaches more in tests/regressions/parsers, as few inputs as do")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep what reaches more in tests/regressions/parsers/PROTOCOL, as few inputs as do"
+    )
     parser.add_argument("--replay", type=Path, nargs="+", metavar="FRAME", help="only these files, each once")
     return parser.parse_args(argv)
 
@@ -68,14 +70,14 @@ def _fuzz_one(protocol: str, inputs: int, seed: int, keeps: bool) -> bool:
     starts = [*seeds(protocol), *(path.read_bytes() for path in kept(protocol))]
     print(f"{protocol}: {counted(inputs, 'input')} from {counted(len(starts), 'frame')}, seed {seed}", flush=True)
     found = fuzz(target, starts, inputs, seed, KEPT / protocol, lambda done: _progress(protocol, done, inputs))
-    rate = f"{found.inputs / found.seconds:,.0f}/s" if found.seconds else "at once"
     print(
-        f"{protocol}: {counted(found.inputs, 'input')} in {found.seconds:.0f} s ({rate}); {found.edges:,} of {found.edges_all:,} edges of the programs taken, "
-        f"{counted(found.corpus, 'input')} that reach something new"
+        f"{protocol}: {counted(found.inputs, 'input')} in {found.seconds:.0f} s ({found.inputs / found.seconds:,.0f}/s); "
+        f"{found.edges:,} edges of the programs taken, {counted(found.corpus, 'input')} that reach something new"
     )
     if found.fault:
         path = found.saved.relative_to(REPOSITORY)
-        print(f"FAILED {protocol}, seed {seed}: {found.fault}\nto replay it: python -m harness.fuzz parsers {protocol} --replay {path}")
+        print(f"FAILED {protocol}, seed {seed}: {found.fault}")
+        print(f"to replay it: python -m harness.fuzz parsers {protocol} --replay {path}")
         return False
     if keeps:
         frames = keep(protocol, target)

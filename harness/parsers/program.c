@@ -12,8 +12,8 @@
 #define NAME(suffix) PASTE(PROTOCOL, suffix)
 #define CONSTANT(suffix) PASTE(PROTOCOL_UPPER, suffix)
 
-_Static_assert((int)PROGRAM_OURS == STEPWISE_OURS && (int)PROGRAM_FOREIGN == STEPWISE_FOREIGN && (int)PROGRAM_MALFORMED == STEPWISE_MALFORMED,
-	       "enum program_arrival is enum stepwise_arrival");
+_Static_assert((int)PROGRAM_OURS == STEPWISE_OURS && (int)PROGRAM_FOREIGN == STEPWISE_FOREIGN &&
+		       (int)PROGRAM_MALFORMED == STEPWISE_MALFORMED, "enum program_arrival is enum stepwise_arrival");
 
 const __u16 program_port = CONSTANT(_PORT);
 const __u32 program_wire_size = CONSTANT(_WIRE_SIZE);
@@ -21,8 +21,6 @@ const __u32 program_wire_size = CONSTANT(_WIRE_SIZE);
 /* --- Reading -------------------------------------------------------------------------------------- */
 
 #ifdef PROTOCOL_HAS_TAILS
-const bool program_has_tails = true;
-
 __u32 program_tail_size(const unsigned char *payload)
 {
 	return NAME(_message_tail_size)(payload);
@@ -40,8 +38,6 @@ enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_
 								payload);
 }
 #else
-const bool program_has_tails = false;
-
 __u32 program_tail_size(const unsigned char *payload)
 {
 	(void)payload;

@@ -16,7 +16,6 @@ enum program_arrival {
 extern const __u16 program_port;
 extern const __u32 program_wire_size;     /* bytes of a message without its tail */
 extern const __u32 program_fields_size;   /* of these, what is not handed over between hooks */
-extern const bool program_has_tails;
 extern const bool program_hands_over;
 extern const bool program_has_ahead;      /* a second XDP program, of packets that the first has put off */
 extern const bool program_has_tc;

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import command
+from harness.command import counted
 from harness.parsers.build import ParsersError
 from harness.protocols import REPOSITORY
 
@@ -19,10 +20,11 @@ KEPT = REPOSITORY / "tests" / "regressions" / "parsers"
 SUFFIX = ".frame"
 FRAME_BYTES_MAX = 1514  # Ethernet's longest
 INPUT_SECONDS_MAX = 10  # far beyond what a loaded machine makes of one
-REPLAY_SECONDS_MAX = 300
+SHORT_SECONDS_MAX = 300
+WORDS_MAX = 2000  # of libFuzzer's, in an error: the last
 # A small quarantine of what was freed: each run frees all it had, and memory that stays in the caches is twice as fast.
 ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=8:malloc_context_size=5:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
-FAULT = re.compile(r"parsers: .*|.*: runtime error: .*|.*ERROR: (?:AddressSanitizer|LeakSanitizer|libFuzzer): .*")
+FAULT = re.compile(r"^(?:parsers: .*|.*: runtime error: .*|.*ERROR: (?:AddressSanitizer|LeakSanitizer|libFuzzer): .*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,6 @@ class Found:
     inputs: int
     seconds: float
     edges: int
-    edges_all: int
     corpus: int
     fault: str | None = None
     saved: Path | None = None
@@ -64,8 +65,8 @@ def fuzz(
     for number, start in enumerate(starts):
         (origin / f"{number:05}").write_bytes(start)
     arguments = [
-        f"-runs={inputs}", f"-seed={seed}", f"-max_len={FRAME_BYTES_MAX}", f"-timeout={INPUT_SECONDS_MAX}", "-reload=0", "-print_final_stats=1",
-        f"-artifact_prefix={crashes}/", str(corpus), str(origin),
+        f"-runs={inputs}", f"-seed={seed}", f"-max_len={FRAME_BYTES_MAX}", f"-timeout={INPUT_SECONDS_MAX}", "-reload=0",
+        "-print_final_stats=1", f"-artifact_prefix={crashes}/", str(corpus), str(origin),
     ]  # fmt: skip
     began = time.monotonic()
     lines = _run(target, arguments, report)
@@ -94,13 +95,12 @@ def _run(target: Path, arguments: list[str], report: Callable[[int], None]) -> l
 def _found(lines: list[str], seconds: float, corpus: Path, crashes: Path, save_in: Path) -> Found:
     text = "\n".join(lines)
     inputs = re.search(r"stat::number_of_executed_units: (\d+)", text)
-    edges_all = re.search(r"\((\d+) inline 8-bit counters\)", text)
     edges = re.findall(r"^#\d+\s.* cov: (\d+) ", text, re.MULTILINE)
-    numbers = (int(inputs[1]) if inputs else 0, seconds, int(edges[-1]) if edges else 0, int(edges_all[1]) if edges_all else 0)
+    numbers = (int(inputs[1]) if inputs else 0, seconds, int(edges[-1]) if edges else 0)
     artifacts = sorted(crashes.iterdir())
     if not artifacts:
         if not re.search(r"^Done \d+ runs", text, re.MULTILINE):
-            raise ParsersError(f"the target ended before its inputs did, and said\n{text[-2000:]}")
+            raise ParsersError(f"the target ended before its inputs did, and said\n{text[-WORDS_MAX:]}")
         return Found(*numbers, sum(1 for _ in corpus.iterdir()))
     save_in.mkdir(parents=True, exist_ok=True)
     saved = save_in / f"{artifacts[0].name}{SUFFIX}"
@@ -116,16 +116,27 @@ def fault_in(text: str) -> str:
 
 def replay(target: Path, frames: list[Path]) -> str | None:
     """Each of the frames once: None, or what the target says of the first that has a fault. Raises ParsersError."""
-    arguments = [str(target), f"-timeout={INPUT_SECONDS_MAX}", f"-artifact_prefix={target.parent}/", *map(str, frames)]
+    doing = f"replaying {counted(len(frames), 'frame')}"
+    arguments = [f"-timeout={INPUT_SECONDS_MAX}", f"-artifact_prefix={target.parent}/", *map(str, frames)]
+    code, said = _end(target, arguments, doing)
+    if code:
+        return said
+    if said.count("Executed ") != len(frames):
+        raise ParsersError(f"{doing}: the target has run {said.count('Executed ')}, and said\n{said[-WORDS_MAX:]}")
+    return None
+
+
+def _end(target: Path, arguments: list[str], doing: str) -> tuple[int, str]:
+    """Exit code and words of a run that is short. doing: what for, of an error."""
+    command_line = [str(target), *arguments]
     try:
         done = subprocess.run(
-            arguments, capture_output=True, encoding="utf-8", errors="replace", env=os.environ | ENVIRONMENT, check=False, timeout=REPLAY_SECONDS_MAX
-        )
+            command_line, capture_output=True, encoding="utf-8", errors="replace", env=os.environ | ENVIRONMENT, check=False,
+            timeout=SHORT_SECONDS_MAX,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise ParsersError(f"replaying {len(frames)} frames: they have not ended after {REPLAY_SECONDS_MAX} s") from None
-    if done.returncode == 0 and done.stderr.count("Executed ") != len(frames):
-        raise ParsersError(f"replaying {len(frames)} frames: the target has run {done.stderr.count('Executed ')}, and said\n{done.stderr[-2000:]}")
-    return None if done.returncode == 0 else done.stderr
+        raise ParsersError(f"{doing}: that has not ended after {SHORT_SECONDS_MAX} s") from None
+    return done.returncode, done.stderr
 
 
 def keep(protocol: str, target: Path) -> list[Path]:
@@ -133,11 +144,11 @@ def keep(protocol: str, target: Path) -> list[Path]:
     merged = _emptied(target.parent / "merged")
     old = KEPT / protocol
     old.mkdir(parents=True, exist_ok=True)
-    # Counts of how often a branch is taken in one run tell loops over a tail apart: hundreds of inputs for the same code.
-    arguments = ["-set_cover_merge=1", "-use_counters=0", f"-max_len={FRAME_BYTES_MAX}", str(merged), str(target.parent / "corpus"), str(old)]
-    done = subprocess.run([str(target), *arguments], capture_output=True, encoding="utf-8", errors="replace", env=os.environ | ENVIRONMENT, check=False)
-    if done.returncode:
-        raise ParsersError(f"choosing which inputs of {protocol} to keep: {fault_in(done.stderr)}")
+    folders = map(str, (merged, target.parent / "starts", target.parent / "corpus", old))
+    doing = f"choosing which inputs of {protocol} to keep"
+    code, said = _end(target, ["-merge=1", f"-max_len={FRAME_BYTES_MAX}", *folders], doing)
+    if code:
+        raise ParsersError(f"{doing}: {fault_in(said)}")
     for path in kept(protocol):
         if re.fullmatch(rf"[0-9a-f]{{40}}{re.escape(SUFFIX)}", path.name):
             path.unlink()
