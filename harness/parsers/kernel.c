@@ -131,7 +131,7 @@ long bpf_skb_pull_data(struct __sk_buff *skb, __u32 size)
 	size_t head_size = skb->data_end - skb->data;
 	unsigned char *head;
 
-	if (size > skb->len)
+	if (size > skb->len || skb->has_no_memory)
 		return -ENOMEM;
 	if (size > head_size) {
 		head = kernel_packet_new(skb->packet, size);

@@ -350,11 +350,14 @@ static void check_tc(struct input *input, enum program_arrival expected)
 	kernel_begin(false);
 	kernel_skb_begin(&skb, input->frame, input->size, head_size < input->size ? head_size : input->size);
 	skb.ingress_ifindex = !(draw(input) & 7);
+	skb.has_no_memory = !(draw(input) & 7);
 	if (skb.ingress_ifindex)
 		expected = PROGRAM_FOREIGN;
 	verdict = program_tc(&skb);
 	packet = sent(input, &skb);
-	if (expected == PROGRAM_OURS) {
+	if (skb.has_no_memory && !skb.ingress_ifindex && verdict == TC_ACT_SHOT) {
+		check(kernel_element_count() <= ELEMENTS_UNREAD || expected == PROGRAM_OURS, "no cell is read for what cannot be read");
+	} else if (expected == PROGRAM_OURS) {
 		check(verdict == TC_ACT_OK || verdict == TC_ACT_SHOT, "an answer of this host's is completed or dropped");
 		if (verdict == TC_ACT_OK)
 			check_rewritten(input, packet, false, true);

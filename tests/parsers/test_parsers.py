@@ -163,11 +163,20 @@ def test_a_fault_ends_the_command_and_says_how_to_replay_it(capsys, monkeypatch,
     (["--replay", "a.frame"], "name the one protocol"),
     (["limiter", "--replay", "nowhere.frame"], "replaying nowhere.frame: there is no such file"),
 ])  # fmt: skip
-def test_mistakes_get_a_sentence(arguments, words):
-    command = [sys.executable, "-m", "harness.fuzz", "parsers", *arguments]
+def test_mistakes_get_a_sentence(arguments, words, capsys):
+    try:
+        code = cli.main(arguments)
+    except SystemExit as refused:
+        code = refused.code
+    assert code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_fuzzers_know_the_command():
+    command = [sys.executable, "-m", "harness.fuzz", "parsers", "nothing"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 2
-    assert words in done.stderr and "Traceback" not in done.stderr
+    assert "there is no protocol 'nothing'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_program_that_is_not_there_is_a_sentence(tmp_path):
