@@ -28,14 +28,14 @@ __u32 program_tail_size(const unsigned char *payload)
 
 enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset, const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse_tailed(context, program_port, CONSTANT(_WIRE_SIZE), NAME(_message_tail_size), udp_offset,
-							   payload);
+	return (enum program_arrival)stepwise_parse_tailed(context, program_port, CONSTANT(_WIRE_SIZE), NAME(_message_tail_size),
+							   udp_offset, payload);
 }
 
 enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset, const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse_sent_tailed(skb, program_port, CONSTANT(_WIRE_SIZE), NAME(_message_tail_size), udp_offset,
-								payload);
+	return (enum program_arrival)stepwise_parse_sent_tailed(skb, program_port, CONSTANT(_WIRE_SIZE), NAME(_message_tail_size),
+								udp_offset, payload);
 }
 #else
 __u32 program_tail_size(const unsigned char *payload)
@@ -46,14 +46,14 @@ __u32 program_tail_size(const unsigned char *payload)
 
 enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset, const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse((const void *)context->data, (const void *)context->data_end, STEPWISE_PORT_DESTINATION,
-						    program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
+	return (enum program_arrival)stepwise_parse((const void *)context->data, (const void *)context->data_end,
+						    STEPWISE_PORT_DESTINATION, program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
 }
 
 enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset, const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse((const void *)skb->data, (const void *)skb->data_end, STEPWISE_PORT_SOURCE, program_port,
-						    CONSTANT(_WIRE_SIZE), udp_offset, payload);
+	return (enum program_arrival)stepwise_parse((const void *)skb->data, (const void *)skb->data_end, STEPWISE_PORT_SOURCE,
+						    program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
 }
 #endif
 

@@ -24,7 +24,7 @@ SHORT_SECONDS_MAX = 300
 WORDS_MAX = 2000  # of libFuzzer's, in an error: the last
 # A small quarantine of what was freed: each run frees all it had, and memory that stays in the caches is twice as fast.
 ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=8:malloc_context_size=5:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
-FAULT = re.compile(r"^(?:parsers: .*|.*: runtime error: .*|.*ERROR: (?:AddressSanitizer|LeakSanitizer|libFuzzer): .*)", re.MULTILINE)
+FAULT = re.compile(r"^(?:parsers: .*|.*: runtime error: .*|.*ERROR: (?:AddressSanitizer|LeakSanitizer|libFuzzer): .*)", re.M)
 
 
 @dataclass(frozen=True)

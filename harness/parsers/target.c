@@ -332,7 +332,8 @@ static void check_sent_parsed(const struct input *input, enum program_arrival ex
 	__u32 udp_offset = 0;
 
 	kernel_skb_begin(&skb, input->frame, input->size, input->size);
-	check(program_parse_sent(&skb, &udp_offset, &payload) == expected, "whose a packet is that this host sends is what the plain reader says");
+	check(program_parse_sent(&skb, &udp_offset, &payload) == expected,
+	      "whose a packet is that this host sends is what the plain reader says");
 	if (expected == PROGRAM_OURS)
 		check(udp_offset == input->datagram.udp_at && payload == (const unsigned char *)skb.data + udp_offset + DATAGRAM_UDP_SIZE,
 		      "a message of this host's is where the plain reader finds it");
