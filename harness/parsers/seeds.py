@@ -54,7 +54,7 @@ def _frames(codec: ModuleType) -> Iterator[bytes]:
 
 
 def _tailed(codec: ModuleType, size: int) -> bytes:
-    """A message with a tail of that many bytes. The codec does not say which field tells of it, but takes the tail with no other."""
+    """A message with a tail of that many bytes. The codec does not say which field tells of it, but takes it with no other."""
     for field in fields(codec.Message):
         try:
             return codec.Message(**{field.name: size, "tail": bytes(size)}).encode()
