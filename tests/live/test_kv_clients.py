@@ -13,25 +13,9 @@ from generated.kv import kv_codec as codec
 from spec.kv.client import VERSIONED, Entry, KvCaller, KvSession, Outcome, entry_of
 from spec.kv.reference import Reference
 from spec.lib.session_client import LeaseEnded, NotServed, SessionError
-from tests.live.plain_server import PlainServer
+from tests.live.plain_server import CAPACITIES, OfEightBuckets, PlainServer
 
-CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4, "shelf": 512, "tail": 512}
 SLOT_SIZE, VALUE_MAX = codec.SLOT_SIZE, codec.VALUE_MAX
-
-
-class OfEightBuckets:
-    """The codec of a store so small that deletions of one key move the versions of others."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(codec, name)
-
-    @staticmethod
-    def hash_slot(key: int) -> int:
-        return key % CAPACITIES["bucket"]
-
-    @staticmethod
-    def hash_home(slot: int) -> int:
-        return slot % CAPACITIES["page"]
 
 
 class PlainStore(PlainServer):
@@ -185,7 +169,7 @@ def write(caller: KvCaller, choose: random.Random, key: int, entries: dict[int, 
 @pytest.mark.parametrize("seed", range(3))
 def test_callers_over_a_faulty_link(seed):
     choose, entries, outcomes = random.Random(seed), {}, Counter()
-    with PlainStore(Reference(OfEightBuckets(), CAPACITIES), faults=0.2, seed=seed) as server:
+    with PlainStore(Reference(OfEightBuckets(codec), CAPACITIES), faults=0.2, seed=seed) as server:
         callers = [connected(server, choose) for _ in range(3)]
         for _ in range(150):
             caller, key = choose.choice(callers), choose.randrange(6)
@@ -203,7 +187,7 @@ def test_callers_over_a_faulty_link(seed):
 
 def test_who_is_refused_is_told_and_may_wait_or_go_on():
     choose = random.Random(1)
-    with PlainStore(Reference(OfEightBuckets(), CAPACITIES)) as server:
+    with PlainStore(Reference(OfEightBuckets(codec), CAPACITIES)) as server:
         caller = connected(server, choose)
         assert caller.insert(1, b"one") == Outcome("INSERTED", 1)
         address = server.address
@@ -224,7 +208,7 @@ def test_who_is_refused_is_told_and_may_wait_or_go_on():
 
 def test_an_answer_that_came_while_another_was_waited_for():
     choose = random.Random(2)
-    with PlainStore(Reference(OfEightBuckets(), CAPACITIES)) as server:
+    with PlainStore(Reference(OfEightBuckets(codec), CAPACITIES)) as server:
         caller = connected(server, choose)
         connection = caller._connection
         connection.send(caller.session.insert(1, b"one", caller.now_ns()))

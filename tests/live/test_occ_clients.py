@@ -13,25 +13,9 @@ from generated.occ import occ_codec as codec
 from spec.lib.session_client import LeaseEnded
 from spec.occ.client import Conflict, OccCaller, OccSession, Transaction, TransactionError
 from spec.occ.reference import Reference
-from tests.live.plain_server import PlainServer
+from tests.live.plain_server import CAPACITIES, OfEightBuckets, PlainServer
 
-CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4, "shelf": 512, "tail": 512}
 ACCOUNTS, BALANCE = range(1, 6), 100
-
-
-class OfEightBuckets:
-    """The codec of a store so small that deletions of one key move the versions of others."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(codec, name)
-
-    @staticmethod
-    def hash_slot(key: int) -> int:
-        return key % CAPACITIES["bucket"]
-
-    @staticmethod
-    def hash_home(slot: int) -> int:
-        return slot % CAPACITIES["page"]
 
 
 class PlainOcc(PlainServer):
@@ -66,7 +50,7 @@ def connected(server: PlainServer, choose: random.Random) -> OccCaller:
 
 @pytest.fixture
 def server():
-    with PlainOcc(Reference(OfEightBuckets(), CAPACITIES)) as serving:
+    with PlainOcc(Reference(OfEightBuckets(codec), CAPACITIES)) as serving:
         yield serving
 
 
@@ -183,7 +167,7 @@ def move(choose: random.Random) -> Any:
 
 
 def test_transfers_over_a_faulty_link_keep_the_sum():
-    with PlainOcc(Reference(OfEightBuckets(), CAPACITIES), faults=0.1, seed=3) as server:
+    with PlainOcc(Reference(OfEightBuckets(codec), CAPACITIES), faults=0.1, seed=3) as server:
         callers = [connected(server, random.Random(seed)) for seed in range(3)]
         for key in ACCOUNTS:
             callers[0].insert(key, b"%d" % BALANCE)
