@@ -382,7 +382,7 @@ def read(
 
 
 def used_folders(path: Path) -> list[Path]:
-    """Folders of all layouts that a layout uses, and that those use, where there is one; what is wrong with it is not said here."""
+    """Folders of the layouts that a layout names in `use`, where they are there; what is wrong with it is not said here."""
     quiet = Errors()
     text = text_of(path, path.name, quiet)
     own = parse(text, path.name, quiet) if text is not None else None

@@ -13,7 +13,7 @@ import sys
 
 import yaml
 
-from codegen.layout import used_folders
+from codegen.front import used_folders
 from harness.protocols import SPEC, UnknownProtocol, chosen, daemon, protocols
 from harness.service import ENVIRONMENT, ServiceError, require_built
 
@@ -33,7 +33,7 @@ def one(named: str | None, key: str, option: str, what: str) -> str:
         if named not in found:
             raise ServiceError(f"{named} {what}: spec/{named}/layout.yaml has no `{key}`; these can: {', '.join(found) or 'none'}")
         return named
-    found = [name for name in found if not any(folder.name in found for folder in used_folders(SPEC / name / "layout.yaml"))]
+    found = [name for name in found if not any(folder.name in found for folder in used_folders(SPEC / name))]
     if len(found) != 1:
         raise ServiceError(f"which protocol {'is it' if found else 'could it be'}? {', '.join(found) or 'no layout'} has `{key}`: name one with {option} PROTOCOL")
     return found[0]

@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
+from codegen.front import used_folders
 from harness.protocols import protocols as all_protocols
 from harness.tlc import EXIT_VERDICTS, ROOT, TlcError
 
@@ -51,14 +50,8 @@ class Model:
     @property
     def search_path(self) -> list[Path]:
         folder = self.config.parent
-        return [folder, LIBRARY, ROOT / "generated" / self.protocol, *_used_by(folder)]
-
-
-def _used_by(folder: Path) -> list[Path]:
-    """Folders of the protocols whose layouts a protocol's uses: their steps and models are its own as well."""
-    layouts = sorted(folder.glob("layout*.yaml"))
-    used = [(folder / name).resolve().parent for path in layouts for name in yaml.safe_load(path.read_text()).get("use", [])]
-    return [other for other in dict.fromkeys(used) if other not in (folder, LIBRARY)]
+        used = [other for other in used_folders(folder) if other != LIBRARY]
+        return [folder, LIBRARY, ROOT / "generated" / self.protocol, *used]
 
 
 def folder_of(protocol: str) -> Path:

@@ -12,7 +12,6 @@ from typing import Any
 
 from codegen import front, ir
 from codegen.emit import generate
-from codegen.layout import used_folders
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -64,7 +63,7 @@ class Sources:
 
     def search_path(self, generated: Path) -> list[Path]:
         """Where TLC finds the modules of a build."""
-        return [generated, self.spec, *used_folders(self.spec / "layout.yaml"), self.spec.parent / "lib"]
+        return [generated, self.spec, *front.used_folders(self.spec), self.spec.parent / "lib"]
 
 
 def merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
