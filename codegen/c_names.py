@@ -7,6 +7,7 @@ can live in one program.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from codegen.ir import Array, Bits, Bool, Bytes, Enum, Leaf, Record, Sequence, Set, Step, Type, UInt
@@ -28,6 +29,7 @@ ENVIRONMENT = "environment"
 """What every step's third parameter is called in C."""
 
 
+@functools.cache
 def snake(name: str) -> str:
     """`OnRequest` -> `on_request`, `door.mode` -> `door_mode`, `IDOf` -> `id_of`."""
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)

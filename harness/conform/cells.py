@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from codegen import c_names, ir
@@ -42,7 +43,7 @@ class CellCodec:
     nested: bool = False
     _packed: dict[Any, bytes] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of all parts."""
         return sum(part.size for part in self.parts)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,8 @@ from harness.conform.values import TLC_INT_MAX, is_opaque, refers, resolved
 
 OPAQUE_MAX = 1000
 ANY_VALUE = 0.5
+
+Draw = Callable[[random.Random], Any]
 
 
 class _Pools:
@@ -32,6 +35,10 @@ class _Pools:
         return self._generator.choice(self._values[kind])
 
 
+def _settled_as_given(given: dict[Place, Any]) -> Assignment:
+    return tuple(given.items())
+
+
 @dataclass(frozen=True)
 class Sampler:
     """Draws the cases of one build's families.
@@ -48,6 +55,8 @@ class Sampler:
 
     def sample(self, family: Family, count: int, generator: random.Random, first: int, anything: bool) -> Family:
         """Some cases of a family. anything: half of the values that `all` stands for are whatever their types allow."""
+        drawn: dict[Place, tuple[ir.Type, Draw | None]] = {}
+        settled = _settled_as_given if self._is_settled(family) else self._settled
         samples: list[Assignment] = []
         for _ in range(count):
             pools = _Pools(generator, range(first, first + family.count))
@@ -57,28 +66,51 @@ class Sampler:
                 for place in assignment:
                     if place not in family.free:
                         continue
-                    kind = self.places.type_of(place)
+                    if place not in drawn:
+                        kind = self.places.type_of(place)
+                        drawn[place] = kind, self._drawn(place, kind) if isinstance(kind, (ir.Array, ir.Record)) else None
+                    kind, draw = drawn[place]
                     if anything and generator.random() < ANY_VALUE:
                         assignment[place] = self._any(place, kind, pools, generator)
-                    elif isinstance(kind, (ir.Array, ir.Record)):
-                        assignment[place] = self._listed(place, kind, generator)
+                    elif draw:
+                        assignment[place] = draw(generator)
                 merged |= assignment
-            samples.append(self._settled(self.arrived(merged) if family.arrives else merged))
+            samples.append(settled(self.arrived(merged) if family.arrives else merged))
         return replace(family, first=first, dimensions=(tuple(samples),), sampled=True)
+
+    def _is_settled(self, family: Family) -> bool:
+        """Whether no value of the family, and none that a draw may give, refers to another."""
+        listed = (value for place in family.free for value in self._leaves(place, self.places.type_of(place)))
+        given = (value for dimension in family.dimensions for assignment in dimension for _, value in assignment)
+        return not any(map(refers, itertools.chain(listed, given)))
+
+    def _leaves(self, place: Place, kind: ir.Type) -> Iterator[Any]:
+        """All that may be drawn for the parts of a place."""
+        match kind:
+            case ir.Array():
+                yield from self._leaves(place, kind.element)
+            case ir.Record():
+                for name, field in kind.fields:
+                    yield from self._leaves(place.inner(name), field)
+            case _:
+                yield from self.places.generate_of(place, kind, self.listed)
 
     def _settled(self, given: dict[Place, Any]) -> Assignment:
         """A case with what its references stand for."""
         message = {place.field: value for place, value in given.items() if place.home == "message" and not place.rest}
         return tuple((place, resolved(value, self.blank | message) if refers(value) else value) for place, value in given.items())
 
-    def _listed(self, place: Place, kind: ir.Type, generator: random.Random) -> Any:
-        """Parts by themselves, each one of what `all` means for it."""
+    def _drawn(self, place: Place, kind: ir.Type) -> Draw:
+        """What draws parts by themselves, each one of what `all` means for it: worked out once, and drawn often."""
         match kind:
             case ir.Array():
-                return tuple(self._listed(place, kind.element, generator) for _ in range(kind.size))
+                element = self._drawn(place, kind.element)
+                return lambda generator: tuple(element(generator) for _ in range(kind.size))
             case ir.Record():
-                return {name: self._listed(place.inner(name), field, generator) for name, field in kind.fields}
-        return generator.choice(self.places.generate_of(place, kind, self.listed))
+                fields = [(name, self._drawn(place.inner(name), field)) for name, field in kind.fields]
+                return lambda generator: {name: draw(generator) for name, draw in fields}
+        values = self.places.generate_of(place, kind, self.listed)
+        return lambda generator: generator.choice(values)
 
     def _any(self, place: Place, kind: ir.Type, pools: _Pools, generator: random.Random) -> Any:
         match kind:

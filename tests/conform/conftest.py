@@ -12,6 +12,7 @@ from harness.conform.campaign import Campaign, Stage, Trial
 from harness.conform.frames import Frame
 from harness.conform.kernel import Input, Output
 from harness.conform.oracle import Case
+from harness.mutants.catalogue import sections_of
 from harness.protocols import protocols
 from harness.rig import bpf
 
@@ -75,9 +76,9 @@ def staged(protocol: str, form: str = LAYOUT) -> Stage:
     return Campaign(ROOT / "spec" / protocol, ROOT / "build" / "conform" / protocol).stage(form)
 
 
-@pytest.fixture(scope="package", params=protocols())
+@pytest.fixture(scope="package", params=sorted(protocols(), key=sections_of))
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """Each protocol's bench."""
+    """Each protocol's bench, that of the least one first: a mutant's test ends with the first one that notices."""
     stage = staged(request.param)
     with bpf.Object.open(stage.build.object) as programs:
         yield Bench(stage, programs)
