@@ -1,7 +1,7 @@
 """The generator's command line.
 
     python -m codegen generate [PROTOCOL|all]
-    python -m codegen generate --spec DIR --out DIR [--override FILE.yaml]
+    python -m codegen generate --spec DIR --out DIR [--override FILE.yaml | --older]
     python -m codegen fresh
     python -m codegen schema
 
@@ -21,6 +21,8 @@ from codegen import front
 from codegen.emit import generate
 from codegen.errors import Errors, SpecErrors
 from codegen.layout import json_schema
+from codegen.older import older_of
+from codegen.older import override as override_of
 from codegen.yaml_source import Source, parse, text_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -57,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--spec", type=Path, metavar="DIR", help="folder of the protocol, instead of a name")
     make.add_argument("--out", type=Path, metavar="DIR", help="folder to write to; with --spec")
     make.add_argument("--override", type=Path, metavar="FILE.yaml", help="laid over the layout; with --spec")
+    make.add_argument("--older", action="store_true", help="what the layout has for kernels that lack what it asks for; with --spec")
     make.set_defaults(run=_generate)
 
     check = commands.add_parser("fresh", help="fail where generated/ or the schema is not what would be written")
@@ -89,11 +92,18 @@ def files_of(name: str) -> dict[str, str]:
     return generate(front.load(SPEC / name, name=name))
 
 
-def _files(spec: Path, override: Source | None) -> dict[str, str]:
+def _files(spec: Path, override: Source | dict | None) -> dict[str, str]:
     """Of any folder: a copy may be called as it likes."""
     if not (spec / "layout.yaml").is_file():
         raise UserError(f"{spec} is no protocol: it has no layout.yaml")
     return generate(front.load(spec, override))
+
+
+def _older_override(spec: Path) -> dict:
+    older = older_of(spec) if (spec / "layout.yaml").is_file() else None
+    if older is None:
+        raise UserError(f"{spec}/layout.yaml has nothing for older kernels: it has no `older` (docs/kernels.md)")
+    return override_of(older)
 
 
 def _read_override(path: Path | None) -> Source | None:
@@ -116,8 +126,11 @@ def _generate(options: argparse.Namespace) -> int:
         return _usage("give a PROTOCOL or --spec, not both")
     if options.override is not None and options.spec is None:
         return _usage("--override goes with --spec and --out: what is in generated/ is never overridden")
+    if options.older and (options.spec is None or options.override is not None):
+        return _usage("--older goes with --spec and --out, and without --override")
     if options.spec is not None:
-        _write_all(options.out, _files(options.spec, _read_override(options.override)))
+        override = _older_override(options.spec) if options.older else _read_override(options.override)
+        _write_all(options.out, _files(options.spec, override))
         return 0
     made = {name: files_of(name) for name in _chosen(options.protocol)}
     for name, files in made.items():

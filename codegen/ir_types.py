@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,11 +11,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Span:
-    """Where a node stands in the TLA+ source. Lines and columns count from 1."""
+    """Where a node stands in the TLA+ source. Lines and columns count from 1.
+
+    last_line, last_column: of its last character, where they are known, else 0. Two spans that begin at one place are the same.
+    """
 
     file: str
     line: int
     column: int
+    last_line: int = field(default=0, compare=False, repr=False)
+    last_column: int = field(default=0, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"

@@ -310,12 +310,36 @@ class BudgetModel(Strict):
     stack: int = Field(gt=0, strict=True)
 
 
+Version = Annotated[
+    str,
+    Field(pattern=r"^[1-9][0-9]*\.(0|[1-9][0-9]*)$", strict=True, description="A kernel's version, in quotes: YAML takes 6.10 for 6.1."),
+]
+
+
+class ProgramBudget(BudgetModel):
+    """Of a program. kernels: instead of it, on kernels whose verifiers count otherwise."""
+
+    kernels: dict[Version, BudgetModel] = {}
+
+
 class Budgets(Strict):
-    xdp: BudgetModel
-    ahead: BudgetModel | None = None
-    tc: BudgetModel | None = None
-    sweep: BudgetModel | None = None
-    restore: BudgetModel | None = None
+    xdp: ProgramBudget
+    ahead: ProgramBudget | None = None
+    tc: ProgramBudget | None = None
+    sweep: ProgramBudget | None = None
+    restore: ProgramBudget | None = None
+
+
+class OlderTable(Strict):
+    atomic: Literal["spin_lock"]
+
+
+class Older(Strict):
+    """For kernels `before` a version, which lack what the layout asks for: tables as they are there. None are before `since`."""
+
+    before: Version
+    since: Version | None = None
+    tables: dict[Name, OlderTable] = Field(min_length=1)
 
 
 ConstantText = Union[
@@ -346,6 +370,7 @@ class Layout(Strict):
     restore: Restore | None = None
     drain: DrainModel | None = None
     recover: RecoverModel | None = None
+    older: Older | None = None
     wire: Wire
     budget: Budgets
 

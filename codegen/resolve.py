@@ -19,6 +19,7 @@ from codegen.layout import (
 from codegen.library_functions import LIBRARY_FUNCTIONS
 from codegen.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
 from codegen.sections import Place, SectionPlan, Sections
+from codegen.versions import version
 
 WORD_BITS = 64
 CAPACITY_MAX = 2**31
@@ -142,6 +143,7 @@ class Resolver(Sections):
         sweep, restored = self.sweep(), self.restored()
         self.check_restore(tables)
         self.check_budgets()
+        self.check_older()
         hashes = self.hashes(message)
         self.check_ahead()
         drain, recovery = plan_drain(self, message, tables), plan_recovery(self, message)
@@ -522,6 +524,21 @@ class Resolver(Sections):
                 self.complain(("budget",), f"the {program} program has no budget", "give it insns, states and stack")
             if not there and budget is not None:
                 self.complain(("budget", program), f"a budget for {program}, which there is not", "remove it")
+
+    def check_older(self) -> None:
+        older = self.layout.older
+        if older is None:
+            return
+        if older.since is not None and version(older.since) >= version(older.before):
+            found = f"no kernel is before {older.before} and not before {older.since}"
+            self.complain(("older", "since"), found, "make `since` the older of the two")
+        for name in older.tables:
+            table = self.layout.tables.get(name)
+            if table is not None and table.atomic in ("res_spin_lock", "spin_lock"):  # the latter where an override has it so anyway
+                continue
+            found = "there is no such table" if table is None else f"it is `atomic: {table.atomic}`, which every kernel has"
+            self.complain(("older", "tables", name), f"{name} needs nothing else on older kernels: {found}",
+                          "name the tables that are `atomic: res_spin_lock`")  # fmt: skip
 
 
 def position(resolved: Resolved, plan: SectionPlan) -> Span:

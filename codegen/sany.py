@@ -329,7 +329,8 @@ class Reader:
 
     def span(self, element: ElementTree.Element) -> Span:
         module, line, column = self.place(element)
-        return Span(self.names.get(module, module), line, column)
+        last = [int(element.findtext(f"location/{part}/end", "0")) for part in ("line", "column")]
+        return Span(self.names.get(module, module), line, column, *last)
 
     def constant(self, uid: str, element: ElementTree.Element) -> Constant:
         variable = element.findtext("kind") == "3"

@@ -3,8 +3,8 @@
 The budget is the layout's: for each of xdp, tc and sweep (or for one pass, `sweep_1`) the instructions that the
 verifier may process, the states it may keep and the bytes of stack. A program without one fails as well.
 
-Older verifiers recognize fewer states that they have been in, and process up to twice and a half as much: there a
-program has to load, and is not held against its budget.
+Older verifiers recognize fewer states that they have been in, and process more: a layout has budgets of their own for
+those of `just kernels`. On other kernels before 6.12 a program has to load, and is not held against a budget.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
+from codegen.versions import version
 from harness import command
 from harness.command import counted
 from harness.protocols import REPOSITORY, SPEC, UnknownProtocol, bpf_object, chosen
@@ -102,39 +104,53 @@ def _measured(row: dict[str, str], log: str) -> Measured:
     )
 
 
-def budgets(protocol: str) -> dict[str, dict[str, int]]:
-    """The layout's `budget`, by the part of a program's name that follows the protocol's."""
-    layout = yaml.safe_load((SPEC / protocol / "layout.yaml").read_text(encoding="utf-8"))
+def budgets(protocol: str, spec: Path | None = None) -> dict[str, dict[str, Any]]:
+    """The layout's `budget`, by the part of a program's name that follows the protocol's. spec: its folder, where it is not in spec/."""
+    layout = yaml.safe_load(((spec or SPEC / protocol) / "layout.yaml").read_text(encoding="utf-8"))
     return layout.get("budget") or {}
 
 
 def budgets_count(release: str) -> bool:
-    """Whether a kernel's verifier is one that the budgets were made for."""
-    return tuple(map(int, re.findall(r"\d+", release)[:2])) >= BUDGETS_SINCE
+    """Whether a kernel's verifier is one that the budgets of no kernel in particular were made for."""
+    return version(release) >= BUDGETS_SINCE
 
 
-def judge(protocol: str, measured: Measured, budget_by_hook: dict[str, dict[str, int]], held: bool = True) -> Judged:
-    """held: whether more than the budget is a fault."""
+def budget_on(budget: dict[str, Any], release: str) -> dict[str, int] | None:
+    """What holds of a program's budget on a kernel; None where the layout says nothing of such an old one."""
+    own = (budget.get("kernels") or {}).get(".".join(map(str, version(release))))
+    if own is not None:
+        return own
+    return {limit: most for limit, most in budget.items() if limit != "kernels"} if budgets_count(release) else None
+
+
+def judge(protocol: str, measured: Measured, budget_by_hook: dict[str, dict[str, Any]], release: str, strict: bool = False) -> Judged:
+    """strict: whether it is a fault that the layout has no budget for an old kernel."""
     part = measured.program.removeprefix(f"{protocol}_")
-    budget = budget_by_hook.get(part) or budget_by_hook.get(re.sub(r"_\d+$", "", part))
+    hook = part if part in budget_by_hook else re.sub(r"_\d+$", "", part)
+    declared = budget_by_hook.get(hook)
+    budget = budget_on(declared, release) if declared else None
     faults = []
     if measured.verdict != "success":
         faults.append(f"{measured.program}: the verifier refuses it: {measured.log}")
-    if budget is None:
+    if declared is None:
         faults.append(f"{measured.program}: spec/{protocol}/layout.yaml gives no budget for {part}")
+    elif budget is None and strict:
+        number = ".".join(map(str, version(release)))
+        add = f'add budget.{hook}.kernels."{number}"'
+        faults.append(f"{measured.program}: spec/{protocol}/layout.yaml gives no budget for kernel {number}: {add}")
     for limit in LIMITS if budget else ():
         found = getattr(measured, limit)
         if limit not in budget:
             faults.append(f"{measured.program}: spec/{protocol}/layout.yaml gives no budget of {limit} for {part}")
-        elif held and found > budget[limit]:
+        elif measured.verdict == "success" and found > budget[limit]:
             faults.append(f"{measured.program}: {limit} {found:,} is over its budget of {budget[limit]:,}")
     return Judged(protocol, measured, budget, tuple(faults))
 
 
 def check(protocol: str, path: Path | None = None) -> list[Judged]:
     """Measure and judge the programs of a protocol, from its build or from another object file."""
-    by_hook, held = budgets(protocol), budgets_count(os.uname().release)
-    return [judge(protocol, measured, by_hook, held) for measured in measure(path or bpf_object(protocol))]
+    by_hook, release = budgets(protocol), os.uname().release
+    return [judge(protocol, measured, by_hook, release) for measured in measure(path or bpf_object(protocol))]
 
 
 def table(judged: list[Judged]) -> str:
@@ -165,6 +181,8 @@ def main() -> int:
     faults = [fault for each in judged for fault in each.faults]
     for fault in faults:
         print(f"veristat: {fault}", file=sys.stderr)
+    if faults:
+        print("veristat: `just kernels --kernel host` names the lines of TLA+ that it is about", file=sys.stderr)
     if not faults and not arguments.json:
         release = os.uname().release
         since = ".".join(map(str, BUDGETS_SINCE))

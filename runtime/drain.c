@@ -14,8 +14,11 @@
 #include "segments.h"
 #include "tables.h"
 
-/* Between two looks at the tables: after a batch with room left, and, longer and longer, while nothing comes. */
-#define PAUSE_NS_MIN 50000u
+/*
+ * Between two looks at the tables: after a batch with room left, and, longer and longer, while nothing comes. A look
+ * takes the lines of what was written last from the cache of the processor that goes on writing there.
+ */
+#define PAUSE_NS_MIN 200000u
 #define PAUSE_NS_MAX 1000000u
 
 /* Of any build that may have written before this one. */

@@ -9,6 +9,7 @@ from codegen.emit.drain import drain_context
 from codegen.emit.codecs import codec_context, python_context, tla_context, wire_context
 from codegen.emit.header import header_context, steps_context
 from codegen.emit.leaves import Leaves
+from codegen.emit.lines import resumed
 from codegen.emit.programs import Programs
 from codegen.emit.text import banner, render
 from codegen.ir import Protocol
@@ -16,15 +17,20 @@ from codegen.ir import Protocol
 __all__ = ["generate"]
 
 
-def generate(protocol: Protocol) -> dict[str, str]:
-    """Every generated file of a protocol, by its name. The same protocol gives the same bytes."""
+def generate(protocol: Protocol, quoting: bool = False) -> dict[str, str]:
+    """Every generated file of a protocol, by its name. The same protocol gives the same bytes.
+
+    quoting: the same programs, less fit to be read: `#line` before every line of a step has whatever reads debug information,
+    and so the verifier's log, quote the TLA+ that it comes from. These directives name files relative to the repository, or
+    the generated file itself.
+    """
     names = Names(protocol.name)
     numbers = Leaves(protocol, names)
     programs = Programs(protocol, names, numbers)
     c_codec = codec_context(protocol, names)
     files: list[tuple[str, str, str, dict[str, Any]]] = [
         (names.file(".h"), "protocol.h.j2", "c", header_context(protocol, names, numbers)),
-        (names.file("_steps.h"), "steps.h.j2", "c", steps_context(protocol, names, numbers)),
+        (names.file("_steps.h"), "steps.h.j2", "c", steps_context(protocol, names, numbers, quoting)),
         (names.file("_hooks.h"), "hooks.h.j2", "c", programs.common()),
         (names.file("_codec.h"), "codec.h.j2", "c", c_codec),
         (names.file(".bpf.c"), "bpf.c.j2", "c", programs.common()),
@@ -35,7 +41,8 @@ def generate(protocol: Protocol) -> dict[str, str]:
     ]
     if protocol.drain is not None:
         files.insert(-3, (names.file("_drain.h"), "drain.h.j2", "c", drain_context(protocol, names)))
-    return {name: _rendered(protocol, names, template, style, context) for name, template, style, context in files}
+    texts = {name: _rendered(protocol, names, template, style, context) for name, template, style, context in files}
+    return {name: resumed(text, name) for name, text in texts.items()} if quoting else texts
 
 
 def _rendered(protocol: Protocol, names: Names, template: str, style: str, context: dict[str, Any]) -> str:

@@ -140,9 +140,9 @@ def _word(names: Names, cell: Record) -> dict[str, Any]:
     return {"function": names.tag(cell), "pack": pack, "unpack": unpack, "layout": "bits from the lowest, " + ", ".join(layout)}
 
 
-def steps_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
+def steps_context(protocol: Protocol, names: Names, numbers: Leaves, quoting: bool = False) -> dict[str, Any]:
     helpers = Helpers(names)
-    steps = {step.name: StepWriter(protocol, names, helpers, step).text() for step in numbers.steps.values()}
+    steps = {step.name: StepWriter(protocol, names, helpers, step, quoting).text() for step in numbers.steps.values()}
     apart_from_kernel = {section.step.name for section in protocol.user} if protocol.user_row or protocol.tail else set()
     apart_from_kernel |= {step.name for step in protocol.daemon_steps}
     scanned = []
@@ -157,6 +157,7 @@ def steps_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str
         "scanned": scanned,
         "header": names.file(".h"),
         "apart": apart,
+        "quoting": quoting,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from collections.abc import Hashable, Iterator
 
@@ -46,6 +47,41 @@ class Lines:
         self.depth -= 1
         self.add(tail)
 
+
+# --- Lines that say where they come from ----------------------------------------------------------
+
+LINE_DIRECTIVE = re.compile(r'^#line (\d+) "(.*)"$')
+HERE = "here"
+"""Instead of a file's name: from there on, lines are those of the generated file itself."""
+
+
+def line_directive(line: int, file: str) -> str:
+    return f'#line {line} "{file}"'
+
+
+def quoted(lines: list[str]) -> list[str]:
+    """The statements of a function, each behind the directive that says where it comes from.
+
+    A directive counts on from line to line of C, which TLA+ does not: so every line has its own, and none is broken in two.
+    """
+    found: list[str] = []
+    current = ""
+    for line in lines:
+        if LINE_DIRECTIVE.match(line):
+            current = line
+        elif line:
+            found += [current, line] if current else [line]
+    return [*found, line_directive(0, HERE)]
+
+
+def resumed(text: str, file: str) -> str:
+    """The text of a whole file, in which directives to HERE name the file and the line that follows them."""
+    here = line_directive(0, HERE)
+    lines = text.split("\n")
+    return "\n".join(line_directive(number + 1, file) if line == here else line for number, line in enumerate(lines, 1))
+
+
+# --- Long lines -----------------------------------------------------------------------------------
 
 COLUMNS_MAX = 120
 TAB_COLUMNS = 8

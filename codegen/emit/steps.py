@@ -11,7 +11,7 @@ from codegen.emit.apart import APART, apart_of, table_of, uses_apart
 from codegen.emit.c_values import Place
 from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
-from codegen.emit.lines import wrapped
+from codegen.emit.lines import line_directive, quoted, wrapped
 from codegen.emit.terms import (
     Location, interval_of, is_path, leaves, location, overlap, reads, reads_location, target_location, uses, walk,
 )  # fmt: skip
@@ -27,10 +27,11 @@ _VERDICTS = {
 
 
 class StepWriter:
-    """Renders one step; the helpers that it needs are collected in `helpers`."""
+    """Renders one step; the helpers that it needs are collected in `helpers`. quoting: see generate()."""
 
-    def __init__(self, protocol: Protocol, names: Names, helpers: Helpers, step: Step):
+    def __init__(self, protocol: Protocol, names: Names, helpers: Helpers, step: Step, quoting: bool = False):
         self.protocol = protocol
+        self.quoting = quoting
         self.names = names
         self.step = step
         self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT, APART})
@@ -80,7 +81,8 @@ class StepWriter:
         head = _signature(f"static __always_inline __u32 {self.names.step(self.step)}(", self.parameters())
         comment = f"/* {self.step.name}, {_where(span)} */"
         voids = [f"\t(void){name};" for name in unused]
-        return "\n".join([comment, head, "{", *voids, *map(wrapped, self.out.lines.lines), "}"]) + "\n"
+        body = quoted(self.out.lines.lines) if self.quoting else map(wrapped, self.out.lines.lines)
+        return "\n".join([comment, head, "{", *voids, *body, "}"]) + "\n"
 
     def _arguments(self) -> list[tuple[str, str]]:
         found = [(self.cell, self.step.cell), (MESSAGE, self.step.message)]
@@ -102,21 +104,29 @@ class StepWriter:
         """Every body ends in a return, so what comes after an `if` needs no `else`."""
         match body:
             case Bind(name=name, value=value, body=inner):
+                self._quote(value.span)
                 self.out.bind(name, value)
                 self._body(inner, operator)
             case Decide():
                 self._enter(body.operator, operator, body.span)
+                self._quote(body.condition.span)
                 condition = self.out.scalar(body.condition)
                 with self.out.lines.block(f"if ({condition})"):
                     self._body(body.then, body.operator)
                 self._body(body.otherwise, body.operator)
             case Leaf():
                 self._enter(body.operator, operator, body.span)
+                self._quote(body.span)
                 self._leaf(body)
 
     def _enter(self, operator: str, outer: str, span: Span) -> None:
         if operator != outer:
             self.out.lines.add(f"/* {operator}, {_where(span)} */")
+
+    def _quote(self, span: Span) -> None:
+        """What follows comes from there."""
+        if self.quoting:
+            self.out.lines.lines.append(line_directive(span.line, span.file))
 
     def _leaf(self, leaf: Leaf) -> None:
         self._find_apart(leaf)
@@ -127,6 +137,7 @@ class StepWriter:
         outcome = f"{_VERDICTS[leaf.verdict]}({self.names.leaf(self.step, leaf)})"
         if leaf.cell:
             outcome = f"stepwise_changed({outcome})"
+        self._quote(leaf.span)
         self.out.lines.add(f"return {outcome};")
 
     def _find_items(self, leaf: Leaf) -> None:
@@ -232,6 +243,7 @@ class StepWriter:
         return Var(name, index.type, index.span, interval_of(index))
 
     def _write(self, entry: "_Pending") -> None:
+        self._quote(entry.assign.span)
         target, type_ = self.out.bound[entry.root], self._root_type(entry.root)
         value = entry.assign.value
         if entry.place is not None:

@@ -148,7 +148,7 @@ static __always_inline __u32 log_room(const struct log_drained_cell *drained, st
 		if (STEPWISE_CHOOSE(66, drained->epoch == 0)) {
 			message->limit = 0;
 		} else {
-			message->limit = drained->number + 16384;
+			message->limit = drained->number + 65536;
 		}
 		return stepwise_continue(LOG_LEAF_ROOM_1);
 	}
@@ -172,7 +172,7 @@ static __always_inline __u32 log_reserve(struct log_head_cell *head, struct log_
 		return stepwise_continue(LOG_LEAF_RESERVE_NO_ROOM);
 	}
 	message->number = head->appended + 1;
-	message->slot = message->log * 16384 + (head->appended + 1) % 16384;
+	message->slot = message->log * 65536 + (head->appended + 1) % 65536;
 	head->appended = head->appended + 1;
 	return stepwise_changed(stepwise_continue(LOG_LEAF_RESERVE_3));
 }
@@ -354,7 +354,7 @@ static __always_inline __u32 log_next(const struct log_drained_cell *drained, st
 	}
 	message->epoch = drained->epoch;
 	message->number = before + 1;
-	message->slot = message->log * 16384 + (before + 1) % 16384;
+	message->slot = message->log * 65536 + (before + 1) % 65536;
 	return stepwise_continue(LOG_LEAF_NEXT_2);
 }
 

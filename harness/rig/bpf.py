@@ -76,6 +76,20 @@ class _MapInfo(ctypes.Structure):
     ]
 
 
+class _ProgramInfo(ctypes.Structure):
+    """The beginning of bpf_prog_info, which is all that the kernel fills when it is told so."""
+
+    _fields_ = [
+        ("type", ctypes.c_uint32),
+        ("id", ctypes.c_uint32),
+        ("tag", ctypes.c_uint8 * 8),
+        ("jited_prog_len", ctypes.c_uint32),
+        ("xlated_prog_len", ctypes.c_uint32),
+        ("jited_prog_insns", ctypes.c_uint64),
+        ("xlated_prog_insns", ctypes.c_uint64),
+    ]
+
+
 class _BtfType(ctypes.Structure):
     _fields_ = [("name_offset", ctypes.c_uint32), ("info", ctypes.c_uint32), ("size", ctypes.c_uint32)]
 
@@ -186,6 +200,12 @@ class Program:
             context=context_out.raw[: options.ctx_size_out],
             duration_ns=options.duration,
         )
+
+    def jited_bytes(self) -> int:
+        """How much machine code it is, with the functions that it calls; 0 where it is interpreted."""
+        info, size = _ProgramInfo(), ctypes.c_uint32(ctypes.sizeof(_ProgramInfo))
+        _check(_libbpf.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size)), f"asking how large {self.name} is")
+        return info.jited_prog_len
 
     def attach_xdp(self, interface_index: int, flags: int = XDP_FLAGS_DRV_MODE) -> None:
         """Attach to an interface of the calling thread's network namespace; lasts as long as the interface."""

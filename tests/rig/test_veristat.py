@@ -12,6 +12,7 @@ from harness.protocols import UnknownProtocol, chosen, protocols
 
 MEASURED = veristat.Measured("p_sweep_2", "success", insns=100, states=10, stack=64, log="")
 ENOUGH = {"insns": 100, "states": 10, "stack": 64}
+NEW, OLD = "6.12.117+deb12-cloud-amd64", "6.1.0-56-cloud-amd64"
 
 
 def test_a_program_is_measured(bpf_object):
@@ -22,24 +23,24 @@ def test_a_program_is_measured(bpf_object):
 
 def test_a_refused_program_fails_with_the_verifiers_words(bpf_object):
     (measured,) = veristat.measure(bpf_object("refused"))
-    judged = veristat.judge("p", measured, {"careless": ENOUGH})
+    judged = veristat.judge("p", measured, {"careless": ENOUGH}, NEW)
     assert measured.verdict == "failure"
     assert "invalid access to packet" in judged.faults[0]
 
 
 @pytest.mark.parametrize("key", ["sweep", "sweep_2"])
 def test_within_budget(key):
-    assert veristat.judge("p", MEASURED, {key: ENOUGH}).faults == ()
+    assert veristat.judge("p", MEASURED, {key: ENOUGH}, NEW).faults == ()
 
 
 def test_a_pass_own_budget_goes_before_the_sweeps():
-    faults = veristat.judge("p", MEASURED, {"sweep": ENOUGH, "sweep_2": ENOUGH | {"stack": 63}}).faults
+    faults = veristat.judge("p", MEASURED, {"sweep": ENOUGH, "sweep_2": ENOUGH | {"stack": 63}}, NEW).faults
     assert faults == ("p_sweep_2: stack 64 is over its budget of 63",)
 
 
 @pytest.mark.parametrize("limit", veristat.LIMITS)
 def test_one_over_is_over(limit):
-    (fault,) = veristat.judge("p", MEASURED, {"sweep": ENOUGH | {limit: ENOUGH[limit] - 1}}).faults
+    (fault,) = veristat.judge("p", MEASURED, {"sweep": ENOUGH | {limit: ENOUGH[limit] - 1}}, NEW).faults
     assert f"{limit} {ENOUGH[limit]} is over its budget of {ENOUGH[limit] - 1}" in fault
 
 
@@ -52,14 +53,26 @@ def test_budgets_count_on_newer_kernels(release, count):
 
 def test_what_is_over_a_budget_that_does_not_count_is_no_fault():
     small = {"sweep": {limit: 0 for limit in veristat.LIMITS}}
-    assert veristat.judge("p", MEASURED, small, held=False).faults == ()
-    assert len(veristat.judge("p", MEASURED, small).faults) == len(veristat.LIMITS)
+    assert veristat.judge("p", MEASURED, small, OLD).faults == ()
+    assert len(veristat.judge("p", MEASURED, small, NEW).faults) == len(veristat.LIMITS)
+
+
+def test_a_kernel_may_have_a_budget_of_its_own():
+    small = {"sweep": ENOUGH | {"insns": 99, "kernels": {"6.1": ENOUGH, "6.18": ENOUGH | {"insns": 98}}}}
+    assert veristat.judge("p", MEASURED, small, OLD, strict=True).faults == ()
+    assert veristat.judge("p", MEASURED, small, NEW).faults == ("p_sweep_2: insns 100 is over its budget of 99",)
+    assert veristat.judge("p", MEASURED, small, "6.18.44").faults == ("p_sweep_2: insns 100 is over its budget of 98",)
+
+
+def test_that_an_old_kernel_has_no_budget_is_a_fault_where_all_kernels_are_to_have_one():
+    (fault,) = veristat.judge("p", MEASURED, {"sweep": ENOUGH}, OLD, strict=True).faults
+    assert "gives no budget for kernel 6.1" in fault and 'budget.sweep.kernels."6.1"' in fault
 
 
 def test_no_budget_is_a_fault():
-    (fault,) = veristat.judge("p", MEASURED, {"xdp": ENOUGH}).faults
+    (fault,) = veristat.judge("p", MEASURED, {"xdp": ENOUGH}, NEW).faults
     assert "gives no budget for sweep_2" in fault
-    (fault,) = veristat.judge("p", MEASURED, {"sweep": {"insns": 100, "states": 10}}).faults
+    (fault,) = veristat.judge("p", MEASURED, {"sweep": {"insns": 100, "states": 10}}, NEW).faults
     assert "no budget of stack" in fault
 
 

@@ -13,6 +13,7 @@ import pytest
 from codegen import cli
 
 ROOT = Path(__file__).resolve().parents[3]
+LIMITER = ROOT / "spec/limiter"
 
 
 @pytest.fixture
@@ -73,6 +74,12 @@ def test_an_override_is_laid_over_the_layout(repository: Path, tmp_path: Path) -
     assert "#define LIMITER_PORT 999\n" in (out / "limiter.h").read_text()
 
 
+def test_what_older_kernels_have_is_generated(tmp_path: Path) -> None:
+    assert cli.main(["generate", "--spec", str(LIMITER.parent / "kv"), "--out", str(tmp_path), "--older"]) == 0
+    text = (tmp_path / "kv.h").read_text()
+    assert "struct bpf_spin_lock" in text and "bpf_res_spin_lock" not in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -81,6 +88,8 @@ def test_an_override_is_laid_over_the_layout(repository: Path, tmp_path: Path) -
         (["generate", "--spec", "nowhere"], 2, "--spec and --out go together"),
         (["generate", "limiter", "--spec", "a", "--out", "b"], 2, "give a PROTOCOL or --spec, not both"),
         (["generate", "limiter", "--override", "a.yaml"], 2, "--override goes with --spec and --out"),
+        (["generate", "limiter", "--older"], 2, "--older goes with --spec and --out"),
+        (["generate", "--spec", str(LIMITER), "--out", "out", "--older"], 1, "spec/limiter/layout.yaml has nothing for older kernels"),
     ],
 )
 def test_user_errors_are_sentences(
