@@ -15,10 +15,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from harness import command, tlc
 from harness.check import models
+from harness.check.findings import findings, subject_of
 from harness.check.models import Model
 from harness.check.run import Report, run, violated_by
 from harness.check.trace import as_text
 from harness.command import counted
+from harness.results import ResultsError, keep
 from harness.tlc import ROOT, TlcError
 
 
@@ -121,13 +123,16 @@ def _explain(report: Report, always: bool) -> None:
 
 def main() -> int:
     arguments = _arguments()
-    started = time.monotonic()
+    started, began = time.monotonic(), time.time()
     try:
         chosen = _chosen(arguments.protocol, arguments.which)
-        print(tlc.version())
+        version = tlc.version()
+        print(version)
         print(_properties(chosen), flush=True)
         reports = _check_all(chosen, arguments.record)
-    except TlcError as error:
+        for protocol in dict.fromkeys(report.model.protocol for report in reports):
+            keep("check", subject_of(protocol, arguments.which), findings(protocol, reports, version), began)
+    except (TlcError, ResultsError) as error:
         print(f"check: {error}", file=sys.stderr)
         return 1
     for report in reports:

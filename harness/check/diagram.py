@@ -1,4 +1,4 @@
-"""A counterexample as a sequence diagram: one HTML file that needs nothing else."""
+"""A counterexample as a sequence diagram: SVG, and one HTML file of it that needs nothing else."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from html import escape
 
 from harness.check.trace import Step
 
-_LANE_WIDTH = 250
-_MARGIN = 60
+WIDTH = 1060
+_NUMBERS_WIDTH = 30
+_MARGIN = 46
 _LINE_HEIGHT = 15
-_STYLE = """
-body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff; }
-svg { font: 12px ui-monospace, monospace; }
-.lane { stroke: #bbb; stroke-dasharray: 3 3; }
-.head { font-weight: bold; }
-.arrow { stroke: #1558b0; stroke-width: 1.5; }
-.sent { fill: #1558b0; }
-.title { fill: #222; }
-.change { fill: #a33b00; }
-.number { fill: #999; }
+_CHARACTER_WIDTH = 7.3
+_LINE_CHARACTERS_MAX = 62
+STYLE = """
+.sequence { font: 12px ui-monospace, "DejaVu Sans Mono", monospace; max-width: 100%; }
+.sequence text { fill: #222; }
+.sequence .lane { stroke: #aaa; stroke-dasharray: 3 3; }
+.sequence .head { font-weight: bold; }
+.sequence .arrow { stroke: #1558b0; stroke-width: 1.5; }
+.sequence .tip { fill: #1558b0; }
+.sequence .sent { fill: #1558b0; font-weight: bold; }
+.sequence .change { fill: #8a3000; font-style: italic; }
+.sequence .number { fill: #666; }
 """
+"""Of the page that the diagram stands in. Weight and slant tell a message from a change as well as colour does."""
+
+_PAGE_STYLE = "body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff; }"
 
 
 def _lanes(steps: list[Step]) -> list[str]:
@@ -29,7 +35,7 @@ def _lanes(steps: list[Step]) -> list[str]:
     return sorted(names, key=lambda name: (order.get(name, 0), name))
 
 
-def _wrapped(text: str, width: int = 38) -> list[str]:
+def _wrapped(text: str, width: int) -> list[str]:
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
@@ -39,46 +45,48 @@ def _wrapped(text: str, width: int = 38) -> list[str]:
 
 
 class _Drawing:
+    """Texts stand beside a lifeline, on the side that has more room: nothing else is at their height."""
+
     def __init__(self, lanes: list[str]) -> None:
-        self.x = {name: _MARGIN + _LANE_WIDTH * i for i, name in enumerate(lanes)}
+        room = WIDTH - _NUMBERS_WIDTH - 2 * _MARGIN
+        self.x = {name: round(_NUMBERS_WIDTH + _MARGIN + room * (at + 0.5) / len(lanes)) for at, name in enumerate(lanes)}
         self.y = 40
         self.parts: list[str] = []
 
-    def text(self, x: int, text: str, css: str, anchor: str = "start") -> None:
-        self.parts.append(f'<text x="{x}" y="{self.y}" class="{css}" text-anchor="{anchor}">{escape(text)}</text>')
+    def text(self, x: float, text: str, css: str, anchor: str = "start") -> None:
+        end = ' text-anchor="end"' if anchor == "end" else ""
+        self.parts.append(f'<text x="{x}" y="{self.y}" class="{css}"{end}>{escape(text)}</text>')
 
     def paragraph(self, x: int, text: str, css: str) -> None:
-        for line in _wrapped(text):
+        to_the_right = WIDTH - x >= x - _NUMBERS_WIDTH
+        room = WIDTH - x - 8 if to_the_right else x - _NUMBERS_WIDTH - 8
+        for line in _wrapped(text, min(_LINE_CHARACTERS_MAX, int(room / _CHARACTER_WIDTH))):
             self.y += _LINE_HEIGHT
-            self.text(x, line, css)
+            self.text(x + 8 if to_the_right else x - 8, line, css, "start" if to_the_right else "end")
 
     def step(self, step: Step) -> None:
         source, target = self.x[step.source], self.x[step.target]
         self.y += 10
         if step.source == step.target:
-            self.paragraph(source + 8, step.title, "title")
+            self.paragraph(source, step.title, "title")
             self.parts.append(f'<circle cx="{source}" cy="{self.y - 4}" r="3.5" fill="#222"/>')
         else:
-            self.paragraph(min(source, target) + 8, step.sent, "sent")
+            self.paragraph(source, step.sent, "sent")
             self.y += 6
             tip = -7 if target > source else 7
             self.parts.append(f'<line x1="{source}" y1="{self.y}" x2="{target}" y2="{self.y}" class="arrow"/>')
-            self.parts.append(
-                f'<path d="M{target},{self.y} l{tip},-4 l0,8 z" fill="#1558b0"/>'
-            )
-        self.text(8, str(step.number), "number")
+            self.parts.append(f'<path d="M{target},{self.y} l{tip},-4 l0,8 z" class="tip"/>')
+        self.text(4, str(step.number), "number")
         for change in step.changes:
-            self.paragraph(source + 8, change, "change")
+            self.paragraph(source, change, "change")
 
 
-def as_html(title: str, subtitle: str, steps: list[Step]) -> str:
-    """The diagram, with `title` and a sentence on what it shows above it."""
-    lanes = _lanes(steps)
-    drawing = _Drawing(lanes)
+def as_svg(title: str, steps: list[Step]) -> str:
+    """The diagram alone, WIDTH wide. Its page has STYLE."""
+    drawing = _Drawing(_lanes(steps))
     for step in steps:
         drawing.step(step)
-    height = drawing.y + 40
-    width = _MARGIN + _LANE_WIDTH * len(lanes) + _MARGIN  # a line of text is somewhat wider than a lane
+    height = drawing.y + 20
     frame = [
         f'<line x1="{x}" y1="30" x2="{x}" y2="{height}" class="lane"/>'
         f'<text x="{x}" y="20" class="head" text-anchor="middle">{escape(name)}</text>'
@@ -86,7 +94,15 @@ def as_html(title: str, subtitle: str, steps: list[Step]) -> str:
     ]
     body = "\n".join([*frame, *drawing.parts])
     return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sequence" role="img" aria-label="{escape(title)}" '
+        f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">\n{body}\n</svg>'
+    )
+
+
+def as_html(title: str, subtitle: str, steps: list[Step]) -> str:
+    """The diagram, with `title` and a sentence on what it shows above it."""
+    return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head>\n<body><h1>{escape(title)}</h1><p>{escape(subtitle)}</p>\n"
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">\n{body}\n</svg></body></html>\n'
+        f"<style>{_PAGE_STYLE}{STYLE}</style></head>\n<body><h1>{escape(title)}</h1><p>{escape(subtitle)}</p>\n"
+        f"{as_svg(title, steps)}</body></html>\n"
     )

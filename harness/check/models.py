@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.front import used_folders
+from harness import documents
 from harness.protocols import protocols as all_protocols
 from harness.tlc import EXIT_VERDICTS, ROOT, TlcError
 
@@ -76,14 +77,10 @@ def _entries(folder: Path) -> dict[str, dict]:
     except FileNotFoundError:
         return {}
     except json.JSONDecodeError as error:
-        raise TlcError(f"{_relative(path)}:{error.lineno}:{error.colno}: is not JSON: {error.msg}") from None
+        raise TlcError(f"{documents.name_of(path)}:{error.lineno}:{error.colno}: is not JSON: {error.msg}") from None
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
-        raise TlcError(f"{_relative(path)} must be a mapping of each model's name to a mapping: see {DESCRIBED_IN}")
+        raise TlcError(f"{documents.name_of(path)} must be a mapping of each model's name to a mapping: see {DESCRIBED_IN}")
     return entries
-
-
-def _relative(path: Path) -> Path:
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def models_of(protocol: str) -> list[Model]:
@@ -96,7 +93,7 @@ def models_of(protocol: str) -> list[Model]:
     entries = _entries(folder)
     configs = {path.stem for path in folder.glob("*.cfg")}
     for name in sorted(configs ^ entries.keys()):
-        where, record = _relative(folder / f"{name}.cfg"), _relative(folder / RECORD)
+        where, record = documents.name_of(folder / f"{name}.cfg"), documents.name_of(folder / RECORD)
         if name in configs:
             raise TlcError(f"{where} is not in {record}: add what is expected of it (see {DESCRIBED_IN}), for example\n"
                            f"{_suggestion(folder, name, entries)}\n"
@@ -127,7 +124,7 @@ def _fault(folder: Path, entry: dict) -> str:
         if key in entry and (not isinstance(entry[key], kinds) or isinstance(entry[key], bool)):
             return f"{key} is {entry[key]!r}, which is no {'text' if kinds is str else 'number'}"
     if not (folder / f"{entry['module']}.tla").is_file():
-        return f"module is {entry['module']!r}, but there is no {_relative(folder)}/{entry['module']}.tla"
+        return f"module is {entry['module']!r}, but there is no {documents.name_of(folder)}/{entry['module']}.tla"
     if entry["verdict"] in NAMED_VERDICTS and "violates" not in entry:
         return f"lacks violates: which {'invariant' if entry['verdict'] == 'invariant' else 'property'} must be violated"
     if entry["verdict"] not in NAMED_VERDICTS and "violates" in entry:
@@ -137,7 +134,7 @@ def _fault(folder: Path, entry: dict) -> str:
 
 def _model(protocol: str, folder: Path, name: str, entry: dict) -> Model:
     if fault := _fault(folder, entry):
-        raise TlcError(f"{_relative(folder / RECORD)}: {name} {fault}; see {DESCRIBED_IN}")
+        raise TlcError(f"{documents.name_of(folder / RECORD)}: {name} {fault}; see {DESCRIBED_IN}")
     return Model(
         protocol,
         name,

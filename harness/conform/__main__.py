@@ -15,9 +15,11 @@ from harness.conform import garbage
 from harness.conform.build import FORMS, ROOT, BuildError
 from harness.conform.campaign import Campaign, Result
 from harness.conform.domain import PAIRS_MIN, DomainError
+from harness.conform.findings import findings
 from harness.conform.kernel import RunnerError
 from harness.conform.shapes import ShapeError
 from harness.protocols import UnknownProtocol, chosen
+from harness.results import ResultsError, keep
 from harness.rig.bpf import BpfError
 
 SHOWN = 5
@@ -84,7 +86,7 @@ def conform(
         print(f"error: spec/{protocol}/conform.yaml is not there: it declares the domain of the comparison, see docs/conform.md",
               file=sys.stderr)  # fmt: skip
         return False
-    started = time.monotonic()
+    started, began = time.monotonic(), time.time()
     campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits, program)
     if stop_early:
         return not any([show(protocol, campaign.small(form)) for form in forms])
@@ -95,6 +97,9 @@ def conform(
         print(f"{protocol}, {variant.name}: {variant.pairs():,} pairs, {variant.covered()}")
     for problem in problems:
         print(f"FAILED {protocol}: {problem}")
+    if not edits and program is None:  # else it is not this protocol that was compared
+        subject = protocol if set(forms) == set(FORMS) else f"{protocol}-{'-'.join(forms)}"
+        keep("conform", subject, findings(protocol, seed, results, len(forms), problems), began)
     if not problems:
         print(f"{protocol} conforms ({time.monotonic() - started:.1f} s)")
     return not problems
@@ -122,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
         edits: Edits = tuple(map(tuple, json.loads(options.edits.read_text()))) if options.edits else ()
         done = [conform(each, forms, options.seed, options.stop_early, edits, options.work, options.program) for each in names]
         return 0 if all(done) else 1
-    except (BuildError, BpfError, DomainError, RunnerError, ShapeError, SpecErrors, UnknownProtocol, tlc.TlcError) as error:
+    except (BuildError, BpfError, DomainError, ResultsError, RunnerError, ShapeError, SpecErrors, UnknownProtocol, tlc.TlcError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 

@@ -72,7 +72,7 @@ class Output:
     first_counter: int | None = None
 
 
-def _library() -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
     """runner.c, compiled when it is newer than what was compiled before."""
     source, target = HERE / "runner.c", ROOT / "build" / "conform" / "runner.so"
     if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
@@ -99,7 +99,7 @@ class Runner:
     def __init__(
         self, program: bpf.Program, watched: list[bpf.Map], counters: bpf.Map, data: bpf.Map | None, clear: bool = False
     ) -> None:
-        self._library = _library()
+        self._library = library()
         self._watched = watched
         self.image_size = sum(each.value_size for each in watched)
         self._watches = (_Watch * max(1, len(watched)))()
@@ -163,7 +163,7 @@ class Runner:
 
 def cells_not_zero(table: bpf.Map) -> int:
     """How many cells of a table are not all zero."""
-    found = _library().conform_nonzero(table.fd, table.capacity, table.value_size)
+    found = library().conform_nonzero(table.fd, table.capacity, table.value_size)
     if found < 0:
         raise RunnerError(f"reading table {table.name}: {os.strerror(-found)}")
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -30,11 +31,12 @@ class HistoriesError(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker said of a set of histories."""
+    """What the checker said of a set of histories. key: the first that it refused, if any."""
 
     linearizable: bool
     decided: bool
     text: str
+    key: str | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -98,4 +100,5 @@ def check(protocol: str, histories: list[Path], timeout_seconds: float = 60, dra
     done = subprocess.run([*command, *map(str, histories)], capture_output=True, text=True)
     if done.returncode not in VERDICTS:
         raise HistoriesError(f"the checker of {protocol}'s histories failed: {done.stderr.strip()}")
-    return Verdict(done.returncode == 0, done.returncode != 3, done.stdout.strip())
+    refused = re.search(r"first wrong on key (\S+)$", done.stdout, re.MULTILINE)
+    return Verdict(done.returncode == 0, done.returncode != 3, done.stdout.strip(), refused[1] if refused else None)

@@ -15,9 +15,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from harness import command
 from harness.command import counted
 from harness.mutants.catalogue import CatalogueError, Mutant, catalogue, has_mutants, require_domains, witness
+from harness.mutants.findings import findings
 from harness.mutants.hunt import Verdict, hunt, passes
 from harness.mutants.scratch import Scratch
 from harness.protocols import UnknownProtocol, chosen
+from harness.results import ResultsError, keep
 from harness.tlc import TlcError
 
 PARALLEL = 2
@@ -75,7 +77,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="mutants with this text in their name or file")
     parser.add_argument("--without-faults", action="store_true", help="show instead that the checks pass without the faults")
     options = parser.parse_args()
-    started = time.monotonic()
+    started, began = time.monotonic(), time.time()
     command.need(command.PROGRAMS, "run mutants in the kernel")
     try:
         names = chosen(options.protocol)
@@ -86,7 +88,9 @@ def main() -> int:
             raise CatalogueError(f"no mutant has {options.only!r} in its name or file")
         announce(names)
         verdicts = hunt_all(picked, options.without_faults)
-    except (CatalogueError, TlcError, UnknownProtocol) as error:
+        if not options.only and not options.without_faults:  # those that have been picked out are for who is at work on them
+            keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()), began)
+    except (CatalogueError, ResultsError, TlcError, UnknownProtocol) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     survivors = [verdict for verdict in verdicts if not verdict.caught]

@@ -82,6 +82,7 @@ class Scratch:
         """A Python command in the copy. What takes too long is killed with all that it started."""
         environment = {**os.environ, "TLA2TOOLS_JAR": str(tlc.jar().resolve()), "PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTHONPATH", None)
+        environment["STEPWISE_RESULTS"] = str(self.root / "build/results")  # what is found with a fault in it is no result
         command = [sys.executable, *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         started = subprocess.Popen(command, cwd=self.root, env=environment, text=True, start_new_session=True, **pipes)

@@ -1,0 +1,52 @@
+"""What a check found, as it is kept for the report: harness/results."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from harness.check import models
+from harness.check.run import Report, violated_by
+
+
+def subject_of(protocol: str, which: str) -> str:
+    """The small models, which every check has, and those of another choice are kept apart: neither is run for the other's sake."""
+    return protocol if which == "small" else f"{protocol}-{which}"
+
+
+def findings(protocol: str, reports: list[Report], tlc_version: str) -> dict[str, Any]:
+    """Of one protocol's models, in the order of its models.json; each property with its sentence."""
+    order = [model.name for model in models.models_of(protocol)]
+    own = [report for report in reports if report.model.protocol == protocol]
+    own.sort(key=lambda report: order.index(report.model.name))
+    meaning: dict[str, str] = {}
+    for report in own:
+        meaning |= models.sentences(report.model.search_path)
+    asked = dict.fromkeys(name for report in own for name in models.properties_of(report.model))
+    return {
+        "protocol": protocol,
+        "tlc": tlc_version,
+        "properties": [{"name": name, "sentence": meaning.get(name, "")} for name in asked],
+        "models": [_model(report) for report in own],
+    }
+
+
+def _model(report: Report) -> dict[str, Any]:
+    model, outcome = report.model, report.outcome
+    return {
+        "name": model.name,
+        "module": model.module.stem,
+        "size": model.size,
+        "must_fail": model.must_fail,
+        "expected": " ".join(filter(None, (model.verdict, model.violates))),
+        "verdict": outcome.verdict,
+        "violated": violated_by(model, outcome),
+        "surprises": report.surprises,
+        "shows": model.shows,
+        "states": outcome.states,
+        "distinct": outcome.distinct,
+        "depth": outcome.depth or len(outcome.trace),
+        "seconds": round(outcome.seconds, 1),
+        "properties": models.properties_of(model),
+        "steps": [asdict(step) for step in report.steps],
+    }

@@ -1,0 +1,53 @@
+"""What a campaign found, as it is kept for the report: harness/results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codegen.emit.leaves import Branch
+from harness.conform.campaign import Result
+from harness.protocols import REPOSITORY
+
+
+def findings(protocol: str, seed: int, results: list[Result], forms_count: int, problems: list[str]) -> dict[str, Any]:
+    """Of each build: inputs by hook, evaluations of each step, how often each branch was taken.
+
+    The first `forms_count` results are the forms of the small build, in which every branch has to be taken; but for those that
+    are only taken after a lost race, in a form that has none: they are `excused`. sources: the text that the branches are of.
+    """
+    lost = {branch for result in results[:forms_count] for branch in result.after_a_loss()}
+    files = dict.fromkeys(branch.span.file for result in results for branch in result.branches)
+    return {
+        "protocol": protocol,
+        "seed": seed,
+        "problems": problems,
+        "builds": [_build(result, at < forms_count, lost) for at, result in enumerate(results)],
+        "sources": {file: (REPOSITORY / file).read_text(encoding="utf-8") for file in files if (REPOSITORY / file).is_file()},
+    }
+
+
+def _build(result: Result, is_form: bool, lost: set[Branch]) -> dict[str, Any]:
+    counted = zip(result.branches, result.taken)  # a build that does not count has nothing in `taken`
+    return {
+        "name": result.name,
+        "is_form": is_form,
+        "inputs": result.inputs,
+        "seconds": round(result.seconds, 1),
+        "mismatches": [str(mismatch) for mismatch in result.mismatches] + result.stray,
+        "steps": result.evaluations(),
+        "branches": [_branch(branch, times, is_form and not result.complete and branch in lost) for branch, times in counted],
+    }
+
+
+def _branch(branch: Branch, times: int, excused: bool) -> dict[str, Any]:
+    span = branch.span
+    return {
+        "label": branch.label,
+        "file": span.file,
+        "line": span.line,
+        "column": span.column,
+        "last_line": span.last_line or span.line,
+        "last_column": span.last_column or span.column,
+        "times": times,
+        "excused": excused and not times,
+    }

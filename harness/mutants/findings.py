@@ -1,0 +1,28 @@
+"""What a hunt found, as it is kept for the report: harness/results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.mutants.catalogue import Mutant
+from harness.mutants.hunt import Verdict
+
+
+def findings(mutants: list[Mutant], verdicts: list[Verdict], witness: str) -> dict[str, Any]:
+    """In the order of the catalogue. witness: the protocol that the machinery's mutants were run with."""
+    by_name = {verdict.mutant.name: verdict for verdict in verdicts}
+    return {
+        "witness": witness,
+        "mutants": [
+            {
+                "name": mutant.name,
+                "protocol": mutant.protocol,
+                "place": mutant.place,
+                "named": str(mutant.caught_by),
+                "caught": by_name[mutant.name].caught,
+                "how": by_name[mutant.name].how,
+                "seconds": round(by_name[mutant.name].seconds, 1),
+            }
+            for mutant in mutants
+        ],
+    }
