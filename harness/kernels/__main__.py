@@ -1,0 +1,116 @@
+"""`python -m harness.kernels [PROTOCOL...]`: every program on every kernel, held against its budget there, and conformance.
+
+Exits with 1 where a program is over its budget, does not load, or does not conform; with 2 where a kernel could not be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+from codegen.errors import SpecErrors
+from harness import command, results, tlc
+from harness.command import counted
+from harness.conform.build import BuildError as ConformanceBuildError
+from harness.conform.domain import DomainError
+from harness.conform.kernel import RunnerError
+from harness.conform.shapes import ShapeError
+from harness.kernels import baseline, listed
+from harness.kernels.builds import BuildError
+from harness.kernels.listed import Listed, UnknownKernel
+from harness.kernels.run import Asked, Found, KernelError, measure
+from harness.kernels.table import table
+from harness.protocols import SPEC, UnknownProtocol, chosen
+from harness.results import ResultsError
+from harness.rig.bpf import BpfError
+from harness.vm.machine import MachineError, check_tools
+
+SMOKE = "limiter"
+SMOKE_INPUTS, INPUTS = 300, 2000
+BOOT_SECONDS_MAX = 10
+RESULTS = ("kernel", "boot_seconds", "programs", "conformance")
+
+
+def progress(text: str) -> None:
+    print(f"... {text}", file=sys.stderr, flush=True)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="just kernels", description="Load every program on several kernels; run conformance there.")
+    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; all of them by default")
+    parser.add_argument("--kernel", action="append", default=[], metavar="NAME", help="of kernels.yaml; all of them by default")
+    parser.add_argument("--smoke", action="store_true", help=f"conformance of {SMOKE} only, on {SMOKE_INPUTS} inputs")
+    parser.add_argument("--no-conform", action="store_true", help="only load the programs")
+    parser.add_argument("--update-baseline", action="store_true", help="what is found becomes harness/kernels/baseline.json")
+    return parser.parse_args()
+
+
+def asked(options: argparse.Namespace) -> Asked:
+    protocols = chosen(options.protocols)
+    conforming = [each for each in protocols if (SPEC / each / "conform.yaml").exists() and (not options.smoke or each == SMOKE)]
+    return Asked(protocols, [] if options.no_conform else conforming, SMOKE_INPUTS if options.smoke else INPUTS)
+
+
+def one(kernel: Listed, what: Asked, before: baseline.Baseline) -> Found:
+    """Measures a kernel, keeps what was found, and tells what is wrong."""
+    began = time.time()
+    found = measure(kernel, what, progress)
+    known = before.get(baseline.kernel_of(found.kernel), {})
+    for program in found.programs:
+        program["baseline"] = known.get(program["program"])
+    results.keep("kernels", kernel.name, {key: value for key, value in asdict(found).items() if key in RESULTS}, began)
+    booted = f"booted in {found.boot_seconds:.1f} s, " if found.boot_seconds is not None else ""
+    progress(f"{kernel.name}: {booted}{time.time() - began:.0f} s in all")
+    return found
+
+
+def summary(found: list[Found], faults: list[str]) -> str:
+    programs = sum(each["declared"] for one in found for each in one.programs)
+    inputs = sum(each["inputs"] for one in found for each in one.conformance)
+    fine = "all within budget" + (", and all conform" if inputs else "")
+    said = counted(len(faults), "fault") if faults else fine
+    return f"{counted(programs, 'program')} on {counted(len(found), 'kernel')}, {counted(inputs, 'input')} compared: {said}"
+
+
+def run(options: argparse.Namespace) -> int:
+    kernels = listed.chosen(options.kernel)
+    what = asked(options)
+    if any(each.package for each in kernels):
+        check_tools()
+    before = baseline.read()
+    found = [one(kernel, what, before) for kernel in kernels]
+    print(table([asdict(each) for each in found], before))
+    faults = [fault for each in found for fault in each.faults]
+    for fault in faults:
+        print(f"kernels: {fault}", file=sys.stderr)
+    for kernel, each in zip(kernels, found):
+        if each.boot_seconds is not None and each.boot_seconds > BOOT_SECONDS_MAX:
+            slow = f"{kernel.name} took {each.boot_seconds:.1f} s to boot, {BOOT_SECONDS_MAX} are aimed at"
+            print(f"kernels: note: {slow}", file=sys.stderr)
+    if options.update_baseline:
+        new: Any = before
+        for each in found:
+            new = baseline.updated(new, each.kernel, each.programs)
+        baseline.write(new)
+    print(summary(found, faults))
+    return 1 if faults else 0
+
+
+def main() -> int:
+    options = arguments()
+    command.need(command.PROGRAMS, "have kernels verify programs")
+    try:
+        return run(options)
+    except (
+        BpfError, BuildError, ConformanceBuildError, DomainError, KernelError, MachineError, ResultsError, RunnerError, ShapeError, SpecErrors,
+        UnknownKernel, UnknownProtocol, tlc.TlcError,
+    ) as error:  # fmt: skip
+        print(f"kernels: error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    raise SystemExit(command.run("kernels", main))

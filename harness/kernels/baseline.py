@@ -1,0 +1,39 @@
+"""The committed baseline: what each verifier made of each program when somebody last looked. Growth is shown, never failed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from codegen.versions import version
+
+BASELINE = Path(__file__).parent / "baseline.json"
+FIGURES = ("insns", "states", "stack", "jited_bytes")
+
+Baseline = dict[str, dict[str, dict[str, int]]]
+"""By kernel (`6.1`) and program, its figures."""
+
+
+def kernel_of(release: str) -> str:
+    return ".".join(map(str, version(release)))
+
+
+def read(path: Path = BASELINE) -> Baseline:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def updated(baseline: Baseline, release: str, programs: list[dict[str, Any]]) -> Baseline:
+    """With what was measured on a kernel. Programs that were not measured keep their figures."""
+    found = {each["program"]: {figure: each[figure] for figure in FIGURES} for each in programs if each["verdict"] == "success"}
+    kernel = kernel_of(release)
+    return {**baseline, kernel: {**baseline.get(kernel, {}), **found}}
+
+
+def write(baseline: Baseline, path: Path = BASELINE) -> None:
+    """One program a line, in order, for a readable difference."""
+    blocks = []
+    for kernel in sorted(baseline, key=version):
+        rows = [f"  {json.dumps(name)}: {json.dumps(figures)}" for name, figures in sorted(baseline[kernel].items())]
+        blocks.append(f"{json.dumps(kernel)}: {{\n" + ",\n".join(rows) + "\n}")
+    path.write_text("{\n" + ",\n".join(blocks) + "\n}\n", encoding="utf-8")

@@ -1,0 +1,108 @@
+"""The programs that are measured: those of generated/, compiled from a copy whose debug information quotes the TLA+.
+
+Where a layout has something else for older kernels, that is generated and compiled too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codegen import front
+from codegen.emit import generate
+from codegen.emit.lines import LINE_DIRECTIVE, line_directive
+from codegen.older import has_programs, is_before, older_of, override
+from harness.kernels.origins import marked
+from harness.protocols import BUILD, REPOSITORY, SPEC
+
+WORK = BUILD / "kernels"
+SHIPPED, OLDER = "shipped", "older"
+
+
+class BuildError(RuntimeError):
+    """The programs could not be compiled; the message has the compiler's words."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Of a protocol, for a kernel.
+
+    form: SHIPPED, or OLDER for what the layout has for older kernels. object: None where it has nothing.
+    """
+
+    protocol: str
+    form: str
+    object: Path | None
+
+
+def programs_for(protocol: str, release: str, spec: Path | None = None) -> Programs:
+    """Compiles what the layout has for a kernel. Raises SpecErrors, BuildError."""
+    spec = spec or SPEC / protocol
+    older = older_of(spec)
+    if older is None or not is_before(release, older):
+        return Programs(protocol, SHIPPED, compiled(spec, protocol, SHIPPED, None))
+    if not has_programs(release, older):
+        return Programs(protocol, OLDER, None)
+    return Programs(protocol, OLDER, compiled(spec, protocol, OLDER, override(older)))
+
+
+def compiled(spec: Path, protocol: str, form: str, laid_over: dict[str, Any] | None) -> Path:
+    """The object file of a form. laid_over: its layout differs by that."""
+    loaded = front.load(spec, laid_over)
+    folder = WORK / "objects" / f"{protocol}-{form}"
+    generated = folder / "generated"
+    generated.mkdir(parents=True, exist_ok=True)
+    for name, text in generate(loaded, quoting=True).items():
+        write(generated / name, placed(text, spec, generated, folder / "quoted"))
+    quiet = folder / "quiet.h"
+    write(quiet, QUIET)
+    make = shutil.which("make")
+    if make is None:
+        raise BuildError(f"cannot compile {protocol}: there is no make on the PATH; run ./bootstrap")
+    command = [
+        make, "--no-print-directory", "-s", "-C", str(REPOSITORY / "runtime"), f"PROTOCOL={protocol}", f"GENERATED={generated}",
+        f"BUILD={folder}", f"DEFINES=-include {quiet}", "bpf",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
+    if done.returncode:
+        raise BuildError(f"compiling the programs of {protocol} ({form}) in {folder}:\n{done.stdout}{done.stderr}".rstrip())
+    return folder / f"{protocol}.bpf.o"
+
+
+QUIET = """\
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What steps call, before all else: where it is inlined, debug information shall name the line that calls it. */
+#pragma clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))
+#include "bpf/stepwise_sets.h"
+#include "bpf/stepwise_steps.h"
+#include "bpf/stepwise_verifier.h"
+#pragma clang attribute pop
+"""
+
+
+def write(path: Path, text: str) -> None:
+    """Only where it differs: make does not compile again then."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def placed(text: str, spec: Path, generated: Path, quoted: Path) -> str:
+    """A generated file whose directives name files that clang can read: itself, and marked copies of the TLA+."""
+
+    def directive(found: re.Match[str]) -> str:
+        line, file = int(found[1]), found[2]
+        if "/" not in file:
+            return line_directive(line, str(generated / file))
+        source = next(path for path in (REPOSITORY / file, spec / Path(file).name) if path.is_file())  # a spec may lie elsewhere
+        copy = quoted / Path(file).name
+        lines = enumerate(source.read_text(encoding="utf-8").splitlines(), 1)
+        write(copy, "\n".join(marked(each, f"{file}:{number}") for number, each in lines) + "\n")
+        return line_directive(line, str(copy))
+
+    return re.sub(LINE_DIRECTIVE.pattern, directive, text, flags=re.MULTILINE)

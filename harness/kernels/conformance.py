@@ -1,0 +1,43 @@
+"""Conformance for several kernels: what TLC says is worked out and compiled once, here; each kernel only runs and compares it."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+from codegen.older import older_of, override
+from harness.conform import kernel
+from harness.conform.build import LAYOUT, merged
+from harness.conform.campaign import Campaign, Stage
+from harness.kernels.builds import OLDER, WORK
+from harness.protocols import BUILD, SPEC
+
+
+def prepare(protocol: str, form: str, inputs_max: int) -> Path:
+    """The file of a stage: the small build of a form (see builds.Programs), and at most so many of its cases, evenly spread.
+
+    Raises what conformance raises (harness/conform).
+    """
+    kernel.library()  # compiled here, and not in a machine
+    work = BUILD / "conform" / protocol
+    own = WORK / "conform" / f"{protocol}-{form}"
+    own.mkdir(parents=True, exist_ok=True)
+    oracle = own / "oracle"  # what TLC has said of the same steps holds for every form
+    if not oracle.is_symlink():
+        (work / "oracle").mkdir(parents=True, exist_ok=True)
+        oracle.symlink_to(work / "oracle")
+    campaign = Campaign(SPEC / protocol, own)
+    older = older_of(SPEC / protocol) if form == OLDER else None
+    if older is not None:
+        campaign.text = campaign.text.model_copy(update={"small": merged(campaign.text.small, override(older))})
+    stage = campaign.stage(LAYOUT)
+    step = -(-len(stage.cases) // inputs_max)
+    path = own / f"stage-{inputs_max}.pickle"
+    path.write_bytes(pickle.dumps(replace(stage, cases=stage.cases[::step])))
+    return path
+
+
+def load(path: Path) -> Stage:
+    """What prepare() wrote, in this repository and this run."""
+    return pickle.loads(path.read_bytes())

@@ -1,0 +1,129 @@
+"""`python -m harness.kernels.inside PLAN.json`: measures on the kernel that it runs on, and prints what it finds, lines of JSON.
+
+The same on the host and in a machine, where it is the one command that is run. What it is told is in the plan (see planned() of
+run.py): the object files with their budgets, and the stages of conformance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import subprocess
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from harness import veristat
+from harness.kernels.origins import Origins, origins
+from harness.rig import bpf
+from harness.veristat import Judged, VeristatError
+
+LEVEL_OF_ONE_PATH, LEVEL_OF_ALL_PATHS = 1, 2
+LOG_BYTES_MAX = 1 << 28
+LOGS_MAX = 6  # a generator that has gone wrong makes all of them fail, and each log may take a minute
+
+
+def say(kind: str, found: Any) -> None:
+    print(json.dumps({kind: found}), flush=True)
+
+
+def verifier_log(path: Path, program: str, level: int) -> bytes:
+    """What the verifier says of one program, whole. Raises VeristatError."""
+    command = [
+        str(veristat.VERISTAT), "-v", "-l", str(level), f"--log-size={LOG_BYTES_MAX}", "-e", "prog,verdict", "-o", "csv",
+        "-f", f"*/{program}", str(path),
+    ]  # fmt: skip
+    with tempfile.TemporaryFile() as sink:
+        done = subprocess.run(command, stdout=sink, stderr=subprocess.PIPE, check=False)
+        sink.seek(0)
+        said = sink.read()
+    if done.returncode:
+        raise VeristatError(f"`{' '.join(command)}` failed with {done.returncode}: {done.stderr.decode(errors='replace').strip()}")
+    return said.partition(b"VERIFIER LOG:\n")[2].rpartition(b"\nprog_name,")[0] + b"\n"
+
+
+def explained(path: Path, judged: Judged) -> tuple[bytes, Origins]:
+    """The log that shows what is wrong with a program: the refused path, or else all that was processed."""
+    program = judged.measured.program
+    if judged.measured.verdict != "success":
+        log = verifier_log(path, program, LEVEL_OF_ONE_PATH)
+        found = origins(log.decode(errors="replace").splitlines())
+        if found.last:
+            return log, found
+    log = verifier_log(path, program, LEVEL_OF_ALL_PATHS)
+    return log, origins(log.decode(errors="replace").splitlines())
+
+
+def jited_bytes(path: Path, programs: list[str]) -> dict[str, int]:
+    """Of programs that load, how much machine code they are, with the functions that they call. Raises BpfError."""
+    with bpf.Object.open(path, only=programs) as loaded:
+        return {name: loaded.program(name).jited_bytes() for name in programs}
+
+
+def measured(entry: dict[str, Any], release: str) -> Iterator[tuple[str, Any]]:
+    """One object file: first its figures, then the logs of what is not as it should be."""
+    path, protocol = Path(entry["object"]), entry["protocol"]
+    judged = [veristat.judge(protocol, each, entry["budgets"], release, strict=True) for each in veristat.measure(path)]
+    loaded = [each.measured.program for each in judged if each.measured.verdict == "success"]
+    jited = jited_bytes(path, loaded) if loaded else {}
+    for each in judged:
+        name = each.measured.program
+        yield "program", {**asdict(each), "jited_bytes": jited.get(name, 0), "form": entry["form"]}
+    for each in judged:
+        if each.faults:
+            yield "log", each
+
+
+def measure(plan: dict[str, Any], release: str) -> None:
+    logs = 0
+    for entry in plan["objects"]:
+        for kind, found in measured(entry, release):
+            if kind == "log":
+                logs += 1
+                if logs <= LOGS_MAX:
+                    log, where = explained(Path(entry["object"]), found)
+                    packed = base64.b64encode(zlib.compress(log, 1)).decode()
+                    say("log", {"program": found.measured.program, "log": packed, **asdict(where)})
+            else:
+                say(kind, found)
+
+
+def conform(plan: dict[str, Any]) -> None:
+    for entry in plan["conformance"]:
+        from harness.conform.campaign import Trial  # the generator with it: half a minute in a machine, for those who need it
+        from harness.kernels.conformance import load
+
+        began = time.monotonic()
+        stage = load(Path(entry["stage"]))
+        result = Trial(stage, entry["form"]).run(stage.cases)
+        say("conformance", {
+            "protocol": entry["protocol"], "form": entry["form"], "inputs": sum(result.inputs.values()),
+            "mismatches": len(result.mismatches) + len(result.stray), "seconds": round(time.monotonic() - began, 1),
+            "faults": [*map(str, result.mismatches[:3]), *result.stray],
+        })  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m harness.kernels.inside", description="Measure what a plan names.")
+    parser.add_argument("plan", type=Path)
+    plan = json.loads(parser.parse_args().plan.read_text(encoding="utf-8"))
+    release = os.uname().release
+    say("kernel", release)
+    try:
+        measure(plan, release)
+        conform(plan)
+    except (VeristatError, bpf.BpfError, OSError) as error:
+        say("error", str(error))
+        return 2
+    say("ended", True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
