@@ -1,4 +1,4 @@
-"""`just bench [PROTOCOL]`: see the package. Figures of one run are compared with each other, never with another's."""
+"""`just bench [PROTOCOL]`: see docs/bench.md. Figures of one run are compared with each other, never with another's."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 import time
+from dataclasses import replace
 
-from harness import command
-from harness.bench import campaign, rare_path
-from harness.bench.build import BenchError, build, has_benchmark
+from harness import command, results
+from harness.bench import campaign, load_latency, rare_path, scaling, serving_cores
+from harness.bench.build import BenchError, Build, build, has_benchmark
 from harness.bench.contest import Settings
 from harness.bench.report import Report
 from harness.protocols import BUILD, UnknownProtocol, chosen
@@ -17,20 +18,33 @@ from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
 
+PARTS = ("speed", "rare-path", "load", "cores", "scaling")
+QUICK = ("speed", "rare-path")
+PACED_SECONDS_MAX = 0.5  # of each of some sixty
+PACED_SLOTS_MAX = 250  # the ring of a veth has room for 256 packets, and those of idle slots are in it
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="just bench", description=__doc__)
-    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="all that have a benchmark, by default")
+    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="`all`, or nothing: all that have a benchmark")
     parser.add_argument("--runs", type=int, default=5, help="interleaved runs of everything (5)")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of each (1)")
     parser.add_argument("--slots", type=int, default=64, help="requests in flight (64)")
     parser.add_argument("--no-checksum", action="store_true", help="clients leave out the UDP checksum, as IPv4 allows")
     parser.add_argument("--one-core-only", action="store_true", help="leave out the runs on two cores")
     parser.add_argument("--ablations", action="store_true", help="also what is lost without parts of the protocol; takes long")
-    parser.add_argument("--rare-path-only", action="store_true", help="only what the rare path costs")
+    only = f"{', '.join(PARTS)}: only this, and those of other --only"
+    parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=only)
+    parser.add_argument("--quick", action="store_true", help=f"only {' and '.join(QUICK)}")
     parser.add_argument("--check", action="store_true", help="fail when a target is missed")
     arguments = parser.parse_args()
     if not (arguments.runs >= 1 and arguments.seconds > 0 and 1 <= arguments.slots <= 1024):
         parser.error("runs must be at least 1, seconds above 0, slots 1..1024")
+    if arguments.only and arguments.quick:
+        parser.error("--quick and --only both say what to run: take one of them")
+    arguments.only = arguments.only or (QUICK if arguments.quick else PARTS)
+    if arguments.protocols == ["all"]:
+        arguments.protocols = []
     return arguments
 
 
@@ -39,24 +53,44 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
     settings = Settings(
         arguments.runs, arguments.seconds, arguments.slots, not arguments.no_checksum, not arguments.one_core_only
     )
+    began, two_cores = time.time(), settings.two_cores and len(os.sched_getaffinity(0)) > 1
     print(f"{name}: generating and compiling for the benchmark's sizes", file=sys.stderr)
     built = build(name)
     report = Report(name, campaign.conditions(settings))
-    if not arguments.rare_path_only:
+    if "speed" in arguments.only:
         campaign.run(report, built, settings)
-    if hasattr(built.plugin, "RARE_PATH") and settings.two_cores and len(os.sched_getaffinity(0)) > 1:
-        rows, curve = rare_path.run(built, settings)
-        report.sections["The rare path: requests a second, wall time, the daemon on the other core"] = rows
-        report.judge(built.plugin.RARE_PATH_TARGETS, rows)
-        plot = BUILD / "bench" / f"{name}-rare-path.svg"
-        curve.save(plot, f"{name}: rate and the share of the rare path")
-        print(f"plot: {os.path.relpath(plot)}", file=sys.stderr)
+    if "rare-path" in arguments.only and hasattr(built.plugin, "RARE_PATH") and two_cores:
+        rare_path_of(report, built, settings)
+    if "load" in arguments.only and two_cores:
+        paced = replace(settings, slots=min(settings.slots, PACED_SLOTS_MAX), seconds=min(settings.seconds, PACED_SECONDS_MAX))
+        rows, curves = load_latency.run(built, paced)
+        report.sections["Open loop: latency from when a request was due; the server's core"] = rows
+        report.curves += curves
+    if "cores" in arguments.only and two_cores:
+        rows, curve = serving_cores.run(built, settings)
+        report.sections["Serving cores, both ends on each: round trips a microsecond of their CPU time"] = rows
+        report.curves.append(curve)
+    for title, scale in getattr(built.plugin, "SCALES", {}).items() if "scaling" in arguments.only else ():
+        rows, curve = scaling.run(built, settings, title, scale)
+        report.sections[f"Scaling, {title}: one core for both ends"] = rows
+        report.curves.append(curve)
     if arguments.ablations and hasattr(built.plugin, "ABLATIONS"):
-        report.sections["Ablations: requests a second, wall time, the daemon on the other core"] = rare_path.ablations(name, settings)
-    path = BUILD / "bench" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}.json"
-    report.save(path)
+        title = "Ablations: requests a second, wall time, the daemon on the other core"
+        report.sections[title] = rare_path.ablations(name, settings)
+    path = results.keep("bench", name, report.found(), began)
     print(f"\n{report.text()}\n\nsaved to {os.path.relpath(path)}")
     return report.missed
+
+
+def rare_path_of(report: Report, built: Build, settings: Settings) -> None:
+    """Its table, and its curve for the report and as a file."""
+    rows, curve = rare_path.run(built, settings)
+    report.sections["The rare path: requests a second, wall time, the daemon on the other core"] = rows
+    report.judge(built.plugin.RARE_PATH_TARGETS, rows)
+    report.curves.append(rare_path.as_data(built.protocol, curve))
+    plot = BUILD / "bench" / f"{built.protocol}-rare-path.svg"
+    curve.save(plot, f"{built.protocol}: rate and the share of the rare path")
+    print(f"plot: {os.path.relpath(plot)}", file=sys.stderr)
 
 
 def main() -> int:
@@ -69,7 +103,7 @@ def main() -> int:
             if not has_benchmark(name):
                 raise BenchError(f"{name} has no benchmark: spec/{name}/bench.py and bench.h would say what to ask for")
             missed += bench(name, arguments)
-    except (BenchError, UnknownProtocol, RigError, BpfError) as error:
+    except (BenchError, UnknownProtocol, RigError, BpfError, results.ResultsError) as error:
         print(f"bench: error: {error}", file=sys.stderr)
         return 2
     return 1 if missed and arguments.check else 0

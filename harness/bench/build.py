@@ -51,16 +51,20 @@ class Build:
     reflector_object: Path
     udp_server: Path
     daemon: Path
+    turns: Path
+    frames_object: Path
+    frames_server: Path
 
 
 def has_benchmark(protocol: str) -> bool:
     return all((SPEC / protocol / name).exists() for name in ("bench.py", "bench.h"))
 
 
-def build(protocol: str, variant: str = "", override: dict[str, Any] | None = None) -> Build:
+def build(protocol: str, variant: str = "", override: dict[str, Any] | None = None, programs_only: bool = False) -> Build:
     """Generate and compile; files that are up to date stay as they are.
 
     variant, override: another build of the same protocol, and what it changes on top of the benchmark's sizes.
+    programs_only: nothing of userspace is compiled, so that the daemon and the kernel-UDP server are not there.
     """
     plugin = load_module(f"bench_of_{protocol}", SPEC / protocol / "bench.py")
     home = BUILD / "bench" / (f"{protocol}-{variant}" if variant else protocol)
@@ -70,7 +74,8 @@ def build(protocol: str, variant: str = "", override: dict[str, Any] | None = No
     override_file.write_text(yaml.safe_dump(merged(plugin.OVERRIDE, override or {})), encoding="utf-8")
     spec = SPEC / protocol
     _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override_file])
-    _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}"])
+    made = ["bpf"] if programs_only else ["all", "frames"]
+    _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}", *made])
     include = [spec, *used_folders(spec), generated, REPOSITORY / "runtime"]
     codec = load_module(f"bench_codec_of_{home.name.replace('-', '_')}", generated / f"{protocol}_codec.py")
     return Build(
@@ -84,6 +89,9 @@ def build(protocol: str, variant: str = "", override: dict[str, Any] | None = No
         reflector_object=compile_bpf(HERE / "reflector.bpf.c", home, include),
         udp_server=home / f"{protocol}-udp",
         daemon=home / f"{protocol}d",
+        turns=compile_turns(home),
+        frames_object=compile_bpf(HERE / "frames.bpf.c", home, include),
+        frames_server=home / f"{protocol}-frames",
     )
 
 
@@ -105,6 +113,13 @@ def compile_bpf(source: Path, target: Path, include: list[Path], requests: str |
     flags += [f"-I{folder}" for folder in include] + ["-idirafter", f"/usr/include/{machine}"]
     flags += [f'-DBENCH_REQUESTS="{requests}"'] if requests else []
     _run(["clang-19", *flags, "-c", source, "-o", compiled])
+    return compiled
+
+
+def compile_turns(target: Path) -> Path:
+    """The program that polls several queues, for harness/bench/poller.py."""
+    compiled = target / "turns"
+    _run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", HERE / "turns.c", "-o", compiled])
     return compiled
 
 

@@ -14,8 +14,9 @@ from harness.bench.contest import UNDISTURBED_SHARE, Contest, Settings, strange_
 from harness.bench.link import Flight, Link, pinned
 from harness.bench.poller import Poller, marked_sockets, polling
 from harness.bench.program import Driver
-from harness.bench.report import Report, Row, Spread
-from harness.bench.servers import Generated, KernelUdp, Reflector, Server
+from harness.bench.report import Report, Row
+from harness.bench.spread import Spread
+from harness.bench.servers import Frames, Generated, KernelUdp, Reflector, Server
 from harness.rig import Endpoint, Rig
 
 RIG_BOUND_SHARE = 0.95
@@ -28,10 +29,10 @@ def conditions(settings: Settings) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def aside(cpus: list[int]) -> Iterator[None]:
-    """This process is out of the way of what is measured, which is on the last CPU."""
+def aside(cpus: list[int], cpu: int) -> Iterator[None]:
+    """This process is out of the way of what is measured, which is on `cpu`."""
     if len(cpus) > 1:
-        os.sched_setaffinity(0, set(cpus[:-1]))
+        os.sched_setaffinity(0, set(cpus) - {cpu})
     try:
         yield
     finally:
@@ -43,7 +44,7 @@ def run(report: Report, build: Build, settings: Settings) -> None:
     cpus = sorted(os.sched_getaffinity(0))
     cpu = cpus[-1]
     with (
-        aside(cpus),
+        aside(cpus, cpu),
         Rig("bench") as rig,
         opened_link(rig, build.client, cpu) as link,
         opened_servers(link, build, cpu) as servers,
@@ -79,7 +80,7 @@ def opened_servers(link: Link, build: Build, cpu: int) -> Iterator[list[Server]]
     """Those of every protocol, and the protocol's own rivals."""
     servers: list[Server] = []
     try:
-        servers += [Reflector(link, build), Generated(link, build), KernelUdp(link, build, cpu)]
+        servers += [Reflector(link, build), Generated(link, build), KernelUdp(link, build, cpu), Frames(link, build, cpu)]
         for rival in getattr(build.plugin, "RIVALS", ()):
             servers.append(rival(link.rig, build, cpu))
         yield servers

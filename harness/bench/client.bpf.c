@@ -9,6 +9,7 @@
 #endif
 #include BENCH_REQUESTS
 #include "client.bpf.h"
+#include "pace.bpf.h"
 #include "bpf/stepwise_wire.h"
 
 #define UDP_SIZE (sizeof(struct udphdr) + BENCH_PAYLOAD_SIZE)
@@ -41,8 +42,7 @@ static __always_inline bool next_request(struct bench_frame *frame, struct bench
 	return true;
 }
 
-SEC("xdp")
-int bench_client(struct xdp_md *ctx)
+static __always_inline int bench_ask(struct xdp_md *ctx, bool paced)
 {
 	struct bench_frame *frame = (void *)(long)ctx->data;
 	struct bench_slot *slot;
@@ -57,6 +57,8 @@ int bench_client(struct xdp_md *ctx)
 		bench_stop(frame, slot, index);
 		return XDP_DROP;
 	}
+	if (paced && !bench_is_due(index))
+		return bench_wait();
 	if (!next_request(frame, slot))
 		return XDP_DROP;
 	bench_turn_round(frame);

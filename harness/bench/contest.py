@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import ModuleType
+from typing import TypeVar
 
 from harness.bench.link import Flight, SlotStates, softirq_run_ns
 from harness.bench.poller import Poller, polling
 from harness.bench.servers import Reflector, Server
 from harness.bench.workload import Workload
+
+F = TypeVar("F", bound=Flight)
 
 UNDISTURBED_SHARE = 0.9  # a real-time process leaves 5 % to others
 
@@ -70,24 +73,34 @@ class Contest:
         pollers: who processes the packets, `one` of them unless said otherwise; a server in userspace does it itself.
         """
         pollers = () if server.polls_itself else pollers or self.one
-        states, before = self._states_of(server, name, slots), server.counters()
 
         def busy_ns() -> int:
             spent_ns = sum(poller.run_ns() for poller in pollers) + server.run_ns()
             return (spent_ns + softirq_run_ns(self.cpu)) // max(len(pollers), 1)
 
-        with polling(*pollers):
-            flight = server.link.fly(
-                states,
-                workload,
-                seconds,
-                with_checksum=self.settings.with_checksum,
-                goes_on=self.goes_on and server.keeps,
-                busy_ns=busy_ns,
-            )
+        def go(states: SlotStates) -> Flight:
+            with polling(*pollers):
+                return server.link.fly(
+                    states,
+                    workload,
+                    seconds,
+                    with_checksum=self.settings.with_checksum,
+                    goes_on=self.goes_on and server.keeps,
+                    busy_ns=busy_ns,
+                )
+
+        flight = self.flown(server, name, slots, go)
+        if flight.cpu_share < UNDISTURBED_SHARE:
+            self.note(server.name, name, "others used the CPU for part of the time; the figures are CPU time")
+        return flight
+
+    def flown(self, server: Server, name: str, slots: int, go: Callable[[SlotStates], F], label: str | None = None) -> F:
+        """A run of any kind, with the slots that the server has for this workload; what was unusual is noted under `label`."""
+        states, before = self._states_of(server, name, slots), server.counters()
+        flight = go(states)
         after = server.counters()
         counted = {counter: after[counter] - before.get(counter, 0) for counter in after}
-        flight = replace(flight, counts=self._is_explained(server, name, flight, counted))
+        flight = replace(flight, counts=flight.counts and self._is_explained(server, label or name, flight, counted))
         if not self.goes_on:
             for slot in flight.lost:
                 fresh = server.states(self.new_clients(1))
@@ -121,8 +134,6 @@ class Contest:
 
     def _is_explained(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> bool:
         """Notes what was unusual. False where figures are not to be believed."""
-        if flight.cpu_share < UNDISTURBED_SHARE:
-            self.note(server.name, workload, "others used the CPU for part of the time; the figures are CPU time")
         explained = self.goes_on or self._are_losses_explained(server, workload, flight, counted)
         # A slot's first answer is none, and so is that of one that goes on without.
         none = 0 if isinstance(server, Reflector) else flight.outcomes[strange_outcome(self.plugin)] - flight.slots - flight.given_up

@@ -13,9 +13,9 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness.bench.build import BenchError, Client
+from harness.bench.processes import named, schedstat
 from harness.bench.workload import Numbers, Workload, table, uniform
 from harness.rig import Rig, bpf
 
@@ -78,12 +78,24 @@ class SlotStates:
     seed: int = 1
 
 
+@dataclass(frozen=True)
+class Ended:
+    """What answers the slots had over the whole of a run, and which packets did not come back."""
+
+    outcomes: tuple[int, ...]
+    lost: tuple[int, ...]
+
+
 class Link:
-    """A rig with one of the benchmark's clients. `cpu` is where packets are processed, unless NAPI is threaded."""
+    """A rig with one of the benchmark's clients. `cpu` is where packets are processed, unless NAPI is threaded.
+
+    cpus: where slots begin, in turns; with a queue for each CPU that is where they stay.
+    """
 
     def __init__(self, rig: Rig, client: Client, cpu: int) -> None:
         self.rig = rig
         self.cpu = cpu
+        self.cpus = (cpu,)
         self.payload_size = client.payload_size
         self.port = client.port
         self.client = bpf.Object.open(client.path)
@@ -98,10 +110,10 @@ class Link:
         # What is injected here is no reply of a daemon's: no TC program is to see it.
         self._sender.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
 
-    def attach(self) -> None:
-        """Make this client the one on the rig."""
+    def attach(self, paced: bool = False) -> None:
+        """Make this client the one on the rig. paced: for harness/bench/pace.py, which says when it asks."""
         with self.rig.client.entered():
-            self.client.program("bench_client").attach_xdp(self.rig.client.ifindex)
+            self.client.program("bench_paced_client" if paced else "bench_client").attach_xdp(self.rig.client.ifindex)
 
     def close(self) -> None:
         self._sender.close()
@@ -144,7 +156,7 @@ class Link:
         busy_now_ns = busy_ns or (lambda: softirq_run_ns(self.cpu))
         count = len(states.words)
         waiting = _Waiting(self, count) if goes_on else None
-        self._begin(states, workload, with_checksum)
+        self.begin(states, workload, with_checksum)
         time.sleep(WARM_UP_S)
         began, trips, spent_ns = time.monotonic(), self._round_trips(count), busy_now_ns()
         while waiting and time.monotonic() < began + seconds - PATIENCE_S:
@@ -159,16 +171,14 @@ class Link:
             self._round_trips(count) - trips,
             busy_now_ns() - spent_ns,
         )
-        self._stop(workload, with_checksum, count)
-        slots = [self._slot(slot) for slot in range(count)]
-        self._read(states, slots)
+        ended = self.end(states, workload, with_checksum)
         return Flight(
             slots=count,
             seconds=elapsed,
             round_trips=trips,
-            outcomes=_outcomes(slots),
+            outcomes=ended.outcomes,
             cpu_share=spent_ns / 1e9 / elapsed,
-            lost=tuple(number for number, slot in enumerate(slots) if not slot[DRAINED_AT]),
+            lost=ended.lost,
             given_up=waiting.given_up if waiting else 0,
         )
 
@@ -186,7 +196,7 @@ class Link:
         """
         count = len(states.words)
         waiting = _Waiting(self, count)
-        self._begin(states, workload, with_checksum=False)
+        self.begin(states, workload, with_checksum=False)
         began = time.monotonic()
         while not all(self._slot(number)[DRAINED_AT] for number in range(count)):
             time.sleep(PATIENCE_S)
@@ -203,7 +213,7 @@ class Link:
 
     def send(self, slot: int, answer: bytes) -> None:
         """Hand a slot an answer, as from the server."""
-        with pinned(self.cpu):  # where a packet is sent is where it stays
+        with pinned(self.cpus[slot % len(self.cpus)]):  # where a packet is sent is where it stays
             self._sender.send(self.frame(slot, answer))
 
     def progress(self, number: int) -> tuple[int, bool]:
@@ -217,7 +227,8 @@ class Link:
     def _round_trips(self, count: int) -> int:
         return sum(self._slot(number)[ROUND_TRIPS_AT] for number in range(count))
 
-    def _begin(self, states: SlotStates, workload: Workload, with_checksum: bool) -> None:
+    def begin(self, states: SlotStates, workload: Workload, with_checksum: bool) -> None:
+        """Put the slots' packets on the link."""
         self.write_slots(states, workload, with_checksum)
         for slot, answer in enumerate(states.answers):
             self.send(slot, answer)
@@ -244,17 +255,19 @@ class Link:
         states.words[0] = list(self._slot(0)[1 : 1 + STATE_WORDS])
         states.answers[0] = answer
 
-    def _stop(self, workload: Workload, with_checksum: bool, count: int) -> None:
+    def end(self, states: SlotStates, workload: Workload, with_checksum: bool) -> Ended:
+        """Take the slots' packets off the link, and note what they go on from."""
+        count = len(states.words)
         self._control.write(self._control_of(workload, True, with_checksum, count))
         deadline = time.monotonic() + DRAIN_S_MAX
         while time.monotonic() < deadline and not all(self._slot(number)[DRAINED_AT] for number in range(count)):
             time.sleep(0.002)
-
-    def _read(self, states: SlotStates, slots: list[tuple[int, ...]]) -> None:
+        slots = [self._slot(slot) for slot in range(count)]
         for number, slot in enumerate(slots):
             states.words[number] = list(slot[1 : 1 + STATE_WORDS])
             at = number * self._answer_size
             states.answers[number] = self._answers[at : at + self.payload_size] if slot[DRAINED_AT] else self.blank
+        return Ended(_outcomes(slots), tuple(number for number, slot in enumerate(slots) if not slot[DRAINED_AT]))
 
 
 class _Waiting:
@@ -298,12 +311,9 @@ def pinned(cpu: int) -> Iterator[None]:
 def softirq_run_ns(cpu: int) -> int:
     """How long the CPU's softirq thread has run."""
     if not _softirq_threads:
-        for path in Path("/proc").glob("[0-9]*/comm"):
-            with contextlib.suppress(OSError):
-                name = path.read_text(encoding="utf-8").strip()
-                if name.startswith("ksoftirqd/"):
-                    _softirq_threads[int(name.partition("/")[2])] = path.parent / "schedstat"
-    return int(_softirq_threads[cpu].read_text(encoding="ascii").split()[0])
+        _softirq_threads.update({int(name.partition("/")[2]): pid for pid, name in named("ksoftirqd/").items()})
+    return schedstat(_softirq_threads[cpu])[0]
 
 
-_softirq_threads: dict[int, Path] = {}
+_softirq_threads: dict[int, int] = {}
+"""Process ids, by CPU."""

@@ -15,9 +15,12 @@ from dataclasses import dataclass, replace
 from harness.bench.build import Build, build
 from harness.bench.campaign import aside, counted, opened_link, opened_pollers, progress
 from harness.bench.contest import Contest, Settings
+from harness.bench.disk import interrupted_cpu
 from harness.bench.link import Flight, Link
+from harness.bench import curves
 from harness.bench.plot import Curve
-from harness.bench.report import Row, Spread
+from harness.bench.report import Row
+from harness.bench.spread import Spread
 from harness.bench.servers import KernelUdp, Reflector, Server, WithDaemon
 from harness.bench.workload import Workload
 from harness.rig import Rig
@@ -79,11 +82,12 @@ def ablations(name: str, settings: Settings) -> list[Row]:
 
 @contextlib.contextmanager
 def opened_contest(built: Build, settings: Settings, loads: tuple[Workload, ...], with_udp: bool = True) -> Iterator[Contest]:
-    """The daemon's CPU is the first one, everybody else's the last."""
+    """The daemon's CPU is that of its disk's interrupts, everybody else's the last of the others."""
     cpus = sorted(os.sched_getaffinity(0))
-    cpu, daemon_cpu = cpus[-1], cpus[0]
+    daemon_cpu = interrupted_cpu(built.home, cpus)
+    cpu = next((each for each in reversed(cpus) if each != daemon_cpu), daemon_cpu)
     with (
-        aside(cpus),
+        aside(cpus, cpu),
         Rig("bench") as rig,
         opened_link(rig, built.client, cpu) as link,
         opened_servers(link, built, cpu, daemon_cpu, with_udp) as servers,
@@ -165,3 +169,17 @@ def curve(runs: Runs, workloads: list[str]) -> Curve:
         for server in servers
     }
     return Curve("share of requests that need the rare path", "million requests a second", shares, series)
+
+
+def as_data(protocol: str, plotted: Curve) -> curves.Curve:
+    """For `just report`."""
+    found = curves.Curve(
+        f"{protocol}: speed and the rare path",
+        "The more requests need the daemon, which has the other core, the fewer are answered.",
+        curves.Axis(plotted.x_title, ""),
+        curves.Axis("requests", "million/s", log=True),
+    )
+    for name, spreads in plotted.series.items():
+        for share, spread in zip(plotted.shares, spreads, strict=True):
+            found.add(name, share, spread)
+    return found

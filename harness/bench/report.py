@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Spread:
-    """Median and quartiles of the runs that count."""
-
-    median: float
-    low: float
-    high: float
-    count: int
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
-        if not values:
-            raise ValueError("no run counts")
-        low, median, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
-        return cls(median, low, high, len(values))
-
-    def text(self, digits: int = 2, unit: str = "") -> str:
-        return f"{self.median:.{digits}f}{unit} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+from harness.bench.curves import Curve
+from harness.bench.spread import Spread
 
 
 @dataclass(frozen=True)
@@ -50,6 +29,7 @@ class Report:
     sections: dict[str, list[Row]] = field(default_factory=dict)
     targets: list[str] = field(default_factory=list)
     missed: int = 0
+    curves: list[Curve] = field(default_factory=list)
 
     def text(self) -> str:
         parts = []
@@ -75,19 +55,20 @@ class Report:
                 verdict = "met" if met else "MISSED"
                 self.targets.append(f"{verdict}: {workload}, {shown}: {found:.2f}, {'at least' if is_least else 'at most'} {bound}")
 
-    def save(self, path: Path) -> None:
+    def found(self) -> dict[str, Any]:
+        """For harness/results, and so for `just report`."""
+
         def plain(row: Row) -> dict[str, Any]:
             figures = {name: vars(spread) for name, spread in row.figures.items()}
             return {"workload": row.workload, "server": row.server, "figures": figures, "notes": list(row.notes)}
 
-        content = {
+        return {
             "protocol": self.protocol,
             "settings": self.settings,
             "sections": {title: [plain(row) for row in rows] for title, rows in self.sections.items()},
             "targets": self.targets,
+            "curves": [curve.plain() for curve in self.curves],
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def _figure(own: dict[str, dict[str, Spread]], workload: str, figure: str) -> tuple[float, str]:

@@ -10,7 +10,7 @@ import shutil
 import struct
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -154,8 +154,7 @@ class WithDaemon:
         self._is_attached = False
 
     def states(self, clients: list[int]) -> SlotStates:
-        with exchanging(self.link) as exchange:
-            return self.link.blank_states(self.build.plugin.open_by_messages(exchange, clients, self.build.codec))
+        return opened_by_messages(self.link, self.build, clients)
 
     def counters(self) -> dict[str, int]:
         return {name: count for name, count in self._status()["counters"].items() if count}
@@ -221,6 +220,11 @@ class ProcessServer:
     def _start(self) -> subprocess.Popen[Any]:
         return started(self.link.rig.server, self._cpu, self._command)
 
+    @property
+    def pid(self) -> int:
+        """Of a server that was attached."""
+        return self._process.pid
+
     def detach(self) -> None:
         """It goes on waiting for datagrams, and nobody sends any."""
 
@@ -248,8 +252,41 @@ class KernelUdp(ProcessServer):
         self.build = build
 
     def states(self, clients: list[int]) -> SlotStates:
-        with exchanging(self.link) as exchange:
-            return self.link.blank_states(self.build.plugin.open_by_messages(exchange, clients, self.build.codec))
+        return opened_by_messages(self.link, self.build, clients)
+
+
+class Frames(ProcessServer):
+    """The same generated steps behind an AF_XDP socket, in copy mode as a veth has it; replies leave as frames.
+
+    It sleeps while nothing comes.
+    """
+
+    def __init__(self, link: Link, build: Build, cpu: int) -> None:
+        self.object = bpf.Object.open(build.frames_object)
+        self.object.variable("port").write(struct.pack("<Q", link.port))
+        sockets = self.object.map("sockets")
+        super().__init__("AF_XDP", link, cpu, [build.frames_server, link.rig.server.ifindex, 0, sockets.fd])
+        self.build = build
+
+    def attach(self) -> None:
+        rig = self.link.rig
+        with rig.server.entered():
+            self.object.program("bench_frames").attach_xdp(rig.server.ifindex)
+        if self._process is None:
+            self._process = started(rig.server, self._cpu, self._command, pass_fds=[self.object.map("sockets").fd])
+
+    def states(self, clients: list[int]) -> SlotStates:
+        return opened_by_messages(self.link, self.build, clients)
+
+    def close(self) -> None:
+        super().close()
+        self.object.close()
+
+
+def opened_by_messages(link: Link, build: Build, clients: list[int]) -> SlotStates:
+    """Of slots whose sessions were opened as any client opens one."""
+    with exchanging(link) as exchange:
+        return link.blank_states(build.plugin.open_by_messages(exchange, clients, build.codec))
 
 
 def counted_by(counters: bpf.Map, build: Build) -> dict[str, int]:
@@ -261,10 +298,10 @@ def counted_by(counters: bpf.Map, build: Build) -> dict[str, int]:
     return dict(+total)
 
 
-def started(endpoint: Endpoint, cpu: int, command: list[object]) -> subprocess.Popen[Any]:
-    """A real-time process on one CPU, once it says that it is ready."""
+def started(endpoint: Endpoint, cpu: int, command: list[object], pass_fds: Sequence[int] = ()) -> subprocess.Popen[Any]:
+    """A real-time process on one CPU, once it says that it is ready. pass_fds: those of ours that it gets."""
     argv = [str(word) for word in ("chrt", "--fifo", 1, "taskset", "--cpu-list", cpu, *command)]
-    process = endpoint.popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = endpoint.popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pass_fds=pass_fds)
     ready, _, _ = select.select([process.stdout], [], [], START_S_MAX)
     if not ready or not process.stdout.readline():
         process.kill()

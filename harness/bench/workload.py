@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 INTERVALS_MAX = 512  # BENCH_INTERVALS_MAX in slots.h
 COUNT_MAX = 1 << 32
@@ -34,6 +35,42 @@ class Workload:
 
     parameters: Sequence[int]
     numbers: Numbers = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a scale.
+
+    label: in the table. at: where it is on the axis. override: of the layout, on top of the benchmark's own sizes.
+    loads: what is asked for before.
+    """
+
+    label: str
+    at: float
+    workload: Workload
+    override: dict[str, Any] = field(default_factory=dict)
+    loads: Sequence[Workload] = ()
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Something that speed may depend on.
+
+    axis, unit, log: what the axis shows, and whether it is logarithmic. sentence: on what to look for.
+    measured: where points are not put on the axis but measured: outcomes, and those among which their share is taken.
+    """
+
+    axis: str
+    unit: str
+    log: bool
+    sentence: str
+    points: Sequence[Point]
+    measured: tuple[Sequence[str], Sequence[str]] | None = None
+
+
+def powers_of_8(first: int = 10, last: int = 25) -> list[int]:
+    """Sizes of a table from 2^first to 2^last; tables of all of them together are a seventh larger than the last."""
+    return [1 << exponent for exponent in range(first, last + 1, 3)]
 
 
 def uniform(count: int, first: int = 0) -> Numbers:

@@ -159,7 +159,7 @@ def opened(
     progress(f"{protocol}: generating and compiling")
     built = build(protocol, merged(plugin.override(keys), override or {}), defines="")
     cpus = sorted(os.sched_getaffinity(0))
-    with aside(cpus), Rig("fill") as rig, opened_link(rig, client_of(built), cpus[-1]) as link:
+    with aside(cpus, cpus[-1]), Rig("fill") as rig, opened_link(rig, client_of(built), cpus[-1]) as link:
         server = Server(rig, built)
         began = time.monotonic()
         with server:

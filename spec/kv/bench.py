@@ -6,7 +6,7 @@ names. Numbers that are drawn are keys in the order in which they were inserted.
 
 from __future__ import annotations
 
-from harness.bench.workload import Numbers, Workload, mixed, uniform, zipf
+from harness.bench.workload import Numbers, Point, Scale, Workload, mixed, powers_of_8, uniform, zipf
 from spec.kv.bench_memcached import Memcached
 from spec.lib import session_bench
 
@@ -81,3 +81,43 @@ ABLATIONS = {
     "entries in the bucket": {"tables": {"bucket": {"apart": []}}},
     **{f"{ways} ways": {"constants": {"Ways": ways}} for ways in (1, 2, 8)},
 }
+
+# Tables without the daemon: what little has no room in its bucket is refused, and pages are of no use.
+SMALL_BUCKETS = 1 << 20
+SMALL_PAGES = 4_096
+
+
+def sized(buckets: int) -> dict[str, dict[str, dict[str, int]]]:
+    """An override."""
+    return {"tables": {"bucket": {"capacity": buckets}, "page": {"capacity": SMALL_PAGES}}}
+
+
+def keys_of(buckets: int) -> int:
+    """As full as the table of the other workloads."""
+    return buckets * KEYS // BUCKETS
+
+
+SCALES = {
+    "table size": Scale(
+        "buckets", "", True,
+        "A table that outgrows the caches costs a miss for each request, and further on the walk to its page.",
+        [
+            Point(
+                f"2^{size.bit_length() - 1}", size, _workload(UPDATES_OF_1024, uniform(keys_of(size))),
+                sized(size), (_load(keys_of(size)),),
+            )
+            for size in powers_of_8()
+        ],
+    ),
+    "value size": Scale(
+        "bytes of a value", "B", False,
+        "A value is copied, and summed up for the checksum, on both ways.",
+        [
+            Point(
+                f"{size} B", size, _workload(UPDATES_OF_1024, uniform(keys_of(SMALL_BUCKETS))),
+                {**sized(SMALL_BUCKETS), "constants": {"SlotSize": size}}, (_load(keys_of(SMALL_BUCKETS)),),
+            )
+            for size in (8, 24, 40, 56, 64)  # a longer one finds no room on the stack of a BPF program
+        ],
+    ),
+}  # fmt: skip

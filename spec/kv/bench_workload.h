@@ -5,7 +5,9 @@
 
 #include "slots.h"
 
-#define BENCH_VALUE_SIZE 40
+#ifndef BENCH_VALUE_SIZE
+#define BENCH_VALUE_SIZE 40 /* of who has no layout to say it */
+#endif
 
 /* Parameters. LOADS: how many numbers to insert, instead of asking for what is there; from FIRST on. */
 enum { BENCH_UPDATES_OF_1024, BENCH_LOADS, BENCH_FIRST };

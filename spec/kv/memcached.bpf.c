@@ -6,6 +6,7 @@
  */
 #define BENCH_PAYLOAD_SIZE 32 /* of the shortest message */
 #include "client.bpf.h"
+#include "pace.bpf.h"
 #include "bench_workload.h"
 #include "bpf/stepwise_wire.h"
 
@@ -175,8 +176,7 @@ static __always_inline int send_store(struct xdp_md *ctx, const struct bench_slo
 	return XDP_TX;
 }
 
-SEC("xdp")
-int bench_client(struct xdp_md *ctx)
+static __always_inline int bench_ask(struct xdp_md *ctx, bool paced)
 {
 	struct bench_frame *frame = (void *)(long)ctx->data;
 	const void *end = (void *)(long)ctx->data_end;
@@ -193,6 +193,8 @@ int bench_client(struct xdp_md *ctx)
 		slot->drained = 1;
 		return XDP_DROP;
 	}
+	if (paced && !bench_is_due(index))
+		return bench_wait();
 	outcome = outcome_of(frame, end, slot);
 	if (outcome == BENCH_STALE)
 		return XDP_DROP;

@@ -7,6 +7,7 @@
 #ifndef STORE_BENCH_H
 #define STORE_BENCH_H
 
+#define BENCH_VALUE_SIZE STORE_CONSTANT(TAIL_OVER) /* all of a slot */
 #include "bench_workload.h"
 
 #define BENCH_PAYLOAD_SIZE STORE_CONSTANT(WIRE_SIZE)

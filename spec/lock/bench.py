@@ -5,7 +5,7 @@ What a slot asks for is in bench.h. The numbers in a slot's state are in the ord
 
 from __future__ import annotations
 
-from harness.bench.workload import Workload
+from harness.bench.workload import Point, Scale, Workload, powers_of_8
 from spec.lib import session_bench
 
 open_in_tables = session_bench.open_in_tables
@@ -31,3 +31,21 @@ TARGETS = {
     "uniform": {"of_reflector_min": 0.63, "ns_over_reflector_max": 95, "times_kernel_udp_min": 25},
     "hot": {"ns_over_reflector_max": 30},
 }
+
+# Exclusive locks only: where sharers find no room in a cell, it takes the daemon.
+SCALES = {
+    "table size": Scale(
+        "cells", "", True,
+        "A table that outgrows the caches costs a miss for each request, and then a page walk; in the smallest, clients meet.",
+        [
+            Point(f"2^{size.bit_length() - 1}", size, Workload([size * 2 // 3, 0, 0]), {"tables": {"lock": {"capacity": size}}})
+            for size in powers_of_8()
+        ],
+    ),
+    "contention": Scale(
+        "share of acquires that are rejected", "", False,
+        "The fewer locks there are for 64 clients, the more requests find one held; saying so costs no more than granting it.",
+        [Point(f"{locks:,} locks", 0, Workload([locks, 0, 0])) for locks in (1 << 22, 1024, 256, 128, 64, 32, 16, 8)],
+        measured=(("rejected",), ("granted", "rejected")),
+    ),
+}  # fmt: skip

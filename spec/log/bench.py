@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.bench.workload import Workload, uniform
+from harness.bench.workload import Point, Scale, Workload, uniform
 from spec.lib import session_bench
 
 OVERRIDE: dict[str, Any] = {}
@@ -43,6 +43,29 @@ REFUSALS = ("full",)
 # Share of the reflector's rate: with all that the log promises, and while the daemon drains to the disk.
 TARGETS = {"memory": {"of_reflector_min": 0.85}}
 RARE_PATH_TARGETS = {"0 %": {"of_reflector_min": 0.75}}
+
+
+def _ring(slots: int) -> dict[str, Any]:
+    """An override. The place of a record is as wide as there are records."""
+    records = 16 * slots
+    return {"constants": {"Slots": slots, "Records": records}, "local": {"slot": f"u{records.bit_length() - 1}"}}
+
+
+SCALES = {
+    "ring size": Scale(
+        "slots of a log", "", True,
+        "A ring that fits the processor's caches is written faster, and one that is larger outlasts a slow disk.",
+        [
+            Point(f"2^{slots.bit_length() - 1}", slots, _workload(0), _ring(slots))
+            for slots in (1 << 10, 1 << 12, 1 << 14, 1 << 16)
+        ],
+    ),
+    "value size": Scale(
+        "bytes of a value", "B", False,
+        "A value is copied into its record, and summed up for the checksum.",
+        [Point(f"{size} B", size, _workload(0), {"constants": {"ValueSize": size}}) for size in (8, 32, 64, 128)],
+    ),
+}  # fmt: skip
 
 open_by_messages = session_bench.open_by_messages
 

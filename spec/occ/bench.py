@@ -7,7 +7,7 @@ so that a pair is two requests: contention is what the kill test and the demonst
 
 from __future__ import annotations
 
-from harness.bench.workload import Workload, uniform
+from harness.bench.workload import Point, Scale, Workload, powers_of_8, uniform
 from spec.kv import bench as kv
 from spec.lib import session_bench
 
@@ -25,6 +25,10 @@ def _gets(keys: int) -> Workload:
     return Workload([0, 0, 0, 0, 0, 0], uniform(keys))
 
 
+def _load(keys: int) -> Workload:
+    return Workload([0, keys, 0, 0, 0, 0])
+
+
 def _locks(own: int, aborts: bool) -> Workload:
     return Workload([0, 0, 0, own, KEYS, int(aborts)])
 
@@ -37,7 +41,7 @@ WORKLOADS = {
     "gets": _gets(KEYS),
     "gets hot": _gets(kv.HOT_KEYS),
 }
-LOADS = (Workload([0, KEYS, 0, 0, 0, 0]),)
+LOADS = (_load(KEYS),)
 
 OUTCOMES = ("value", "missing", "granted", "settled", "inserted", "refused", "other")
 EXPECTED_OUTCOMES = ("value", "missing", "granted", "settled", "inserted", "refused")
@@ -48,3 +52,29 @@ TARGETS = {
     "lock, abort": {"of_reflector_min": 0.55},
     "gets": {"of_reflector_min": 0.40},
 }
+
+
+def _contended(keys: int) -> Workload:
+    """All clients lock the same few keys, and abort: versions stay as they are, so nobody is refused for another reason."""
+    return Workload([0, 0, 0, keys, keys, 1])
+
+
+SCALES = {
+    "table size": Scale(
+        "buckets", "", True,
+        "A table that outgrows the caches costs a miss for each request, and further on the walk to its page.",
+        [
+            Point(f"2^{size.bit_length() - 1}", size, _gets(kv.keys_of(size)), kv.sized(size), (_load(kv.keys_of(size)),))
+            for size in powers_of_8()
+        ],
+    ),
+    "contention": Scale(
+        "share of locks that are refused", "", False,
+        "The fewer keys there are for 64 clients, the more of their locks find one held.",
+        [
+            Point(f"{keys:,} keys", 0, _contended(keys), kv.sized(kv.SMALL_BUCKETS), (_load(kv.keys_of(kv.SMALL_BUCKETS)),))
+            for keys in (1 << 16, 1024, 256, 128, 64, 32, 16, 8)
+        ],
+        measured=(("refused",), ("granted", "refused")),
+    ),
+}  # fmt: skip

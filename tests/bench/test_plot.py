@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from harness.bench.plot import HEIGHT, TOP, Curve
-from harness.bench.report import Spread
+from harness.bench.spread import Spread
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,0 +1,52 @@
+"""Curves as data, for `just report`: axes, a point for each median with its quartiles, and a sentence on what is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.bench.spread import Spread
+
+
+@dataclass(frozen=True)
+class Axis:
+    """title: what it shows. unit: in words, or "" for a share or a count. log: whether it is to be logarithmic."""
+
+    title: str
+    unit: str
+    log: bool = False
+
+
+@dataclass
+class Curve:
+    """Series of points by name; `notes` say which are left out, and why."""
+
+    title: str
+    sentence: str
+    x: Axis
+    y: Axis
+    series: dict[str, list[tuple[float, Spread]]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, name: str, at: float, spread: Spread) -> None:
+        self.series.setdefault(name, []).append((at, spread))
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON; points in the order of x."""
+
+        def point(at: float, spread: Spread) -> dict[str, float]:
+            return {"x": at, "y": spread.median, "low": spread.low, "high": spread.high}
+
+        series: Mapping[str, list[dict[str, float]]] = {
+            name: [point(at, spread) for at, spread in sorted(points, key=lambda each: each[0])]
+            for name, points in self.series.items()
+        }
+        return {
+            "title": self.title,
+            "sentence": self.sentence,
+            "x": vars(self.x),
+            "y": vars(self.y),
+            "series": series,
+            "notes": self.notes,
+        }

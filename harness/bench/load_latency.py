@@ -1,0 +1,283 @@
+"""Latency and CPU time against load: every server at the same rates, and at shares of what it can do itself.
+
+The server's core is driven as by a network card: a kernel thread that sleeps until packets come, so that what a server does
+not need it does not use. One more series has the generated program on a core that polls, as AF_XDP and DPDK servers do.
+All of it is from the same runs: rate, latency from when each request was due, and CPU time of the server's core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from harness.bench.build import BenchError, Build
+from harness.bench.campaign import aside, loads, opened_link, opened_servers, progress
+from harness.bench.contest import Contest, Settings
+from harness.bench.curves import Axis, Curve
+from harness.bench.link import Link, SlotStates, softirq_run_ns
+from harness.bench.pace import RATE_MIN, Pace, PacedFlight
+from harness.bench.poller import Poller, SteadyPoller, TurnsPoller, marked_sockets, polling
+from harness.bench.processes import schedstat
+from harness.bench.queues import queue_sockets, split
+from harness.bench.report import Row
+from harness.bench.spread import Spread
+from harness.bench.servers import Generated, ProcessServer, Server
+from harness.bench.woken import put_before_packets, woken
+from harness.rig import Rig
+
+LIGHT = (10_000, 30_000, 100_000, 300_000)  # requests a second; those that a server can do
+SHARES = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.1)  # of what it can do
+FLOOD = 40_000_000  # more than any of them can do
+FLOODS = 4
+FLOOD_S_MAX = 0.3
+KEPT_UP_SHARE = 0.97
+CORE_FULL_SHARE = 0.93
+STOLEN_SHARE_MAX = 0.002
+STALLED_OF_TAIL_MAX = 0.8
+PERCENTILES = {"p50": 50.0, "p99": 99.0, "p99.9": 99.9}
+POLLED = "generated, polled"
+SERIES = {POLLED: "generated"}  # the server of a series that has another name
+REPLY_PACKETS, IDLE_PACKETS = 32, 8  # of one turn of the client's core
+
+
+@dataclass(frozen=True)
+class Step:
+    """One server at one rate."""
+
+    server: str
+    rate: float
+
+    @property
+    def label(self) -> str:
+        return f"{self.rate:,.0f}/s"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A flight, and what it is good for. kept_up: the server answered what was due. note: what was unusual, or ""."""
+
+    flight: PacedFlight
+    counts: bool
+    kept_up: bool
+    note: str
+
+
+Runs = dict[Step, list[Judged]]
+
+
+def judged(flight: PacedFlight) -> Judged:
+    """Whose fault it was where not all went well: the machine's, the generator's or the server's."""
+    kept_up = flight.rate >= KEPT_UP_SHARE * flight.rate_offered and flight.answered == flight.due
+    if flight.stolen_share > STOLEN_SHARE_MAX:
+        note = f"others had a polling core for more than {STOLEN_SHARE_MAX:.1%} of the time: DOES NOT COUNT"
+        return Judged(flight, False, kept_up, note)
+    if not kept_up and flight.cpu_share < CORE_FULL_SHARE:
+        return Judged(flight, False, False, "the generator could not ask for more: DOES NOT COUNT")
+    if not kept_up:
+        return Judged(flight, flight.counts, False, "more than it can do: the queue grows as long as it lasts, so no latency")
+    lost = [name for name, percentile in PERCENTILES.items() if not is_the_servers(flight, percentile)]
+    note = f"the generator stood still now and then: {' and '.join(lost)} DOES NOT COUNT" if lost else ""
+    return Judged(flight, flight.counts, True, note)
+
+
+def is_the_servers(flight: PacedFlight, percentile: float) -> bool:
+    """Whether what lies beyond the percentile is more than what was due while the generator stood still."""
+    return flight.stalled_share <= STALLED_OF_TAIL_MAX * (1 - percentile / 100)
+
+
+def latencies(found: list[Judged]) -> dict[str, Spread]:
+    """In microseconds, by percentile, of the runs that say something about it."""
+    spreads = {}
+    for name, percentile in PERCENTILES.items():
+        good = [each.flight for each in found if each.counts and each.kept_up and is_the_servers(each.flight, percentile)]
+        if good:
+            spreads[name] = Spread.of([each.latency_ns(percentile) / 1e3 for each in good])
+    return spreads
+
+
+@dataclass
+class Stage:
+    """A rig whose client paces, and what drives its cores.
+
+    client: polls the client's end. server: polls the server's, for the series that is polled. thread: brings packets to all others.
+    """
+
+    contest: Contest
+    client: Poller
+    server: Poller
+    thread: int
+    paces: dict[int, Pace] = field(default_factory=dict)
+
+    def servers(self) -> dict[str, Server]:
+        """By the name of their series: the generated program has two."""
+        found = {server.name: server for server in self.contest.servers}
+        return {**found, POLLED: next(each for each in self.contest.servers if isinstance(each, Generated))}
+
+    def fly(self, step: Step, seconds: float) -> Judged:
+        """One run of the first workload."""
+        server, settings = self.servers()[step.server], self.contest.settings
+        name, workload = next(iter(self.contest.plugin.WORKLOADS.items()))
+        with self.contest.prepared(server):
+            pace = self._pace_of(server.link)
+            if isinstance(server, ProcessServer):
+                put_before_packets(server.pid)
+
+            def go(states: SlotStates) -> PacedFlight:
+                with polling(*self._pollers(step)):
+                    return pace.fly(
+                        states,
+                        workload,
+                        seconds,
+                        step.rate,
+                        with_checksum=settings.with_checksum,
+                        busy_ns=lambda: self._busy_ns(step, server),
+                        stolen_ns=lambda: sum(each.waited_ns() for each in self._pollers(step)),
+                    )
+
+            server.link.attach(paced=True)
+            return judged(self.contest.flown(server, name, settings.slots, go, step.label))
+
+    def _pollers(self, step: Step) -> tuple[Poller, ...]:
+        return (self.server, self.client) if step.server == POLLED else (self.client,)
+
+    def _busy_ns(self, step: Step, server: Server) -> int:
+        """CPU time of the server's core."""
+        if step.server == POLLED:
+            return self.server.run_ns()
+        return schedstat(self.thread)[0] + server.run_ns() + softirq_run_ns(self.contest.cpu)
+
+    def _pace_of(self, link: Link) -> Pace:
+        if id(link) not in self.paces:
+            self.paces[id(link)] = Pace(link)
+        return self.paces[id(link)]
+
+
+def run(build: Build, settings: Settings) -> tuple[list[Row], list[Curve]]:
+    """The table and the curves. It takes two cores: one asks, the other serves."""
+    with opened_stage(build, settings) as stage:
+        steps = steps_of({name: capacity(stage, name, settings) for name in stage.servers()})
+        runs: Runs = {}
+        for number in range(settings.runs):
+            progress(f"load and latency, run {number + 1} of {settings.runs}")
+            for step in steps:
+                runs.setdefault(step, []).append(stage.fly(step, settings.seconds))
+        return table(runs, stage.contest.notes), curves(build.protocol, runs)
+
+
+@contextlib.contextmanager
+def opened_stage(build: Build, settings: Settings) -> Iterator[Stage]:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise BenchError("latency against load takes two CPUs, one to ask and one to serve; there is one")
+    asking, serving = cpus[0], cpus[-1]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(aside(cpus, serving))
+        rig = stack.enter_context(Rig("bench"))
+        split(rig.client, rig.server, cpus)
+        link = stack.enter_context(opened_link(rig, build.client, serving))
+        marked = {name: stack.enter_context(sock) for name, sock in marked_sockets(rig).items()}
+        queues = queue_sockets(rig, build.reflector_object, (asking, serving))
+        for sock in queues.values():
+            stack.enter_context(sock)
+        client = TurnsPoller(rig.client, build.turns, asking, {queues[serving]: REPLY_PACKETS, queues[asking]: IDLE_PACKETS})
+        stack.callback(client.close)
+        server = SteadyPoller(rig.server, marked[rig.server.iface], serving)
+        stack.callback(server.close)
+        contest = Contest(
+            build.plugin, serving, stack.enter_context(opened_servers(link, build, serving)), settings, loads(build), one=(client,)
+        )
+        yield Stage(contest, client, server, stack.enter_context(woken(rig.server, serving)))
+
+
+def capacity(stage: Stage, name: str, settings: Settings) -> float:
+    """What the server answers a second when it is asked for more than it can do.
+
+    The first run does not count: it may still be at what was asked twice while it was loaded.
+    """
+    progress(f"load and latency: what {name} can do")
+    seconds = min(settings.seconds, FLOOD_S_MAX)
+    found = statistics.median([stage.fly(Step(name, FLOOD), seconds).flight.rate for _ in range(FLOODS)][1:])
+    if not found:
+        raise BenchError(f"{name} answered nothing in {seconds} s: let the runs be longer")
+    return found
+
+
+def steps_of(capacities: dict[str, float]) -> list[Step]:
+    """The rates for each server, from the least on: those of all, and shares of its own capacity, to two digits."""
+    steps = []
+    for server, most in capacities.items():
+        rates = {float(rate) for rate in LIGHT if rate < KEPT_UP_SHARE * most} | {float(f"{share * most:.1e}") for share in SHARES}
+        steps += [Step(server, rate) for rate in rates if rate >= RATE_MIN]
+    return sorted(steps, key=lambda step: (step.rate, step.server))
+
+
+def table(runs: Runs, notes: dict[tuple[str, str], list[str]]) -> list[Row]:
+    """Medians of the runs that count; latencies only where the server kept up."""
+    rows = []
+    for step, found in runs.items():
+        good = [each.flight for each in found if each.counts]
+        in_time = [each.flight for each in found if each.counts and each.kept_up]
+        figures = {}
+        if good:
+            figures["Mpps"] = Spread.of([each.rate / 1e6 for each in good])
+        if in_time:
+            figures |= {f"{name} us": spread for name, spread in latencies(found).items()}
+            figures["late p99 us"] = Spread.of([each.lateness.get_value_at_percentile(99) / 1e3 for each in in_time])
+        if good:
+            figures["CPU share"] = Spread.of([each.cpu_share for each in good])
+            figures["CPU ns"] = Spread.of([each.cpu_share * 1e9 / max(each.rate, 1) for each in good])
+        own = notes.get((SERIES.get(step.server, step.server), step.label), ())
+        rows.append(Row(step.label, step.server, figures, (*dict.fromkeys(each.note for each in found if each.note), *own)))
+    return rows
+
+
+def curves(protocol: str, runs: Runs) -> list[Curve]:
+    """Latency against the rate of answers, for each percentile; and the CPU that it takes."""
+    rate = Axis("answers", "1/s", log=True)
+    latency = {
+        name: Curve(
+            f"{protocol}: {name} latency against load",
+            f"Half of the requests are answered within p50, 99 of 100 within p99, 999 of 1,000 within p99.9. This is {name}, "
+            "from when a request was due.",
+            rate,
+            Axis(f"latency, {name}", "us", log=True),
+        )
+        for name in PERCENTILES
+    }
+    use = Curve(
+        f"{protocol}: CPU use against load",
+        "How much of its core a server uses at a rate: one that is woken uses what it needs, and one that polls uses all of it.",
+        rate,
+        Axis("CPU time of the server's core, share of the time", ""),
+    )
+    cost = Curve(
+        f"{protocol}: CPU time of a request against load",
+        "What one answer takes of the server's core; at low rates most of it is being woken.",
+        rate,
+        Axis("CPU time of a request", "ns", log=True),
+    )
+    for step, found in runs.items():
+        good = [each.flight for each in found if each.counts]
+        in_time = [each.flight for each in found if each.counts and each.kept_up]
+        seen = latencies(found)
+        for name, plotted in latency.items():
+            if name in seen:
+                plotted.add(step.server, _median_rate(in_time), seen[name])
+            elif in_time:
+                plotted.notes.append(f"{step.server} at {step.label}: the generator stood still for too long")
+            elif good:
+                plotted.notes.append(f"{step.server} could not answer {step.label}")
+        if good:
+            use.add(step.server, _median_rate(good), Spread.of([each.cpu_share for each in good]))
+            cost.add(step.server, _median_rate(good), Spread.of([each.cpu_share * 1e9 / max(each.rate, 1) for each in good]))
+        else:
+            for curve in (*latency.values(), use, cost):
+                curve.notes.append(f"{step.server} at {step.label}: no run counts")
+    return [*latency.values(), use, cost]
+
+
+def _median_rate(flights: list[PacedFlight]) -> float:
+    return statistics.median(each.rate for each in flights)
