@@ -1,6 +1,7 @@
 """Random operations over faulty links against a plain reference, and the daemon killed under load.
 
-    python -m harness.fuzz [PROTOCOL|all] [--minutes N] [--seed S]
+    python -m harness.fuzz [PROTOCOL|all] [--minutes N | --rounds N] [--seed S] [--only KIND]
+    python -m harness.fuzz replay FILE...                                    (of tests/regressions)
     python -m harness.fuzz kill PROTOCOL [--seconds N]
     python -m harness.fuzz crash PROTOCOL [--crashes N] [--records N]
     python -m harness.fuzz parsers [PROTOCOL ...] [--inputs N] [--seed S]    (harness/parsers)

@@ -1,25 +1,27 @@
-"""Command line of the fuzzers, of the kill test and of the crash test."""
+"""Command line of the fuzzers, of the kill test, of the crash test, and of what they have saved."""
 
 from __future__ import annotations
 
 import argparse
 import random
 import sys
+import time
+from pathlib import Path
 
-from codegen.errors import SpecErrors
 from harness import command
-from harness.fuzz import plugin
+from harness.command import counted
+from harness.fuzz.campaign import NOT_OF_THE_ROUND, SEED_MAX, Plan, run, told
 from harness.fuzz.crash import crash_under_load
-from harness.fuzz.kill import kill_for, kill_under_load
+from harness.fuzz.kill import kill_under_load
+from harness.fuzz.kinds import KINDS
 from harness.fuzz.plugin import LiveError
-from harness.fuzz.run import fuzz
-from harness.histories import HistoriesError
+from harness.fuzz.saved import replay
 from harness.parsers import cli as parsers
 from harness.protocols import UnknownProtocol, chosen
-from harness.rig.errors import RigError
-from harness.transactions import TransactionsError
+from harness.results import ResultsError
 
 
+MINUTES_A_PROTOCOL = 1.0
 DOING = "make network namespaces and load programs into the kernel"
 
 
@@ -32,48 +34,94 @@ def main(argv: list[str]) -> int:
                 return _crash(rest)
             case ["parsers", *rest]:
                 return parsers.main(rest)
+            case ["replay", *rest]:
+                return _replay(rest)
         return _fuzz(argv)
-    except (LiveError, RigError, SpecErrors, UnknownProtocol, HistoriesError, TransactionsError) as error:
+    except (LiveError, UnknownProtocol, ResultsError, *NOT_OF_THE_ROUND) as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 2
 
 
 def _fuzz(argv: list[str]) -> int:
+    arguments = _arguments(argv)
+    names = chosen([] if arguments.protocol == "all" else [arguments.protocol])
+    kinds = arguments.only or list(KINDS)
+    if kinds != ["parsers"]:
+        command.need(command.NAMESPACES, DOING)
+    seed = random.SystemRandom().randrange(1, SEED_MAX) if arguments.seed is None else arguments.seed
+    minutes = arguments.minutes or (MINUTES_A_PROTOCOL * len(names) if arguments.rounds is None else None)
+    plan = Plan(names, kinds, seed, minutes, arguments.rounds, arguments.first, arguments.receive_buffer)
+    long = f"{minutes:g} minutes" if minutes else counted(arguments.rounds, "round")
+    print(f"{', '.join(names)}: fuzzing from seed {seed}, {long}", flush=True)
+    began = time.monotonic()
+    stages = run(plan, lambda text: print(text, flush=True))
+    print("\n".join(told(plan, stages, time.monotonic() - began)))
+    if any(stage.has_failed for stage in stages):
+        return 1
+    return 2 if any(stage.unplayed for stage in stages) else 0
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz",
-        description="Random operations through lossy links against a plain reference, one at a time; then many at once, "
-        "while the daemon is killed every second: their history must be linearizable, or strictly serializable where they are of transactions.",
-        epilog="`python -m harness.fuzz kill PROTOCOL` does the latter alone, and says more of it; `crash PROTOCOL` has the whole server go down; "
-        "`parsers [PROTOCOL ...]` gives made-up frames to the packet programs, natively and guided by coverage.",
+        description="Rounds in turn: random operations through lossy links against a plain reference, one at a time (examples); "
+        "many at once, while the daemon is killed about every second, of which the history must be linearizable, or strictly "
+        "serializable (kill); the whole server goes down, where a protocol drains (crash); made-up frames for the packet programs, "
+        "natively (parsers).",
+        epilog="The same seed and commit play the same rounds in the same order; the time says how many. What fails is saved in "
+        "tests/regressions, and `replay FILE...` plays it again. `kill PROTOCOL`, `crash PROTOCOL` and `parsers [PROTOCOL ...]` "
+        "do one thing, at length: see their --help.",
     )
     parser.add_argument("protocol", nargs="?", default="all")
-    parser.add_argument("--minutes", type=float, default=1, help="for each protocol (%(default)s)")
-    parser.add_argument("--seed", type=int, help="of the first round; the rounds after it count up")
-    parser.add_argument("--rounds", type=int, help="instead of minutes, and without the load")
+    parser.add_argument(
+        "--minutes", type=_minutes, help=f"after which no round begins ({MINUTES_A_PROTOCOL:g} for each protocol that is asked for)"
+    )
+    parser.add_argument("--seed", type=_number, help="of the whole run; a random one is told")
+    parser.add_argument("--rounds", type=_number, help="so many of each kind on each protocol, instead of minutes")
+    parser.add_argument("--first", type=_number, default=0, metavar="N", help="begin with round N of each (%(default)s)")
+    parser.add_argument("--only", action="append", choices=list(KINDS), help="this kind alone; may be given several times")
     _add_receive_buffer(parser)
     arguments = parser.parse_args(argv)
-    command.need(command.NAMESPACES, DOING)
-    names = chosen([] if arguments.protocol == "all" else [arguments.protocol])
+    if arguments.rounds is not None and arguments.minutes is not None:
+        parser.error("--minutes and --rounds both say how long: give one of them")
+    if arguments.rounds == 0:
+        parser.error("0 rounds play nothing: give 1 or more")
+    return arguments
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0
+    if not 0 < minutes < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes: give one above 0")
+    return minutes
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number: give 0 or more")
+    return int(text)
+
+
+def _replay(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.fuzz replay",
+        description="Plays again what was saved in tests/regressions: the moves of an example, a frame, or a history, which must be "
+        "refused again.",
+    )
+    parser.add_argument("file", nargs="+", type=Path)
+    parser.add_argument("--quiet", action="store_true", help="without the moves of examples")
+    arguments = parser.parse_args(argv)
+    if any(path.suffix == ".json" for path in arguments.file):
+        command.need(command.NAMESPACES, DOING)
     failed = 0
-    for protocol in names:
-        if not plugin.has_reference(protocol):
-            missing = f"there is nothing to compare it with: spec/{protocol}/reference.py is not there (docs/live.md says what it defines)"
-            if arguments.protocol != "all":
-                raise LiveError(f"{protocol} cannot be fuzzed: {missing}")
-            print(f"{protocol}: {missing}")
-            continue
-        failed += not _fuzz_one(protocol, arguments)
+    for path in arguments.file:
+        found = replay(path, (lambda _: None) if arguments.quiet else (lambda text: print(f"  {text}", flush=True)))
+        failed += not found.agrees
+        print(f"{'ok' if found.agrees else 'FAILED'} {path}: {found.text}", flush=True)
     return 1 if failed else 0
-
-
-def _fuzz_one(protocol: str, arguments: argparse.Namespace) -> bool:
-    """Half of the time against the reference, half under load, where the protocol has one to be killed under."""
-    seed = random.SystemRandom().randrange(2**31) if arguments.seed is None else arguments.seed
-    seconds, buffer = arguments.minutes * 60, arguments.receive_buffer
-    loaded = arguments.rounds is None and bool(plugin.workload(protocol).kill)
-    if not fuzz(protocol, seconds / 2 if loaded else seconds, seed, arguments.rounds, receive_buffer=buffer):
-        return False
-    return not loaded or kill_for(protocol, seconds / 2, seed, lambda text: _progress(protocol, text), buffer)
 
 
 def _progress(protocol: str, text: str) -> None:
@@ -93,8 +141,8 @@ def _kill(argv: list[str]) -> int:
     )
     parser.add_argument("protocol")
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--period", type=float, default=1, help="seconds from kill to kill (%(default)s); 0: never")
-    parser.add_argument("--seed", type=int, default=1, help="of the load (%(default)s)")
+    parser.add_argument("--period", type=float, default=1, help="seconds from kill to kill, more or less (%(default)s); 0: never")
+    parser.add_argument("--seed", type=int, default=1, help="of the load and of the kills (%(default)s)")
     _add_receive_buffer(parser)
     arguments = parser.parse_args(argv)
     command.need(command.NAMESPACES, DOING)

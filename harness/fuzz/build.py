@@ -16,7 +16,7 @@ import yaml
 
 from codegen import ir
 from codegen.front import load, used_folders
-from harness.fuzz.plugin import LiveError
+from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 
@@ -103,4 +103,4 @@ def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str
 def _run(command: list[str], doing: str) -> None:
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     if done.returncode != 0:
-        raise LiveError(f"{doing} failed:\n{(done.stderr or done.stdout).strip()}")
+        raise NotPlayed(f"{doing} failed:\n{(done.stderr or done.stdout).strip()}")

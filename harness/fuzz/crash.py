@@ -65,9 +65,13 @@ class CrashReport:
 
 
 def crash_under_load(
-    protocol: str, crashes: int, records: int, seed: int = 1, progress: Callable[[str], None] = lambda _: None
+    protocol: str,
+    crashes: int,
+    records: int | None,
+    seed: int = 1,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> CrashReport:
-    """So many crashes, at moments such that about so many records are appended together."""
+    """So many crashes, at moments such that about so many records are appended together; where that is None, of the seed alone."""
     spec = plugin.workload(protocol).crash
     if not spec:
         raise LiveError(f"{protocol} has no load for its server to go down under: spec/{protocol}/workload.yaml has no `crash`")
@@ -85,21 +89,23 @@ class _Crashes:
         self._server = server
         self._spec = spec
         self._seed = seed
-        self._random = random.Random(seed)
         self._progress = progress
         self._report = CrashReport()
         self._rows: dict[str, dict[str, str]] = {}
         """By key, of all loads."""
 
-    def run(self, crashes: int, records: int) -> CrashReport:
+    def run(self, crashes: int, records: int | None) -> CrashReport:
         report, rate = self._report, 0.0
         for number in range(crashes):
-            share = max(records - report.counts["answered"], 0) / (crashes - number)
-            seconds = max(share / rate, SECONDS_MIN) if rate else FIRST_SECONDS
+            seconds = FIRST_SECONDS
+            if rate and records is not None:
+                share = max(records - report.counts["answered"], 0) / (crashes - number)
+                seconds = max(share / rate, SECONDS_MIN)
             last = number == crashes - 1
             began = report.counts["answered"]
-            moment = seconds * (1.1 if last else self._random.uniform(0.5, 1.5))
-            self._one(number, moment)
+            draws = random.Random(f"crash {number} of {self._seed}")  # what one draws changes nothing of the others
+            moment = seconds * (1.1 if last and records is not None else draws.uniform(0.5, 1.5))
+            self._one(number, moment, draws)
             rate = max((report.counts["answered"] - began) / moment, 1)
             report.counts["seconds"] += round(moment)
             self._progress(f"{report.crashes} crashes, {report.counts['answered']:,} records answered")
@@ -112,7 +118,7 @@ class _Crashes:
         report.keys = len(self._rows)
         return report
 
-    def _one(self, number: int, seconds: float) -> None:
+    def _one(self, number: int, seconds: float, draws: random.Random) -> None:
         """A load, a crash, and what is recovered after it."""
         server, build = self._server, self._server.build
         before = _segments(server.segments)
@@ -130,7 +136,7 @@ class _Crashes:
         summary = finish_load(load)
         self._report.counts["answered"] += summary["operations"] - summary["refused"]
         self._report.crashes += 1
-        self._tear(synced)
+        self._tear(synced, draws)
         self._recovered(number, history, [path for path in _segments(server.segments) if path not in before])
         history.unlink()
 
@@ -139,14 +145,14 @@ class _Crashes:
         drain = self._server.build.protocol.drain
         return [self._server.cell(drain.synced.table, lane)[drain.number] for lane in range(drain.lanes)]
 
-    def _tear(self, synced: list[int]) -> None:
+    def _tear(self, synced: list[int], draws: random.Random) -> None:
         """Leave what was not synced of the last segment as a disk might."""
         path = _segments(self._server.segments)[-1]
         durable, size = durable_bytes(self._server.build.protocol, path, synced), path.stat().st_size
-        way = self._random.choice(WAYS) if size > durable else "all synced"
+        way = draws.choice(WAYS) if size > durable else "all synced"
         self._report.ways[way] += 1
         self._report.counts["unsynced_bytes"] += size - durable
-        tear(path, durable, way, self._random)
+        tear(path, durable, way, draws)
 
     def _recovered(self, number: int, history: Path, segments: list[Path]) -> None:
         """What the files of this load have, and what is recovered of them, twice: it must be the same."""

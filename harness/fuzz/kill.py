@@ -1,19 +1,19 @@
-"""The daemon is killed every second under the load of concurrent clients; what they saw must be as the protocol promises."""
+"""The daemon is killed about every second under the load of concurrent clients; what they saw must be as the protocol promises."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import random
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness import histories
-from harness.command import counted
 from harness.fuzz import plugin
 from harness.fuzz.build import Build, build
 from harness.fuzz.judge import Judgement, judge
@@ -22,8 +22,8 @@ from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
 
 DRAIN_SECONDS_MAX = 30
-LOAD_SECONDS_MAX = 30
-"""Of one load: its history is judged in one piece."""
+APART = (0.5, 1.5)
+"""Least and most of the time from kill to kill, as shares of the period."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class KillReport:
     """What was seen. `problems` is empty when everything held.
 
     away_seconds_max: the longest time from a kill to the next daemon.
+    recorded: where the history is; only of one that is not as promised, since they are long.
     lost_share: of what XDP forwarded, packets that no answer of the daemon came to.
     files: what is in them, where there is a drain.
     """
@@ -38,6 +39,7 @@ class KillReport:
     kills: int
     away_seconds_max: float
     load: dict[str, Any]
+    recorded: Path
     counters: Counter[str]
     rare_share: float
     lost_share: float
@@ -73,9 +75,7 @@ def start_load(built: Build, rig: Rig, seconds: float, history: Path, spec: dict
     """A load from the rig's client: `spec` has its `load` and `options` of a workload.yaml."""
     command = [str(built.load_program()), "--server", rig.server.ipv4, "--seconds", str(seconds)]
     command += ["--history", str(history), "--seed", str(seed)]
-    for name, value in spec.get("load", {}).items():
-        command += [f"--{name}", str(value)]
-    command += [f"{name}={value}" for name, value in spec.get("options", {}).items()]
+    command += plugin.load_arguments(spec)
     return rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -96,8 +96,9 @@ def kill_under_load(
     receive_buffer: int | None = None,
     standstill_seconds: float = 0,
 ) -> KillReport:
-    """Run a load for some seconds while the daemon is killed and started again every period, or never where that is None.
+    """Run a load for some seconds while the daemon is killed and started again about every period, or never where that is None.
 
+    seed: of what clients ask for, of the faults that their packets meet, and of the moments of the kills.
     receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
     standstill_seconds: for so long it stands still, and as long it serves, in turn: others had the processor.
     """
@@ -111,7 +112,7 @@ def kill_under_load(
     with Rig("kill") as rig, Server(rig, built, receive_buffer) as server:
         server.start()
         load = start_load(built, rig, seconds, history, spec, seed)
-        problems = _kill_until(server, load, time.monotonic() + seconds, period_seconds, standstill_seconds, progress)
+        problems = _kill_until(server, load, time.monotonic() + seconds, kill_waits(period_seconds, seed), standstill_seconds, progress)
         before = server.evidence()
         summary = finish_load(load)
         counters, after = server.counters(), server.evidence()
@@ -127,20 +128,28 @@ def kill_under_load(
     if problems:
         problems += [f"when the last daemon had begun: {before}", f"in the end: {after}"]
     shares = server.counts.rare_share(counters), server.counts.lost_share(counters)
-    return KillReport(server.kill_count, server.away_seconds_max, summary, counters, *shares, verdict, problems, files)
+    return KillReport(server.kill_count, server.away_seconds_max, summary, history, counters, *shares, verdict, problems, files)
+
+
+def kill_waits(period_seconds: float | None, seed: int) -> Iterator[float]:
+    """Seconds from each start of the daemon to the next kill; none where it is never killed."""
+    draws = random.Random(f"kills of {seed}")
+    while period_seconds is not None:
+        yield period_seconds * draws.uniform(*APART)
 
 
 def _kill_until(
-    server: Server, load: subprocess.Popen[str], end: float, period_seconds: float | None, standstill_seconds: float,
+    server: Server, load: subprocess.Popen[str], end: float, waits: Iterator[float], standstill_seconds: float,
     progress: Callable[[str], None],
 ) -> list[str]:  # fmt: skip
     """Kill and start the daemon until the time has come. Returns what went wrong with it."""
     problems = []
     while (left := end - time.monotonic()) > 0 and load.poll() is None:
-        _wait(server, min(period_seconds or 1.0, left), standstill_seconds)
+        wait = next(waits, None)
+        _wait(server, min(wait or 1.0, left), standstill_seconds)
         if not server.is_running:
             problems.append("the daemon ended by itself")
-        elif period_seconds is not None:
+        elif wait is not None:
             server.kill()
         if not server.is_running:
             server.start()
@@ -200,27 +209,3 @@ def settle(server: Server, recorded: list[Path]) -> tuple[list[str], str]:
         if any(operation.returned == histories.NEVER for operation in histories.read(path)):
             histories.write(path, found.settled(histories.read(path)))
     return complaints, found.summary
-
-
-def kill_for(
-    protocol: str, seconds: float, seed: int, progress: Callable[[str], None], receive_buffer: int | None = None
-) -> bool:
-    """Loads, one seed after the other, while the daemon is killed every second, until the time is over. Prints the sum."""
-    end = time.monotonic() + seconds
-    total: Counter[str] = Counter()
-    while total["loads"] == 0 or end - time.monotonic() > LOAD_SECONDS_MAX / 2:
-        part = min(LOAD_SECONDS_MAX, max(end - time.monotonic(), 1))
-        report = kill_under_load(protocol, part, 1.0, seed + total["loads"], progress, receive_buffer)
-        if report.problems:
-            print(f"{protocol}: FAILED under load with seed {seed + total['loads']}:\n{report}")
-            return False
-        seen = {name: report.load[name] for name in ("operations", "faults", "given_up", "unserved", "read_back")}
-        total.update({"loads": 1, "restarts": report.kills, "seconds": round(report.load["seconds"]), **seen})
-    print(
-        f"{protocol}: {counted(total['loads'], 'load')}, {total['seconds']} s together, from seed {seed}: "
-        f"{counted(total['operations'], 'operation')}, {counted(total['faults'], 'packet')} lost, repeated or late, "
-        f"{counted(total['restarts'], 'restart')} of the daemon after kill -9, {counted(total['given_up'], 'request')} given up, "
-        f"{total['unserved']:,} refused by the kernel; {report.history.promise}, {total['read_back']:,} entries read in the end, nothing lost"
-        + (f"; after the last load {report.files}" if report.files else "")
-    )
-    return True

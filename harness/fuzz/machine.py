@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
+import hashlib
+import inspect
+import json
 import os
 import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, ClassVar
@@ -32,16 +36,32 @@ SETTLE_SECONDS = 15.0  # a grace period takes seconds where the processors are m
 BAG_SIZE_MAX = 12
 
 
+Move = tuple[str, dict[str, Any]]
+"""A rule of an example, and its arguments, as JSON has them."""
+
+
+@dataclass
+class Failure:
+    """An example that failed, from its first move to the one that it failed with."""
+
+    error: BaseException
+    moves: list[Move]
+
+
 @dataclass
 class Stage:
-    """Where examples are played: one server, and a socket in the client's namespace for each actor."""
+    """Where examples are played: one server, and a socket in the client's namespace for each actor.
+
+    failures: in the order of the examples. played: a digest of the moves of all of them.
+    """
 
     server: Server
     reference_module: ModuleType
     actor_count: int
     connections: list[socket.socket] = field(default_factory=list)
     packet_count: Counter[str] = field(default_factory=Counter)
-    failures: list[BaseException] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    played: Any = field(default_factory=hashlib.sha256)
 
     def __post_init__(self) -> None:
         rig, port = self.server.rig, self.server.build.protocol.port
@@ -116,13 +136,29 @@ class Packet:
     label: str
 
 
+def move(function: Callable[..., None]) -> Callable[..., None]:
+    """A rule's function, of which each call is written down before it is made: also one that does not return."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def written_down(machine: Machine, *positional: Any, **named: Any) -> None:
+        _, *arguments = signature.bind(machine, *positional, **named).arguments.items()
+        machine.moves.append((function.__name__, dict(arguments)))
+        function(machine, *positional, **named)
+
+    written_down.is_move = True
+    return written_down
+
+
 class Machine(RuleBasedStateMachine):
-    """One example. `stage` is set by `machine_on`."""
+    """One example. `stage` and `tell`, which is given what happens in words, are set by `machine_on`."""
 
     stage: ClassVar[Stage]
+    tell: ClassVar[Callable[[str], None]]
 
     def __init__(self) -> None:
         super().__init__()
+        self.moves: list[Move] = []
         self.server = self.stage.server
         self.stage.reset()
         build, module = self.server.build, self.stage.reference_module
@@ -135,29 +171,30 @@ class Machine(RuleBasedStateMachine):
         self._down_rules = 0
 
     @initialize(moves=st.lists(st.integers(0, 999), min_size=1, max_size=8))
+    @move
     def begin(self, moves: list[int]) -> None:
         """All actors get to work, without a fault."""
         for actor in range(len(self.actors)):
             for choice in moves:
-                self.exchange(actor, choice, 1)
+                self._exchange(actor, choice)
 
     # --- Clients and the network --------------------------------------------------------------
 
     @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), moves=st.integers(1, 6))
+    @move
     def exchange(self, actor: int, choice: int, moves: int) -> None:
         """An actor asks and is answered, without a fault, some times."""
-        for move in range(moves):
-            packet = self._act(actor, choice + 37 * move)
-            answer = self._deliver(packet)
-            if answer is not None:
-                self.actors[packet.actor].receive(answer, self.now_ns)
+        for number in range(moves):
+            self._exchange(actor, choice + 37 * number)
 
     @rule(actor=st.integers(0, 15), choice=st.integers(0, 999))
+    @move
     def send(self, actor: int, choice: int) -> None:
         """A request goes out, and is on its way."""
         self._put(self.requests, self._act(actor, choice))
 
     @rule(which=st.integers(0, 15), stays=st.booleans())
+    @move
     def deliver(self, which: int, stays: bool) -> None:
         """A request arrives; if it stays, it will again. Its answer is on its way."""
         packet = self._take(self.requests, which, stays)
@@ -166,6 +203,7 @@ class Machine(RuleBasedStateMachine):
             self._put(self.answers, (packet.actor, answer))
 
     @rule(which=st.integers(0, 15), stays=st.booleans())
+    @move
     def hand_over(self, which: int, stays: bool) -> None:
         """An answer arrives."""
         found = self._take(self.answers, which, stays)
@@ -174,6 +212,7 @@ class Machine(RuleBasedStateMachine):
             self.actors[actor].receive(datagram, self.now_ns)
 
     @rule(which=st.integers(0, 15), choice=st.integers(0, 2**16))
+    @move
     def forge(self, which: int, choice: int) -> None:
         """Somebody alters a request that was seen, and gives it a right checksum: it must change nothing."""
         packet = self._take(self.requests, which, stays=True)
@@ -186,6 +225,7 @@ class Machine(RuleBasedStateMachine):
             self._deliver(Packet(packet.actor, datagram, f"forged from {packet.label}"))
 
     @rule(which=st.integers(0, 15), place=st.integers(0, 2**16), flip=st.integers(1, 255))
+    @move
     def garble(self, which: int, place: int, flip: int) -> None:
         """A request arrives with a byte changed on the way: nothing may come of it."""
         packet = self._take(self.requests, which, stays=True)
@@ -201,6 +241,7 @@ class Machine(RuleBasedStateMachine):
             self.stage.packet_count["garbled"] += 1
 
     @rule(choice=st.integers(0, 15))
+    @move
     def elapse(self, choice: int) -> None:
         """Time passes, for the client first."""
         self._elapse(choice)
@@ -209,11 +250,13 @@ class Machine(RuleBasedStateMachine):
     # --- The daemon, which is there again after some rules ----------------------------------------
 
     @rule(down_rules=st.integers(1, 6))
+    @move
     def kill(self, down_rules: int) -> None:
         """The daemon dies while nothing is under way."""
         self._kill(down_rules, "nothing was under way")
 
     @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), delay_us=st.integers(0, 300), down_rules=st.integers(0, 4))
+    @move
     def kill_serving(self, actor: int, choice: int, delay_us: int, down_rules: int) -> None:
         """The daemon dies while it may have a request in hand."""
         packet = self._act(actor, choice)
@@ -223,6 +266,7 @@ class Machine(RuleBasedStateMachine):
             self._put(self.answers, (packet.actor, answer))
 
     @rule(choice=st.integers(0, 15), delay_ms=st.integers(0, 40), down_rules=st.integers(0, 4))
+    @move
     def kill_sweeping(self, choice: int, delay_ms: int, down_rules: int) -> None:
         """The daemon dies while its sweep may be at work on what has run out."""
         self._elapse(choice)
@@ -231,6 +275,7 @@ class Machine(RuleBasedStateMachine):
             self._kill(down_rules, "it swept")
 
     @rule(moves=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 999)), min_size=1, max_size=6))
+    @move
     def stand_still(self, moves: list[tuple[int, int]]) -> None:
         """The daemon does nothing for a while, and answers late what waits for it; others were served since.
 
@@ -241,7 +286,7 @@ class Machine(RuleBasedStateMachine):
             return
         waiting: list[Packet] = []
         with self.server.standing_still():
-            note("the daemon stands still")
+            self.tell("the daemon stands still")
             for actor, choice in moves:
                 if len(waiting) < 2 and not any(packet.actor == actor % len(self.actors) for packet in waiting):
                     waiting += self._serve_without(self._act(actor, choice))
@@ -270,7 +315,7 @@ class Machine(RuleBasedStateMachine):
         self.stage.packet_count.update(completed)
         self.stage.packet_count["late"] += 1
         answer = self._receive_if(bool(self.server.counts.ended(completed, "Reply")), packet, completed)
-        note(f"the daemon went on, late for {packet.label} ({', '.join(completed)})")
+        self.tell(f"the daemon went on, late for {packet.label} ({', '.join(completed)})")
         if answer is not None:
             self._compare(message, expected, answer, may_be_silent=False)
             self._put(self.answers, (packet.actor, answer))
@@ -280,7 +325,7 @@ class Machine(RuleBasedStateMachine):
     def _kill(self, down_rules: int, what: str) -> None:
         if self.server.is_running:
             self.server.kill()
-            note(f"the daemon was killed while {what}")
+            self.tell(f"the daemon was killed while {what}")
         self._down_rules = max(self._down_rules, down_rules)
 
     # --- What must hold -----------------------------------------------------------------------
@@ -313,7 +358,7 @@ class Machine(RuleBasedStateMachine):
             self._down_rules -= 1
             if self._down_rules < 0:
                 self.server.start()
-                note("the daemon was started")
+                self.tell("the daemon was started")
                 self._await_sweep()
                 self._down_rules = 0
 
@@ -321,18 +366,25 @@ class Machine(RuleBasedStateMachine):
         """Called also when an example fails: what does not fail again when it is replayed is known from here."""
         self.stage.packet_count["examples"] += 1
         error = sys.exc_info()[1]
+        self.stage.played.update(json.dumps(self.moves).encode())
         if isinstance(error, (AssertionError, LiveError, OSError)):
-            self.stage.failures.append(error)
+            self.stage.failures.append(Failure(error, self.moves))
         if error is None:
             self._compare_files()
 
     # --- How ----------------------------------------------------------------------------------
 
+    def _exchange(self, actor: int, choice: int) -> None:
+        packet = self._act(actor, choice)
+        answer = self._deliver(packet)
+        if answer is not None:
+            self.actors[packet.actor].receive(answer, self.now_ns)
+
     def _act(self, actor: int, choice: int) -> Packet:
         index = actor % len(self.actors)
         self.now_ns += 1
         label, datagram = self.actors[index].act(choice, self.now_ns)
-        note(f"client {index}: {label}")
+        self.tell(f"client {index}: {label}")
         return Packet(index, datagram, f"{label} of client {index}")
 
     @staticmethod
@@ -363,7 +415,7 @@ class Machine(RuleBasedStateMachine):
         counted = self.server.counters() - before
         self.stage.packet_count.update(counted)
         text = "nothing" if answer is None else self.codec.Message.decode(answer).kind.name
-        note(f"  {packet.label} arrived: {text} ({', '.join(counted)})")
+        self.tell(f"  {packet.label} arrived: {text} ({', '.join(counted)})")
         self._compare(message, expected, answer, may_be_silent=not was_serving or not self.server.is_running)
         self._await_sweep()
         self._compare_cells()
@@ -404,7 +456,7 @@ class Machine(RuleBasedStateMachine):
         for table, index, cell in cells:
             self.server.write(table, index, cell)
         if what:
-            note(what)
+            self.tell(what)
 
     def _await_sweep(self) -> None:
         """Where the daemon runs, what has run out is soon taken back."""
@@ -412,6 +464,6 @@ class Machine(RuleBasedStateMachine):
             wait_until(lambda: self.reference.observe(self.server.tables()), SETTLE_SECONDS, "the daemon's sweep")
 
 
-def machine_on(stage: Stage) -> type[Machine]:
-    """The machine, to be played on a stage."""
-    return type("Machine", (Machine,), {"stage": stage})
+def machine_on(stage: Stage, tell: Callable[[str], None] = note) -> type[Machine]:
+    """The machine, to be played on a stage. tell: Hypothesis' own works in its examples only."""
+    return type("Machine", (Machine,), {"stage": stage, "tell": staticmethod(tell)})

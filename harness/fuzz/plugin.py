@@ -18,6 +18,10 @@ class LiveError(Exception):
     """A live test cannot be run; the message says what stands in the way."""
 
 
+class NotPlayed(LiveError):
+    """It could not even begin: what it needs could not be built or loaded."""
+
+
 @dataclass(frozen=True)
 class Workload:
     """spec/<p>/workload.yaml: how a protocol is to be exercised.
@@ -113,3 +117,9 @@ def recovery(protocol: str) -> type[Any] | None:
 def reference(protocol: str) -> ModuleType:
     """spec/<p>/reference.py: `Reference(codec, capacities)` and `Actor(codec, capacities)`."""
     return importlib.import_module(f"spec.{protocol}.reference")
+
+
+def load_arguments(spec: dict[str, Any]) -> list[str]:
+    """Of the compiled load, what a workload.yaml has for it under `load` and `options`."""
+    arguments = [word for name, value in spec.get("load", {}).items() for word in (f"--{name}", str(value))]
+    return arguments + [f"{name}={value}" for name, value in spec.get("options", {}).items()]

@@ -1,10 +1,9 @@
-"""Rounds of fuzzing: one seed each, on each variant of the layout in turn."""
+"""A round of examples: one seed on one variant of the layout, played by Hypothesis."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 import hypothesis
@@ -12,61 +11,41 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
-from codegen.errors import SpecErrors
 from harness.command import counted
 from harness.fuzz import plugin
 from harness.fuzz.build import build
-from harness.fuzz.machine import Stage, machine_on
-from harness.fuzz.plugin import LiveError
+from harness.fuzz.machine import Move, Stage, machine_on
 from harness.fuzz.server import Server
-from harness.rig.errors import RigError
 from harness.rig.netns import Rig
 
-EXAMPLES_A_ROUND = 20
 RULES_AN_EXAMPLE = 50
 NO_PACKETS = ("examples", "late", "kills")
 NO_PACKETS_KINDS = (*NO_PACKETS, "garbled")
-NOT_OF_THE_SEED = (LiveError, RigError, SpecErrors)
-"""Before anything was played: the build or the rig could not be made."""
 
 
-def fuzz(
-    protocol: str,
-    seconds: float,
-    seed: int,
-    rounds: int | None = None,
-    examples: int = EXAMPLES_A_ROUND,
-    receive_buffer: int | None = None,
-) -> bool:
-    """Play rounds until the time is over (or that many rounds). Prints what fails and the seed that replays it."""
-    spec = plugin.workload(protocol).fuzz
-    if not spec:
-        raise LiveError(f"{protocol} cannot be fuzzed: spec/{protocol}/workload.yaml has no `fuzz`")
-    variants = spec.get("variants") or [{}]
-    end = time.monotonic() + seconds
-    total: Counter[str] = Counter()
-    played = 0
-    print(f"{protocol}: fuzzing from seed {seed}", flush=True)
-    while (played < rounds) if rounds is not None else (played == 0 or time.monotonic() < end):
-        variant = variants[(seed + played) % len(variants)]
-        try:
-            total += play(protocol, variant, spec.get("actors", 3), seed + played, examples, receive_buffer=receive_buffer)
-        except Exception as error:
-            if isinstance(error, NOT_OF_THE_SEED) and not total:
-                raise
-            _print_failure(protocol, seed + played, error)
-            return False
-        played += 1
-        if sys.stderr.isatty():
-            left = max(end - time.monotonic(), 0)
-            print(f"\r{protocol}: {played} rounds, {total['examples']} examples, {left:.0f} s to go ", end="", file=sys.stderr)
-    if sys.stderr.isatty():
-        print("\r", end="", file=sys.stderr)
-    print(f"{protocol}: {counted(played, 'round')} from seed {seed}: {_summary(total)}")
-    return True
+@dataclass(frozen=True)
+class Played:
+    """A round that is over.
+
+    counts: what the packets were counted as. digest: of the moves of all examples, hexadecimal. error: what failed, or None.
+    moves: of the last example that failed, which is the shortest that was found.
+    """
+
+    counts: Counter[str]
+    digest: str
+    error: Exception | None = None
+    moves: list[Move] = field(default_factory=list)
 
 
-def play(
+def play(protocol: str, variant: dict[str, Any], actor_count: int, seed: int, examples: int, shrink: bool = True) -> Counter[str]:
+    """A round. Returns what the packets were counted as; raises what fails."""
+    played = play_round(protocol, variant, actor_count, seed, examples, shrink)
+    if played.error is not None:
+        raise played.error
+    return played.counts
+
+
+def play_round(
     protocol: str,
     variant: dict[str, Any],
     actor_count: int,
@@ -74,22 +53,25 @@ def play(
     examples: int,
     shrink: bool = True,
     receive_buffer: int | None = None,
-) -> Counter[str]:
-    """One round. Returns what the packets were counted as; raises what fails."""
+) -> Played:
+    """A round. Raises only what keeps it from being played."""
     built = build(protocol, variant)
     with Rig("fuzz") as rig, Server(rig, built, receive_buffer) as server:
         stage = Stage(server, plugin.reference(protocol), actor_count)
         machine = hypothesis.seed(seed)(machine_on(stage))
+        error, moves = None, []
         try:
             run_state_machine_as_test(machine, settings=_settings(examples, shrink))
-        except Flaky as error:
-            for failure in stage.failures[:1]:
-                error.add_note(f"failed once, and not again when it was replayed: {failure}")
-            raise
+        except Exception as caught:
+            error = caught
+            for failure in stage.failures[-1:]:
+                moves = failure.moves
+                if isinstance(caught, Flaky):
+                    caught.add_note(f"failed once, and not again when it was replayed: {failure.error}")
         finally:
             stage.close()
         stage.packet_count["kills"] += server.kill_count
-        return stage.packet_count
+        return Played(stage.packet_count, stage.played.hexdigest(), error, moves)
 
 
 def _settings(examples: int, shrink: bool) -> settings:
@@ -107,17 +89,11 @@ def _settings(examples: int, shrink: bool) -> settings:
     )
 
 
-def _print_failure(protocol: str, seed: int, error: Exception) -> None:
-    print(f"{protocol}: FAILED with seed {seed}: {error}")
-    for line in getattr(error, "__notes__", []):
-        print(f"  {line}")
-    print(f"replay: python -m harness.fuzz {protocol} --seed {seed} --rounds 1")
-
-
-def _summary(total: Counter[str]) -> str:
-    packets = sum(value for name, value in total.items() if name not in NO_PACKETS)
-    kinds = len([name for name in total if name not in NO_PACKETS_KINDS])
+def summary(counts: Counter[str]) -> str:
+    """What the packets of rounds were counted as, in words."""
+    packets = sum(value for name, value in counts.items() if name not in NO_PACKETS)
+    kinds = len([name for name in counts if name not in NO_PACKETS_KINDS])
     return (
-        f"{counted(total['examples'], 'example')}, {counted(packets, 'packet')} of {kinds} kinds ({total['garbled']} garbled, "
-        f"{total['late']} answered late), {counted(total['kills'], 'restart')} of the daemon after kill -9, all as the reference says"
+        f"{counted(counts['examples'], 'example')}, {counted(packets, 'packet')} of {kinds} kinds ({counts['garbled']} garbled, "
+        f"{counts['late']} answered late), {counted(counts['kills'], 'restart')} of the daemon after kill -9"
     )

@@ -7,6 +7,9 @@
  *
  * With --faults every packet may meet one, in either direction: lost, sent twice,
  * or sent late, which is after others.
+ *
+ * Each client draws from generators of its own, one for what it asks for and one
+ * for its faults: both are of the seed alone, whichever client moves first.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -50,6 +53,8 @@ static inline bool workload_is_whole(const unsigned char *payload, size_t size)
 
 struct load_client {
 	int socket;
+	__u64 random_state; /* of what the client draws */
+	__u64 fault_state;  /* of the faults that its packets meet */
 	__u64 wake_ns; /* when the client is asked again without an answer */
 	bool finished;
 	struct workload_client workload;
@@ -72,7 +77,7 @@ enum fault {
 struct load_thread {
 	pthread_t thread;
 	int epoll;
-	__u64 random_state;
+	struct load_client *moving; /* the client that draws now */
 	struct load_client *clients;
 	unsigned int client_count;
 	struct load_counts counts;
@@ -118,9 +123,9 @@ struct load_counts *load_counts(struct load_thread *thread)
 	return &thread->counts;
 }
 
-__u64 load_random(struct load_thread *thread, __u64 limit)
+static __u64 draw(__u64 *state, __u64 limit)
 {
-	__u64 mixed = thread->random_state += 0x9e3779b97f4a7c15ull; /* splitmix64 */
+	__u64 mixed = *state += 0x9e3779b97f4a7c15ull; /* splitmix64 */
 
 	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
 	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
@@ -128,16 +133,21 @@ __u64 load_random(struct load_thread *thread, __u64 limit)
 	return (__u64)((unsigned __int128)mixed * limit >> 64);
 }
 
+__u64 load_random(struct load_thread *thread, __u64 limit)
+{
+	return draw(&thread->moving->random_state, limit);
+}
+
 __u64 load_identity(void)
 {
 	return atomic_fetch_add_explicit(&identities, 1, memory_order_relaxed);
 }
 
-static enum fault choose_fault(struct load_thread *thread)
+static enum fault choose_fault(struct load_client *client)
 {
-	if (!fault_percent || load_random(thread, 100) >= fault_percent)
+	if (!fault_percent || draw(&client->fault_state, 100) >= fault_percent)
 		return FAULT_NONE;
-	return FAULT_LOSE + load_random(thread, 3);
+	return FAULT_LOSE + draw(&client->fault_state, 3);
 }
 
 /* A datagram that is not sent counts as lost on the way: the client will ask again. */
@@ -151,23 +161,23 @@ static void send_datagram(struct load_thread *thread, int socket, const unsigned
 		fail("sending a request");
 }
 
-static void send_request(struct load_thread *thread, int socket, const unsigned char *payload, __u64 now_ns)
+static void send_request(struct load_thread *thread, struct load_client *client, const unsigned char *payload, __u64 now_ns)
 {
-	enum fault fault = choose_fault(thread);
+	enum fault fault = choose_fault(client);
 
 	thread->counts.faults += fault != FAULT_NONE;
 	if (fault == FAULT_DELAY && thread->late_count < LATE_MAX) {
 		struct late_packet *late = &thread->late[thread->late_count++];
 
-		late->socket = socket;
-		late->due_ns = now_ns + load_random(thread, LATE_NS_MAX);
+		late->socket = client->socket;
+		late->due_ns = now_ns + draw(&client->fault_state, LATE_NS_MAX);
 		memcpy(late->payload, payload, workload_size(payload));
 		return;
 	}
 	if (fault != FAULT_LOSE)
-		send_datagram(thread, socket, payload);
+		send_datagram(thread, client->socket, payload);
 	if (fault == FAULT_REPEAT)
-		send_datagram(thread, socket, payload);
+		send_datagram(thread, client->socket, payload);
 }
 
 static void send_late(struct load_thread *thread, __u64 now_ns)
@@ -189,13 +199,14 @@ static void advance(struct load_thread *thread, struct load_client *client, __u6
 	enum load_action action;
 
 	client->wake_ns = now_ns + SCAN_PERIOD_NS;
+	thread->moving = client;
 	action = workload_next(&workload, thread, &client->workload, now_ns, now_ns >= stop_ns, payload, &client->wake_ns);
 	if (action == LOAD_FINISH)
 		client->finished = true;
 	if (action == LOAD_AGAIN)
 		thread->counts.retries++;
 	if (action == LOAD_SEND || action == LOAD_AGAIN)
-		send_request(thread, client->socket, payload, now_ns);
+		send_request(thread, client, payload, now_ns);
 }
 
 /*
@@ -213,10 +224,11 @@ static void receive(struct load_thread *thread, struct load_client *client)
 		fail("receiving an answer");
 	if (client->finished || size < WORKLOAD_SIZE || !workload_is_whole(payload, size))
 		return;
-	if (choose_fault(thread) == FAULT_LOSE) {
+	if (choose_fault(client) == FAULT_LOSE) {
 		thread->counts.faults++;
 		return;
 	}
+	thread->moving = client;
 	if (workload_answer(&workload, thread, &client->workload, clock_ns(), payload))
 		advance(thread, client, clock_ns());
 }
@@ -260,8 +272,10 @@ static void *run_thread(void *argument)
 		for (int i = 0; i < count; i++)
 			receive(thread, events[i].data.ptr);
 	}
-	for (unsigned int i = 0; i < thread->client_count; i++)
+	for (unsigned int i = 0; i < thread->client_count; i++) {
+		thread->moving = &thread->clients[i];
 		workload_stop(&workload, thread, &thread->clients[i].workload, clock_ns());
+	}
 	return NULL;
 }
 
@@ -274,6 +288,7 @@ static void open_client(struct load_thread *thread, struct load_client *client, 
 		fail("opening a client's socket to the server");
 	if (epoll_ctl(thread->epoll, EPOLL_CTL_ADD, client->socket, &event) < 0)
 		fail("adding a client's socket to epoll");
+	thread->moving = client;
 	workload_start(&workload, thread, &client->workload);
 }
 
@@ -470,7 +485,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = parse_arguments(argc, argv);
 	struct addrinfo *server = resolve(arguments.server);
 	struct load_thread *threads = calloc(arguments.thread_count, sizeof(*threads));
-	__u64 start_ns = clock_ns();
+	__u64 start_ns = clock_ns(), opened = 0;
 
 	if (!threads)
 		fail("making room for the threads");
@@ -480,15 +495,17 @@ int main(int argc, char **argv)
 	for (unsigned int t = 0; t < arguments.thread_count; t++) {
 		struct load_thread *thread = &threads[t];
 
-		thread->random_state = arguments.seed * 1000003 + t;
 		thread->client_count = arguments.client_count / arguments.thread_count +
 				       (t < arguments.client_count % arguments.thread_count);
 		thread->clients = calloc(thread->client_count, sizeof(*thread->clients));
 		thread->epoll = epoll_create1(EPOLL_CLOEXEC);
 		if (!thread->clients || thread->epoll < 0)
 			fail("setting up a thread");
-		for (unsigned int i = 0; i < thread->client_count; i++)
+		for (unsigned int i = 0; i < thread->client_count; i++, opened++) {
+			thread->clients[i].random_state = arguments.seed * 1000003 + 2 * opened;
+			thread->clients[i].fault_state = thread->clients[i].random_state + 1;
 			open_client(thread, &thread->clients[i], server);
+		}
 	}
 	for (unsigned int t = 0; t < arguments.thread_count; t++) {
 		errno = pthread_create(&threads[t].thread, NULL, run_thread, &threads[t]);

@@ -78,7 +78,7 @@ void load_record(struct load_thread *thread, struct load_record record);
 
 struct load_counts *load_counts(struct load_thread *thread);
 
-/* A number below `limit`, from the thread's seeded generator. */
+/* A number below `limit`, from the seeded generator of the client that moves. */
 __u64 load_random(struct load_thread *thread, __u64 limit);
 
 /* A number that no other call gets: identities for the history. */

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import documents
 from harness.protocols import BUILD, GENERATED, REPOSITORY
 
 HERE = Path(__file__).parent
@@ -53,7 +54,7 @@ def build(given: Sources, into: Path) -> Path:
     """The path of the target, compiled where what it is made of has changed since. Raises ParsersError."""
     if not given.program.is_file():
         raise ParsersError(
-            f"compiling the parsers of {given.protocol}: there is no {_shown(given.program)}; run `just generate {given.protocol}`"
+            f"compiling the parsers of {given.protocol}: there is no {documents.name_of(given.program)}; run `just generate {given.protocol}`"
         )
     target = into / f"{given.protocol}-parsers"
     parts = (given.runtime.glob("*.h"), given.runtime.glob("bpf/*.h"), given.generated.glob("*.[ch]"))
@@ -115,7 +116,3 @@ def _compile(given: Sources, *arguments: str) -> None:
     if done.returncode:
         hint = "\nlibclang-rt-19-dev is not installed: run ./bootstrap" if "libclang_rt" in done.stderr else ""
         raise ParsersError(f"compiling the parsers of {given.protocol}:\n{done.stderr.strip()}{hint}")
-
-
-def _shown(path: Path) -> Path:
-    return path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path

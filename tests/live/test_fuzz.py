@@ -133,10 +133,23 @@ def test_a_daemon_that_stands_still_is_waited_for():
 
 def test_without_a_reference_it_is_a_sentence(capsys, monkeypatch):
     monkeypatch.setattr(plugin, "has_reference", lambda protocol: protocol != "limiter")
-    assert main(["limiter", "--rounds", "1"]) == 2
+    assert main(["limiter", "--only", "examples", "--rounds", "1"]) == 2
     said = capsys.readouterr()
-    assert "limiter cannot be fuzzed" in said.err and "spec/limiter/reference.py is not there" in said.err
+    assert "limiter cannot be fuzzed" in said.err and "spec/limiter/reference.py is not there" in said.out
     assert "FAILED" not in said.out
+
+
+@pytest.mark.parametrize("arguments, complaint", [
+    (["--minutes", "1", "--rounds", "1"], "--minutes and --rounds both say how long: give one of them"),
+    (["--minutes", "nan"], "'nan' is not a number of minutes: give one above 0"),
+    (["--rounds", "0"], "0 rounds play nothing: give 1 or more"),
+    (["--seed", "-1"], "'-1' is not a number: give 0 or more"),
+    (["--only", "nothing"], "invalid choice: 'nothing'"),
+])  # fmt: skip
+def test_mistakes_of_the_command_line_are_sentences(capsys, arguments, complaint):
+    with pytest.raises(SystemExit, match="2"):
+        main(["limiter", *arguments])
+    assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text, complaint", [

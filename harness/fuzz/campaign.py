@@ -1,0 +1,180 @@
+"""A run: rounds of every kind on every protocol, in turn, until the time is over.
+
+Which rounds there are, in which order, and the seed of each, are of the run's seed alone. The time only says how many of them
+are played.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from codegen.errors import SpecErrors
+from harness import documents, results
+from harness.command import counted
+from harness.fuzz.kinds import KINDS, Round, Turn
+from harness.fuzz.plugin import LiveError, NotPlayed
+from harness.histories import HistoriesError
+from harness.parsers.build import ParsersError
+from harness.rig.errors import RigError
+from harness.transactions import TransactionsError
+
+SEED_MAX = 2**32 - 1
+UNPLAYED_MAX = 2
+"""Rounds of a kind on a protocol that could not be played, before it is given up."""
+NOT_OF_THE_ROUND = (NotPlayed, RigError, SpecErrors, HistoriesError, TransactionsError, ParsersError, OSError)
+"""What keeps a round from being played or judged: a tool that is not there, namespaces that could not be made."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked for.
+
+    kinds: of KINDS. minutes: after which no round begins; or rounds, so many of each kind on each protocol. first: the number of
+    the first, from 0.
+    """
+
+    protocols: list[str]
+    kinds: list[str]
+    seed: int
+    minutes: float | None = None
+    rounds: int | None = None
+    first: int = 0
+    receive_buffer: int | None = None
+
+
+@dataclass
+class Stage:
+    """One kind on one protocol, and what has come of its rounds."""
+
+    protocol: str
+    kind: str
+    rounds: int = 0
+    count: int = 0
+    seconds: float = 0.0
+    failures: list[tuple[int, Round]] = field(default_factory=list)
+    unplayed: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        return not self.has_failed and self.unplayed < UNPLAYED_MAX
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.failures)
+
+
+def derived(seed: int, kind: str, protocol: str, number: int) -> int:
+    """The seed of a round, from 1 to 2^32 - 1."""
+    digest = hashlib.sha256(f"{seed} {kind} {protocol} {number}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") % SEED_MAX + 1
+
+
+def stages_of(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
+    """In the order of their turns. What a protocol has none of is said. Raises LiveError where nothing is left of a plan."""
+    stages = []
+    for name in plan.kinds:
+        for protocol in plan.protocols:
+            if missing := KINDS[name].missing(protocol):
+                say(f"{protocol}: no {name}: {missing}")
+            else:
+                stages.append(Stage(protocol, name))
+    if not stages:
+        raise LiveError(f"{', '.join(plan.protocols)} cannot be fuzzed: there is none of {', '.join(plan.kinds)} (docs/live.md)")
+    return stages
+
+
+def run(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
+    """Play it. A stage that has failed, or cannot be played, plays no further round. What was found is kept for `just report`."""
+    began, stages = time.time(), stages_of(plan, say)
+    try:
+        for stage, number in _turns(plan, stages):
+            _play(plan, stage, number, say)
+    finally:
+        for protocol in plan.protocols:
+            results.keep("fuzz", protocol, found(plan, [stage for stage in stages if stage.protocol == protocol], began), began)
+    return stages
+
+
+def _turns(plan: Plan, stages: list[Stage]) -> Iterator[tuple[Stage, int]]:
+    """Who is next: everybody's first round, then everybody's second."""
+    end = time.monotonic() + plan.minutes * 60 if plan.rounds is None else None
+    numbers = itertools.count(plan.first) if plan.rounds is None else range(plan.first, plan.first + plan.rounds)
+    for number in numbers:
+        for stage in stages:
+            if end is not None and time.monotonic() >= end:
+                return
+            if stage.goes_on:
+                yield stage, number
+        if not any(stage.goes_on for stage in stages):
+            return
+
+
+def _play(plan: Plan, stage: Stage, number: int, say: Callable[[str], None]) -> None:
+    turn = Turn(stage.protocol, number, derived(plan.seed, stage.kind, stage.protocol, number), plan.receive_buffer)
+    began = time.monotonic()
+    try:
+        played = KINDS[stage.kind].play(turn)
+    except NOT_OF_THE_ROUND as error:
+        stage.unplayed += 1
+        say(f"NOT PLAYED {stage.protocol} {stage.kind} {number}: {error}")
+        return
+    seconds = time.monotonic() - began
+    stage.rounds += 1
+    stage.count += played.count
+    stage.seconds += seconds
+    say(f"{stage.protocol} {stage.kind} {number}: {played.told} ({seconds:.0f} s)")
+    if played.failure is not None:
+        stage.failures.append((number, played))
+        say(f"FAILED {stage.protocol} {stage.kind} {number}, seed {turn.seed}:\n  " + "\n  ".join(played.failure.splitlines()))
+        if played.saved:
+            say(f"saved: just fuzz replay {documents.name_of(played.saved)}")
+        say(f"the same round: {_again(plan, stage, number)}")
+
+
+def _again(plan: Plan, stage: Stage, number: int) -> str:
+    buffer = f" --receive-buffer {plan.receive_buffer}" if plan.receive_buffer is not None else ""
+    return f"just fuzz {stage.protocol} --only {stage.kind} --seed {plan.seed} --first {number} --rounds 1{buffer}"
+
+
+def found(plan: Plan, stages: list[Stage], began: float) -> dict[str, object]:
+    """Of one protocol, for `just report`."""
+    return {
+        "seed": plan.seed,
+        "minutes": round((time.time() - began) / 60, 2) if plan.minutes is None else plan.minutes,
+        "stages": [
+            {
+                "name": stage.kind, "count": stage.count, "unit": KINDS[stage.kind].unit, "seconds": round(stage.seconds, 1),
+                "faults": len(stage.failures),
+            }
+            for stage in stages
+        ],
+        "failures": [
+            {"text": f"{stage.kind} {number}: {played.failure}", "saved": documents.name_of(played.saved) if played.saved else None}
+            for stage in stages
+            for number, played in stage.failures
+        ],
+    }  # fmt: skip
+
+
+def told(plan: Plan, stages: list[Stage], seconds: float) -> Iterator[str]:
+    """The end of a run, in lines."""
+    for protocol in plan.protocols:
+        own = [stage for stage in stages if stage.protocol == protocol]
+        words = [
+            f"{stage.count:,} {KINDS[stage.kind].unit} in {stage.seconds:.0f} s ({stage.kind})" for stage in own if stage.rounds
+        ]
+        if words:
+            yield f"{protocol}: {', '.join(words)}"
+    if missed := [f"{stage.protocol} {stage.kind}" for stage in stages if not stage.rounds and not stage.unplayed]:
+        yield f"the time was over before the first round of {', '.join(missed)}"
+    failed = [f"{stage.protocol} {stage.kind}" for stage in stages if stage.has_failed]
+    unplayed = sum(stage.unplayed for stage in stages)
+    if unplayed:
+        yield f"{counted(unplayed, 'round')} could not be played: see above"
+    rounds = counted(sum(stage.rounds for stage in stages), "round")
+    outcome = f"FAILED: {', '.join(failed)}" if failed else "nothing was found"
+    yield f"seed {plan.seed}: {rounds} in {seconds / 60:.1f} minutes: {outcome}"

@@ -1,0 +1,164 @@
+"""The kinds of fuzzing there are, a round of each at a time."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import results
+from harness.command import counted
+from harness.fuzz import plugin
+from harness.fuzz.crash import crash_under_load
+from harness.fuzz.kill import KillReport, kill_under_load
+from harness.fuzz.plugin import LiveError, NotPlayed
+from harness.fuzz.round import Order, actors, play_alone, variants
+from harness.fuzz.run import summary
+from harness.fuzz.saved import Example, save_example, save_history
+from harness.fuzz.shrink import shrunk
+from harness.parsers.build import build as build_target
+from harness.parsers.build import folder, sources
+from harness.parsers.run import KEPT, kept
+from harness.parsers.run import fuzz as fuzz_parsers
+from harness.parsers.seeds import seeds
+
+EXAMPLES_A_ROUND = 8
+LOAD_SECONDS = 6
+KILL_PERIOD_SECONDS = 1.0
+CRASHES_A_ROUND = 1
+INPUTS_A_ROUND = 100_000
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A round that is to be played. number: from 0, of this kind and protocol. seed: its own, 1 to 2^32 - 1."""
+
+    protocol: str
+    number: int
+    seed: int
+    receive_buffer: int | None = None
+
+
+@dataclass(frozen=True)
+class Round:
+    """What came of it.
+
+    count: in the kind's unit. failure: what is wrong, or None. saved: the file that plays it again, where there is one.
+    """
+
+    count: int
+    told: str
+    failure: str | None = None
+    saved: Path | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """missing: why a protocol has none of it; None where it has. play: raises campaign.NOT_OF_THE_ROUND."""
+
+    unit: str  # in the plural
+    missing: Callable[[str], str | None]
+    play: Callable[[Turn], Round]
+
+
+def _without_reference(protocol: str) -> str | None:
+    if not plugin.has_reference(protocol):
+        return f"there is nothing to compare it with: spec/{protocol}/reference.py is not there"
+    return None if plugin.workload(protocol).fuzz else f"spec/{protocol}/workload.yaml has no `fuzz`"
+
+
+def _without_load(protocol: str) -> str | None:
+    return None if plugin.workload(protocol).kill else f"spec/{protocol}/workload.yaml has no `kill`"
+
+
+def _without_drain(protocol: str) -> str | None:
+    return None if plugin.workload(protocol).crash else f"spec/{protocol}/workload.yaml has no `crash`"
+
+
+def _examples(turn: Turn) -> Round:
+    """On each variant of the layout in turn."""
+    protocol, overrides = turn.protocol, variants(turn.protocol)
+    variant = turn.number % len(overrides)
+    told = play_alone(Order(protocol, variant, turn.seed, EXAMPLES_A_ROUND, turn.receive_buffer))
+    words = f"variant {variant}: {summary(told.counts)}; moves {told.digest[:8]}"
+    if not told.failure:
+        return Round(told.counts["examples"], words)
+    saved = None
+    if told.moves:
+        example = Example(
+            protocol=protocol,
+            variant=overrides[variant],
+            actors=actors(protocol),
+            receive_buffer=turn.receive_buffer,
+            seed=turn.seed,
+            commit=results.commit(),
+            failure=told.failure.splitlines()[0],
+            moves=told.moves,
+        )
+        saved = save_example(example)
+    return Round(told.counts["examples"], words, told.failure, saved)
+
+
+def _load(turn: Turn) -> Round:
+    try:
+        report = kill_under_load(
+            turn.protocol, LOAD_SECONDS, KILL_PERIOD_SECONDS, turn.seed, receive_buffer=turn.receive_buffer
+        )
+    except NotPlayed:
+        raise
+    except (LiveError, subprocess.TimeoutExpired) as error:
+        return Round(0, "a load that did not end", str(error))
+    load = report.load
+    words = (
+        f"{counted(load['operations'], 'operation')}, {counted(load['faults'], 'packet')} lost, repeated or late, "
+        f"{counted(report.kills, 'restart')} of the daemon after kill -9; "
+        + (report.history.promise if report.history.holds else f"not {report.history.promise}")
+    )
+    if not report.problems:
+        return Round(load["operations"], words)
+    return Round(load["operations"], words, str(report), _saved_history(turn, report))
+
+
+def _saved_history(turn: Turn, report: KillReport) -> Path | None:
+    """Of a load whose history was refused; another's is not kept."""
+    if report.history.holds or not report.history.decided:
+        return None
+    short = shrunk(turn.protocol, report.recorded)
+    try:
+        found = f"found by a load of {LOAD_SECONDS} s with seed {turn.seed}, cut from a longer history"
+        return save_history(turn.protocol, short, found)
+    finally:
+        short.unlink()
+
+
+def _crash(turn: Turn) -> Round:
+    try:
+        report = crash_under_load(turn.protocol, CRASHES_A_ROUND, None, turn.seed)
+    except NotPlayed:
+        raise
+    except (LiveError, subprocess.TimeoutExpired) as error:
+        return Round(0, "a load that did not end", str(error))
+    words = (
+        f"the server went down {counted(report.crashes, 'time')}, {counted(report.counts['answered'], 'record')} answered, "
+        f"{counted(report.counts['records'], 'record')} recovered"
+    )
+    return Round(report.crashes, words, str(report) if report.problems else None)
+
+
+def _parsers(turn: Turn) -> Round:
+    protocol = turn.protocol
+    target = build_target(sources(protocol), folder(protocol))
+    starts = [*seeds(protocol), *(path.read_bytes() for path in kept(protocol))]
+    found = fuzz_parsers(target, starts, INPUTS_A_ROUND, turn.seed, KEPT / protocol)
+    words = f"{counted(found.inputs, 'input')} from {counted(len(starts), 'frame')}, {found.edges:,} edges taken"
+    return Round(found.inputs, words, found.fault, found.saved)
+
+
+KINDS = {
+    "parsers": Kind("inputs", lambda _: None, _parsers),
+    "examples": Kind("examples", _without_reference, _examples),
+    "kill": Kind("operations", _without_load, _load),
+    "crash": Kind("crashes", _without_drain, _crash),
+}
+"""In the order in which they take turns: the quickest first, for there may be little time."""

@@ -1,0 +1,107 @@
+"""A round of examples in a process of its own, so that the same seed plays the same examples whatever was played before.
+
+Hypothesis now and then draws a constant that it finds in the modules which are loaded: what a process did before would be in
+its examples.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from codegen.errors import SpecErrors
+from harness import command
+from harness.fuzz import plugin
+from harness.fuzz.machine import Move
+from harness.fuzz.plugin import LiveError, NotPlayed
+from harness.fuzz.run import play_round
+from harness.protocols import REPOSITORY
+from harness.rig import leftovers
+from harness.rig.errors import RigError
+
+END_SECONDS_MAX = 10
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be played. variant: its number, of those of the protocol's workload."""
+
+    protocol: str
+    variant: int
+    seed: int
+    examples: int
+    receive_buffer: int | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What came of it. failure: in words; "" where nothing failed. moves: of the shortest example that failed."""
+
+    counts: Counter[str]
+    digest: str
+    failure: str
+    moves: list[Move]
+
+
+def variants(protocol: str) -> list[dict[str, Any]]:
+    """The overrides of the layout that rounds are played on in turn. Raises LiveError where there is no such thing."""
+    spec = plugin.workload(protocol).fuzz
+    if not spec:
+        raise LiveError(f"{protocol} cannot be fuzzed: spec/{protocol}/workload.yaml has no `fuzz`")
+    return spec.get("variants") or [{}]
+
+
+def actors(protocol: str) -> int:
+    return plugin.workload(protocol).fuzz.get("actors", 3)
+
+
+def play_alone(order: Order) -> Told:
+    """Play a round in a fresh interpreter. Raises NotPlayed."""
+    argv = [sys.executable, "-m", "harness.fuzz.round", json.dumps(asdict(order))]
+    # Sets of strings go round in another order in each process, unless it is told not to.
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    # In a session of its own a Ctrl-C does not reach it: it is told once, and takes its namespaces down.
+    process = subprocess.Popen(
+        argv, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        output, errors = process.communicate()
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=END_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            leftovers.clean()
+        raise
+    if process.returncode != 0:
+        raise NotPlayed(f"playing examples of {order.protocol}: {errors.strip().removeprefix('fuzz: ')}")
+    said = json.loads(output.splitlines()[-1])
+    return Told(Counter(said["counts"]), said["digest"], said["failure"], [(name, arguments) for name, arguments in said["moves"]])
+
+
+def _main(text: str) -> int:
+    order = Order(**json.loads(text))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started it may ignore it
+    try:
+        variant = variants(order.protocol)[order.variant]
+        played = play_round(
+            order.protocol, variant, actors(order.protocol), order.seed, order.examples, receive_buffer=order.receive_buffer
+        )
+    except (LiveError, RigError, SpecErrors, OSError) as error:
+        print(f"fuzz: {error}", file=sys.stderr)
+        return 2
+    failure = "" if played.error is None else "\n".join([str(played.error), *getattr(played.error, "__notes__", [])])
+    print(json.dumps({"counts": played.counts, "digest": played.digest, "failure": failure, "moves": played.moves}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(command.run("fuzz", lambda: _main(sys.argv[1])))
