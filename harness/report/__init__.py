@@ -1,0 +1,1 @@
+"""`just report`: all that the commands found, as one HTML file; docs/report.md."""

@@ -1,0 +1,120 @@
+"""Puts runs together: of everything that was checked, what its latest run found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.report.formats import (
+    Bench,
+    Build,
+    Check,
+    Conform,
+    Fuzz,
+    Kernel,
+    Model,
+    Mutant,
+    Mutants,
+    Property,
+    ReportError,
+    Run,
+    understood,
+)
+from harness.results import Kept, ResultsError, parse, plain, read_all
+
+EMBEDDED = re.compile(r'<script type="application/json" id="results">(.*?)</script>', re.DOTALL)
+
+
+@dataclass
+class Models:
+    """Of one protocol: its properties by name, and its models, each with the run that it is of."""
+
+    properties: dict[str, Property] = field(default_factory=dict)
+    models: dict[str, tuple[Model, Run]] = field(default_factory=dict)
+
+
+@dataclass
+class Coverage:
+    """Of one protocol: its builds, each with the run that it is of. newest: the last run."""
+
+    newest: Run
+    builds: dict[str, tuple[Build, Run]] = field(default_factory=dict)
+
+
+@dataclass
+class Everything:
+    """All that is known, by protocol; kernels by the names that the command has for them; mutants by protocol and name."""
+
+    runs: list[Run]
+    check: dict[str, Models] = field(default_factory=dict)
+    conform: dict[str, Coverage] = field(default_factory=dict)
+    kernels: dict[str, tuple[Kernel, Run]] = field(default_factory=dict)
+    mutants: dict[tuple[str, str], tuple[Mutant, Run]] = field(default_factory=dict)
+    bench: dict[str, tuple[Bench, Run]] = field(default_factory=dict)
+    fuzz: dict[str, tuple[Fuzz, Run]] = field(default_factory=dict)
+
+    def add(self, run: Run) -> None:
+        match run.found:
+            case Check() as found:
+                models = self.check.setdefault(found.protocol, Models())
+                models.properties |= {each.name: each for each in found.properties}
+                models.models |= {each.name: (each, run) for each in found.models}
+            case Conform() as found:
+                coverage = self.conform.setdefault(found.protocol, Coverage(run))
+                coverage.newest = run
+                coverage.builds |= {each.name: (each, run) for each in found.builds}
+            case Mutants() as found:
+                self.mutants |= {(each.protocol, each.name): (each, run) for each in found.mutants}
+            case Kernel() as found:
+                self.kernels[run.kept.subject] = (found, run)
+            case Bench() as found:
+                self.bench[found.protocol] = (found, run)
+            case Fuzz() as found:
+                self.fuzz[run.kept.subject] = (found, run)
+
+
+def together(kept: Iterable[Kept]) -> Everything:
+    """Of each thing the latest run, by when it began. Raises ReportError where a file is not as it should be."""
+    runs = sorted((understood(each) for each in kept), key=lambda run: run.kept.began)
+    everything = Everything(runs)
+    for run in runs:
+        everything.add(run)
+    for name in ("check", "conform", "bench", "fuzz", "kernels"):
+        setattr(everything, name, dict(sorted(getattr(everything, name).items(), key=lambda item: _in_order(item[0]))))
+    return everything
+
+
+def _in_order(name: str) -> list[tuple[int, int, str]]:
+    """6.1 before 6.2, and that before 6.12; what begins with a number before the rest."""
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", name)]
+
+
+# --- Where they come from ------------------------------------------------------------------------
+
+
+def load(where: Path) -> list[Kept]:
+    """Of a folder of results, or of an HTML report that was made of some. Raises ReportError."""
+    try:
+        if where.is_dir():
+            return read_all(where)
+        text = where.read_text(encoding="utf-8")
+        embedded = EMBEDDED.search(text)
+        if embedded is None:
+            raise ReportError(f"{where} is neither a folder of results nor a report of `just report`: it has no results in it")
+        return [parse(each, str(where)) for each in json.loads(embedded[1])]
+    except OSError as error:
+        raise ReportError(f"cannot read the results in {where}: {error.strerror}; name a folder of results, or a report") from error
+    except (ValueError, TypeError) as error:
+        raise ReportError(f"cannot read the results in {where}: {error}") from error
+    except ResultsError as error:
+        raise ReportError(str(error)) from error
+
+
+def embedded(runs: list[Run]) -> str:
+    """For a <script> of the page, from which load() reads them again."""
+    content: list[dict[str, Any]] = [plain(run.kept) for run in runs]
+    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,0 +1,224 @@
+"""What changed between two runs of everything: rows of old, new and their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.command import counted
+from harness.report.collect import Everything
+from harness.report.formats import Build, Model, Point, Program, Spread, figure
+
+NONE = "–"
+LIMITS = ("insns", "states", "stack", "jited_bytes")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row. worse: whether it is for the worse, better, or None where that is not for us to say."""
+
+    what: str
+    old: str
+    new: str
+    difference: str
+    worse: bool | None = None
+
+    @property
+    def mark(self) -> str:
+        return {True: "worse", False: "better", None: "changed"}[self.worse]
+
+
+@dataclass
+class Part:
+    """The changes of one part of the report.
+
+    same: how many things are in both and as they were. note: why there is nothing to compare; empty where there is.
+    """
+
+    title: str
+    changes: list[Change] = field(default_factory=list)
+    same: int = 0
+    note: str = ""
+
+
+Differs = Callable[[str, Any, Any], list[Change]]
+
+
+def compare(old: Everything, new: Everything) -> list[Part]:
+    """Every part of the report, also those in which nothing changed."""
+    return [
+        _part("Models", _models(old), _models(new), _model),
+        _part("Conformance", _builds(old), _builds(new), _build),
+        _part("Programs on kernels", _programs(old), _programs(new), _program),
+        _part("Mutants", _mutants(old), _mutants(new), _mutant),
+        _part("Speed", _speeds(old), _speeds(new), _speed),
+        _part("Fuzzing", _fuzz(old), _fuzz(new), _failures),
+    ]
+
+
+def as_text(parts: list[Part]) -> str:
+    """For a terminal."""
+    lines = []
+    for part in parts:
+        said = part.note or f"{counted(len(part.changes), 'change')}, {part.same:,} as before"
+        lines.append(f"{part.title}: {said}")
+        rows = [(f"  {each.mark}", each.what, f"{each.old} -> {each.new}", each.difference) for each in part.changes]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return "\n".join(lines)
+
+
+def _part(title: str, old: Mapping[str, Any], new: Mapping[str, Any], differs: Differs) -> Part:
+    part = Part(title)
+    if not old or not new:
+        missing = " nor ".join(name for name, found in (("old", old), ("new", new)) if not found)
+        part.note = f"nothing to compare: {missing} results have none"
+        return part
+    for name in dict.fromkeys([*old, *new]):
+        if name not in new:
+            part.changes.append(Change(name, "there", NONE, "gone"))
+        elif name not in old:
+            part.changes.append(Change(name, NONE, "there", "new"))
+        elif changes := differs(name, old[name], new[name]):
+            part.changes += changes
+        else:
+            part.same += 1
+    return part
+
+
+def _number(what: str, old: float, new: float, more_is_worse: bool | None = None) -> list[Change]:
+    if old == new:
+        return []
+    share = f" ({new / old - 1:+.1%})" if old else ""
+    worse = None if more_is_worse is None else (new > old) == more_is_worse
+    return [Change(what, f"{old:,}", f"{new:,}", f"{new - old:+,}{share}", worse)]
+
+
+# --- Models, mutants, fuzzing --------------------------------------------------------------------
+
+
+def _models(found: Everything) -> dict[str, Model]:
+    return {f"{protocol}/{name}": model for protocol, models in found.check.items() for name, (model, _) in models.models.items()}
+
+
+def _verdict(model: Model) -> str:
+    said = "holds" if model.verdict == "holds" else f"violates {model.violated or model.verdict}"
+    return f"{said}, unexpected" if model.surprises else said
+
+
+def _model(name: str, old: Model, new: Model) -> list[Change]:
+    if _verdict(old) != _verdict(new):
+        worse = bool(new.surprises) if old.surprises != new.surprises else None
+        return [Change(name, _verdict(old), _verdict(new), "verdict", worse)]
+    return _number(f"{name}: distinct states", old.distinct, new.distinct)
+
+
+def _mutants(found: Everything) -> dict[str, bool]:
+    return {f"{protocol}: {name}": mutant.caught for (protocol, name), (mutant, _) in found.mutants.items()}
+
+
+def _mutant(name: str, old: bool, new: bool) -> list[Change]:
+    words = {True: "caught", False: "not caught"}
+    return [Change(name, words[old], words[new], "verdict", old)] if old != new else []
+
+
+def _fuzz(found: Everything) -> dict[str, int]:
+    return {name: len(fuzz.failures) for name, (fuzz, _) in found.fuzz.items()}
+
+
+def _failures(name: str, old: int, new: int) -> list[Change]:
+    return _number(f"{name}: failures", old, new, more_is_worse=True)
+
+
+# --- Conformance and programs --------------------------------------------------------------------
+
+
+def _builds(found: Everything) -> dict[str, Build]:
+    each = ((protocol, entry) for protocol, coverage in found.conform.items() for entry in coverage.builds.items())
+    return {f"{protocol}, {name}": build for protocol, (name, (build, _)) in each}
+
+
+def _build(name: str, old: Build, new: Build) -> list[Change]:
+    changes = _number(f"{name}: mismatches", len(old.mismatches), len(new.mismatches), more_is_worse=True)
+    changes += _number(f"{name}: inputs", sum(old.inputs.values()), sum(new.inputs.values()), more_is_worse=False)
+    changes += _number(f"{name}: pairs", old.pairs, new.pairs, more_is_worse=False)
+    if (old.taken, len(old.branches)) != (new.taken, len(new.branches)):
+        beside = [f"{build.taken:,} of {len(build.branches):,}" for build in (old, new)]
+        missed = [build.asked - build.taken for build in (old, new)]
+        worse = None if missed[0] == missed[1] else missed[1] > missed[0]
+        changes.append(Change(f"{name}: branches taken", *beside, f"{new.taken - old.taken:+,}", worse))
+    return changes
+
+
+def _programs(found: Everything) -> dict[str, Program]:
+    each = ((name, program) for name, (kernel, _) in found.kernels.items() for program in kernel.programs)
+    return {f"{program.program} on {name}": program for name, program in each}
+
+
+def _program(name: str, old: Program, new: Program) -> list[Change]:
+    if old.verdict != new.verdict:
+        worse = len(new.faults) > len(old.faults) if old.faults != new.faults else None
+        return [Change(name, old.verdict, new.verdict, "verdict", worse)]
+    changes = []
+    for limit in LIMITS:
+        was, now = getattr(old, limit), getattr(new, limit)
+        if old.loads and was is not None and now is not None:
+            found = _number(f"{name}: {limit}", was, now, more_is_worse=True)
+            changes += [_with_use(change, limit, old, new) for change in found]
+    return changes
+
+
+def _with_use(change: Change, limit: str, old: Program, new: Program) -> Change:
+    """The same row, with how much of the budget is used where there is one."""
+    beside = []
+    for text, program in ((change.old, old), (change.new, new)):
+        most = (program.budget or {}).get(limit)
+        beside.append(f"{text} ({getattr(program, limit) / most:.0%} of its budget)" if most else text)
+    return Change(change.what, *beside, change.difference, change.worse)
+
+
+# --- Speed ---------------------------------------------------------------------------------------
+
+_LESS_IS_BETTER = ("us", "µs", "ns", "ms", "p50", "p99", "cpu", "lost", "latency", "time")
+
+
+def _speeds(found: Everything) -> dict[str, tuple[Spread | Point, bool | None]]:
+    """By name: the figure, and whether more of it is worse, where that can be told from its name."""
+    figures: dict[str, tuple[Spread | Point, bool | None]] = {}
+    for protocol, (bench, _) in found.bench.items():
+        for section, rows in bench.sections.items():
+            for row in rows:
+                for name, spread in row.figures.items():
+                    figures[f"{protocol}, {section}: {row.workload}, {row.server}: {name}"] = (spread, _more_is_worse(name))
+        for curve in bench.curves:
+            for name, points in curve.series.items():
+                for point in points:
+                    figures[f"{protocol}, {curve.title}: {name} at {figure(point.x)}"] = (point, _more_is_worse(curve.y.label))
+    return figures
+
+
+def _more_is_worse(name: str) -> bool | None:
+    words = name.lower().replace("(", " ").replace(")", " ").replace(",", " ").split()
+    if any(word.startswith(_LESS_IS_BETTER) for word in words):
+        return True
+    return False if any("/s" in word or word.startswith(("rate", "throughput", "reflector")) for word in words) else None
+
+
+def _speed(name: str, old: tuple[Any, Any], new: tuple[Any, Any]) -> list[Change]:
+    """Only what is beyond both runs' quartiles: the rest is noise."""
+    (was, more_is_worse), (now, _) = old, new
+    ranges = [_range(each) for each in (was, now)]
+    if ranges[0][1] >= ranges[1][0] and ranges[1][1] >= ranges[0][0]:
+        return []
+    middles = [each.median if isinstance(each, Spread) else each.y for each in (was, now)]
+    texts = [f"{figure(middle)} [{figure(low)}, {figure(high)}]" for middle, (low, high) in zip(middles, ranges)]
+    share = f" ({middles[1] / middles[0] - 1:+.1%})" if middles[0] else ""
+    worse = None if more_is_worse is None else (middles[1] > middles[0]) == more_is_worse
+    return [Change(name, *texts, f"{'+' if middles[1] > middles[0] else ''}{figure(middles[1] - middles[0])}{share}", worse)]
+
+
+def _range(figure: Spread | Point) -> tuple[float, float]:
+    if isinstance(figure, Spread):
+        return figure.low, figure.high
+    return (figure.y if figure.low is None else figure.low), (figure.y if figure.high is None else figure.high)

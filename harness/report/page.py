@@ -1,0 +1,127 @@
+"""The page: Jinja2 templates over what was collected. One file, nothing from outside, no JavaScript."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from harness.check import diagram
+from harness.command import counted
+from harness.report import heat, plot, versions
+from harness.report.collect import Coverage, Everything, embedded
+from harness.report.compare import Part
+from harness.report.formats import Branch, Curve, Model, Program, Row, figure
+from harness.report.summary import duration, mark, moment, same_mark, verdicts
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of TLA+ as a heat map. taken, count: branches of it."""
+
+    file: str
+    lines: list[heat.Line]
+    taken: int
+    count: int
+
+
+def sources(coverage: Coverage) -> list[Source]:
+    """Of one protocol: every build that was compared with the same text."""
+    newest = coverage.newest.found.sources
+    heats = heat.added(build for build, run in coverage.builds.values() if run.found.sources == newest)
+    found = []
+    for file, text in newest.items():
+        own = [each for each in heats if each.branch.file == file]
+        if own:
+            found.append(Source(file, heat.lines(text, file, heats), sum(bool(each.times) for each in own), len(own)))
+    return found
+
+
+def branches(coverage: Coverage) -> list[tuple[Branch, list[str]]]:
+    """Each branch, and how often each build that counts took it."""
+    counting = [build for build, _ in coverage.builds.values() if build.branches]
+    rows: dict[tuple[str, str], tuple[Branch, dict[str, str]]] = {}
+    for build in counting:
+        for branch in build.branches:
+            text = "lost races only" if branch.excused else f"{branch.times:,}" if branch.times else "✗ 0"
+            rows.setdefault((branch.label, branch.place), (branch, {}))[1][build.name] = text
+    return [(branch, [counts.get(build.name, "–") for build in counting]) for branch, counts in rows.values()]
+
+
+def steps(coverage: Coverage) -> list[tuple[str, list[str]]]:
+    """Each step, and how often each build that counts evaluated it."""
+    counting = [build for build, _ in coverage.builds.values() if build.branches]
+    names = dict.fromkeys(name for build in counting for name in build.steps)
+    return [(name, [f"{build.steps[name]:,}" if name in build.steps else "–" for build in counting]) for name in names]
+
+
+def asking(models: Any, name: str) -> int:
+    """How many models that must hold ask for a property."""
+    return sum(name in model.properties and not model.must_fail for model, _ in models.models.values())
+
+
+def sequence(protocol: str, model: Model) -> Markup:
+    return Markup(diagram.as_svg(f"{protocol}/{model.name}: the counterexample, step by step", model.steps))
+
+
+def columns(rows: list[Row]) -> list[str]:
+    """The names of all figures, in the order of the rows that have most."""
+    return list(dict.fromkeys(name for row in sorted(rows, key=lambda row: -len(row.figures)) for name in row.figures))
+
+
+def curve(drawn: Curve) -> Markup:
+    return Markup(plot.svg(drawn))
+
+
+def use(found: int | None, budget: dict[str, int] | None, limit: str) -> float | None:
+    """Percent of a budget; None where there is none."""
+    most = (budget or {}).get(limit)
+    return 100 * found / most if most and found is not None else None
+
+
+def growth(found: int | None, baseline: dict[str, int] | None, limit: str) -> str:
+    """Against the committed baseline: `+1.2%`; empty where it is as it was, or unknown."""
+    before = (baseline or {}).get(limit)
+    return f"{found / before - 1:+.1%}" if before and found is not None and found != before else ""
+
+
+def beside(found: Everything) -> list[tuple[str, list[Program | None]]]:
+    """Each program, on each kernel; None where it was not tried."""
+    by_kernel = [{program.program: program for program in kernel.programs} for kernel, _ in found.kernels.values()]
+    names = dict.fromkeys(name for programs in by_kernel for name in programs)
+    return [(name, [programs.get(name) for programs in by_kernel]) for name in names]
+
+
+def environment() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    options = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    made = jinja2.Environment(loader=loader, autoescape=True, **options)
+    made.filters |= {"duration": duration, "moment": moment, "count": lambda number: f"{number:,}", "figure": figure}
+    helpers = (asking, sequence, curve, sources, branches, steps, use, columns, growth, beside, counted)
+    made.globals |= {helper.__name__: helper for helper in helpers} | {"heat_key": heat.KEY}
+    return made
+
+
+def render(found: Everything, head: str, differences: list[Part] | None = None, old: str = "") -> str:
+    """The whole page. head: the commit that it is looked at from. differences: to the results in `old`, where some were given."""
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8") + diagram.STYLE
+    return environment().get_template("page.html.j2").render(
+        found=found,
+        verdicts=verdicts(found, head),
+        differences=differences,
+        old=old,
+        head=head,
+        now=time.time(),
+        mark=lambda run: mark(run, head),
+        same_mark=lambda entries: same_mark([run for _, run in entries], head),
+        style=Markup(style),
+        tools=versions.tools(),
+        packages=versions.python_packages(),
+        embedded=Markup(embedded(found.runs)),
+    )

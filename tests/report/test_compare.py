@@ -1,0 +1,105 @@
+"""What changed between two runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.report.collect import load, together
+from harness.report.compare import as_text, compare
+from harness.report.formats import ReportError
+from harness.report.page import render
+from tests.report import made_up
+from tests.report.made_up import COMMIT
+
+
+@pytest.fixture
+def changed():
+    """Results in which something of every kind is otherwise."""
+    found = made_up.everything()
+    models = found["check/ticket"]["models"]
+    models[0]["distinct"] = 4_100
+    models[1] = made_up._model("fail_late", must_fail=True, verdict="holds", surprises=["passes, but must fail"])
+    found["conform/ticket"]["builds"][0]["branches"][3]["times"] = 6
+    found["kernels/6.1"]["programs"][0]["insns"] = 1_300
+    found["mutants/all"]["mutants"][1]["caught"] = False
+    figures = found["bench/ticket"]["sections"]["Closed loop"][0]["figures"]
+    figures["p99 µs"], figures["operations/s"] = made_up.spread(45), made_up.spread(1_210_000)
+    found["fuzz/ticket"]["failures"].append({"text": "found 4", "saved": None})
+    return found
+
+
+def parts_of(tmp_path, old, new):
+    found = [together(load(made_up.write(tmp_path / name, each))) for name, each in (("old", old), ("new", new))]
+    return {part.title: part for part in compare(*found)}
+
+
+def rows(part):
+    return {each.what: (each.old, each.new, each.difference, each.mark) for each in part.changes}
+
+
+def test_each_part_has_old_new_and_difference(tmp_path, changed):
+    parts = parts_of(tmp_path, made_up.everything(), changed)
+    assert rows(parts["Models"]) == {
+        "ticket/small: distinct states": ("4,000", "4,100", "+100 (+2.5%)", "changed"),
+        "ticket/fail_twice": ("there", "–", "gone", "changed"),
+        "ticket/fail_late": ("–", "there", "new", "changed"),
+    }
+    assert rows(parts["Conformance"]) == {"ticket, layout: branches taken": ("4 of 5", "5 of 5", "+1", "better")}
+    sides = "1,410 (94% of its budget)", "1,300 (87% of its budget)"
+    assert rows(parts["Programs on kernels"]) == {"ticket_xdp on 6.1: insns": (*sides, "-110 (-7.8%)", "better")}
+    assert rows(parts["Mutants"]) == {"ticket: the last ticket is sold again": ("caught", "not caught", "verdict", "worse")}
+    assert rows(parts["Fuzzing"]) == {"ticket: failures": ("0", "1", "+1", "worse")}
+
+
+def test_of_speeds_only_what_is_beyond_the_spread(tmp_path, changed):
+    speed = parts_of(tmp_path, made_up.everything(), changed)["Speed"]
+    (found,) = rows(speed).items()
+    slower = ("31 [30.07, 32.24]", "45 [43.65, 46.8]", "+14 (+45.2%)", "worse")
+    assert found == ("ticket, Closed loop: take, generated: p99 µs", slower)
+    assert speed.same > 40
+
+
+def test_a_model_that_turns_is_worse(tmp_path):
+    new = made_up.everything()
+    surprise = "expected 'holds', found 'invariant' NoTicketTwice"
+    new["check/ticket"]["models"][0].update(verdict="invariant", violated="NoTicketTwice", surprises=[surprise])
+    assert rows(parts_of(tmp_path, made_up.everything(), new)["Models"]) == {
+        "ticket/small": ("holds", "violates NoTicketTwice, unexpected", "verdict", "worse")
+    }
+
+
+def test_the_same_results_have_no_changes(tmp_path):
+    parts = parts_of(tmp_path, made_up.everything(), made_up.everything()).values()
+    assert [part.changes for part in parts] == [[]] * 6 and all(part.same for part in parts)
+
+
+def test_what_is_on_one_side_only_is_said(tmp_path, changed):
+    old = {name: found for name, found in made_up.everything().items() if name.startswith("check")}
+    text = as_text(list(parts_of(tmp_path, old, changed).values()))
+    assert "Mutants: nothing to compare: old results have none" in text
+    assert "Models: 3 changes, 0 as before\n  changed  ticket/small: distinct states  4,000 -> 4,100  +100 (+2.5%)\n" in text
+
+
+def test_a_report_has_its_results_in_it(tmp_path, folder, full, changed):
+    page = tmp_path / "old.html"
+    page.write_text(full)
+    assert load(page) == sorted(load(folder), key=lambda kept: kept.began)
+    new = together(load(made_up.write(tmp_path / "new", changed)))
+    parts = compare(together(load(page)), new)
+    shown = render(new, COMMIT, parts, "old.html")
+    assert all(change.what in shown for part in parts for change in part.changes if "'" not in change.what)
+    assert 'href="#changes"' in shown and 'href="#changes"' not in full
+
+
+@pytest.mark.parametrize("text, said", [
+    ("<html></html>", "neither a folder of results nor a report"),
+    ('<script type="application/json" id="results">[{"format": 1}]</script>', "is no file of results"),
+    ('<script type="application/json" id="results">[</script>', "cannot read the results"),
+    ('<script type="application/json" id="results">[3]</script>', "is no file of results"),
+])  # fmt: skip
+def test_what_is_no_report_is_refused_by_name(tmp_path, text, said):
+    (tmp_path / "other.html").write_text(text)
+    with pytest.raises(ReportError, match=f"other.html.*{said}|{said}.*other.html"):
+        load(tmp_path / "other.html")
+    with pytest.raises(ReportError, match="nothing.html: No such file"):
+        load(tmp_path / "nothing.html")

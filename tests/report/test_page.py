@@ -1,0 +1,171 @@
+"""What is on the page: of every kind of results, of none, and of results that are not HEAD's."""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+from html import unescape
+from html.parser import HTMLParser
+from operator import getitem
+
+import pytest
+
+from harness.report.collect import load, together
+from harness.report.formats import ReportError
+from harness.report.page import render
+from harness.report.summary import duration, verdicts
+from tests.report import made_up
+from tests.report.made_up import COMMIT
+
+
+class Text(HTMLParser):
+    """What a page says, and what it refers to."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.references: list[str] = []
+        self.identifiers: list[str] = []
+        self._hidden = False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self._hidden = tag in ("script", "style")
+        for name, value in attributes:
+            if name in ("href", "src", "srcset", "action", "data", "poster", "xlink:href"):
+                self.references.append(value)
+            if name == "id":
+                self.identifiers.append(value)
+
+    def handle_endtag(self, tag):
+        self._hidden = False
+
+    def handle_data(self, data):
+        if not self._hidden:
+            self.parts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.parts).split())
+
+
+def page_of(tmp_path, found, head=COMMIT, **when) -> str:
+    return render(together(load(made_up.write(tmp_path / "results", found, **when))), head)
+
+
+def test_everything_is_on_the_page(full):
+    text = Text(full).text
+    for wanted in (
+        "4,044 distinct states", "No two clients have tickets of the same number.", "a ticket is torn off twice",
+        "roll[0].torn: 0 -> 1", "18,120 inputs", "xdp 9,000", "11,000", "TicketSteps", "layout: 1 of 5 branches were not taken",
+        "1,410 / 1,500", "+17.5% of baseline", "for newer kernels only", "Booted in 7.3 s",
+        "the roll is torn twice", "✓ caught", "Latency against load", "p99 (µs)", "[0.8051, 0.8632]",
+        "the generator was the limit", "met: take, of reflector: 0.83, at least 0.8", "120,000", "pydantic", "clang",
+    ):  # fmt: skip
+        assert wanted in text, wanted
+    assert "No results" not in text
+
+
+def test_the_heat_map_has_the_source_to_the_letter(full):
+    lines = re.findall(r'<span class="text">(.*?)</span></div>', full, re.DOTALL)
+    assert [unescape(re.sub(r"<[^>]*>", "", line)) for line in lines] == made_up.TICKET.splitlines()
+    assert '<span class="heat h5" title="on_take.3: 20,900 times">' in full
+    assert '<b class="bad">✗ 0</b>' in full and "on_take.choice.then: NOT TAKEN" in full
+
+
+def test_every_part_can_be_reached(full):
+    page = Text(full)
+    targets = [reference.removeprefix("#") for reference in page.references if reference.startswith("#")]
+    assert len(targets) > 10 and set(targets) <= set(page.identifiers)
+    assert len(set(page.identifiers)) == len(page.identifiers)
+
+
+def test_nothing_comes_from_outside(full, bare):
+    for page in (full, bare):
+        assert all(reference.startswith(("#", "data:")) for reference in Text(page).references)
+        assert not re.search(r"@import|url\(", page)
+        assert re.findall(r"<script[^>]*>", page) == ['<script type="application/json" id="results">']
+
+
+def test_what_results_say_is_no_markup(full):
+    """A message of the counterexample and a line of the source have tags in them."""
+    assert "<script>alert" not in full and "&lt;script&gt;alert(1)" in full
+    assert "Sold out &lt;b&gt;" in full and "Sold out <b>" not in full
+
+
+def test_without_results_each_part_says_which_command_makes_them(bare):
+    text = Text(bare).text
+    for command in ("just check", "just conform", "just kernels", "just mutants", "just bench all", "just fuzz all --minutes 20"):
+        assert f"No results yet. {command} makes them." in text, command
+    assert text.count("– not run") == 6 and "<dt>nothing</dt><dd>not found</dd>" in bare
+
+
+def test_results_of_another_commit_are_marked(tmp_path, full):
+    assert "not HEAD" not in full
+    other = Text(page_of(tmp_path, made_up.everything(), head="f" * 40)).text
+    assert other.count("of commit 0123456789, not HEAD") >= 6
+    changed = Text(page_of(tmp_path, made_up.everything(), commit=COMMIT + "+")).text
+    assert "with changes that were not committed" in changed and "not HEAD" not in changed
+
+
+def test_of_each_model_the_latest_run_counts(tmp_path):
+    found = made_up.everything()
+    made_up.write(tmp_path / "results", found)
+    model = dict(found["check/ticket"]["models"][0], distinct=5_555)
+    later = {"check/ticket-small": {**found["check/ticket"], "models": [model]}}
+    made_up.write(tmp_path / "results", later, began=made_up.BEGAN + 500)
+    models = together(load(tmp_path / "results")).check["ticket"].models
+    assert {name: entry.distinct for name, (entry, _) in models.items()} == {"small": 5_555, "fail_twice": 44}
+
+
+SPOILT = {
+    "Models": ("check/ticket", ["models", 0, "surprises"], ["it is in deadlock"], "ticket/small: it is in deadlock"),
+    "Conformance": ("conform/ticket", ["builds", 1, "mismatches"], ["xdp: verdict"], "ticket, spin_lock: xdp: verdict"),
+    "Kernels": ("kernels/6.1", ["programs", 0, "faults"], ["over"], "6.1.0-40-cloud-amd64: over"),
+    "Mutants": ("mutants/all", ["mutants", 0, "caught"], False, "the roll is torn twice (templates/hooks.h.j2): NoTicketTwice"),
+    "Benchmarks": ("bench/ticket", ["targets"], ["MISSED: take"], "ticket: MISSED: take"),
+    "Fuzzing": ("fuzz/ticket", ["failures"], [{"text": "found 4", "saved": None}], "ticket: found 4"),
+}
+"""By part: the results, the place in them, what is put there, and what the summary says of it."""
+
+
+@pytest.mark.parametrize("title", SPOILT)
+def test_a_fault_of_any_part_is_in_the_summary(tmp_path, title):
+    found = made_up.everything()
+    found["conform/ticket"]["problems"] = []
+    of_good = verdicts(together(load(made_up.write(tmp_path / "good", found))), COMMIT)
+    assert [verdict.holds for verdict in of_good] == [True] * 6
+
+    name, (*way, last), spoilt, said = SPOILT[title]
+    reduce(getitem, way, found[name])[last] = spoilt
+    results = together(load(made_up.write(tmp_path / "bad", found)))
+    (bad,) = [verdict for verdict in verdicts(results, COMMIT) if not verdict.holds]
+    assert bad.title == title and any(fault.startswith(said) for fault in bad.faults), bad.faults
+    assert said in Text(render(results, COMMIT)).text
+
+
+def test_kernels_are_in_the_order_of_their_releases(tmp_path):
+    releases = ["host", "6.12.9-amd64", "6.1", "6.12.30-amd64", "6.2"]
+    found = {f"kernels/{release}": made_up._kernel(release, 1_200, None) for release in releases}
+    kernels = together(load(made_up.write(tmp_path / "results", found))).kernels
+    assert list(kernels) == ["6.1", "6.2", "6.12.9-amd64", "6.12.30-amd64", "host"]
+
+
+def test_results_of_another_shape_are_named(tmp_path):
+    found = made_up.everything()
+    del found["check/ticket"]["models"][1]["depth"]
+    said = r"results of check on ticket .*models\.1\.depth: Field required.*remove check/ticket.json"
+    with pytest.raises(ReportError, match=said):
+        together(load(made_up.write(tmp_path / "results", found)))
+
+
+def test_a_figure_that_is_no_number_is_named(tmp_path):
+    found = made_up.everything()
+    found["bench/ticket"]["curves"][0]["series"]["generated"][0]["y"] = float("nan")
+    with pytest.raises(ReportError, match="results of bench on ticket .*curves.0.series.generated.0.y: Input should be a finite number"):
+        together(load(made_up.write(tmp_path / "results", found)))
+
+
+@pytest.mark.parametrize("seconds, text", [(4.25, "4.2 s"), (200, "3 min 20 s"), (7_500, "2 h 5 min")])
+def test_durations_are_in_words(seconds, text):
+    assert duration(seconds) == text
