@@ -1,0 +1,59 @@
+"""Building the images of the Dockerfile."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness.docker import settings
+from harness.docker.engine import Engine, EngineError
+from harness.protocols import REPOSITORY
+
+DOCKERFILE = REPOSITORY / "Dockerfile"
+LABEL = "stepwise"
+IMAGES = {"artefacts": "stepwise-artefacts", "daemon": "stepwise-daemon"}
+"""The Dockerfile's stages that become images, with the names of these."""
+
+
+def base_image() -> str:
+    """What the Dockerfile begins with."""
+    return re.search(r"^FROM (\S+)", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE)[1]
+
+
+def require_base(engine: Engine) -> None:
+    """Pull it unless it is there. Raises EngineError."""
+    name = base_image()
+    if engine.image_bytes(name) is not None:
+        return
+    print(f"pulling {name}", flush=True)
+    done = subprocess.run(engine.argv("pull", "--quiet", name), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise EngineError(f"{name} is not there and cannot be pulled: `just docker base` makes it")
+
+
+def build(engine: Engine, stage: str, logs: Path) -> None:
+    """Build a stage into its image, with the host's network and settings. Raises EngineError."""
+    with tempfile.TemporaryDirectory() as secrets:
+        arguments = ["build", "--network", "host", "--progress", "plain", "--target", stage, "--tag", IMAGES[stage], "--label", LABEL]
+        arguments += settings.write(Path(secrets), "bookworm")
+        log = logs / f"build-{stage}.log"
+        status = engine.stream([*arguments, REPOSITORY], log)
+    if status != 0:
+        raise EngineError(f"the image {IMAGES[stage]} could not be built: `docker build` ended with {status}; its output is in {log}")
+    prune(engine)
+
+
+def prune(engine: Engine) -> None:
+    """Remove images of ours that a newer one has taken the name of."""
+    engine.run(["image", "prune", "--force", "--filter", f"label={LABEL}"], "removing images without a name")
+
+
+def remove(engine: Engine) -> list[str]:
+    """Remove the images; their names."""
+    present = [name for name in IMAGES.values() if engine.image_bytes(name) is not None]
+    for name in present:
+        engine.run(["image", "rm", "--force", name], f"removing the image {name}")
+    prune(engine)
+    return present
