@@ -40,6 +40,11 @@ build *protocol:
 veristat *protocol: (build protocol)
     {{ python }} -m harness.veristat "$@"
 
+# Load every program on several kernels, and run conformance there; options: --kernel, --smoke, --no-conform, --update-baseline
+[group('evidence')]
+kernels *protocol_and_options:
+    {{ python }} -m harness.kernels "$@"
+
 # Run every step in the kernel on what the model checker says of it
 [group('evidence')]
 conform *protocol:
@@ -50,7 +55,7 @@ conform *protocol:
 mutants *protocol:
     {{ python }} -m harness.mutants "$@"
 
-# Random operations through lossy links against a reference; `just fuzz parsers`: made-up frames, natively
+# Random operations and faults against references and judges, of all kinds in turn; `just fuzz replay FILE` plays again what failed
 [group('evidence')]
 fuzz *arguments: build
     {{ python }} -m harness.fuzz "$@"
@@ -65,10 +70,20 @@ fill protocol *options:
 test *pytest_arguments: fresh build
     {{ python }} -m pytest "$@"
 
-# Speed beside a reflector and beside kernel UDP
+# Speed, latency against load, and scaling, beside a reflector and kernel UDP; options: --quick, --only PART, --runs N
 [group('evidence')]
-bench *protocol: build
+bench *protocol_and_options: build
     {{ python }} -m harness.bench "$@"
+
+# All that the commands found, as one HTML file; options: --output FILE, --results FOLDER, --compare OLD
+[group('evidence')]
+report *options:
+    {{ python }} -m harness.report "$@"
+
+# The checks in containers: all (--smoke for a little of each), build, base, compose, clean
+[group('evidence')]
+docker *arguments:
+    {{ python }} -m harness.docker "$@"
 
 # Load a protocol on an interface and start its daemon; options: --generic, --stale
 [group('service')]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,8 @@ COMMAND_KEY = pytest.StashKey[list[tuple[str, float, str]]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[COMMAND_KEY] = []
+    # Smoke runs must not take the place of what a user has measured: `just report --results build/test/results` shows theirs.
+    os.environ.setdefault("STEPWISE_RESULTS", str(Path(config.rootpath) / "build/test/results"))
     # pytest takes a SystemExit for a failing test and goes on to the next; this ends it, and the tests clean up.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 

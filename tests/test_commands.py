@@ -22,10 +22,11 @@ MINUTE_S = 60
 COMMANDS = {
     "fresh": 2,
     "veristat": 2,
+    "kernels limiter --kernel host --smoke": 2,
     "check limiter": 2,
     "conform limiter": 5,
     "mutants": 30,
-    "bench --runs 1 --seconds 0.1": 15,
+    "bench all --quick --runs 1 --seconds 0.1": 15,
 }
 
 
@@ -55,7 +56,7 @@ def test_command(command, record_command):
 def test_every_recipe_is_documented_and_grouped():
     listed = subprocess.run(["just", "--list", "--unsorted"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     recipes = [line.strip() for line in listed.splitlines()[1:] if line.strip() and not line.strip().startswith("[")]
-    wanted = "check generate fresh build veristat conform load unload serve purge recover status demo fuzz fill test mutants bench".split()
+    wanted = "check generate fresh build veristat kernels conform load unload serve purge recover status demo fuzz fill test mutants bench report docker".split()
     assert {line.split()[0] for line in recipes} == set(wanted)
     assert all("#" in line for line in recipes), "a recipe without a comment"
     assert listed.index("[") < listed.index("check"), "a recipe outside of the groups"
@@ -99,6 +100,8 @@ def test_a_failing_step_of_bootstrap_says_what_to_do(tmp_path):
     (["fill", "limiter"], "limiter cannot be filled"),
     (["load", "nothing", "lo"], "there is no protocol 'nothing'"),
     (["unload", "nowhere0"], "nothing is loaded on nowhere0"),
+    (["report", "--results", "nowhere"], "there is no folder of results nowhere"),
+    (["report", "--compare", "README.md"], "README.md is neither a folder of results nor a report"),
 ])  # fmt: skip
 def test_mistakes_get_a_sentence(arguments, message):
     done = subprocess.run(["just", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
@@ -127,7 +130,7 @@ def test_without_privilege_it_is_a_sentence(arguments):
     (["harness.conform", "lock"], "the small build"),
     (["harness.check", "lock", "small"], "lock: properties"),
     (["harness.mutants", "limiter"], "the machinery's mutants"),
-    (["harness.fuzz", "lock"], "fuzzing from seed"),
+    (["harness.fuzz", "lock", "--only", "examples"], "fuzzing from seed"),
 ], ids=lambda value: "" if isinstance(value, str) else value[0])  # fmt: skip
 def test_an_interrupt_ends_a_command_and_its_children(arguments, begun):
     """Only the command itself gets the signal, as by `kill`: a terminal would send it to the children as well."""
