@@ -97,6 +97,10 @@ def jar() -> Path:
     return path
 
 
+# A run of some seconds spends them on starting up and reading modules: the optimising compiler would only get in the way.
+QUICK = ("-XX:TieredStopAtLevel=1",)
+
+
 @dataclass(frozen=True)
 class _Archive:
     """TLC's classes as the JVM keeps them in memory, which saves a run of a second a third of it.
@@ -240,9 +244,7 @@ def check(
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
         archive = _Archive.of(_java(), Path(scratch))
-        # A quick model spends its time starting up, so the optimising compiler would only get in the way.
-        compiler = ["-XX:TieredStopAtLevel=1"] if quick else []
-        command = _command(search_path, Path(scratch), heap_mb, [*compiler, *archive.options()])
+        command = _command(search_path, Path(scratch), heap_mb, [*(QUICK if quick else ()), *archive.options()])
         command += ["-metadir", f"{scratch}/states", "-workers", str(workers), "-checkpoint", "0"]
         # Liveness is checked once, at the end: when TLC would do it in between depends on the clock.
         command += ["-lncheck", "final"]
@@ -297,7 +299,8 @@ def evaluate(workdir: Path, module: str, search_path: Sequence[Path], *, heap_mb
         config.write_text("\\* No constants.\n")
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
         printed = Path(scratch) / "printed"
-        command = _command(search_path, Path(scratch), heap_mb)
+        archive = _Archive.of(_java(), Path(scratch))
+        command = _command(search_path, Path(scratch), heap_mb, [*QUICK, *archive.options()])
         command += ["-metadir", f"{scratch}/states", "-userFile", str(printed), "-maxSetSize", "100000000"]
         command += ["-config", str(config.resolve()), name]
         run = subprocess.run(command, cwd=workdir, capture_output=True, text=True)
@@ -306,6 +309,7 @@ def evaluate(workdir: Path, module: str, search_path: Sequence[Path], *, heap_mb
             reader.take(message)
         if run.returncode != 0:
             raise TlcError(_complaint(f"TLC could not evaluate {name}.tla in {workdir}", run.returncode, reader))
+        archive.keep()
         text = printed.read_text() if printed.exists() else ""
     return _unwrap(text)
 

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -191,13 +192,23 @@ class Oracle:
 
     # --- Running it ------------------------------------------------------------------------
 
-    def lines(self, workdir: Path) -> list[str]:
-        """What TLC prints, or what it printed of the same modules before: a result is kept in workdir."""
-        module, config = self.module(), self.config()
+    @cached_property
+    def _texts(self) -> tuple[str, str]:
+        return self.module(), self.config()
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all that decides what the cases are."""
+        module, config = self._texts
         digest = hashlib.sha256(f"{module}\0{config}\0{os.stat(tlc.jar()).st_size}".encode())
         for path in reached(module, [*self.search_path, HERE]):
             digest.update(path.read_bytes())
-        kept = workdir / f"{digest.hexdigest()[:24]}.cases"
+        return digest.hexdigest()[:24]
+
+    def lines(self, workdir: Path) -> list[str]:
+        """What TLC prints, or what it printed of the same modules before: a result is kept in workdir."""
+        module, config = self._texts
+        kept = workdir / f"{self.digest}.cases"
         if not kept.exists():
             workdir.mkdir(parents=True, exist_ok=True)
             (workdir / f"{MODULE}.cfg").write_text(config)

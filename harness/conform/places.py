@@ -224,16 +224,20 @@ def nest(kind: ir.Type, parts: dict[tuple[Step, ...], Any], of_zero: Callable[[i
     """A value of a type from values of parts of it, by their way from the whole. What is given in no part is zero."""
     if () in parts:
         return parts[()]
-    inner: dict[Step, dict[tuple[Step, ...], Any]] = {}
-    for (step, *rest), value in parts.items():
-        inner.setdefault(step, {})[tuple(rest)] = value
-    if not inner:
+    if not parts:
         return of_zero(kind)
+    inner: dict[Step, dict[tuple[Step, ...], Any]] = {}
+    for way, value in parts.items():
+        inner.setdefault(way[0], {})[way[1:]] = value
+
+    def part(step: Step, kind: ir.Type) -> Any:
+        return nest(kind, inner[step], of_zero, record, array) if step in inner else of_zero(kind)
+
     match kind:
         case ir.Record():
-            return record({name: nest(field, inner.get(name, {}), of_zero, record, array) for name, field in kind.fields})
+            return record({name: part(name, field) for name, field in kind.fields})
         case ir.Array():
-            return array([nest(kind.element, inner.get(at, {}), of_zero, record, array) for at in range(1, kind.size + 1)])
+            return array([part(at, kind.element) for at in range(1, kind.size + 1)])
     raise TypeError(f"{kind} has no parts")
 
 
