@@ -17,6 +17,8 @@ RELEASE = "bookworm"
 # As images called slim have it: no documents but licences, no translations.
 EXCLUDED = ("doc", "info", "locale", "man")
 DPKG_EXCLUDES = "".join(f"path-exclude /usr/share/{name}/*\n" for name in EXCLUDED) + "path-include /usr/share/doc/*/copyright\n"
+# A machine that goes down while an image is built has no image: nothing of it need be on the disk before that.
+UNSYNCED = "force-unsafe-io\n"
 # What debootstrap has from this host, and what it downloaded.
 HOST_FILES = ("etc/apt/sources.list", "etc/hostname", "etc/resolv.conf")
 EMPTIED = ("var/cache/apt", "var/lib/apt/lists", "var/log")
@@ -63,6 +65,7 @@ def bootstrap(root: Path, mirror: str) -> None:
 def slim(root: Path) -> None:
     """Leave out what the image does not need, and what this host's is."""
     (root / "etc/dpkg/dpkg.cfg.d/slim").write_text(DPKG_EXCLUDES, encoding="ascii")
+    (root / "etc/dpkg/dpkg.cfg.d/unsynced").write_text(UNSYNCED, encoding="ascii")
     for name in EXCLUDED:
         for path in (root / "usr/share" / name).rglob("*"):
             if (path.is_file() or path.is_symlink()) and path.name != "copyright":
