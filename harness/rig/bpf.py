@@ -10,6 +10,7 @@ A thin ctypes layer over libbpf.so.1 (1.1, as Debian 12 has it), and nothing of 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import mmap as memory_map
@@ -28,6 +29,8 @@ MAP_TYPE_ARRAY = 2
 PER_CPU_TYPES = {5, 6, 10}  # PERCPU_HASH, PERCPU_ARRAY, LRU_PERCPU_HASH
 MAP_FLAG_MMAPABLE = 1 << 10
 BTF_KIND_DATASEC = 15
+
+STATS_RUN_TIME = 0
 
 LOG_LINES_SHOWN = 12
 
@@ -153,6 +156,16 @@ def _check(result: int, operation: str) -> int:
 
 def possible_cpu_count() -> int:
     return _check(_libbpf.libbpf_num_possible_cpus(), "counting the possible CPUs")
+
+
+@contextlib.contextmanager
+def statistics() -> Iterator[None]:
+    """For a block the kernel counts how often programs run, whatever others ask of it meanwhile (BPF_ENABLE_STATS)."""
+    fd = _check(_libbpf.bpf_enable_stats(STATS_RUN_TIME), "having the kernel count how often programs run")
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 @dataclass(frozen=True)

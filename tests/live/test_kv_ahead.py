@@ -10,11 +10,10 @@ import pytest
 
 from harness.fuzz.build import Build, build
 from harness.fuzz.server import Server
+from harness.rig import bpf
 from harness.rig.netns import Rig
 from spec.kv.client import Entry, Outcome
 from spec.lib.session_client import NotServed
-
-STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 
 # Three keys for each way, and room for all of them in any one page.
 FEW_BUCKETS = {
@@ -42,11 +41,8 @@ def built() -> Build:
 
 @pytest.fixture(autouse=True)
 def statistics() -> Iterator[None]:
-    """The kernel counts how often programs run."""
-    before = STATISTICS.read_text()
-    STATISTICS.write_text("1")
-    yield
-    STATISTICS.write_text(before)
+    with bpf.statistics():
+        yield
 
 
 def runs(server: Server) -> dict[str, int]:
