@@ -12,6 +12,7 @@ from typing import Any
 
 from codegen import front, ir
 from codegen.emit import generate
+from harness.exclusive import alone
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -103,17 +104,18 @@ def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Bui
     protocol = front.load(sources.program or sources.spec, over or None)
     folder = sources.work / name
     generated = folder / "generated"
-    generated.mkdir(parents=True, exist_ok=True)
     texts = edited(generate(protocol), sources.edits)
-    for old in generated.iterdir():
-        if old.name not in texts:
-            old.unlink()
-    for file, text in texts.items():
-        path = generated / file
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
     build = Build(protocol, form, folder, generated)
-    compile_build(sources, build)
+    with alone(folder):
+        generated.mkdir(exist_ok=True)
+        for old in generated.iterdir():
+            if old.name not in texts:
+                old.unlink()
+        for file, text in texts.items():
+            path = generated / file
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+        compile_build(sources, build)
     return build
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -207,18 +208,25 @@ class Oracle:
 
     def lines(self, workdir: Path) -> list[str]:
         """What TLC prints, or what it printed of the same modules before: a result is kept in workdir."""
-        module, config = self._texts
         kept = workdir / f"{self.digest}.cases"
-        if not kept.exists():
-            workdir.mkdir(parents=True, exist_ok=True)
-            (workdir / f"{MODULE}.cfg").write_text(config)
-            lines = tlc.evaluate(workdir, module, [*self.search_path, HERE])
-            for old in sorted(workdir.glob("*.cases"), key=lambda path: path.stat().st_mtime)[:-KEPT_MAX]:
-                old.unlink()
-            partial = kept.with_suffix(f".{os.getpid()}")
-            partial.write_text("\n".join(lines))
-            partial.replace(kept)
-        return kept.read_text().splitlines()
+        try:
+            return kept.read_text().splitlines()
+        except FileNotFoundError:
+            return self._evaluated(kept)
+
+    def _evaluated(self, kept: Path) -> list[str]:
+        """What TLC prints, which is then kept; the oldest of its folder are thrown away. Others may be at it in the same folder."""
+        module, config = self._texts
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
+            (Path(scratch) / f"{MODULE}.cfg").write_text(config)
+            lines = tlc.evaluate(Path(scratch), module, [*self.search_path, HERE])
+            printed = Path(scratch) / kept.name
+            printed.write_text("\n".join(lines))
+            printed.replace(kept)
+        for old in sorted(kept.parent.glob("*.cases"), key=lambda path: path.stat().st_mtime)[:-KEPT_MAX]:
+            old.unlink(missing_ok=True)
+        return lines
 
     def cases(self, workdir: Path, part: Part = EVERYTHING) -> Iterator[Case]:
         """The cases of all families with the model's result."""

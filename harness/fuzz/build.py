@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import yaml
 
 from codegen import ir
 from codegen.front import load, used_folders
+from harness.exclusive import alone
 from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
@@ -72,8 +74,9 @@ class Build:
         used = [str(folder) for folder in used_folders(SPEC / self.name)]
         include = ["harness/load", f"spec/{self.name}", *used, "spec/lib", str(self.generated), "runtime"]
         command = ["gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *[f"-I{path}" for path in include]]
-        _run([*command, "-o", str(program), "harness/load/load.c"], f"compiling the load of {self.name}")
-        return program
+        partial = program.with_suffix(f".{os.getpid()}")  # somebody may run what is there
+        _run([*command, "-o", str(partial), "harness/load/load.c"], f"compiling the load of {self.name}")
+        return partial.replace(program)
 
 
 def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str = FORGETFUL) -> Build:
@@ -84,19 +87,21 @@ def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str
     spec = SPEC / protocol
     if not override:
         result = Build(load(spec), BUILD / protocol, REPOSITORY / "generated" / protocol)
-        _run(["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"], f"building {protocol}")
+        with alone(result.directory):
+            _run(["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"], f"building {protocol}")
         return result
     text = yaml.safe_dump(dict(override), sort_keys=True)
     digest = hashlib.sha256(f"{defines}\n{text}".encode()).hexdigest()[:12]
     directory = BUILD / "variants" / f"{protocol}-{digest}"
     generated = directory / "generated"
-    generated.mkdir(parents=True, exist_ok=True)
     override_file = directory / "override.yaml"
-    override_file.write_text(text)
     generate = [sys.executable, "-m", "codegen", "generate", "--spec", str(spec), "--out", str(generated)]
-    _run([*generate, "--override", str(override_file)], f"generating {protocol} with {override_file}")
     make = ["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"]
-    _run([*make, f"GENERATED={generated}", f"BUILD={directory}", f"DEFINES={defines}"], f"building {protocol} with {override_file}")
+    with alone(directory):
+        generated.mkdir(exist_ok=True)
+        override_file.write_text(text)
+        _run([*generate, "--override", str(override_file)], f"generating {protocol} with {override_file}")
+        _run([*make, f"GENERATED={generated}", f"BUILD={directory}", f"DEFINES={defines}"], f"building {protocol} with {override_file}")
     return Build(load(spec, dict(override)), directory, generated)
 
 

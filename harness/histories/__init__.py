@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.exclusive import alone
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 SOURCE = Path(__file__).resolve().parent
@@ -81,12 +82,12 @@ def build(protocol: str, build_dir: Path | None = None) -> Path:
     if go is None:
         raise HistoriesError("building the checker of histories needs Go: run ./bootstrap")
     output = (build_dir or BUILD / protocol) / "histories"
-    output.parent.mkdir(parents=True, exist_ok=True)
     # The model belongs to the protocol's folder; the overlay puts it into the module as its package `protocol`.
     overlay = output.with_name("histories-overlay.json")
-    overlay.write_text(json.dumps({"Replace": {str(SOURCE / "protocol" / "protocol.go"): str(model)}}))
     command = [go, "build", "-overlay", str(overlay), "-o", str(output), "."]
-    done = subprocess.run(command, cwd=SOURCE, env={**os.environ, "GOFLAGS": "-buildvcs=false"}, capture_output=True, text=True)
+    with alone(output.parent):
+        overlay.write_text(json.dumps({"Replace": {str(SOURCE / "protocol" / "protocol.go"): str(model)}}))
+        done = subprocess.run(command, cwd=SOURCE, env={**os.environ, "GOFLAGS": "-buildvcs=false"}, capture_output=True, text=True)
     if done.returncode != 0:
         raise HistoriesError(f"building the checker of {protocol}'s histories failed:\n{done.stderr.strip()}")
     return output
