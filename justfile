@@ -65,10 +65,10 @@ fuzz *arguments: build
 fill protocol *options:
     {{ python }} -m harness.fill "$@"
 
-# Every test there is
+# Every test there is, in two workers; with arguments of pytest, what these say
 [group('evidence')]
 test *pytest_arguments: fresh build
-    {{ python }} -m pytest "$@"
+    if (($#)); then {{ python }} -m pytest "$@"; else {{ python }} -m pytest --numprocesses 2 --dist loadgroup; fi
 
 # Speed, latency against load, and scaling, beside a reflector and kernel UDP; options: --quick, --only PART, --runs N
 [group('evidence')]
