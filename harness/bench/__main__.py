@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from dataclasses import replace
 
 from harness import command, results
@@ -53,7 +52,7 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
     settings = Settings(
         arguments.runs, arguments.seconds, arguments.slots, not arguments.no_checksum, not arguments.one_core_only
     )
-    began, two_cores = time.time(), settings.two_cores and len(os.sched_getaffinity(0)) > 1
+    run, two_cores = results.begin(), settings.two_cores and len(os.sched_getaffinity(0)) > 1
     print(f"{name}: generating and compiling for the benchmark's sizes", file=sys.stderr)
     built = build(name)
     report = Report(name, campaign.conditions(settings))
@@ -77,7 +76,7 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
     if arguments.ablations and hasattr(built.plugin, "ABLATIONS"):
         title = "Ablations: requests a second, wall time, the daemon on the other core"
         report.sections[title] = rare_path.ablations(name, settings)
-    path = results.keep("bench", name, report.found(), began)
+    path = run.keep("bench", name, report.found())
     print(f"\n{report.text()}\n\nsaved to {os.path.relpath(path)}")
     return report.missed
 

@@ -20,7 +20,7 @@ from harness.check.models import Model
 from harness.check.run import Report, run, violated_by
 from harness.check.trace import as_text
 from harness.command import counted
-from harness.results import ResultsError, keep
+from harness.results import ResultsError, begin
 from harness.tlc import ROOT, TlcError
 
 
@@ -123,7 +123,7 @@ def _explain(report: Report, always: bool) -> None:
 
 def main() -> int:
     arguments = _arguments()
-    started, began = time.monotonic(), time.time()
+    run = begin()
     try:
         chosen = _chosen(arguments.protocol, arguments.which)
         version = tlc.version()
@@ -131,7 +131,7 @@ def main() -> int:
         print(_properties(chosen), flush=True)
         reports = _check_all(chosen, arguments.record)
         for protocol in dict.fromkeys(report.model.protocol for report in reports):
-            keep("check", subject_of(protocol, arguments.which), findings(protocol, reports, version), began)
+            run.keep("check", subject_of(protocol, arguments.which), findings(protocol, reports, version))
     except (TlcError, ResultsError) as error:
         print(f"check: {error}", file=sys.stderr)
         return 1
@@ -147,7 +147,7 @@ def main() -> int:
             print(f"{name} has no models (no .cfg in spec/{name}): nothing is known of it")
     print(
         f"{counted(len(reports), 'model')} ({failing} that must fail), {counted(states, 'distinct state')}, "
-        f"{time.monotonic() - started:.0f} s: " + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")
+        f"{run.seconds:.0f} s: " + (counted(len(surprised), "SURPRISE") if surprised else "all as expected")
     )
     return 1 if surprised else 0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from pathlib import Path
 
 from codegen.errors import SpecErrors
@@ -19,7 +18,7 @@ from harness.conform.findings import findings
 from harness.conform.kernel import RunnerError
 from harness.conform.shapes import ShapeError
 from harness.protocols import UnknownProtocol, chosen
-from harness.results import ResultsError, keep
+from harness.results import ResultsError, begin
 from harness.rig.bpf import BpfError
 
 SHOWN = 5
@@ -86,7 +85,7 @@ def conform(
         print(f"error: spec/{protocol}/conform.yaml is not there: it declares the domain of the comparison, see docs/conform.md",
               file=sys.stderr)  # fmt: skip
         return False
-    started, began = time.monotonic(), time.time()
+    run = begin()
     campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits, program)
     if stop_early:
         return not any([show(protocol, campaign.small(form)) for form in forms])
@@ -99,9 +98,9 @@ def conform(
         print(f"FAILED {protocol}: {problem}")
     if not edits and program is None:  # else it is not this protocol that was compared
         subject = protocol if set(forms) == set(FORMS) else f"{protocol}-{'-'.join(forms)}"
-        keep("conform", subject, findings(protocol, seed, results, len(forms), problems), began)
+        run.keep("conform", subject, findings(protocol, seed, results, len(forms), problems))
     if not problems:
-        print(f"{protocol} conforms ({time.monotonic() - started:.1f} s)")
+        print(f"{protocol} conforms ({run.seconds:.1f} s)")
     return not problems
 
 

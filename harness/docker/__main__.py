@@ -52,22 +52,21 @@ def build(using: Engine) -> dict[str, float]:
 
 def check_all(using: Engine, smoke: bool, results: Path) -> int:
     """What containers may do is asked before the images are built: that takes long."""
-    began = time.time()
+    run = kept.begin()
     images.require_base(using)
     allowed = steps.grant(using, images.base_image())
     building = build(using)
     results.mkdir(parents=True, exist_ok=True)
-    commit = kept.commit()
     done = [steps.Done(f"build {image}", 0, seconds) for image, seconds in building.items()]
-    done += [steps.run(using, step, allowed, smoke, results, commit) for step in steps.STEPS]
+    done += [steps.run(using, step, allowed, smoke, results, run.commit) for step in steps.STEPS]
     sizes = {image: using.image_bytes(image) for image in building}
     os.environ["STEPWISE_RESULTS"] = str(results)
     found = {
         "smoke": smoke, "engine": using.version, "image_bytes": sizes, "capabilities": allowed.capabilities,
         "steps": [{"name": each.step, "status": each.status, "seconds": round(each.seconds, 1)} for each in done],
     }  # fmt: skip
-    kept.keep("docker", "all", found, began)
-    print(f"\n{steps.table(done, sizes)}\n{time.time() - began:.0f} s in all; results and logs are in {results}")
+    run.keep("docker", "all", found)
+    print(f"\n{steps.table(done, sizes)}\n{run.seconds:.0f} s in all; results and logs are in {results}")
     return steps.first_failure(done)
 
 

@@ -89,13 +89,13 @@ def stages_of(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
 
 def run(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
     """Play it. A stage that has failed, or cannot be played, plays no further round. What was found is kept for `just report`."""
-    began, stages = time.time(), stages_of(plan, say)
+    begun, stages = results.begin(), stages_of(plan, say)
     try:
         for stage, number in _turns(plan, stages):
             _play(plan, stage, number, say)
     finally:
         for protocol in plan.protocols:
-            results.keep("fuzz", protocol, found(plan, [stage for stage in stages if stage.protocol == protocol], began), began)
+            begun.keep("fuzz", protocol, found(plan, [stage for stage in stages if stage.protocol == protocol], begun.seconds))
     return stages
 
 
@@ -140,11 +140,11 @@ def _again(plan: Plan, stage: Stage, number: int) -> str:
     return f"just fuzz {stage.protocol} --only {stage.kind} --seed {plan.seed} --first {number} --rounds 1{buffer}"
 
 
-def found(plan: Plan, stages: list[Stage], began: float) -> dict[str, object]:
+def found(plan: Plan, stages: list[Stage], seconds: float) -> dict[str, object]:
     """Of one protocol, for `just report`."""
     return {
         "seed": plan.seed,
-        "minutes": round((time.time() - began) / 60, 2) if plan.minutes is None else plan.minutes,
+        "minutes": round(seconds / 60, 2) if plan.minutes is None else plan.minutes,
         "stages": [
             {
                 "name": stage.kind, "count": stage.count, "unit": KINDS[stage.kind].unit, "seconds": round(stage.seconds, 1),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from dataclasses import asdict
 from typing import Any
 
@@ -56,14 +55,14 @@ def asked(options: argparse.Namespace) -> Asked:
 
 def one(kernel: Listed, what: Asked, before: baseline.Baseline) -> Found:
     """Measures a kernel, keeps what was found, and tells what is wrong."""
-    began = time.time()
+    run = results.begin()
     found = measure(kernel, what, progress)
     known = before.get(baseline.kernel_of(found.kernel), {})
     for program in found.programs:
         program["baseline"] = known.get(program["program"])
-    results.keep("kernels", kernel.name, {key: value for key, value in asdict(found).items() if key in RESULTS}, began)
+    run.keep("kernels", kernel.name, {key: value for key, value in asdict(found).items() if key in RESULTS})
     booted = f"booted in {found.boot_seconds:.1f} s, " if found.boot_seconds is not None else ""
-    progress(f"{kernel.name}: {booted}{time.time() - began:.0f} s in all")
+    progress(f"{kernel.name}: {booted}{run.seconds:.0f} s in all")
     return found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import queue
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from harness import command
@@ -19,7 +18,7 @@ from harness.mutants.findings import findings
 from harness.mutants.hunt import Verdict, hunt, passes
 from harness.mutants.scratch import Scratch
 from harness.protocols import UnknownProtocol, chosen
-from harness.results import ResultsError, keep
+from harness.results import ResultsError, begin
 from harness.tlc import TlcError
 
 PARALLEL = 2
@@ -77,7 +76,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="mutants with this text in their name or file")
     parser.add_argument("--without-faults", action="store_true", help="show instead that the checks pass without the faults")
     options = parser.parse_args()
-    started, began = time.monotonic(), time.time()
+    run = begin()
     command.need(command.PROGRAMS, "run mutants in the kernel")
     try:
         names = chosen(options.protocol)
@@ -89,13 +88,13 @@ def main() -> int:
         announce(names)
         verdicts = hunt_all(picked, options.without_faults)
         if not options.only and not options.without_faults:  # those that have been picked out are for who is at work on them
-            keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()), began)
+            run.keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()))
     except (CatalogueError, ResultsError, TlcError, UnknownProtocol) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     survivors = [verdict for verdict in verdicts if not verdict.caught]
     print(f"{counted(len(verdicts), 'mutant')}, {len(verdicts) - len(survivors)} caught as they must be, "
-          f"{counted(len(survivors), 'survivor')} ({time.monotonic() - started:.0f} s)")  # fmt: skip
+          f"{counted(len(survivors), 'survivor')} ({run.seconds:.0f} s)")  # fmt: skip
     for verdict in survivors:
         print(f"FAILED {verdict.mutant.name}: {verdict.how}")
     return 1 if survivors else 0

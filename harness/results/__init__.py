@@ -45,21 +45,41 @@ def folder() -> Path:
     return Path(os.environ.get("STEPWISE_RESULTS") or REPOSITORY / "build/results")
 
 
-def keep(command: str, subject: str, found: dict[str, Any], began: float) -> Path:
-    """Write what `command` found, whole or not at all. Raises ResultsError."""
-    path = folder() / command / f"{subject}.json"
-    content = {
-        "format": FORMAT, "command": command, "subject": subject, "commit": commit(), "kernel": os.uname().release,
-        "began": round(began, 3), "seconds": round(time.time() - began, 3), "found": found,
-    }  # fmt: skip
-    partial = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise ResultsError(f"cannot keep results in {path}: {error.strerror}; name another folder by STEPWISE_RESULTS") from error
-    return path
+@dataclass(frozen=True)
+class Run:
+    """A command's run, from when it began: what is committed later is not what it was run on.
+
+    began: seconds since 1970. commit: as in `Kept`.
+    """
+
+    began: float
+    commit: str
+
+    @property
+    def seconds(self) -> float:
+        """Until now."""
+        return time.time() - self.began
+
+    def keep(self, command: str, subject: str, found: dict[str, Any]) -> Path:
+        """Write what `command` found, whole or not at all. Raises ResultsError."""
+        path = folder() / command / f"{subject}.json"
+        content = {
+            "format": FORMAT, "command": command, "subject": subject, "commit": self.commit, "kernel": os.uname().release,
+            "began": round(self.began, 3), "seconds": round(self.seconds, 3), "found": found,
+        }  # fmt: skip
+        partial = path.with_suffix(f".{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            partial.replace(path)
+        except OSError as error:
+            raise ResultsError(f"cannot keep results in {path}: {error.strerror}; name another folder by STEPWISE_RESULTS") from error
+        return path
+
+
+def begin() -> Run:
+    """A run that begins now."""
+    return Run(time.time(), commit())
 
 
 def read(path: Path) -> Kept:

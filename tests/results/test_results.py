@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness.results import FORMAT, ResultsError, commit, folder, keep, read, read_all
+from harness.results import FORMAT, ResultsError, Run, begin, commit, folder, read, read_all
 
 
 @pytest.fixture(autouse=True)
@@ -17,20 +17,20 @@ def results(tmp_path, monkeypatch):
 
 
 def test_what_is_kept_is_read_again(results):
-    began = time.time() - 3
-    path = keep("check", "lock", {"models": [1, 2]}, began)
+    run = Run(time.time() - 3, "a commit")
+    path = run.keep("check", "lock", {"models": [1, 2]})
     assert path == results / "check/lock.json" and folder() == results
     kept = read(path)
     assert (kept.command, kept.subject, kept.found) == ("check", "lock", {"models": [1, 2]})
-    assert kept.began == pytest.approx(began, abs=0.01) and kept.seconds >= 3 and kept.commit == commit()
-    keep("check", "lock", {}, began)
-    keep("bench", "kv", {"rows": []}, began)
+    assert kept.began == pytest.approx(run.began, abs=0.01) and kept.seconds >= 3 and kept.commit == "a commit"
+    run.keep("check", "lock", {})
+    run.keep("bench", "kv", {"rows": []})
     assert [(each.command, each.found) for each in read_all()] == [("bench", {"rows": []}), ("check", {})]
     assert sorted(file.name for file in results.rglob("*") if file.is_file()) == ["kv.json", "lock.json"]
 
 
 def test_the_commit_is_that_of_this_repository_or_nothing():
-    assert re.fullmatch(r"([0-9a-f]{40}\+?)?", commit())
+    assert re.fullmatch(r"([0-9a-f]{40}\+?)?", commit()) and begin().commit == commit()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", f'{{"format": {FORMAT}}}', f'{{"format": {FORMAT + 1}}}', '{"format": 1, "other": 2}'])
@@ -45,4 +45,4 @@ def test_what_is_no_file_of_results_is_refused_by_name(results, text):
 def test_a_folder_that_cannot_be_written_is_named(results):
     results.write_text("a file")
     with pytest.raises(ResultsError, match="STEPWISE_RESULTS"):
-        keep("check", "lock", {}, time.time())
+        begin().keep("check", "lock", {})
