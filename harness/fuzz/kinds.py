@@ -100,15 +100,25 @@ def _examples(turn: Turn) -> Round:
     return Round(told.counts["examples"], words, told.failure, saved)
 
 
+def _that_ends(play: Callable[[Turn], Round]) -> Callable[[Turn], Round]:
+    """A round under load; one whose load does not end has failed."""
+
+    def played(turn: Turn) -> Round:
+        try:
+            return play(turn)
+        except NotPlayed:
+            raise
+        except (LiveError, subprocess.TimeoutExpired) as error:
+            return Round(0, "a load that did not end", str(error))
+
+    return played
+
+
+@_that_ends
 def _load(turn: Turn) -> Round:
-    try:
-        report = kill_under_load(
-            turn.protocol, LOAD_SECONDS, KILL_PERIOD_SECONDS, turn.seed, receive_buffer=turn.receive_buffer
-        )
-    except NotPlayed:
-        raise
-    except (LiveError, subprocess.TimeoutExpired) as error:
-        return Round(0, "a load that did not end", str(error))
+    report = kill_under_load(
+        turn.protocol, LOAD_SECONDS, KILL_PERIOD_SECONDS, turn.seed, receive_buffer=turn.receive_buffer
+    )
     load = report.load
     words = (
         f"{counted(load['operations'], 'operation')}, {counted(load['faults'], 'packet')} lost, repeated or late, "
@@ -132,13 +142,9 @@ def _saved_history(turn: Turn, report: KillReport) -> Path | None:
         short.unlink()
 
 
+@_that_ends
 def _crash(turn: Turn) -> Round:
-    try:
-        report = crash_under_load(turn.protocol, CRASHES_A_ROUND, None, turn.seed)
-    except NotPlayed:
-        raise
-    except (LiveError, subprocess.TimeoutExpired) as error:
-        return Round(0, "a load that did not end", str(error))
+    report = crash_under_load(turn.protocol, CRASHES_A_ROUND, None, turn.seed)
     words = (
         f"the server went down {counted(report.crashes, 'time')}, {counted(report.counts['answered'], 'record')} answered, "
         f"{counted(report.counts['records'], 'record')} recovered"

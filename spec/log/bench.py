@@ -24,6 +24,7 @@ OVERRIDE: dict[str, Any] = {}
 KEYS = uniform(24_000_000)
 EPOCH = 1
 EPOCH_BITS = 16
+LOGS = 16  # as the layout has it
 
 
 def _workload(disk_of_1024: int) -> Workload:
@@ -47,7 +48,7 @@ RARE_PATH_TARGETS = {"0 %": {"of_reflector_min": 0.75}}
 
 def _ring(slots: int) -> dict[str, Any]:
     """An override. The place of a record is as wide as there are records."""
-    records = 16 * slots
+    records = LOGS * slots
     return {"constants": {"Slots": slots, "Records": records}, "local": {"slot": f"u{records.bit_length() - 1}"}}
 
 
