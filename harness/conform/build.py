@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from codegen import front, ir
-from codegen.emit import generate
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -98,13 +97,12 @@ def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
     return not reads or form == "spin_lock" and reads == {"cell"}
 
 
-def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Build:
-    """Generates and compiles one build into `work`/`name`."""
-    protocol = front.load(sources.program or sources.spec, over or None)
+def write(sources: Sources, protocol: ir.Protocol, texts: dict[str, str], form: str, name: str) -> Build:
+    """Writes what was generated, with a mutant's changes, into `work`/`name`; compile_build() makes it a build."""
     folder = sources.work / name
     generated = folder / "generated"
     generated.mkdir(parents=True, exist_ok=True)
-    texts = edited(generate(protocol), sources.edits)
+    texts = edited(texts, sources.edits)
     for old in generated.iterdir():
         if old.name not in texts:
             old.unlink()
@@ -112,9 +110,7 @@ def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Bui
         path = generated / file
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
-    build = Build(protocol, form, folder, generated)
-    compile_build(sources, build)
-    return build
+    return Build(protocol, form, folder, generated)
 
 
 def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> dict[str, str]:

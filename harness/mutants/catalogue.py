@@ -102,6 +102,12 @@ class Mutant(documents.Strict):
         return any(edit.is_compiled for edit in self.edits)
 
     @property
+    def spares_the_checker(self) -> bool:
+        """Whether conformance is to notice, and is itself as it should be: only what is compiled is another."""
+        asked = self.caught_by.conform or self.caught_by.refused
+        return bool(asked) and all(edit.is_generated or edit.is_compiled for edit in self.edits)
+
+    @property
     def place(self) -> str:
         """Where the fault is, for people."""
         return self.edits[0].file
