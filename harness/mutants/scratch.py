@@ -57,16 +57,17 @@ class Scratch:
         else:
             remove(self.root / PROGRAM)
         self._share_oracle()
-        self._forget_builds(mutant)
+        if mutant.asks_conformance:
+            self._forget_builds(mutant.protocol)
         for edit in mutant.edits:
             if not edit.is_generated and (with_fault or edit.file.endswith(".cfg")):
                 self._apply(edit.file, edit.old, edit.new)
         generated = [[Path(edit.file).name, edit.old, edit.new] for edit in mutant.edits if edit.is_generated and with_fault]
         (self.root / "edits.json").write_text(json.dumps(generated))
 
-    def _forget_builds(self, mutant: Mutant) -> None:
+    def _forget_builds(self, protocol: str) -> None:
         """What was built of another mutant, maybe from another runtime, or only in part; not what TLC has said."""
-        for folder in work_of(self.root, mutant.protocol).glob("*/generated"):
+        for folder in work_of(self.root, protocol).glob("*/generated"):
             remove(folder.parent)
 
     def _apply(self, file: str, old: str, new: str) -> None:
