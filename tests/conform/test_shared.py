@@ -12,6 +12,7 @@ from harness.conform.build import LAYOUT, Sources, override, write
 from harness.conform.oracle import early_tables
 from harness.conform.outline import outline
 from harness.conform.shared import Ground, Shared
+from harness.mutants.mirror import mirror, remove
 from harness.protocols import REPOSITORY, SPEC
 
 STEPS = "limiter/LimiterSteps.tla"
@@ -27,6 +28,17 @@ def ground_of(shared: Shared, work: Path, program: Path | None = None) -> Ground
     sources = Sources(REPOSITORY, shared.spec, work, program=program)
     protocol, texts = shared.generated(program or shared.spec, override(shared.text.small, shared.shipped, LAYOUT))
     return shared.ground(protocol, sources, write(sources, protocol, texts, LAYOUT, "small").generated, "small")
+
+
+def test_a_copy_below_build_is_called_as_the_protocol_s_own_folder(shared):
+    """It is where mutants are: with another name in its comments, each would have a model of its own for TLC to evaluate."""
+    copy = REPOSITORY / "build/mutants/of-tests-copy"
+    try:
+        mirror(SPEC, copy / "program")
+        over = override(shared.text.small, shared.shipped, LAYOUT)
+        assert shared.generated(copy / "program/limiter", over)[1] == Shared(SPEC / "limiter").generated(SPEC / "limiter", over)[1]
+    finally:
+        remove(copy)
 
 
 def changed(tmp_path: Path, file: str, old: str, new: str) -> Path:
