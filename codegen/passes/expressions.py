@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import fields, replace
 from typing import Any, Callable
 
@@ -15,6 +16,19 @@ INTEGER = ir.UInt(64)
 BINDING = (ir.Filter, ir.Image, ir.Quantifier, ir.First, ir.Count, ir.ArrayOf)
 EXPRESSIONS = ir.Expr.__args__
 IGNORED = ("span", "interval", "type", "bound")
+_KINDS = frozenset(EXPRESSIONS)
+
+
+@functools.cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of expression that have something below."""
+    return tuple(item.name for item in fields(kind) if item.name not in ("span", "type", "interval"))
+
+
+@functools.cache
+def _telling(kind: type) -> tuple[str, ...]:
+    """The fields that two expressions of a kind must agree in to mean the same."""
+    return tuple(item.name for item in fields(kind) if item.name not in IGNORED and item.name != "variable")
 
 
 # --- Traversal -----------------------------------------------------------------------------------------
@@ -27,7 +41,7 @@ def rebuild(value: Any, change: Callable[[ir.Expr], ir.Expr]) -> Any:
     if not isinstance(value, EXPRESSIONS + (ir.Assign,)):
         return value
     changed = {}
-    for name in (item.name for item in fields(value) if item.name not in ("span", "type", "interval")):
+    for name in _parts(type(value)):
         old = getattr(value, name)
         new = change(old) if isinstance(old, EXPRESSIONS) else rebuild(old, change) if isinstance(old, tuple) else old
         if new is not old:
@@ -80,19 +94,17 @@ def key(expression: Any, names: dict[str, Any] | None = None, depth: int = 0) ->
     if isinstance(expression, ir.Let):
         value = key(expression.value, names, depth)
         return key(expression.body, {**names, expression.name: value}, depth)
-    if not isinstance(expression, EXPRESSIONS):
+    if type(expression) not in _KINDS:
         return expression
     inner = names
     if isinstance(expression, BINDING):
         inner = {**names, expression.variable: ("bound", depth)}
     parts: list[Any] = [type(expression).__name__]
-    for item in fields(expression):
-        if item.name in IGNORED or item.name == "variable":
-            continue
-        if item.name in ("domain", "none") or inner is names:
-            parts.append(key(getattr(expression, item.name), names, depth))
+    for name in _telling(type(expression)):
+        if name in ("domain", "none") or inner is names:
+            parts.append(key(getattr(expression, name), names, depth))
         else:
-            parts.append(key(getattr(expression, item.name), inner, depth + 1))
+            parts.append(key(getattr(expression, name), inner, depth + 1))
     return tuple(parts)
 
 

@@ -17,11 +17,14 @@ from harness.conform.domain import PAIRS_MIN, DomainError
 from harness.conform.findings import findings
 from harness.conform.kernel import RunnerError
 from harness.conform.shapes import ShapeError
+from harness.conform.shared import Shared
 from harness.protocols import UnknownProtocol, chosen
 from harness.results import ResultsError, begin
 from harness.rig.bpf import BpfError
 
 SHOWN = 5
+ERRORS = (BuildError, BpfError, DomainError, ResultsError, RunnerError, ShapeError, SpecErrors, UnknownProtocol, tlc.TlcError)
+"""What is wrong with what was asked for, and no fault of the comparison's own."""
 
 Edits = tuple[tuple[str, str, str], ...]
 
@@ -77,7 +80,8 @@ def show_pairs(protocol: str, small: list[Result], pairs_min: int = PAIRS_MIN) -
 
 
 def conform(
-    protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, edits: Edits, work: Path | None, program: Path | None
+    protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, edits: Edits, work: Path | None, program: Path | None,
+    shared: Shared | None,
 ) -> bool:  # fmt: skip
     """Runs one protocol's campaign; whether it conforms. With stop_early: only up to the first mismatch, in a small build."""
     spec = ROOT / "spec" / protocol
@@ -86,7 +90,7 @@ def conform(
               file=sys.stderr)  # fmt: skip
         return False
     run = begin()
-    campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits, program)
+    campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits, program, shared)
     if stop_early:
         return not any([show(protocol, campaign.small(form)) for form in forms])
     results = campaign.results(forms, seed)
@@ -104,8 +108,8 @@ def conform(
     return not problems
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command."""
+def main(arguments: list[str] | None = None, shared: Shared | None = None) -> int:
+    """The command. shared: of the one protocol that it is about, what is ready already."""
     parser = argparse.ArgumentParser(prog="python -m harness.conform", description=__doc__)
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `all`, or `garbage`")
     parser.add_argument("--form", choices=[*FORMS, "all"], default="all", help="how the tables' cells are made atomic")
@@ -124,9 +128,9 @@ def main(arguments: list[str] | None = None) -> int:
             return 0 if all([garbage.main(each, options.packets, options.seed) for each in chosen([])]) else 1
         names = chosen([] if options.protocol == "all" else [options.protocol])
         edits: Edits = tuple(map(tuple, json.loads(options.edits.read_text()))) if options.edits else ()
-        done = [conform(each, forms, options.seed, options.stop_early, edits, options.work, options.program) for each in names]
+        done = [conform(each, forms, options.seed, options.stop_early, edits, options.work, options.program, shared) for each in names]
         return 0 if all(done) else 1
-    except (BuildError, BpfError, DomainError, ResultsError, RunnerError, ShapeError, SpecErrors, UnknownProtocol, tlc.TlcError) as error:
+    except ERRORS as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 

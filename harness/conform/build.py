@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from codegen import front, ir
-from codegen.emit import generate
 from harness.exclusive import alone
 
 HERE = Path(__file__).parent
@@ -99,13 +98,11 @@ def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
     return not reads or form == "spin_lock" and reads == {"cell"}
 
 
-def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Build:
-    """Generates and compiles one build into `work`/`name`."""
-    protocol = front.load(sources.program or sources.spec, over or None)
+def write(sources: Sources, protocol: ir.Protocol, texts: dict[str, str], form: str, name: str) -> Build:
+    """Writes what was generated, with a mutant's changes, into `work`/`name`; compile_build() makes it a build."""
     folder = sources.work / name
     generated = folder / "generated"
-    texts = edited(generate(protocol), sources.edits)
-    build = Build(protocol, form, folder, generated)
+    texts = edited(texts, sources.edits)
     with alone(folder):
         generated.mkdir(exist_ok=True)
         for old in generated.iterdir():
@@ -115,8 +112,7 @@ def prepare(sources: Sources, form: str, over: dict[str, Any], name: str) -> Bui
             path = generated / file
             if not path.exists() or path.read_text() != text:
                 path.write_text(text)
-        compile_build(sources, build)
-    return build
+    return Build(protocol, form, folder, generated)
 
 
 def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> dict[str, str]:
@@ -140,8 +136,9 @@ def compile_build(sources: Sources, build: Build) -> None:
         make, "--no-print-directory", "-C", str(sources.root / "runtime"), f"PROTOCOL={name}", f"GENERATED={build.generated}",
         f"BUILD={build.folder}", f"DEFINES={DEFINES_SMALL if build.form in FORMS else DEFINES_SHIPPED}", str(build.object), str(build.library),
     ]  # fmt: skip
-    if build.object.exists() and build.object.stat().st_mtime < (HERE / "interfere.h").stat().st_mtime:
-        build.object.unlink()  # make does not know that header
-    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    with alone(build.folder):
+        if build.object.exists() and build.object.stat().st_mtime < (HERE / "interfere.h").stat().st_mtime:
+            build.object.unlink()  # make does not know that header
+        run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     if run.returncode:
         raise BuildError(f"compiling {name} ({build.form}) in {build.folder}:\n{run.stdout}{run.stderr}".rstrip())

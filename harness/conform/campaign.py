@@ -10,24 +10,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from codegen import c_names, front, ir
+from codegen import c_names
 from codegen.emit.leaves import Branch, Leaves
 from harness.conform import drained
-from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, merged, override, prepare
+from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, compile_build, merged, override, write
 from harness.conform.cells import cell_codecs
 from harness.conform.compare import Comparison, Mismatch
-from harness.conform.domain import Domain, DomainText, load_text
+from harness.conform.domain import Domain
 from harness.conform.kernel import Runner, cells_not_zero
 from harness.conform.native import Native
 from harness.conform.oracle import EVERYTHING, Case, Oracle, Part
 from harness.conform.shapes import Shapes
+from harness.conform.shared import Ground, Shared
 from harness.conform.values import Patterns
 from harness.rig import bpf
 
 CONTROLS = ("stepwise_conform_env", "conform_interference")
 MISMATCHES_MAX = 20
 BATCH = 4000
-EARLY_STRIDE = 8
+EARLY_PARTS = Part(8), Part(8, others=True)
 
 
 @dataclass
@@ -94,50 +95,51 @@ class Campaign:
     """Conformance of one protocol.
 
     spec: its folder; work: where builds go. `report` is told what is being done. stop_early: no more is run
-    after the first mismatch. edits and program: see Sources.
+    after the first mismatch. edits and program: see Sources. shared: what other campaigns of the protocol have made already.
     """
 
     def __init__(
         self, spec: Path, work: Path, report: Callable[[str], None] = lambda _: None, stop_early: bool = False,
-        edits: tuple[tuple[str, str, str], ...] = (), program: Path | None = None,
+        edits: tuple[tuple[str, str, str], ...] = (), program: Path | None = None, shared: Shared | None = None,
     ) -> None:  # fmt: skip
         self.sources = Sources(ROOT, spec, work, edits, program)
-        self.text: DomainText = load_text(spec / "conform.yaml")
-        self.shipped: ir.Protocol = front.load(spec)
+        self._shared = shared or Shared(spec)
+        self.text = self._shared.text
+        self.shipped = self._shared.shipped
         self._report = report
         self._stop_early = stop_early
-        self._calm: tuple[tuple[str, Part], list[Case]] | None = None
 
     # --- Builds ----------------------------------------------------------------------------
 
     def stage(self, form: str, variant: str = "", part: Part = EVERYTHING) -> Stage:
         """The small build of one form, or a variant of it, and cases of the domain."""
-        small = merged(self.text.small, self.text.variants[variant]) if variant else self.text.small
-        build = prepare(self.sources, form, override(small, self.shipped, form), "small-" + (variant or form).replace(" ", "-"))
-        patterns = Patterns(build.protocol)
-        domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"), variant or "small")
-        noise = domain.noise()
-        cases: list[Case] = []
-        for losing in (False, True):
-            families = [family for family in domain.families if bool(family.trouble.section) == losing]
-            if families:
-                oracle = Oracle(build.protocol, families, noise, self.sources.search_path(build.generated))
-                cases += self._evaluated(oracle, part, losing)
-        return Stage(build, patterns, noise, cases, domain.complete)
+        build = self._written(form, variant)
+        compile_build(self.sources, build)
+        ground = self._ground(build, variant)
+        cases = self._shared.cases(ground, part, self.sources.work / "oracle")
+        return Stage(build, ground.patterns, ground.noise, cases, ground.complete)
 
-    def _evaluated(self, oracle: Oracle, part: Part, losing: bool) -> list[Case]:
-        """The cases of an oracle. Forms differ only where sections lose their races: what is calm is kept from one form to the next."""
-        if losing:
-            return list(oracle.cases(self.sources.work / "oracle", part))
-        if self._calm is None or self._calm[0] != (oracle.digest, part):
-            self._calm = (oracle.digest, part), list(oracle.cases(self.sources.work / "oracle", part))
-        return self._calm[1]
+    def make_ready(self, oracles: Path) -> None:
+        """Has ready what others that share it begin with where they stop early. oracles: where they keep what TLC says."""
+        build = self._written(LAYOUT)
+        self._shared.cases(self._ground(build), EARLY_PARTS[0], oracles)
+
+    def _written(self, form: str, variant: str = "") -> Build:
+        small = merged(self.text.small, self.text.variants[variant]) if variant else self.text.small
+        return self._generated(form, override(small, self.shipped, form), "small-" + (variant or form).replace(" ", "-"))
+
+    def _generated(self, form: str, over: dict[str, Any], name: str) -> Build:
+        protocol, texts = self._shared.generated(self.sources.program or self.sources.spec, over)
+        return write(self.sources, protocol, texts, form, name)
+
+    def _ground(self, build: Build, variant: str = "") -> Ground:
+        return self._shared.ground(build.protocol, self.sources, build.generated, variant or "small")
 
     def small(self, form: str, variant: str = "") -> Result:
         """The small build of one form, or a variant of it, on every case of the domain."""
         started = time.monotonic()
         # A fault shows in many cases: where the first one is enough, a few of every kind are looked at before the rest.
-        for part in (Part(EARLY_STRIDE), Part(EARLY_STRIDE, others=True)) if self._stop_early else (EVERYTHING,):
+        for part in EARLY_PARTS if self._stop_early else (EVERYTHING,):
             stage = self.stage(form, variant, part)
             result = Trial(stage, variant or form, self._stop_early).run(stage.cases)
             if result.mismatches:
@@ -148,7 +150,8 @@ class Campaign:
     def sampled(self, seed: int) -> Result:
         """The layout as it is shipped, on random cases."""
         started = time.monotonic()
-        build = prepare(self.sources, "as shipped", self.text.shipped, "shipped")
+        build = self._generated("as shipped", self.text.shipped, "shipped")
+        compile_build(self.sources, build)
         patterns = Patterns(build.protocol)
         domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"), "shipped")
         generator = random.Random(seed)

@@ -20,6 +20,7 @@ from harness.conform import drained
 from harness.conform.build import merged
 from harness.conform.cells import GUARDS
 from harness.conform.families import Assignment, Family, Trouble
+from harness.conform.outline import outline
 from harness.conform.places import Beyond, DomainError, Place, Places, built
 from harness.conform.samples import Sampler
 from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
@@ -112,7 +113,7 @@ class Domain:
     """
 
     def __init__(self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small") -> None:
-        self.protocol = protocol = drained.with_entry(protocol)
+        self.protocol = protocol = drained.with_entry(outline(protocol))
         self.patterns = patterns
         self.source = source
         self._build = build

@@ -23,6 +23,7 @@ from codegen.passes.leaves import leaves
 from harness import tla_values, tlc
 from harness.conform import drained
 from harness.conform.families import Assignment, Family, Trouble
+from harness.conform.outline import outline
 from harness.conform.places import Place, nest
 from harness.conform.values import refers, resolved, tail_size, to_tla, zero
 
@@ -84,7 +85,8 @@ class Oracle:
     def __init__(
         self, protocol: ir.Protocol, families: list[Family], noise: dict[str, list[dict[str, Any]]], search_path: list[Path]
     ) -> None:
-        self.protocol = protocol = drained.with_entry(protocol)
+        self._early = dict(self.early(protocol))
+        self.protocol = protocol = drained.with_entry(outline(protocol))
         self.families = families
         self.noise = noise
         self.search_path = search_path
@@ -95,16 +97,32 @@ class Oracle:
 
     # --- The module ----------------------------------------------------------------------
 
+    @staticmethod
+    def early(protocol: ir.Protocol) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """By hook, the tables whose index is checked first: all that an oracle has from what steps do."""
+        return tuple((hook, tuple(early_tables(sections))) for hook, sections in (("xdp", protocol.xdp), ("tc", protocol.tc)))
+
+    @staticmethod
+    def modules(protocol: ir.Protocol, search_path: list[Path]) -> tuple[str, ...]:
+        """The texts of the modules that an oracle of the protocol evaluates."""
+        return tuple(path.read_text() for path in reached("\n".join(Oracle._named(protocol)), [*search_path, HERE]))
+
+    @staticmethod
+    def _named(protocol: ir.Protocol) -> tuple[str, str]:
+        """The lines of the module that name others."""
+        hooks = protocol.module.removesuffix("Steps") + "Hooks"
+        return f"EXTENDS {hooks}, TLC", "O == INSTANCE Oracle WITH Capacity <- Capacities"
+
     def module(self) -> str:
         """The text of the TLA+ module that prints every case."""
-        hooks = self.protocol.module.removesuffix("Steps") + "Hooks"
+        extends, instance = self._named(self.protocol)
         capacities = ", ".join(f"{table.name} |-> {table.capacity}" for table in self.protocol.tables)
         lines = [
             f"---- MODULE {MODULE} ----",
             "\\* Written by harness.conform.",
-            f"EXTENDS {hooks}, TLC",
+            extends,
             f"Capacities == [{capacities}]",
-            "O == INSTANCE Oracle WITH Capacity <- Capacities",
+            instance,
             f"FlatMessage(m) == {flat(self.protocol.message, 'm')}",
             "FlatCell(t, c) ==",
             *self._flat_cells(),
@@ -178,8 +196,7 @@ class Oracle:
             case _ if family.hook in drained.HOOKS:
                 return drained.evaluation(self.protocol, family.hook, family.count)
         name = family.hook.capitalize()
-        sections = self.protocol.xdp if family.hook == "xdp" else self.protocol.tc
-        tables = to_tla(set(early_tables(sections)))
+        tables = to_tla(set(self._early[family.hook]))
         return f"O!RunHook({name}Sections, {name}Step, {tables}, {_trouble(family.trouble)}, cells, msg, env)"
 
     def config(self) -> str:

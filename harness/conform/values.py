@@ -158,7 +158,7 @@ class Patterns:
     SEED = 20230
 
     def __init__(self, protocol: ir.Protocol) -> None:
-        self._computed = computed(protocol, steps_of(protocol))
+        self.computed = computed(protocol, steps_of(protocol))
         self._hashes: dict[ir.Type, list[ir.HashIndex]] = {}
         for hashed in protocol.hashes:
             known = self._hashes.setdefault(protocol.message.field(hashed.source), [])
@@ -169,7 +169,7 @@ class Patterns:
 
     def real(self, kind: ir.Type, number: int) -> int:
         """The integer of at most 64 bits (8 * size for bytes, first byte lowest) that `number` stands for."""
-        if number == 0 or isinstance(kind, ir.UInt) and (kind in self._computed or not is_opaque(kind)):
+        if number == 0 or isinstance(kind, ir.UInt) and (kind in self.computed or not is_opaque(kind)):
             return number
         key = (kind, number)
         if key not in self._forward:
@@ -180,7 +180,7 @@ class Patterns:
 
     def model(self, kind: ir.Type, value: int) -> int | str:
         """The number that stands for `value`; its hexadecimal digits where no number does."""
-        if value == 0 or isinstance(kind, ir.UInt) and (kind in self._computed or not is_opaque(kind)):
+        if value == 0 or isinstance(kind, ir.UInt) and (kind in self.computed or not is_opaque(kind)):
             return value
         return self._backward.get((kind, value), hex(value))
 

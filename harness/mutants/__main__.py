@@ -17,6 +17,7 @@ from harness.mutants.catalogue import CatalogueError, Mutant, catalogue, has_mut
 from harness.mutants.findings import findings
 from harness.mutants.hunt import Verdict, hunt, passes
 from harness.mutants.scratch import Scratch
+from harness.mutants.warm import Warm
 from harness.protocols import UnknownProtocol, chosen
 from harness.results import ResultsError, begin
 from harness.tlc import TlcError
@@ -33,12 +34,12 @@ def hunt_all(mutants: list[Mutant], without_faults: bool) -> list[Verdict]:
     def one(mutant: Mutant) -> Verdict:
         scratch = free.get()
         try:
-            return (passes if without_faults else hunt)(mutant, scratch)
+            return (passes if without_faults else hunt)(mutant, scratch, warm)
         finally:
             free.put(scratch)
 
     verdicts = []
-    with ThreadPoolExecutor(PARALLEL) as pool:
+    with Warm() as warm, ThreadPoolExecutor(PARALLEL) as pool:
         waiting = [pool.submit(one, mutant) for mutant in mutants]
         try:
             for done in as_completed(waiting):

@@ -102,6 +102,16 @@ class Mutant(documents.Strict):
         return any(edit.is_compiled for edit in self.edits)
 
     @property
+    def asks_conformance(self) -> bool:
+        """Whether it is conformance that is to notice, or the building and loading that it begins with."""
+        return bool(self.caught_by.conform or self.caught_by.refused)
+
+    @property
+    def spares_the_checker(self) -> bool:
+        """Whether conformance is to notice, and is itself as it should be: only what is compiled is another."""
+        return self.asks_conformance and all(edit.is_generated or edit.is_compiled for edit in self.edits)
+
+    @property
     def place(self) -> str:
         """Where the fault is, for people."""
         return self.edits[0].file

@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass
 
 from harness.mutants.catalogue import PROGRAM, Mutant
-from harness.mutants.scratch import TIMEOUT_SECONDS, NoLongerApplies, Scratch
+from harness.mutants.scratch import TIMEOUT_SECONDS, NoLongerApplies, Scratch, work_of
+from harness.mutants.warm import Warm
 
 EXPLORED_SECONDS = 45
 
@@ -23,12 +24,12 @@ class Verdict:
     seconds: float
 
 
-def hunt(mutant: Mutant, scratch: Scratch) -> Verdict:
-    """Whether the mutant is caught as it must be."""
+def hunt(mutant: Mutant, scratch: Scratch, warm: Warm | None = None) -> Verdict:
+    """Whether the mutant is caught as it must be. warm: for mutants that spare the checker; without it these go the long way too."""
     started = time.monotonic()
     try:
-        scratch.prepare(mutant)
-        caught, how = _ask(mutant, scratch)
+        scratch.prepare(mutant, whole=_whole(mutant, warm))
+        caught, how = _ask(mutant, scratch, warm)
     except NoLongerApplies as error:
         caught, how = False, f"no longer applies: {error}"
     except subprocess.TimeoutExpired as error:
@@ -36,30 +37,39 @@ def hunt(mutant: Mutant, scratch: Scratch) -> Verdict:
     return Verdict(mutant, caught, how, time.monotonic() - started)
 
 
-def passes(mutant: Mutant, scratch: Scratch) -> Verdict:
+def passes(mutant: Mutant, scratch: Scratch, warm: Warm | None = None) -> Verdict:
     """Whether the mutant's check passes without the fault: else it would prove nothing.
 
     A model that must fail may have many states once its rule is right: then it is looked at for some time.
     """
     started = time.monotonic()
-    scratch.prepare(mutant, with_fault=False)
+    scratch.prepare(mutant, with_fault=False, whole=_whole(mutant, warm))
     try:
-        caught, how = _ask(mutant, scratch, EXPLORED_SECONDS)
+        caught, how = _ask(mutant, scratch, warm, EXPLORED_SECONDS)
     except subprocess.TimeoutExpired:
         return Verdict(mutant, bool(mutant.caught_by.model), f"nothing in {EXPLORED_SECONDS} s", EXPLORED_SECONDS)
     return Verdict(mutant, not caught and how.startswith("SURVIVES"), how, time.monotonic() - started)
 
 
-def _ask(mutant: Mutant, scratch: Scratch, model_seconds: float = TIMEOUT_SECONDS) -> tuple[bool, str]:
+def _whole(mutant: Mutant, warm: Warm | None) -> bool:
+    """Whether it needs a copy of the checker, to change it."""
+    return warm is None or not mutant.spares_the_checker
+
+
+def _ask(mutant: Mutant, scratch: Scratch, warm: Warm | None, model_seconds: float = TIMEOUT_SECONDS) -> tuple[bool, str]:
     check = mutant.caught_by
     if check.model:
         return _ask_model(mutant, scratch, model_seconds)
     if check.test:
         return _ask_test(check.test, scratch)
-    run = scratch.run(
-        "-m", "harness.conform", mutant.protocol, "--form", "layout", "--stop-early", "--edits", "edits.json",
+    arguments = [
+        mutant.protocol, "--form", "layout", "--stop-early", "--edits", "edits.json", "--work", str(work_of(scratch.root, mutant.protocol)),
         *(["--program", f"{PROGRAM}/{mutant.protocol}"] if (scratch.root / PROGRAM).is_dir() else []),
-    )  # fmt: skip
+    ]  # fmt: skip
+    if _whole(mutant, warm):
+        run = scratch.run("-m", "harness.conform", *arguments)
+    else:
+        run = warm.conform(mutant.protocol, arguments, scratch)
     if run.returncode == 0:
         return False, "SURVIVES: conformance finds nothing"
     text = run.stdout if run.returncode == 1 else run.stderr

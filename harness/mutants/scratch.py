@@ -15,6 +15,7 @@ from pathlib import Path
 from harness import tlc
 from harness.command import child
 from harness.mutants.catalogue import PROGRAM, Mutant
+from harness.mutants.mirror import mirror, remove
 from harness.protocols import BUILD, REPOSITORY
 
 PARTS = ("codegen", "templates", "runtime", "harness", "spec", "generated", "tests", "pyproject.toml")
@@ -23,6 +24,11 @@ TIMEOUT_SECONDS = 300
 
 class NoLongerApplies(Exception):
     """The text that a mutant changes is not there, or is there more than once."""
+
+
+def work_of(root: Path, protocol: str) -> Path:
+    """Where conformance of a protocol builds in a copy of the repository."""
+    return root / "build/conform" / protocol
 
 
 class Scratch:
@@ -39,28 +45,30 @@ class Scratch:
                 return
             self._lock.close()
 
-    def prepare(self, mutant: Mutant, with_fault: bool = True) -> None:
-        """A fresh copy with the mutant's edits; without its fault, only with those of model configurations."""
-        for part in PARTS:
-            target = self.root / part
-            if target.is_dir():
-                shutil.rmtree(target)
-            if (REPOSITORY / part).is_dir():
-                shutil.copytree(REPOSITORY / part, target, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-            else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(REPOSITORY / part, target)
-        program = self.root / PROGRAM
-        if program.is_dir():
-            shutil.rmtree(program)
+    def prepare(self, mutant: Mutant, with_fault: bool = True, whole: bool = True) -> None:
+        """A fresh copy with the mutant's edits; without its fault, only with those of model configurations.
+
+        whole: whether the checker is in it; else it is used with the repository's own, and has only what the mutant changes.
+        """
+        for part in PARTS if whole else ():
+            mirror(REPOSITORY / part, self.root / part)
         if mutant.is_compiled and with_fault:
-            shutil.copytree(self.root / "spec", program)
+            mirror(REPOSITORY / "spec", self.root / PROGRAM)
+        else:
+            remove(self.root / PROGRAM)
         self._share_oracle()
+        if mutant.asks_conformance:
+            self._forget_builds(mutant.protocol)
         for edit in mutant.edits:
             if not edit.is_generated and (with_fault or edit.file.endswith(".cfg")):
                 self._apply(edit.file, edit.old, edit.new)
         generated = [[Path(edit.file).name, edit.old, edit.new] for edit in mutant.edits if edit.is_generated and with_fault]
         (self.root / "edits.json").write_text(json.dumps(generated))
+
+    def _forget_builds(self, protocol: str) -> None:
+        """What was built of another mutant, maybe from another runtime, or only in part; not what TLC has said."""
+        for folder in work_of(self.root, protocol).glob("*/generated"):
+            remove(folder.parent)
 
     def _apply(self, file: str, old: str, new: str) -> None:
         path = self.root / file
@@ -78,14 +86,18 @@ class Scratch:
                 with contextlib.suppress(FileNotFoundError):  # the oldest are thrown away
                     shutil.copy2(kept, target)
 
-    def run(self, *arguments: str, timeout_seconds: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
-        """A Python command in the copy. What takes too long is killed with all that it started."""
+    def environment(self) -> dict[str, str]:
+        """Of what is run for a mutant."""
         environment = {**os.environ, "TLA2TOOLS_JAR": str(tlc.jar().resolve()), "PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTHONPATH", None)
         environment["STEPWISE_RESULTS"] = str(self.root / "build/results")  # what is found with a fault in it is no result
+        return environment
+
+    def run(self, *arguments: str, timeout_seconds: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
+        """A Python command in the copy. What takes too long is killed with all that it started."""
         command = [sys.executable, *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        started = subprocess.Popen(command, cwd=self.root, env=environment, text=True, start_new_session=True, **pipes)
+        started = subprocess.Popen(command, cwd=self.root, env=self.environment(), text=True, start_new_session=True, **pipes)
         with started, child(started) as process:
             out, err = process.communicate(timeout=timeout_seconds)
         return subprocess.CompletedProcess(command, process.returncode, out, err)

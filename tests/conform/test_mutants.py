@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +17,9 @@ from harness.conform.build import LAYOUT, edited, override
 from harness.conform.domain import load_text
 from harness.mutants.catalogue import CatalogueError, CaughtBy, Edit, Mutant, catalogue, load, require_domains, witness
 from harness.mutants.hunt import hunt, passes
+from harness.mutants.mirror import mirror
 from harness.mutants.scratch import Scratch
+from harness.mutants.warm import Warm
 from harness.protocols import BUILD, REPOSITORY, SPEC, protocols
 
 MUTANTS = catalogue(protocols())
@@ -125,3 +132,142 @@ def test_a_catalogue_that_is_wrong(tmp_path, caught_by, complaint):
     path.write_text(f"mutants:\n  - {{name: a, edits: [{{file: f, old: o, new: n}}], caught_by: {caught_by}}}\n")
     with pytest.raises(CatalogueError, match=complaint):
         load(path)
+
+
+# --- Mutants that spare the checker ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def warm():
+    with Warm() as processes:
+        yield processes
+
+
+STEPS, OLD, NEW = "program/limiter/LimiterSteps.tla", "msg.amount > level", "msg.amount >= level"
+HEADER = "generated/limiter/limiter_steps.h"
+
+
+@pytest.mark.parametrize("mutant, how", [
+    (made(OLD, NEW, file=STEPS, conform="MISMATCH xdp"), "MISMATCH xdp, layout, family"),
+    (made(COMMENT, "/* Another comment. */", file=HEADER, conform="MISMATCH"), "SURVIVES: conformance finds nothing"),
+    (made("no such text", "", file=HEADER, conform="MISMATCH"), "no longer applies: error: changing limiter_steps.h: its text has 'no such text' 0 times"),
+    (made("no such text", "", file=STEPS, conform="MISMATCH"), "no longer applies: program/limiter/LimiterSteps.tla has 'no such text' 0 times"),
+    (made(COMMENT, "no C", file=HEADER, conform="MISMATCH"), "caught by the wrong check: an error and not 'MISMATCH'"),
+    (made(COMMENT, "no C", file=HEADER, refused="compiling limiter"), "error: compiling limiter (layout)"),
+    (made(OLD, "msg.amount > nothing", file=STEPS, conform="MISMATCH"), "caught by the wrong check: an error and not 'MISMATCH'"),
+], ids=lambda value: value.replace(" ", "-")[:40] if isinstance(value, str) else "")  # fmt: skip
+def test_a_warm_process_says_what_a_copy_of_the_checker_says(warm, mutant, how):
+    assert mutant.spares_the_checker
+    short, long = hunt(mutant, Scratch("of-tests-"), warm), hunt(mutant, Scratch("of-tests-"))
+    assert how in short.how and short.caught == long.caught
+
+    def beginning(text: str) -> str:
+        """Without places, which are longer in a copy; and as an error's text is cut, without its end."""
+        return re.sub(r"\S*/", "", text)[:120]
+
+    assert beginning(short.how) == beginning(long.how)
+
+
+def test_a_warm_process_has_nothing_of_the_mutant_before(warm, scratch):
+    """In the same folder: after a fault, none, and once more none at all."""
+    assert hunt(made(OLD, NEW, file=STEPS, conform="MISMATCH xdp"), scratch, warm).caught
+    verdict = hunt(made(COMMENT, "/* Another comment. */", file=HEADER, conform="MISMATCH"), scratch, warm)
+    assert verdict.how == "SURVIVES: conformance finds nothing"
+    assert passes(made(OLD, NEW, file=STEPS, conform="MISMATCH"), scratch, warm).caught
+
+
+def test_what_takes_too_long_in_a_warm_process_is_killed_with_all_that_it_started(scratch, tmp_path, monkeypatch):
+    """Here make is one that starts another process, and waits for it for ever; after that the warm process goes on."""
+    pids, make = tmp_path / "pids", tmp_path / "make"
+    make.write_text(f"#!/bin/sh\nsleep 1000 &\necho $$ $! > {pids}\nwait\n")
+    make.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    scratch.prepare(made(COMMENT, "", file=HEADER, conform="MISMATCH"), with_fault=False, whole=False)
+    with Warm() as warm:
+        assert warm.conform("limiter", ["--help"], scratch).returncode == 0  # from here on it is ready
+        with pytest.raises(subprocess.TimeoutExpired):
+            warm.conform("limiter", ["limiter", "--form", "layout", "--stop-early", "--work", str(scratch.root / "work")], scratch, timeout_seconds=4)
+        started = [int(pid) for pid in pids.read_text().split()]
+        assert len(started) == 2
+        end = time.monotonic() + 5
+        while (left := [pid for pid in started if is_alive(pid)]) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert left == []
+        assert "usage" in warm.conform("limiter", ["--help"], scratch).stdout
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+# --- The copy ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def original(tmp_path) -> Path:
+    folder = tmp_path / "original"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub/a.h").write_text("old 1")
+    (folder / "b.sh").write_text("b")
+    (folder / "b.sh").chmod(0o755)
+    (folder / ".hidden").write_text("left out")
+    return folder
+
+
+def told(folder: Path) -> dict[str, tuple[int, str]]:
+    return {str(path.relative_to(folder)): (path.lstat().st_mode, path.read_text() if path.is_file() else "") for path in folder.rglob("*") if not path.name.startswith(".")}
+
+
+def test_a_copy_is_what_the_original_is(original, tmp_path):
+    copy = tmp_path / "copy"
+    mirror(original, copy)
+    assert told(copy) == told(original) and not (copy / ".hidden").exists()
+    before = {path: path.lstat() for path in copy.rglob("*")}
+    mirror(original, copy)
+    assert {path: path.lstat() for path in copy.rglob("*")} == before, "what is right is not touched"
+
+
+def back_in_time(path: Path) -> None:
+    """The same length and the same time as before: only what it holds is another."""
+    before = path.stat()
+    path.write_text("new 1")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def link_elsewhere(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.parent.parent.parent / "original/sub/a.h")
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda copy: (copy / "sub/a.h").write_text("longer than it was"),
+    lambda copy: back_in_time(copy / "sub/a.h"),
+    lambda copy: (copy / "sub/a.h").unlink(),
+    lambda copy: link_elsewhere(copy / "sub/a.h"),
+    lambda copy: (copy / "b.sh").chmod(0o644),
+    lambda copy: (copy / "more").mkdir(),
+    lambda copy: ((copy / "__pycache__").mkdir(), (copy / "__pycache__/a.pyc").write_text("stale")),
+    lambda copy: ((copy / "b.sh").unlink(), (copy / "b.sh").mkdir(), (copy / "b.sh/in").write_text("it")),
+    lambda copy: (shutil.rmtree(copy / "sub"), (copy / "sub").write_text("no folder")),
+])  # fmt: skip
+def test_what_is_wrong_in_a_copy_is_made_right(original, tmp_path, spoil):
+    copy = tmp_path / "copy"
+    mirror(original, copy)
+    wanted = told(original)
+    spoil(copy)
+    mirror(original, copy)
+    assert told(copy) == told(original) == wanted
+
+
+def test_what_is_made_right_is_newer_than_what_was_built_of_the_fault(original, tmp_path):
+    """So that make builds it anew; a time taken over from the original would be older."""
+    copy = tmp_path / "copy"
+    mirror(original, copy)
+    (copy / "sub/a.h").write_text("new 1")
+    built = copy.with_name("built.o")
+    built.write_text("of the fault")
+    mirror(original, copy)
+    assert (copy / "sub/a.h").stat().st_mtime_ns >= built.stat().st_mtime_ns

@@ -1,0 +1,54 @@
+"""Makes one folder what another is."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import shutil
+from pathlib import Path
+
+LEFT_OUT = ("__pycache__", ".*")
+
+
+def mirror(source: Path, target: Path) -> None:
+    """Makes `target` what `source` is, a file or a folder, but for LEFT_OUT; what is so already is not touched.
+
+    Files are compared by what they hold. Size and time would not do: a fault may be as long as what it replaces, be put there in
+    the tick of the clock in which the source was written, or have its time set back. And what is made right has the time of now,
+    not its source's, so that make builds anew what it built of the fault.
+    """
+    if source.is_dir():
+        _mirror_folder(source, target)
+    elif not _is_same(source, target):
+        remove(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+        shutil.copymode(source, target)
+
+
+def _mirror_folder(source: Path, target: Path) -> None:
+    if target.is_symlink() or not target.is_dir():
+        remove(target)
+        target.mkdir(parents=True)
+    names = [name for name in os.listdir(source) if not any(fnmatch.fnmatchcase(name, each) for each in LEFT_OUT)]
+    for name in set(os.listdir(target)).difference(names):
+        remove(target / name)
+    for name in names:
+        mirror(source / name, target / name)
+
+
+def _is_same(source: Path, target: Path) -> bool:
+    """Whether the target is a file of its own, with the source's mode and text."""
+    try:
+        found, wanted = target.lstat(), source.stat()
+        return (found.st_mode, found.st_size, found.st_nlink) == (wanted.st_mode, wanted.st_size, 1) and target.read_bytes() == source.read_bytes()
+    except FileNotFoundError:
+        return False
+
+
+def remove(path: Path) -> None:
+    """A file, a link or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
