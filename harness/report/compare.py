@@ -180,7 +180,12 @@ def _with_use(change: Change, limit: str, old: Program, new: Program) -> Change:
 
 # --- Speed ---------------------------------------------------------------------------------------
 
-_LESS_IS_BETTER = ("us", "µs", "ns", "ms", "p50", "p99", "cpu", "lost", "latency", "time")
+_LESS_IS_BETTER = {"us", "µs", "ns", "ms", "p50", "p99", "p99.9", "lost", "latency"}
+_MORE_IS_BETTER = {"mpps", "rate", "throughput", "reflector", "times"}
+# With the same programs, runs of two hours on a shared machine differ by that much, however narrow the quartiles of each are.
+_NOISE = 0.05
+_NOISE_OF_A_SHARE = 0.01
+_NOISE_NS = 2
 
 
 def _speeds(found: Everything) -> dict[str, tuple[Spread | Point, bool | None]]:
@@ -198,20 +203,35 @@ def _speeds(found: Everything) -> dict[str, tuple[Spread | Point, bool | None]]:
     return figures
 
 
+def _words(name: str) -> list[str]:
+    return name.lower().replace("(", " ").replace(")", " ").replace(",", " ").split()
+
+
 def _more_is_worse(name: str) -> bool | None:
-    words = name.lower().replace("(", " ").replace(")", " ").replace(",", " ").split()
-    if any(word.startswith(_LESS_IS_BETTER) for word in words):
+    words = set(_words(name))
+    if words & _LESS_IS_BETTER:
         return True
-    return False if any("/s" in word or word.startswith(("rate", "throughput", "reflector")) for word in words) else None
+    return False if words & _MORE_IS_BETTER or any("/s" in word for word in words) else None
+
+
+def _is_noise(name: str, was: float, now: float) -> bool:
+    apart, words = abs(was - now), _words(name.rpartition(": ")[2])
+    return (
+        apart <= _NOISE * max(abs(was), abs(now))
+        or "share" in words and apart <= _NOISE_OF_A_SHARE
+        or "ns" in words and apart <= _NOISE_NS
+    )  # fmt: skip
 
 
 def _speed(name: str, old: tuple[Any, Any], new: tuple[Any, Any]) -> list[Change]:
-    """Only what is beyond both runs' quartiles: the rest is noise."""
+    """Only what is beyond both runs' quartiles, and beyond what runs of one program differ by."""
     (was, more_is_worse), (now, _) = old, new
     ranges = [_range(each) for each in (was, now)]
     if ranges[0][1] >= ranges[1][0] and ranges[1][1] >= ranges[0][0]:
         return []
     middles = [each.median if isinstance(each, Spread) else each.y for each in (was, now)]
+    if _is_noise(name, *middles):
+        return []
     texts = [f"{figure(middle)} [{figure(low)}, {figure(high)}]" for middle, (low, high) in zip(middles, ranges)]
     share = f" ({middles[1] / middles[0] - 1:+.1%})" if middles[0] else ""
     worse = None if more_is_worse is None else (middles[1] > middles[0]) == more_is_worse

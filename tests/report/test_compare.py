@@ -59,6 +59,19 @@ def test_of_speeds_only_what_is_beyond_the_spread(tmp_path, changed):
     assert speed.same > 40
 
 
+@pytest.mark.parametrize("name, was, now, mark", [
+    ("ns", 400, 430, "worse"), ("ns", 400, 412, None), ("ns", 2, 4, None), ("Mpps", 2.5, 2.2, "worse"),
+    ("times kernel UDP", 16, 18, "better"), ("of reflector", 0.7, 0.78, "better"), ("CPU share", 0.93, 0.99, "changed"),
+    ("rejected share", 2e-6, 3e-6, None), ("granted share", 0.5, 0.47, "changed"), ("p99.9 µs", 31, 45, "worse"), ("operations/s", 9e5, 12e5, "better"),
+])  # fmt: skip
+def test_which_way_a_speed_went(tmp_path, name, was, now, mark):
+    sides = [made_up.everything(), made_up.everything()]
+    for side, figure in zip(sides, (was, now)):
+        side["bench/ticket"]["sections"]["Closed loop"][0]["figures"][name] = {"low": figure, "median": figure, "high": figure, "count": 5}
+    found = rows(parts_of(tmp_path, *sides)["Speed"])
+    assert [each[3] for each in found.values()] == ([mark] if mark else [])
+
+
 def test_a_model_that_turns_is_worse(tmp_path):
     new = made_up.everything()
     surprise = "expected 'holds', found 'invariant' NoTicketTwice"
