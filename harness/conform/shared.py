@@ -6,6 +6,7 @@ model's cases by the model's steps. So all that is kept here goes by what it was
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,18 @@ class Ground:
     complete: bool
 
 
+class _Last:
+    """What was made last, for as long as what it is made from stays the same."""
+
+    def __init__(self) -> None:
+        self._made: tuple[Any, Any] | None = None
+
+    def of(self, key: Any, make: Callable[[], Any]) -> Any:
+        if self._made is None or self._made[0] != key:
+            self._made = key, make()
+        return self._made[1]
+
+
 class Shared:
     """Of each kind, what was made last. spec: the folder of the protocol, which is taken to stay as it is."""
 
@@ -36,17 +49,17 @@ class Shared:
         self.spec = spec
         self.text: DomainText = load_text(spec / "conform.yaml")
         self.shipped: ir.Protocol = front.load(spec)
-        self._generated: tuple[Any, tuple[ir.Protocol, dict[str, str]]] | None = None
-        self._ground: tuple[Any, Ground] | None = None
-        self._cases: dict[bool, tuple[Any, list[Case]]] = {}
+        self._generated, self._ground = _Last(), _Last()
+        self._cases = {losing: _Last() for losing in (False, True)}
 
     def generated(self, folder: Path, over: dict[str, Any]) -> tuple[ir.Protocol, dict[str, str]]:
         """The protocol of a folder, with something laid over its layout, and the files that are generated from it."""
-        key = folder, repr(over)
-        if self._generated is None or self._generated[0] != key:
+
+        def make() -> tuple[ir.Protocol, dict[str, str]]:
             protocol = front.load(folder, over or None)
-            self._generated = key, (protocol, generate(protocol))
-        return self._generated[1]
+            return protocol, generate(protocol)
+
+        return self._generated.of((folder, repr(over)), make)
 
     def ground(self, protocol: ir.Protocol, sources: Sources, generated: Path, build: str) -> Ground:
         """What a build of the protocol is compared on. build: as Domain has it."""
@@ -54,22 +67,21 @@ class Shared:
         search_path = sources.search_path(generated)
         # Beside its outline, the steps decide no more than what numbers stand for and which indexes are checked first.
         key = outline(protocol), patterns.computed, Oracle.early(protocol), Oracle.modules(protocol, search_path), build
-        if self._ground is None or self._ground[0] != key:
+
+        def make() -> Ground:
             domain = Domain(self.text, protocol, patterns, str(self.spec / "conform.yaml"), build)
             noise, oracles = domain.noise(), {}
             for losing in (False, True):
                 families = [family for family in domain.families if bool(family.trouble.section) == losing]
                 if families:
                     oracles[losing] = Oracle(protocol, families, noise, search_path)
-            self._ground = key, Ground(patterns, noise, oracles, domain.complete)
-        return self._ground[1]
+            return Ground(patterns, noise, oracles, domain.complete)
+
+        return self._ground.of(key, make)
 
     def cases(self, ground: Ground, part: Part, workdir: Path) -> list[Case]:
         """The cases of all oracles. Forms differ only where sections lose their races: what is calm is the same in all of them."""
         found: list[Case] = []
         for losing, oracle in ground.oracles.items():
-            key = oracle.digest, part
-            if losing not in self._cases or self._cases[losing][0] != key:
-                self._cases[losing] = key, list(oracle.cases(workdir, part))
-            found += self._cases[losing][1]
+            found += self._cases[losing].of((oracle.digest, part), lambda: list(oracle.cases(workdir, part)))
         return found
