@@ -68,7 +68,7 @@ fill protocol *options:
 # Every test there is, in two workers; with arguments of pytest, what these say
 [group('evidence')]
 test *pytest_arguments: fresh build
-    if (($#)); then {{ python }} -m pytest "$@"; else {{ python }} -m pytest --numprocesses 2 --dist loadgroup --durations 20; fi
+    if (($#)); then {{ python }} -m pytest "$@"; else {{ python }} -m pytest --numprocesses 2 --dist loadfile --durations 20; fi
 
 # Speed, latency against load, and scaling, beside a reflector and kernel UDP; options: --quick, --only PART, --runs N
 [group('evidence')]

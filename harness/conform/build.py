@@ -109,10 +109,15 @@ def write(sources: Sources, protocol: ir.Protocol, texts: dict[str, str], form: 
             if old.name not in texts:
                 old.unlink()
         for file, text in texts.items():
-            path = generated / file
-            if not path.exists() or path.read_text() != text:
-                path.write_text(text)
+            renew(generated / file, text)
     return Build(protocol, form, folder, generated)
+
+
+def renew(path: Path, text: str) -> None:
+    """Write a file only where it differs: make does not compile again then."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
 def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> dict[str, str]:

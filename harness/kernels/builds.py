@@ -17,6 +17,7 @@ from codegen import front
 from codegen.emit import generate
 from codegen.emit.lines import LINE_DIRECTIVE, line_directive
 from codegen.older import has_programs, is_before, older_of, override
+from harness.conform.build import renew
 from harness.kernels.origins import marked
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
@@ -58,9 +59,9 @@ def compiled(spec: Path, protocol: str, form: str, laid_over: dict[str, Any] | N
     generated = folder / "generated"
     generated.mkdir(parents=True, exist_ok=True)
     for name, text in generate(loaded, quoting=True).items():
-        write(generated / name, placed(text, spec, generated, folder / "quoted"))
+        renew(generated / name, placed(text, spec, generated, folder / "quoted"))
     quiet = folder / "quiet.h"
-    write(quiet, QUIET)
+    renew(quiet, QUIET)
     make = shutil.which("make")
     if make is None:
         raise BuildError(f"cannot compile {protocol}: there is no make on the PATH; run ./bootstrap")
@@ -85,13 +86,6 @@ QUIET = """\
 """
 
 
-def write(path: Path, text: str) -> None:
-    """Only where it differs: make does not compile again then."""
-    if not path.exists() or path.read_text() != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
 def placed(text: str, spec: Path, generated: Path, quoted: Path) -> str:
     """A generated file whose directives name files that clang can read: itself, and marked copies of the TLA+."""
 
@@ -102,7 +96,7 @@ def placed(text: str, spec: Path, generated: Path, quoted: Path) -> str:
         source = next(path for path in (REPOSITORY / file, spec / Path(file).name) if path.is_file())  # a spec may lie elsewhere
         copy = quoted / Path(file).name
         lines = enumerate(source.read_text(encoding="utf-8").splitlines(), 1)
-        write(copy, "\n".join(marked(each, f"{file}:{number}") for number, each in lines) + "\n")
+        renew(copy, "\n".join(marked(each, f"{file}:{number}") for number, each in lines) + "\n")
         return line_directive(line, str(copy))
 
     return re.sub(LINE_DIRECTIVE.pattern, directive, text, flags=re.MULTILINE)
