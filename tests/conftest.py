@@ -10,6 +10,7 @@ import pytest
 
 COMMAND = "command"
 
+
 def pytest_configure(config: pytest.Config) -> None:
     # Smoke runs must not take the place of what a user has measured: `just report --results build/test/results` shows theirs.
     os.environ.setdefault("STEPWISE_RESULTS", str(Path(config.rootpath) / "build/test/results"))
