@@ -188,57 +188,66 @@ _NOISE_OF_A_SHARE = 0.01
 _NOISE_NS = 2
 
 
-def _speeds(found: Everything) -> dict[str, tuple[Spread | Point, bool | None]]:
-    """By name: the figure, and whether more of it is worse, where that can be told from its name."""
-    figures: dict[str, tuple[Spread | Point, bool | None]] = {}
+@dataclass(frozen=True)
+class Speed:
+    """A figure of a measurement. measure: what is measured and in which unit, as its table or its axis has it. low, high: quartiles."""
+
+    measure: str
+    middle: float
+    low: float
+    high: float
+
+    @property
+    def more_is_worse(self) -> bool | None:
+        """None where that cannot be told from what is measured."""
+        if self.words & _LESS_IS_BETTER:
+            return True
+        return False if self.words & _MORE_IS_BETTER or any("/s" in word for word in self.words) else None
+
+    @property
+    def words(self) -> set[str]:
+        return set(self.measure.lower().replace("(", " ").replace(")", " ").replace(",", " ").split())
+
+    def is_noise_beside(self, other: Speed) -> bool:
+        """Within both runs' quartiles, or no further apart than runs of one program are."""
+        apart = abs(self.middle - other.middle)
+        return (
+            self.low <= other.high and other.low <= self.high
+            or apart <= _NOISE * max(abs(self.middle), abs(other.middle))
+            or "share" in self.words and apart <= _NOISE_OF_A_SHARE
+            or "ns" in self.words and apart <= _NOISE_NS
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{figure(self.middle)} [{figure(self.low)}, {figure(self.high)}]"
+
+
+def _speeds(found: Everything) -> dict[str, Speed]:
+    figures: dict[str, Speed] = {}
     for protocol, (bench, _) in found.bench.items():
         for section, rows in bench.sections.items():
             for row in rows:
                 for name, spread in row.figures.items():
-                    figures[f"{protocol}, {section}: {row.workload}, {row.server}: {name}"] = (spread, _more_is_worse(name))
+                    figures[f"{protocol}, {section}: {row.workload}, {row.server}: {name}"] = _of_spread(name, spread)
         for curve in bench.curves:
             for name, points in curve.series.items():
                 for point in points:
-                    figures[f"{protocol}, {curve.title}: {name} at {figure(point.x)}"] = (point, _more_is_worse(curve.y.label))
+                    figures[f"{protocol}, {curve.title}: {name} at {figure(point.x)}"] = _of_point(curve.y.label, point)
     return figures
 
 
-def _words(name: str) -> list[str]:
-    return name.lower().replace("(", " ").replace(")", " ").replace(",", " ").split()
+def _of_spread(measure: str, spread: Spread) -> Speed:
+    return Speed(measure, spread.median, spread.low, spread.high)
 
 
-def _more_is_worse(name: str) -> bool | None:
-    words = set(_words(name))
-    if words & _LESS_IS_BETTER:
-        return True
-    return False if words & _MORE_IS_BETTER or any("/s" in word for word in words) else None
+def _of_point(measure: str, point: Point) -> Speed:
+    return Speed(measure, point.y, point.y if point.low is None else point.low, point.y if point.high is None else point.high)
 
 
-def _is_noise(name: str, was: float, now: float) -> bool:
-    apart, words = abs(was - now), _words(name.rpartition(": ")[2])
-    return (
-        apart <= _NOISE * max(abs(was), abs(now))
-        or "share" in words and apart <= _NOISE_OF_A_SHARE
-        or "ns" in words and apart <= _NOISE_NS
-    )  # fmt: skip
-
-
-def _speed(name: str, old: tuple[Any, Any], new: tuple[Any, Any]) -> list[Change]:
-    """Only what is beyond both runs' quartiles, and beyond what runs of one program differ by."""
-    (was, more_is_worse), (now, _) = old, new
-    ranges = [_range(each) for each in (was, now)]
-    if ranges[0][1] >= ranges[1][0] and ranges[1][1] >= ranges[0][0]:
+def _speed(name: str, old: Speed, new: Speed) -> list[Change]:
+    if new.is_noise_beside(old):
         return []
-    middles = [each.median if isinstance(each, Spread) else each.y for each in (was, now)]
-    if _is_noise(name, *middles):
-        return []
-    texts = [f"{figure(middle)} [{figure(low)}, {figure(high)}]" for middle, (low, high) in zip(middles, ranges)]
-    share = f" ({middles[1] / middles[0] - 1:+.1%})" if middles[0] else ""
-    worse = None if more_is_worse is None else (middles[1] > middles[0]) == more_is_worse
-    return [Change(name, *texts, f"{'+' if middles[1] > middles[0] else ''}{figure(middles[1] - middles[0])}{share}", worse)]
-
-
-def _range(figure: Spread | Point) -> tuple[float, float]:
-    if isinstance(figure, Spread):
-        return figure.low, figure.high
-    return (figure.y if figure.low is None else figure.low), (figure.y if figure.high is None else figure.high)
+    share = f" ({new.middle / old.middle - 1:+.1%})" if old.middle else ""
+    more = new.middle > old.middle
+    worse = None if new.more_is_worse is None else more == new.more_is_worse
+    return [Change(name, str(old), str(new), f"{'+' if more else ''}{figure(new.middle - old.middle)}{share}", worse)]
