@@ -13,6 +13,7 @@ from harness.bench.build import BenchError, Build, build, has_benchmark
 from harness.bench.contest import Settings
 from harness.bench.report import Report
 from harness.protocols import BUILD, UnknownProtocol, chosen
+from harness.report import formats, plot
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
@@ -86,10 +87,10 @@ def rare_path_of(report: Report, built: Build, settings: Settings) -> None:
     rows, curve = rare_path.run(built, settings)
     report.sections["The rare path: requests a second, wall time, the daemon on the other core"] = rows
     report.judge(built.plugin.RARE_PATH_TARGETS, rows)
-    report.curves.append(rare_path.as_data(built.protocol, curve))
-    plot = BUILD / "bench" / f"{built.protocol}-rare-path.svg"
-    curve.save(plot, f"{built.protocol}: rate and the share of the rare path")
-    print(f"plot: {os.path.relpath(plot)}", file=sys.stderr)
+    report.curves.append(curve)
+    path = BUILD / "bench" / f"{built.protocol}-rare-path.svg"
+    plot.save(formats.Curve.model_validate(curve.plain()), path)
+    print(f"plot: {os.path.relpath(path)}", file=sys.stderr)
 
 
 def main() -> int:

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from harness.bench.build import Build, build
 from harness.bench.campaign import aside, counted, opened_link, opened_pollers, progress
 from harness.bench.contest import Contest, Settings
+from harness.bench.curves import Axis, Curve
 from harness.bench.disk import interrupted_cpu
 from harness.bench.link import Flight, Link
-from harness.bench import curves
-from harness.bench.plot import Curve
 from harness.bench.report import Row
 from harness.bench.spread import Spread
 from harness.bench.servers import KernelUdp, Reflector, Server, WithDaemon
@@ -64,7 +63,7 @@ def run(built: Build, settings: Settings) -> tuple[list[Row], Curve]:
     workloads = built.plugin.RARE_PATH
     with opened_contest(built, settings, tuple(built.plugin.RARE_PATH_LOADS)) as contest:
         runs = measure(contest, workloads)
-    return table(contest, runs, next(iter(workloads))), curve(runs, list(workloads))
+    return table(contest, runs, next(iter(workloads))), curve(built.protocol, runs, list(workloads))
 
 
 def ablations(name: str, settings: Settings) -> list[Row]:
@@ -160,26 +159,16 @@ def table(contest: Contest, runs: Runs, first: str | None = None) -> list[Row]:
     return rows
 
 
-def curve(runs: Runs, workloads: list[str]) -> Curve:
+def curve(protocol: str, runs: Runs, workloads: list[str]) -> Curve:
     """Rate over the share of requests that need the rare path, for who has one."""
-    shares = [Spread.of([run.share for run in runs[name, WithDaemon.name]]).median for name in workloads]
-    servers = [server for name, server in runs if name == workloads[0] and server != "reflector"]
-    series = {
-        server: [Spread.of([run.rate / 1e6 for run in runs[name, server] if run.counts]) for name in workloads]
-        for server in servers
-    }
-    return Curve("share of requests that need the rare path", "million requests a second", shares, series)
-
-
-def as_data(protocol: str, plotted: Curve) -> curves.Curve:
-    """For `just report`."""
-    found = curves.Curve(
+    found = Curve(
         f"{protocol}: speed and the rare path",
         "The more requests need the daemon, which has the other core, the fewer are answered.",
-        curves.Axis(plotted.x_title, ""),
-        curves.Axis("requests", "million/s", log=True),
+        Axis("share of requests that need the rare path", ""),
+        Axis("requests", "million/s", log=True),
     )
-    for name, spreads in plotted.series.items():
-        for share, spread in zip(plotted.shares, spreads, strict=True):
-            found.add(name, share, spread)
+    for name in workloads:
+        share = Spread.of([run.share for run in runs[name, WithDaemon.name]]).median
+        for server in (server for of, server in runs if of == name and server != "reflector"):
+            found.add(server, share, Spread.of([run.rate / 1e6 for run in runs[name, server] if run.counts]))
     return found

@@ -110,7 +110,7 @@ def environment() -> jinja2.Environment:
 
 def render(found: Everything, head: str, differences: list[Part] | None = None, old: str = "") -> str:
     """The whole page. head: the commit that it is looked at from. differences: to the results in `old`, where some were given."""
-    style = (TEMPLATES / "style.css").read_text(encoding="utf-8") + diagram.STYLE
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8") + diagram.STYLE + plot.STYLE
     return environment().get_template("page.html.j2").render(
         found=found,
         verdicts=verdicts(found, head),

@@ -1,4 +1,4 @@
-"""Curves as SVG for a page: linear or logarithmic axes, medians with their quartiles.
+"""Curves as SVG, for a page or as files: linear or logarithmic axes, medians with their quartiles.
 
 Series are told apart by marker and dashes as well as by colour, and each is named at its end.
 """
@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from harness.report.formats import Axis, Curve, Point
 
@@ -27,6 +28,14 @@ MARKERS = (
     '<rect x="{x}" y="{y}" width="6.4" height="6.4" transform="translate(-3.2 -3.2)"/>',
 )
 SUFFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+STYLE = """
+.plot { font: 11.5px var(--sans, system-ui, sans-serif); }
+.plot .grid { stroke: #dde2e7; }
+.plot .axis { stroke: #57616b; }
+.plot text { fill: #1d2329; }
+.plot tspan { font-size: 9px; }
+.plot .tick { fill: #3f4850; font-variant-numeric: tabular-nums; }
+"""
 
 
 @dataclass(frozen=True)
@@ -81,8 +90,14 @@ def _logarithmic(values: list[float], start: float, end: float) -> Scale:
     return Scale(lambda value: start + (end - start) * math.log(max(value, low) / low) / width, ticks)
 
 
-def svg(curve: Curve) -> str:
-    """The drawing; empty where the curve has no points."""
+def save(curve: Curve, path: Path) -> None:
+    """A file of its own, on white; the folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(svg(curve, f'<style>{STYLE}</style>\n<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>\n') + "\n", encoding="utf-8")
+
+
+def svg(curve: Curve, behind: str = "") -> str:
+    """The drawing; empty where the curve has no points. behind: what is drawn first."""
     points = [point for series in curve.series.values() for point in series]
     if not points:
         return ""
@@ -96,7 +111,7 @@ def svg(curve: Curve) -> str:
     body = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="{escape(curve.title)}" '
-        f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">\n{body}\n</svg>'
+        f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">\n{behind}{body}\n</svg>'
     )
 
 

@@ -48,7 +48,7 @@ def test_what_was_refused_is_no_part_of_a_rate():
 
 
 def test_the_curve_is_over_the_shares_that_were_counted():
-    found = curve(RUNS, ["0 %", "9 %"])
-    assert found.shares == [0, 0.09]
+    found = curve("some", RUNS, ["0 %", "9 %"])
     assert list(found.series) == ["generated"]
-    assert [spread.median for spread in found.series["generated"]] == [pytest.approx(4), pytest.approx(1)]
+    assert [at for at, _ in found.series["generated"]] == [0, 0.09]
+    assert [spread.median for _, spread in found.series["generated"]] == [pytest.approx(4), pytest.approx(1)]

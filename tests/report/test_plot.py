@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.report.formats import Axis, Curve, Point
-from harness.report.plot import BOTTOM, HEIGHT, LABEL_HEIGHT, LEFT, RIGHT, TOP, WIDTH, scale, short, svg
+from harness.report.plot import BOTTOM, HEIGHT, LABEL_HEIGHT, LEFT, RIGHT, TOP, WIDTH, save, scale, short, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -64,6 +64,16 @@ def test_all_that_is_drawn_is_inside():
     points = [tuple(map(float, pair.split(","))) for pair in drawing.find(f".//{SVG}polyline").get("points").split()]
     assert all(LEFT <= x <= WIDTH - RIGHT and TOP <= y <= HEIGHT - BOTTOM for x, y in points)
     assert drawing.get("aria-label") == "a < b"
+
+
+def test_a_file_of_its_own_has_the_drawing_and_its_style(tmp_path):
+    path = tmp_path / "plots" / "a.svg"
+    drawn = curve({"one & more": [(0, 4), (0.5, 1)]})
+    save(drawn, path)
+    root = ElementTree.parse(path).getroot()
+    assert ".plot .grid" in root.find(f"{SVG}style").text and root.find(f"{SVG}rect").get("fill") == "#fff"
+    behind = (f"{SVG}style", f"{SVG}rect")
+    assert [each.tag for each in root if each.tag not in behind] == [each.tag for each in ElementTree.fromstring(svg(drawn)) if each.tag not in behind]
 
 
 def test_a_curve_without_points_is_nothing():
