@@ -15,7 +15,7 @@ from harness.fuzz.crash import crash_under_load
 from harness.fuzz.kill import kill_under_load
 from harness.fuzz.kinds import KINDS
 from harness.fuzz.plugin import LiveError
-from harness.fuzz.saved import replay
+from harness.fuzz.replay import replay
 from harness.parsers import cli as parsers
 from harness.protocols import UnknownProtocol, chosen
 from harness.results import ResultsError
@@ -108,13 +108,13 @@ def _number(text: str) -> int:
 def _replay(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz replay",
-        description="Plays again what was saved in tests/regressions: the moves of an example, a frame, or a history, which must be "
-        "refused again.",
+        description="Plays again what was saved in tests/regressions: the moves of an example, the plan of a load, a frame, or a history, "
+        "which must be refused again.",
     )
     parser.add_argument("file", nargs="+", type=Path)
     parser.add_argument("--quiet", action="store_true", help="without the moves of examples")
     arguments = parser.parse_args(argv)
-    if any(path.suffix == ".json" for path in arguments.file):
+    if any(path.suffix in (".json", ".yaml") for path in arguments.file):
         command.need(command.NAMESPACES, DOING)
     failed = 0
     for path in arguments.file:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
-from harness import results
+from harness import documents, results
 from harness.command import counted
 from harness.fuzz import plugin
 from harness.fuzz.crash import crash_under_load
-from harness.fuzz.kill import KillReport, kill_under_load
+from harness.fuzz.kill import kill_under_load
 from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.fuzz.round import Order, actors, play_alone, variants
 from harness.fuzz.run import summary
-from harness.fuzz.saved import Example, save_example, save_history
+from harness.fuzz.saved import Example, Load, save_example, save_history, save_load
 from harness.fuzz.shrink import shrunk
 from harness.parsers.build import build as build_target
 from harness.parsers.build import folder, sources
@@ -45,12 +46,14 @@ class Round:
     """What came of it.
 
     count: in the kind's unit. failure: what is wrong, or None. saved: the file that plays it again, where there is one.
+    refused: the history, where that is what is wrong.
     """
 
     count: int
     told: str
     failure: str | None = None
     saved: Path | None = None
+    refused: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -127,19 +130,8 @@ def _load(turn: Turn) -> Round:
     )
     if not report.problems:
         return Round(load["operations"], words)
-    return Round(load["operations"], words, str(report), _saved_history(turn, report))
-
-
-def _saved_history(turn: Turn, report: KillReport) -> Path | None:
-    """Of a load whose history was refused; another's is not kept."""
-    if report.history.holds or not report.history.decided:
-        return None
-    short = shrunk(turn.protocol, report.recorded)
-    try:
-        found = f"found by a load of {LOAD_SECONDS} s with seed {turn.seed}, cut from a longer history"
-        return save_history(turn.protocol, short, found)
-    finally:
-        short.unlink()
+    is_refused = report.history.decided and not report.history.holds
+    return Round(load["operations"], words, str(report), refused=report.recorded if is_refused else None)
 
 
 @_that_ends
@@ -150,6 +142,37 @@ def _crash(turn: Turn) -> Round:
         f"{counted(report.counts['records'], 'record')} recovered"
     )
     return Round(report.crashes, words, str(report) if report.problems else None)
+
+
+LOADS = {"kill": _load, "crash": _crash}
+
+
+def _kept(kind: Literal["kill", "crash"]) -> Callable[[Turn], Round]:
+    """A load whose plan is saved where it fails, and its history where that was refused."""
+
+    def played(turn: Turn) -> Round:
+        found = LOADS[kind](turn)
+        if found.failure is None:
+            return found
+        failure = found.failure
+        if found.refused:
+            failure += f"\nits history, made small: {documents.name_of(_saved_history(turn, found.refused))}"
+        first = next((line for line in failure.splitlines() if line.startswith("PROBLEM: ")), failure.splitlines()[0])
+        load = Load(
+            kind=kind, protocol=turn.protocol, seed=turn.seed, receive_buffer=turn.receive_buffer, commit=results.commit(),
+            failure=first.removeprefix("PROBLEM: "),
+        )  # fmt: skip
+        return replace(found, failure=failure, saved=save_load(load))
+
+    return played
+
+
+def _saved_history(turn: Turn, refused: Path) -> Path:
+    short = shrunk(turn.protocol, refused)
+    try:
+        return save_history(turn.protocol, short, f"found by a load of {LOAD_SECONDS} s with seed {turn.seed}, cut from a longer history")
+    finally:
+        short.unlink()
 
 
 def _parsers(turn: Turn) -> Round:
@@ -164,7 +187,7 @@ def _parsers(turn: Turn) -> Round:
 KINDS = {
     "parsers": Kind("inputs", lambda _: None, _parsers),
     "examples": Kind("examples", _without_reference, _examples),
-    "kill": Kind("operations", _without_load, _load),
-    "crash": Kind("crashes", _without_drain, _crash),
+    "kill": Kind("operations", _without_load, _kept("kill")),
+    "crash": Kind("crashes", _without_drain, _kept("crash")),
 }
 """In the order in which they take turns: the quickest first, for there may be little time."""

@@ -1,7 +1,8 @@
-"""What failed, as files of tests/regressions, and how each is played again.
+"""What failed, as files of tests/regressions; replay.py plays each again.
 
     examples/<protocol>/*.json     the moves of an example, on a variant of the layout: against the daemon and the programs
     histories/<protocol>/*.txt     what clients saw under load: only judged again, and must be refused again
+    loads/<protocol>/*.yaml        the plan of a load, by its seed: against the daemon and the programs
     parsers/<protocol>/*.frame     a frame (harness/parsers)
 """
 
@@ -9,29 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
+
+import yaml
 
 from codegen.errors import SpecErrors
 from harness import documents, results
-from harness.command import counted
-from harness.fuzz import plugin
-from harness.fuzz.build import build
-from harness.fuzz.judge import judge
-from harness.fuzz.machine import Move, Stage, machine_on
 from harness.fuzz.plugin import LiveError
-from harness.fuzz.server import Server
-from harness.parsers.build import build as build_target
-from harness.parsers.build import folder, sources
-from harness.parsers.run import fault_in
-from harness.parsers.run import replay as replay_frames
-from harness.protocols import REPOSITORY, chosen
-from harness.rig.netns import Rig
+from harness.protocols import REPOSITORY
 
 REGRESSIONS = REPOSITORY / "tests/regressions"
 NAME_LENGTH = 12
+Saved = TypeVar("Saved", bound=documents.Strict)
 
 
 class Example(documents.Strict):
@@ -51,12 +42,19 @@ class Example(documents.Strict):
     moves: list[tuple[str, dict[str, Any]]]
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """agrees: whether all is as it should be, which of a history is that it is refused."""
+class Load(documents.Strict):
+    """A round under load that failed.
 
-    agrees: bool
-    text: str
+    kind: a daemon that is killed, or a whole server that goes down. seed: of the round, and so of its plan. failure: what was
+    seen, when it was saved. commit: of the repository, then.
+    """
+
+    kind: Literal["kill", "crash"]
+    protocol: str
+    seed: int
+    receive_buffer: int | None = None
+    commit: str = ""
+    failure: str
 
 
 def save_example(example: Example, regressions: Path = REGRESSIONS) -> Path:
@@ -85,70 +83,17 @@ def _place(regressions: Path, kind: str, protocol: str, content: bytes, suffix: 
     return path
 
 
-def read_example(path: Path) -> Example:
-    """Raises LiveError where the file is none."""
+def save_load(load: Load, regressions: Path = REGRESSIONS) -> Path:
+    """Write it and return where; the same plan has the same name."""
+    content = yaml.safe_dump(load.model_dump(), sort_keys=False, allow_unicode=True, width=120)
+    path = _place(regressions, "loads", load.protocol, json.dumps([load.kind, load.seed, load.receive_buffer]).encode(), ".yaml")
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def read(path: Path, model: type[Saved]) -> Saved:
+    """An Example, or a Load. Raises LiveError where the file is none."""
     try:
-        return documents.read(path, Example, "docs/live.md")
+        return documents.read(path, model, "docs/live.md")
     except SpecErrors as error:
         raise LiveError(str(error)) from None
-
-
-def replay(path: Path, tell: Callable[[str], None] = lambda _: None) -> Replayed:
-    """Play a saved file again. tell: is given what happens in an example. Raises LiveError where it is no such file."""
-    known = {".json": _replay_example, ".txt": _replay_history, ".frame": _replay_frame}
-    if not path.is_file() or path.suffix not in known:
-        what = "is none of them" if path.is_file() else "is not there"
-        kept = "tests/regressions has examples (.json), histories (.txt) and frames (.frame)"
-        raise LiveError(f"replaying {path}: it {what}; {kept}")
-    return known[path.suffix](path, tell)
-
-
-def _replay_example(path: Path, tell: Callable[[str], None]) -> Replayed:
-    example = read_example(path)
-    chosen([example.protocol])
-    try:
-        play(example, tell)
-    except AssertionError as error:
-        return Replayed(False, str(error))
-    return Replayed(True, f"{counted(len(example.moves), 'move')}, all as the reference says")
-
-
-def play(example: Example, tell: Callable[[str], None] = lambda _: None) -> None:
-    """The moves of an example, without Hypothesis. Raises AssertionError where something does not agree."""
-    built = build(example.protocol, example.variant)
-    with Rig("replay") as rig, Server(rig, built, example.receive_buffer) as server:
-        stage = Stage(server, plugin.reference(example.protocol), example.actors)
-        try:
-            _play_on(stage, example.moves, tell)
-        finally:
-            stage.close()
-
-
-def _play_on(stage: Stage, moves: list[Move], tell: Callable[[str], None]) -> None:
-    machine = machine_on(stage, tell)()
-    try:
-        for name, arguments in moves:
-            rule = getattr(machine, name, None)
-            if not hasattr(rule, "is_move"):
-                raise LiveError(f"replaying an example: {name!r} is no move of one")
-            tell(f"{name} {arguments}")
-            rule(**arguments)
-            machine.everything_agrees()
-    finally:
-        machine.teardown()
-
-
-def _protocol_of(path: Path) -> str:
-    """Of a file whose folder is named after it."""
-    return chosen([path.resolve().parent.name])[0]
-
-
-def _replay_history(path: Path, _tell: Callable[[str], None]) -> Replayed:
-    judgement = judge(_protocol_of(path), [path])
-    return Replayed(judgement.decided and not judgement.holds, judgement.text)
-
-
-def _replay_frame(path: Path, _tell: Callable[[str], None]) -> Replayed:
-    protocol = _protocol_of(path)
-    said = replay_frames(build_target(sources(protocol), folder(protocol)), [path])
-    return Replayed(said is None, "clean" if said is None else fault_in(said))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import random
@@ -11,7 +12,7 @@ import pytest
 
 from harness import histories, transactions
 from harness.command import counted
-from harness.fuzz import campaign
+from harness.fuzz import campaign, kinds
 from harness.fuzz.__main__ import main
 from harness.fuzz.build import build
 from harness.fuzz.campaign import Plan, derived
@@ -19,7 +20,8 @@ from harness.fuzz.kill import APART, finish_load, kill_waits, start_load
 from harness.fuzz.kinds import Kind, Round, Turn
 from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.fuzz.round import Order, play_alone
-from harness.fuzz.saved import Example, read_example, replay, save_example, save_history
+from harness.fuzz.replay import replay
+from harness.fuzz.saved import Example, Load, read, save_example, save_history, save_load
 from harness.fuzz.server import Server
 from harness.fuzz.shrink import shrunk
 from harness.mutants.catalogue import CaughtBy, Edit, Mutant
@@ -32,6 +34,19 @@ FORGETS_WHAT_IT_GAVE = Mutant(
     name="tokens are given and not taken",
     protocol="limiter",
     edits=(Edit(file="spec/limiter/LimiterSteps.tla", old="!.tokens = level - msg.amount", new="!.tokens = level"),),
+    caught_by=CaughtBy(test="tests/live/test_fuzz_all.py"),
+)
+
+GRANTS_WHAT_IS_HELD = Mutant(
+    name="a lock that is held is granted again",
+    protocol="lock",
+    edits=(
+        Edit(
+            file="spec/lock/LockSteps.tla",
+            old='HeldExclusive :: Answered(lock, msg, "Rejected")',
+            new='HeldExclusive :: Answered(lock, msg, "Granted")',
+        ),
+    ),
     caught_by=CaughtBy(test="tests/live/test_fuzz_all.py"),
 )
 
@@ -165,12 +180,43 @@ def test_a_fault_that_is_seeded_is_found_saved_and_found_again(capsys):
     line = next(line for line in ran.stdout.splitlines() if line.startswith("saved: just fuzz replay "))
     name = line.split()[-1]
     path = scratch.root / name
-    example = read_example(path)
+    example = read(path, Example)
     assert name.startswith("tests/regressions/examples/limiter/") and len(example.moves) <= 5
     again = scratch.run("-m", "harness.fuzz", "replay", name)
     assert again.returncode == 1 and f"FAILED {name}: {example.failure}" in again.stdout, again.stdout + again.stderr
     assert main(["replay", str(path), "--quiet"]) == 0
     assert f"ok {path}: {counted(len(example.moves), 'move')}, all as the reference says" in capsys.readouterr().out
+
+
+def test_a_load_that_fails_is_saved_with_its_history_and_fails_again(capsys):
+    scratch = Scratch("fuzz")
+    scratch.prepare(GRANTS_WHAT_IS_HELD)
+    ran = scratch.run("-m", "harness.fuzz", "lock", "--only", "kill", "--seed", "1", "--rounds", "1")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    lines = ran.stdout.splitlines()
+    name = next(line for line in lines if line.startswith("saved: just fuzz replay ")).split()[-1]
+    history = next(line for line in lines if line.strip().startswith("its history, made small: ")).split()[-1]
+    path = scratch.root / name
+    load = read(path, Load)
+    assert (load.kind, load.protocol, load.failure) == ("kill", "lock", "the history is not linearizable")
+    assert replay(scratch.root / history).agrees
+    again = scratch.run("-m", "harness.fuzz", "replay", name)
+    assert again.returncode == 1 and "PROBLEM: the history is not linearizable" in again.stdout, again.stdout + again.stderr
+    assert main(["replay", str(path)]) == 0
+    assert f"ok {path}: " in capsys.readouterr().out
+
+
+def test_a_load_that_fails_without_a_wrong_history_is_saved(monkeypatch, tmp_path):
+    failed = Round(10, "played", "daemon killed 3 times\nPROBLEM: left over: a lock\nPROBLEM: and more")
+    monkeypatch.setitem(kinds.LOADS, "crash", lambda turn: failed)
+    monkeypatch.setattr(kinds, "save_load", functools.partial(save_load, regressions=tmp_path))
+    played = kinds.KINDS["crash"].play(Turn("log", 3, seed=99, receive_buffer=1))
+    assert played.failure == failed.failure and played.saved is not None and played.saved.parent == tmp_path / "loads/log"
+    load = read(played.saved, Load)
+    assert (load.kind, load.seed, load.receive_buffer, load.failure) == ("crash", 99, 1, "left over: a lock")
+    monkeypatch.setitem(kinds.LOADS, "crash", lambda turn: Round(1, f"seed {turn.seed}"))
+    assert replay(played.saved).text == "seed 99"
+    assert kinds.KINDS["crash"].play(Turn("log", 4, seed=100)).saved is None
 
 
 def test_an_example_is_read_as_it_was_written(tmp_path):
@@ -179,7 +225,7 @@ def test_an_example_is_read_as_it_was_written(tmp_path):
         moves=[("begin", {"moves": [1, 2]}), ("deliver", {"which": 0, "stays": True})],
     )  # fmt: skip
     path = save_example(example, tmp_path)
-    assert path.parent == tmp_path / "examples/limiter" and read_example(path) == example
+    assert path.parent == tmp_path / "examples/limiter" and read(path, Example) == example
     assert save_example(example, tmp_path) == path
 
 

@@ -1,4 +1,4 @@
-"""What fuzzing has found, played again: examples against the real programs, histories through the checkers.
+"""What fuzzing has found, played again: examples and loads against the real programs, histories through the checkers.
 
 Frames are replayed by tests/parsers.
 """
@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.fuzz.saved import REGRESSIONS, replay
+from harness.fuzz.replay import replay
+from harness.fuzz.saved import REGRESSIONS
 
-SAVED = sorted([*REGRESSIONS.glob("examples/*/*.json"), *REGRESSIONS.glob("histories/*/*.txt")])
+SAVED = sorted([*REGRESSIONS.glob("examples/*/*.json"), *REGRESSIONS.glob("histories/*/*.txt"), *REGRESSIONS.glob("loads/*/*.yaml")])
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: str(path.relative_to(REGRESSIONS)))
 def test_what_was_found_is_mended(path: Path):
-    """An example agrees; a history, which only the checker sees, is refused still."""
+    """Examples and loads agree; a history, which only the checker sees, is refused still."""
     found = replay(path)
     assert found.agrees, found.text

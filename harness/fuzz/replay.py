@@ -1,0 +1,99 @@
+"""What was saved (saved.py), played again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.command import counted
+from harness.fuzz import plugin
+from harness.fuzz.build import build
+from harness.fuzz.judge import judge
+from harness.fuzz.kinds import LOADS, Turn
+from harness.fuzz.machine import Move, Stage, machine_on
+from harness.fuzz.plugin import LiveError
+from harness.fuzz.saved import Example, Load, read
+from harness.fuzz.server import Server
+from harness.parsers.build import build as build_target
+from harness.parsers.build import folder, sources
+from harness.parsers.run import fault_in
+from harness.parsers.run import replay as replay_frames
+from harness.protocols import chosen
+from harness.rig.netns import Rig
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """agrees: whether all is as it should be, which of a history is that it is refused."""
+
+    agrees: bool
+    text: str
+
+
+def replay(path: Path, tell: Callable[[str], None] = lambda _: None) -> Replayed:
+    """Play a saved file again. tell: is given what happens in an example. Raises LiveError where it is no such file."""
+    known = {".json": _replay_example, ".txt": _replay_history, ".yaml": _replay_load, ".frame": _replay_frame}
+    if not path.is_file() or path.suffix not in known:
+        what = "is none of them" if path.is_file() else "is not there"
+        kept = "tests/regressions has examples (.json), histories (.txt), loads (.yaml) and frames (.frame)"
+        raise LiveError(f"replaying {path}: it {what}; {kept}")
+    return known[path.suffix](path, tell)
+
+
+def _replay_example(path: Path, tell: Callable[[str], None]) -> Replayed:
+    example = read(path, Example)
+    chosen([example.protocol])
+    try:
+        play(example, tell)
+    except AssertionError as error:
+        return Replayed(False, str(error))
+    return Replayed(True, f"{counted(len(example.moves), 'move')}, all as the reference says")
+
+
+def play(example: Example, tell: Callable[[str], None] = lambda _: None) -> None:
+    """The moves of an example, without Hypothesis. Raises AssertionError where something does not agree."""
+    built = build(example.protocol, example.variant)
+    with Rig("replay") as rig, Server(rig, built, example.receive_buffer) as server:
+        stage = Stage(server, plugin.reference(example.protocol), example.actors)
+        try:
+            _play_on(stage, example.moves, tell)
+        finally:
+            stage.close()
+
+
+def _play_on(stage: Stage, moves: list[Move], tell: Callable[[str], None]) -> None:
+    machine = machine_on(stage, tell)()
+    try:
+        for name, arguments in moves:
+            rule = getattr(machine, name, None)
+            if not hasattr(rule, "is_move"):
+                raise LiveError(f"replaying an example: {name!r} is no move of one")
+            tell(f"{name} {arguments}")
+            rule(**arguments)
+            machine.everything_agrees()
+    finally:
+        machine.teardown()
+
+
+def _protocol_of(path: Path) -> str:
+    """Of a file whose folder is named after it."""
+    return chosen([path.resolve().parent.name])[0]
+
+
+def _replay_history(path: Path, _tell: Callable[[str], None]) -> Replayed:
+    judgement = judge(_protocol_of(path), [path])
+    return Replayed(judgement.decided and not judgement.holds, judgement.text)
+
+
+def _replay_load(path: Path, _tell: Callable[[str], None]) -> Replayed:
+    load = read(path, Load)
+    chosen([load.protocol])
+    played = LOADS[load.kind](Turn(load.protocol, 0, load.seed, load.receive_buffer))
+    return Replayed(played.failure is None, played.failure or played.told)
+
+
+def _replay_frame(path: Path, _tell: Callable[[str], None]) -> Replayed:
+    protocol = _protocol_of(path)
+    said = replay_frames(build_target(sources(protocol), folder(protocol)), [path])
+    return Replayed(said is None, "clean" if said is None else fault_in(said))
