@@ -31,9 +31,7 @@ fresh:
 # Compile the generated programs and the daemons
 [group('code')]
 build *protocol:
-    protocols=$({{ python }} -m harness.protocols "$@"); \
-    {{ python }} -m harness.freshness $protocols; \
-    for protocol in $protocols; do make --no-print-directory -s -C runtime PROTOCOL="$protocol"; done
+    {{ python }} -m harness.build "$@"
 
 # Verify every program and hold its complexity against the layout's budget
 [group('code')]

@@ -1,9 +1,4 @@
-"""Whether generated/ is what spec/ gives, for those who build and load what is in it.
-
-    python -m harness.freshness PROTOCOL...
-
-says of each on standard error what is wrong with it, and ends with 0 all the same: `just fresh` is the check.
-"""
+"""Whether generated/ is what spec/ gives, for those who build and load what is in it. `just fresh` is the check."""
 
 from __future__ import annotations
 
@@ -37,16 +32,11 @@ def staleness(protocol: str) -> str | None:
     return f"generated/{protocol} is not what spec/{protocol} gives now ({named}): run `just generate {protocol}`"
 
 
-def main(protocols: list[str]) -> int:
-    for protocol in protocols:
-        try:
-            sentence = staleness(protocol)
-        except CannotTell as unknown:
-            sentence = str(unknown)
-        if sentence:
-            print(f"warning: {sentence}", file=sys.stderr)
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+def warn(protocol: str) -> None:
+    """Says on standard error what is wrong with generated/<protocol>, if anything."""
+    try:
+        sentence = staleness(protocol)
+    except CannotTell as unknown:
+        sentence = str(unknown)
+    if sentence:
+        print(f"warning: {sentence}", file=sys.stderr)

@@ -37,10 +37,9 @@ def daemon(protocol: str) -> Path:
 
 
 def main() -> int:
-    """`python -m harness.protocols [PROTOCOL...]`: the chosen ones, one a line; for the recipes."""
+    """`python -m harness.protocols [PROTOCOL...]`: the chosen ones, one a line; for scripts."""
     try:
-        # A recipe hands on several names as one argument, and none as an empty one.
-        print("\n".join(chosen(" ".join(sys.argv[1:]).split())))
+        print("\n".join(chosen(sys.argv[1:])))
     except UnknownProtocol as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -16,8 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from harness.build import BuildError, build, lacking
 from harness.freshness import CannotTell, staleness
-from harness.protocols import REPOSITORY, UnknownProtocol, chosen, daemon, protocols
+from harness.protocols import UnknownProtocol, chosen, daemon, protocols
 
 STOP_TIMEOUT_S = 10
 EXIT_PRIVILEGE = 4  # the daemon's, where it may not look
@@ -113,9 +114,9 @@ def bring_up_to_date(protocol: str, stale: bool) -> None:
         raise ServiceError(f"{sentence}; or add --stale to load what is generated as it is")
     if sentence:
         print(f"load: warning: {sentence}", file=sys.stderr)
-    command = ["make", "--no-print-directory", "-s", "-C", str(REPOSITORY / "runtime"), f"PROTOCOL={protocol}"]
-    if subprocess.run(command, check=False).returncode != 0:
-        raise ServiceError(f"{protocol} could not be built: `just build {protocol}` shows why")
+    if lacks := lacking(protocol):
+        raise ServiceError(f"{lacks}; boot a newer one")
+    build(protocol)
 
 
 def load(protocol: str, interface: str, options: list[str], stale: bool, segments: str | None = None) -> None:
@@ -260,7 +261,7 @@ def main(values: list[str] | None = None) -> int:
     arguments = parser().parse_args(values)
     try:
         dispatch(arguments)
-    except (ServiceError, UnknownProtocol) as error:
+    except (BuildError, ServiceError, UnknownProtocol) as error:
         if str(error):
             print(f"{arguments.command}: error: {error}", file=sys.stderr)
         return 1

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from codegen.front import used_folders
+from harness.forms import form_for, merged
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 HERE = Path(__file__).resolve().parent
@@ -67,12 +68,12 @@ def build(protocol: str, variant: str = "", override: dict[str, Any] | None = No
     programs_only: nothing of userspace is compiled, so that the daemon and the kernel-UDP server are not there.
     """
     plugin = load_module(f"bench_of_{protocol}", SPEC / protocol / "bench.py")
+    spec = SPEC / protocol
     home = BUILD / "bench" / (f"{protocol}-{variant}" if variant else protocol)
     generated = home / "generated"
     generated.mkdir(parents=True, exist_ok=True)
     override_file = home / "override.yaml"
-    override_file.write_text(yaml.safe_dump(merged(plugin.OVERRIDE, override or {})), encoding="utf-8")
-    spec = SPEC / protocol
+    override_file.write_text(yaml.safe_dump(merged(form_for(spec).laid_over, plugin.OVERRIDE, override or {})), encoding="utf-8")
     _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override_file])
     made = ["bpf"] if programs_only else ["all", "frames"]
     _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}", *made])
@@ -93,12 +94,6 @@ def build(protocol: str, variant: str = "", override: dict[str, Any] | None = No
         frames_object=compile_bpf(HERE / "frames.bpf.c", home, include),
         frames_server=home / f"{protocol}-frames",
     )
-
-
-def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """`base` with what `over` says instead, at any depth."""
-    both = {key: merged(base[key], over[key]) for key in base.keys() & over.keys() if isinstance(base[key], dict)}
-    return {**base, **over, **both}
 
 
 def compile_bpf(source: Path, target: Path, include: list[Path], requests: str | None = None) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ from typing import Any
 
 from codegen import front, ir
 from harness.exclusive import alone
+from harness.files import renew
+from harness.forms import merged
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -66,15 +67,6 @@ class Sources:
         return [generated, self.spec, *front.used_folders(self.spec), self.spec.parent / "lib"]
 
 
-def merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """`more` laid over `base`, mapping by mapping."""
-    result = copy.deepcopy(base)
-    for key, value in more.items():
-        known = result.get(key)
-        result[key] = merged(known, value) if isinstance(value, dict) and isinstance(known, dict) else value
-    return result
-
-
 def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[str, Any]:
     """What is laid over the layout: small constants, and every table in one form, or as it is laid out.
 
@@ -111,13 +103,6 @@ def write(sources: Sources, protocol: ir.Protocol, texts: dict[str, str], form: 
         for file, text in texts.items():
             renew(generated / file, text)
     return Build(protocol, form, folder, generated)
-
-
-def renew(path: Path, text: str) -> None:
-    """Write a file only where it differs: make does not compile again then."""
-    if not path.exists() or path.read_text() != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
 
 def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> dict[str, str]:

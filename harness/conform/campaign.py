@@ -13,7 +13,7 @@ from typing import Any
 from codegen import c_names
 from codegen.emit.leaves import Branch, Leaves
 from harness.conform import drained
-from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, compile_build, merged, override, write
+from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, compile_build, override, write
 from harness.conform.cells import cell_codecs
 from harness.conform.compare import Comparison, Mismatch
 from harness.conform.domain import Domain
@@ -23,6 +23,7 @@ from harness.conform.oracle import EVERYTHING, Case, Oracle, Part
 from harness.conform.shapes import Shapes
 from harness.conform.shared import Ground, Shared
 from harness.conform.values import Patterns
+from harness.forms import merged
 from harness.rig import bpf
 
 CONTROLS = ("stepwise_conform_env", "conform_interference")

@@ -17,13 +17,13 @@ from codegen.drain import ENTRY
 from codegen.errors import SpecErrors
 from harness import documents
 from harness.conform import drained
-from harness.conform.build import merged
 from harness.conform.cells import GUARDS
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Beyond, DomainError, Place, Places, built
 from harness.conform.samples import Sampler
 from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
+from harness.forms import merged
 
 CASES_MAX = 200_000
 STRICT = ("small", "shipped")  # builds whose types have every place and value of the file

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from harness.bench.build import Client, compile_bpf, merged
+from harness.bench.build import Client, compile_bpf
 from harness.bench.campaign import aside, opened_link
 from harness.bench.link import Link, SlotStates
 from harness.bench.servers import exchanging
 from harness.bench.workload import Workload
+from harness.forms import merged
 from harness.fuzz.build import Build, build
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server

@@ -17,7 +17,10 @@ import yaml
 
 from codegen import ir
 from codegen.front import load, used_folders
+from harness.build import BuildError
+from harness.build import build as build_shipped
 from harness.exclusive import alone
+from harness.forms import form_for, merged
 from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
@@ -85,12 +88,15 @@ def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str
     defines: for the compiler, of a build with an override.
     """
     spec = SPEC / protocol
+    form = form_for(spec)
     if not override:
-        result = Build(load(spec), BUILD / protocol, REPOSITORY / "generated" / protocol)
-        with alone(result.directory):
-            _run(["make", "--no-print-directory", "-s", "-C", "runtime", f"PROTOCOL={protocol}"], f"building {protocol}")
-        return result
-    text = yaml.safe_dump(dict(override), sort_keys=True)
+        try:
+            generated = build_shipped(protocol)
+        except BuildError as error:
+            raise NotPlayed(str(error)) from None
+        return Build(load(spec, form.laid_over or None), BUILD / protocol, generated)
+    laid_over = merged(form.laid_over, override)
+    text = yaml.safe_dump(laid_over, sort_keys=True)
     digest = hashlib.sha256(f"{defines}\n{text}".encode()).hexdigest()[:12]
     directory = BUILD / "variants" / f"{protocol}-{digest}"
     generated = directory / "generated"
@@ -102,7 +108,7 @@ def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str
         override_file.write_text(text)
         _run([*generate, "--override", str(override_file)], f"generating {protocol} with {override_file}")
         _run([*make, f"GENERATED={generated}", f"BUILD={directory}", f"DEFINES={defines}"], f"building {protocol} with {override_file}")
-    return Build(load(spec, dict(override)), directory, generated)
+    return Build(load(spec, laid_over), directory, generated)
 
 
 def _run(command: list[str], doing: str) -> None:

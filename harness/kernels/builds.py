@@ -11,18 +11,16 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from codegen import front
 from codegen.emit import generate
 from codegen.emit.lines import LINE_DIRECTIVE, line_directive
-from codegen.older import has_programs, is_before, older_of, override
-from harness.conform.build import renew
+from harness.files import renew
+from harness.forms import Form, form_for
 from harness.kernels.origins import marked
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 WORK = BUILD / "kernels"
-SHIPPED, OLDER = "shipped", "older"
 
 
 class BuildError(RuntimeError):
@@ -33,7 +31,7 @@ class BuildError(RuntimeError):
 class Programs:
     """Of a protocol, for a kernel.
 
-    form: SHIPPED, or OLDER for what the layout has for older kernels. object: None where it has nothing.
+    form: SHIPPED or OLDER (harness/forms.py). object: None where the layout has nothing for the kernel.
     """
 
     protocol: str
@@ -41,21 +39,17 @@ class Programs:
     object: Path | None
 
 
-def programs_for(protocol: str, release: str, spec: Path | None = None) -> Programs:
-    """Compiles what the layout has for a kernel. Raises SpecErrors, BuildError."""
+def programs_for(protocol: str, release: str, work: Path, spec: Path | None = None) -> Programs:
+    """Compiles what the layout has for a kernel, below `work`. Raises SpecErrors, BuildError."""
     spec = spec or SPEC / protocol
-    older = older_of(spec)
-    if older is None or not is_before(release, older):
-        return Programs(protocol, SHIPPED, compiled(spec, protocol, SHIPPED, None))
-    if not has_programs(release, older):
-        return Programs(protocol, OLDER, None)
-    return Programs(protocol, OLDER, compiled(spec, protocol, OLDER, override(older)))
+    form = form_for(spec, release)
+    return Programs(protocol, form.name, None if form.since else compiled(spec, protocol, form, work))
 
 
-def compiled(spec: Path, protocol: str, form: str, laid_over: dict[str, Any] | None) -> Path:
-    """The object file of a form. laid_over: its layout differs by that."""
-    loaded = front.load(spec, laid_over)
-    folder = WORK / "objects" / f"{protocol}-{form}"
+def compiled(spec: Path, protocol: str, form: Form, work: Path) -> Path:
+    """The object file of a form."""
+    loaded = front.load(spec, form.laid_over or None)
+    folder = work / "objects" / f"{protocol}-{form.name}"
     generated = folder / "generated"
     generated.mkdir(parents=True, exist_ok=True)
     for name, text in generate(loaded, quoting=True).items():
@@ -71,7 +65,7 @@ def compiled(spec: Path, protocol: str, form: str, laid_over: dict[str, Any] | N
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
     if done.returncode:
-        raise BuildError(f"compiling the programs of {protocol} ({form}) in {folder}:\n{done.stdout}{done.stderr}".rstrip())
+        raise BuildError(f"compiling the programs of {protocol} ({form.name}) in {folder}:\n{done.stdout}{done.stderr}".rstrip())
     return folder / f"{protocol}.bpf.o"
 
 

@@ -7,26 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 
 from codegen.older import older_of, override
+from harness.forms import OLDER, merged
 from harness.conform import kernel
-from harness.conform.build import LAYOUT, merged
+from harness.conform.build import LAYOUT
 from harness.conform.campaign import Campaign, Stage
-from harness.kernels.builds import OLDER, WORK
 from harness.protocols import BUILD, SPEC
 
 
-def prepare(protocol: str, form: str, inputs_max: int) -> Path:
-    """The file of a stage: the small build of a form (see builds.Programs), and at most so many of its cases, evenly spread.
+def prepare(protocol: str, form: str, inputs_max: int, work: Path) -> Path:
+    """The file of a stage, below `work`: the small build of a form (see builds.Programs), and at most so many of its cases, evenly spread.
 
     Raises what conformance raises (harness/conform).
     """
     kernel.library()  # compiled here, and not in a machine
-    work = BUILD / "conform" / protocol
-    own = WORK / "conform" / f"{protocol}-{form}"
+    known = BUILD / "conform" / protocol / "oracle"
+    own = work / "conform" / f"{protocol}-{form}"
     own.mkdir(parents=True, exist_ok=True)
     oracle = own / "oracle"  # what TLC has said of the same steps holds for every form
     if not oracle.is_symlink():
-        (work / "oracle").mkdir(parents=True, exist_ok=True)
-        oracle.symlink_to(work / "oracle")
+        known.mkdir(parents=True, exist_ok=True)
+        oracle.symlink_to(known)
     campaign = Campaign(SPEC / protocol, own)
     older = older_of(SPEC / protocol) if form == OLDER else None
     if older is not None:

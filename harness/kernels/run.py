@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import command, documents
+from harness.exclusive import alone
 from harness.kernels.builds import WORK, Programs, programs_for
 from harness.kernels.conformance import prepare
 from harness.kernels.listed import Listed
@@ -34,12 +35,13 @@ class KernelError(RuntimeError):
 
 @dataclass(frozen=True)
 class Asked:
-    """protocols: to load. conforming: those of them to run conformance of, on at most `inputs` inputs each."""
+    """protocols: to load. conforming: those of them to run conformance of, on at most `inputs` inputs each. work: where it is all put."""
 
     protocols: list[str]
     conforming: list[str]
     inputs: int
     spec: Path | None = None
+    work: Path = WORK
 
 
 @dataclass
@@ -58,13 +60,18 @@ class Found:
 
 
 def measure(kernel: Listed, asked: Asked, report: Callable[[str], None]) -> Found:
-    """Raises KernelError, MachineError, and what compiling and conformance raise."""
+    """Waits for whoever works in the same folder. Raises KernelError, MachineError, and what compiling and conformance raise."""
+    with alone(asked.work):
+        return _measure(kernel, asked, report)
+
+
+def _measure(kernel: Listed, asked: Asked, report: Callable[[str], None]) -> Found:
     image = machine.fetch(kernel.package) if kernel.package else None
     release = image.release if image else os.uname().release
     report(f"{kernel.name} ({release}): compiling")
-    programs = [programs_for(protocol, release, asked.spec) for protocol in asked.protocols]
+    programs = [programs_for(protocol, release, asked.work, asked.spec) for protocol in asked.protocols]
     plan = planned(programs, asked, lambda protocol: report(f"{kernel.name}: conformance of {protocol}: what the model says"))
-    folder = WORK / kernel.name
+    folder = asked.work / kernel.name
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.log"):
         old.unlink()
@@ -104,7 +111,7 @@ def planned(programs: list[Programs], asked: Asked, report: Callable[[str], None
         plan["objects"].append({**what, "object": str(each.object), "budgets": budgets(each.protocol, asked.spec)})
         if each.protocol in asked.conforming:
             report(each.protocol)
-            plan["conformance"].append({**what, "stage": str(prepare(each.protocol, each.form, asked.inputs))})
+            plan["conformance"].append({**what, "stage": str(prepare(each.protocol, each.form, asked.inputs, asked.work))})
     return plan
 
 

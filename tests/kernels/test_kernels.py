@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from codegen.older import has_programs, older_of
+from harness.forms import OLDER, SHIPPED
 from harness.kernels import listed
-from harness.kernels.builds import OLDER, SHIPPED, programs_for
+from harness.kernels.builds import programs_for
 from harness.kernels.inside import explained
 from harness.kernels.listed import HOST, Listed, UnknownKernel
 from harness.kernels.run import Asked, absent, measure, names
@@ -24,6 +25,12 @@ HERE = Listed(HOST, None)
 
 def quiet(_: str) -> None:
     pass
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory) -> Path:
+    """Of our own: the command has one folder for all who use it."""
+    return Path(tmp_path_factory.mktemp("kernels"))
 
 
 @pytest.fixture
@@ -38,8 +45,8 @@ def with_budget(spec: Path, **limits: int) -> None:
     (spec / "layout.yaml").write_text(yaml.safe_dump(layout))
 
 
-def test_what_is_within_its_budget_is_measured_and_no_fault(limiter):
-    found = measure(HERE, Asked(["limiter"], [], 0, limiter), quiet)
+def test_what_is_within_its_budget_is_measured_and_no_fault(limiter, work):
+    found = measure(HERE, Asked(["limiter"], [], 0, limiter, work), quiet)
     (program,) = found.programs
     assert (program["program"], program["verdict"], program["declared"]) == ("limiter_xdp", "success", True)
     assert all(program[limit] > 0 for limit in LIMITS) and program["jited_bytes"] > 500
@@ -47,29 +54,29 @@ def test_what_is_within_its_budget_is_measured_and_no_fault(limiter):
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_lowered_budget_fails_naming_program_kernel_and_line(limiter, limit):
+def test_a_lowered_budget_fails_naming_program_kernel_and_line(limiter, work, limit):
     with_budget(limiter, **{limit: 1})
-    found = measure(HERE, Asked(["limiter"], [], 0, limiter), quiet)
+    found = measure(HERE, Asked(["limiter"], [], 0, limiter, work), quiet)
     (fault,) = found.faults
     assert f"kernel host: limiter_xdp: {limit} " in fault and "is over its budget of 1" in fault
     assert "the most of one line is of spec/limiter/LimiterSteps.tla:" in fault
     log = REPOSITORY / found.origins["limiter_xdp"]["log"]
-    assert str(log.relative_to(REPOSITORY)) in fault
+    assert found.origins["limiter_xdp"]["log"] in fault
     # Quoted: a line of the TLA+, with its place.
     assert 'CASE msg.kind # "Take" ->' in log.read_text() and "LimiterSteps.tla:" in log.read_text()
 
 
-def test_the_line_that_is_named_is_one_of_the_source(limiter):
+def test_the_line_that_is_named_is_one_of_the_source(limiter, work):
     with_budget(limiter, insns=1)
-    line = measure(HERE, Asked(["limiter"], [], 0, limiter), quiet).origins["limiter_xdp"]["line"]
+    line = measure(HERE, Asked(["limiter"], [], 0, limiter, work), quiet).origins["limiter_xdp"]["line"]
     file, _, number = line["place"].partition(":")
     assert (REPOSITORY / file).read_text().splitlines()[int(number) - 1].strip() == line["text"]
     assert 0 < line["insns"] < line["of"]
 
 
-def test_a_refused_program_names_the_line_where_it_is_refused(tmp_path):
+def test_a_refused_program_names_the_line_where_it_is_refused(tmp_path, work):
     """A store to nowhere is put into the first step."""
-    built = programs_for("limiter", "6.18.0").object
+    built = programs_for("limiter", "6.18.0", work).object
     assert built is not None
     generated = built.parent / "generated"
     broken = tmp_path / "generated"
@@ -91,20 +98,20 @@ def test_a_refused_program_names_the_line_where_it_is_refused(tmp_path):
 # --- Older kernels --------------------------------------------------------------------------------
 
 
-def test_a_new_kernel_has_the_programs_as_they_are():
-    found = programs_for("limiter", "6.18.44")
+def test_a_new_kernel_has_the_programs_as_they_are(work):
+    found = programs_for("limiter", "6.18.44", work)
     assert found.form == SHIPPED and found.object is not None and found.object.exists()
 
 
-def test_a_kernel_without_what_the_layout_asks_for_has_the_older_form():
-    found = programs_for("kv", "6.12.117+deb12-cloud-amd64")
+def test_a_kernel_without_what_the_layout_asks_for_has_the_older_form(work):
+    found = programs_for("kv", "6.12.117+deb12-cloud-amd64", work)
     assert found.form == OLDER and found.object is not None
     text = (found.object.parent / "generated/kv.h").read_text()
     assert "struct bpf_spin_lock" in text and "bpf_res_spin_lock" not in text
 
 
-def test_a_kernel_that_the_layout_has_no_programs_for_is_given_none():
-    found = programs_for("occ", "6.1.0-56-cloud-amd64")
+def test_a_kernel_that_the_layout_has_no_programs_for_is_given_none(work):
+    found = programs_for("occ", "6.1.0-56-cloud-amd64", work)
     assert found.object is None and {"occ_xdp", "occ_sweep_1", "occ_ahead"} <= set(names("occ"))
     row = absent(found, "occ_xdp")
     assert (row["declared"], row["verdict"], row["faults"]) == (False, "none", [])

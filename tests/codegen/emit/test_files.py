@@ -13,7 +13,7 @@ import pytest
 from codegen.cli import protocols
 from codegen.emit import generate
 from codegen.front import load
-from harness.conform.build import merged
+from harness.forms import merged
 from harness.conform.domain import load_text
 from tests.codegen.compiling import RUNTIME, import_codec
 

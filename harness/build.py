@@ -1,0 +1,100 @@
+"""`python -m harness.build [PROTOCOL...]`: programs and daemons, compiled in the form that the kernel here can load.
+
+generated/ has that of newer kernels. For an older one, what the layout has for it (docs/kernels.md) is generated into
+build/<protocol>/older/, and build/<protocol>/ is made of that.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from codegen import front
+from codegen.emit import generate
+from codegen.errors import SpecErrors
+from harness import command, freshness
+from harness.exclusive import alone
+from harness.files import renew
+from harness.forms import OLDER, SHIPPED, Form, form_for
+from harness.protocols import BUILD, GENERATED, REPOSITORY, SPEC, UnknownProtocol, chosen
+
+
+class BuildError(RuntimeError):
+    """A protocol cannot be built; the message says why, and has the compiler's words."""
+
+
+def build(protocol: str, home: Path | None = None, release: str | None = None) -> Path:
+    """Build a protocol in a folder (build/<protocol>), for a kernel (the one that runs here); make does nothing where all is up to date.
+
+    Returns the folder of what it was generated to. Raises BuildError.
+    """
+    home = home or BUILD / protocol
+    form = _form(protocol, release)
+    with alone(home):
+        generated = GENERATED / protocol
+        if form.name == OLDER:
+            generated = home / "older"
+            _generate(protocol, form, generated)
+        make = [
+            "make", "--no-print-directory", "-s", "-C", str(REPOSITORY / "runtime"), f"PROTOCOL={protocol}",
+            f"GENERATED={generated}", f"BUILD={home}",
+        ]  # fmt: skip
+        stamp = home / "form"
+        if (stamp.read_text() if stamp.exists() else SHIPPED) != form.name:
+            _make([*make, "clean"], protocol)
+        _make(make, protocol)
+        renew(stamp, form.name)
+    return generated
+
+
+def lacking(protocol: str) -> str | None:
+    """Why the kernel here can load nothing of a protocol; None where it can."""
+    since = _form(protocol, None).since
+    return f"{protocol} has no programs for kernels before {since}, and this is {os.uname().release}" if since else None
+
+
+def _form(protocol: str, release: str | None) -> Form:
+    """Of a specification that is wrong, what was generated before is what there is."""
+    try:
+        form = form_for(SPEC / protocol, release)
+    except SpecErrors:
+        return Form(SHIPPED)
+    return form if form.since is None else Form(SHIPPED, since=form.since)
+
+
+def _generate(protocol: str, form: Form, folder: Path) -> None:
+    try:
+        files = generate(front.load(SPEC / protocol, form.laid_over, name=protocol))
+    except SpecErrors as errors:
+        raise BuildError(f"generating the form of {protocol} for older kernels: {errors.errors[0]}") from None
+    for name, text in files.items():
+        renew(folder / name, text)
+
+
+def _make(arguments: list[str], protocol: str) -> None:
+    try:
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise BuildError(f"cannot build {protocol}: there is no make on the PATH; run ./bootstrap") from None
+    if done.returncode:
+        raise BuildError(f"building {protocol}:\n{done.stdout}{done.stderr}".rstrip())
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        # A recipe hands on several names as one argument, and none as an empty one.
+        for protocol in chosen(" ".join(arguments).split()):
+            freshness.warn(protocol)
+            if sentence := lacking(protocol):
+                print(f"warning: {sentence}; built as for newer ones", file=sys.stderr)
+            build(protocol)
+    except (BuildError, UnknownProtocol) as error:
+        print(f"build: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(command.run("build", lambda: main(sys.argv[1:])))

@@ -1,0 +1,12 @@
+"""Files that make looks at the times of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def renew(path: Path, text: str) -> None:
+    """Write a file only where it differs: make does not compile again then."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
