@@ -35,6 +35,7 @@ BOOT_MODULES = ("virtio_pci", "virtiofs", "overlay")
 KEPT_ENVIRONMENT = re.compile(r"HOME|LANG|LC_\w+|PATH|PYTHON\w+|STEPWISE_\w+|TERM|TLA2TOOLS_JAR|VIRTUAL_ENV")
 BEGAN = "harness.vm: begins\n"
 END = "harness.vm: ended with "
+NAMES_SHOWN = 8
 
 FIRST_STAGE = """\
 #!/bin/busybox sh
@@ -121,6 +122,15 @@ def run(command: Sequence[str | Path], what: str, **options: object) -> str:
     return done.stdout
 
 
+def check_known(package: str) -> None:
+    """Raises MachineError where apt has no package of that name: apt-get takes it for a pattern then."""
+    names = run(["apt-cache", "pkgnames", package], f"looking up {package}").split()
+    if package not in names:
+        others = sorted(name for name in names if not name.endswith("-dbg"))
+        why = f"there are: {', '.join(others[:NAMES_SHOWN])}" if others else "`apt-get update` fetches the lists of what there is"
+        raise MachineError(f"apt knows no package {package}; {why}")
+
+
 def depends(package: str) -> str:
     """The image itself where a package only depends on one."""
     for line in run(["apt-cache", "depends", "--important", package], f"looking up {package}").splitlines():
@@ -132,6 +142,7 @@ def depends(package: str) -> str:
 
 def fetch(package: str) -> Kernel:
     """Download and unpack a kernel, unless that was done before."""
+    check_known(package)
     package = depends(package)
     folder = WORK / package
     if not (folder / "tree").exists():

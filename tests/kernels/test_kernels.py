@@ -19,6 +19,7 @@ from harness.kernels.listed import HOST, Listed, UnknownKernel
 from harness.kernels.run import Asked, absent, measure, names
 from harness.protocols import REPOSITORY, SPEC, protocols
 from harness.veristat import LIMITS, Judged, Measured, budget_on, budgets
+from harness.vm.machine import MachineError, check_known
 
 HERE = Listed(HOST, None)
 
@@ -139,6 +140,13 @@ def test_an_unknown_kernel_is_named_with_those_there_are():
         listed.chosen(["5.15"])
     done = subprocess.run([sys.executable, "-m", "harness.kernels", "--kernel", "5.15"], capture_output=True, text=True)
     assert done.returncode == 2 and "no kernel '5.15'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_unknown_package_is_named_with_those_there_are():
+    with pytest.raises(MachineError, match=r"apt knows no package dpk; there are: .*\bdpkg\b"):
+        check_known("dpk")
+    with pytest.raises(MachineError, match="apt knows no package stepwise-kernel; `apt-get update`"):
+        check_known("stepwise-kernel")
 
 
 def test_an_unknown_protocol_is_named():
