@@ -110,6 +110,7 @@ recover folder *options: build
 
 # What is loaded where, and its counters: those that are not zero, or --all
 [group('service')]
+[no-exit-message]
 status *options:
     {{ python }} -m harness.service status "$@"
 

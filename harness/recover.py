@@ -14,6 +14,7 @@ import sys
 import yaml
 
 from codegen.front import used_folders
+from harness import command
 from harness.protocols import SPEC, UnknownProtocol, chosen, daemon, protocols
 from harness.service import ENVIRONMENT, ServiceError, require_built
 
@@ -76,4 +77,4 @@ def main(values: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command.run("recover", main))

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from harness import command
 from harness.build import BuildError, build, lacking
 from harness.freshness import CannotTell, staleness
 from harness.protocols import UnknownProtocol, chosen, daemon, protocols
@@ -37,8 +38,8 @@ class ServiceError(RuntimeError):
 
 def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command of the protocol's daemon, and what it says."""
-    command = [daemon(protocol), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | ENVIRONMENT)
+    words = [daemon(protocol), *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | ENVIRONMENT)
     if done.returncode == EXIT_PRIVILEGE:
         raise ServiceError("what is loaded can be seen by root only, as the BPF file system is root's: run it as root")
     return done
@@ -47,8 +48,8 @@ def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 def run(protocol: str, *arguments: str) -> None:
     """A command of the protocol's daemon, which speaks for itself."""
     sys.stdout.flush()
-    command = [daemon(protocol), *arguments]
-    if subprocess.run(command, check=False, env=os.environ | ENVIRONMENT).returncode != 0:
+    words = [daemon(protocol), *arguments]
+    if subprocess.run(words, check=False, env=os.environ | ENVIRONMENT).returncode != 0:
         raise ServiceError("")
 
 
@@ -180,8 +181,8 @@ def serve(protocol: str, options: list[str], segments: str | None) -> None:
     """Become the daemon, so that signals reach it."""
     require_built(protocol)
     sys.stdout.flush()
-    command = [str(daemon(protocol)), "serve", *options, *serve_options(protocol, segments)]
-    os.execve(command[0], command, os.environ | ENVIRONMENT)
+    words = [str(daemon(protocol)), "serve", *options, *serve_options(protocol, segments)]
+    os.execve(words[0], words, os.environ | ENVIRONMENT)
 
 
 def purge(protocol: str) -> None:
@@ -269,4 +270,4 @@ def main(values: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(command.run("just", main))

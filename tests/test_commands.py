@@ -156,6 +156,16 @@ def test_an_interrupt_ends_a_command_and_its_children(arguments, begun):
     assert left == []
 
 
+@pytest.mark.parametrize("arguments", [["harness.service", "status"], ["harness.veristat", "limiter"]], ids=" ".join)
+def test_a_reader_that_leaves_ends_a_command_quietly(arguments):
+    """As `just status | head -1` does, which the shell that runs it says nothing of."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-m", *arguments], cwd=REPOSITORY, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
 def stat_of(pid: int) -> list[str]:
     """State, parent and so on of a process; empty when it is gone."""
     try:
