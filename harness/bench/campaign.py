@@ -129,7 +129,7 @@ def counted(*servers: list[Any]) -> list[tuple[Any, ...]]:
     """The runs that count for all of these servers, side by side."""
     pairs = [flights for flights in zip(*servers, strict=True) if all(flight.counts for flight in flights)]
     if not pairs:
-        raise BenchError("of these runs none counts: packets were lost and nobody knows why, or answers made no sense")
+        raise BenchError("of these runs none counts: packets were lost and nobody knows why, answers made no sense, or others used the CPU")
     return pairs
 
 

@@ -16,6 +16,8 @@ from harness.bench.workload import Workload
 F = TypeVar("F", bound=Flight)
 
 UNDISTURBED_SHARE = 0.9  # a real-time process leaves 5 % to others
+WORTHLESS_SHARE = 0.5
+TRIES_MAX = 5
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,15 @@ class Contest:
         slots: int,
         seconds: float,
         pollers: tuple[Poller, ...] | None = None,
+        begins: Callable[[], None] = lambda: None,
     ) -> Flight:
         """One run of a server that is prepared; slots whose packets are lost get new sessions for the next.
 
+        It is made again when others disturb it: while a poller does not run, packets are processed in whatever the CPU runs,
+        and that time is in no figure.
+
         pollers: who processes the packets, `one` of them unless said otherwise; a server in userspace does it itself.
+        begins: is called before the run, each time that it is made.
         """
         pollers = () if server.polls_itself else pollers or self.one
 
@@ -89,9 +96,15 @@ class Contest:
                     busy_ns=busy_ns,
                 )
 
-        flight = self.flown(server, name, slots, go)
-        if flight.cpu_share < UNDISTURBED_SHARE:
-            self.note(server.name, name, "others used the CPU for part of the time; the figures are CPU time")
+        for _ in range(TRIES_MAX if pollers else 1):
+            begins()
+            flight = self.flown(server, name, slots, go)
+            if flight.cpu_share >= UNDISTURBED_SHARE:
+                return flight
+        if pollers and flight.cpu_share < WORTHLESS_SHARE:
+            self.note(server.name, name, "others used the CPU for most of the time: DOES NOT COUNT")
+            return replace(flight, counts=False)
+        self.note(server.name, name, "others used the CPU for part of the time; the figures are CPU time")
         return flight
 
     def flown(self, server: Server, name: str, slots: int, go: Callable[[SlotStates], F], label: str | None = None) -> F:

@@ -126,9 +126,10 @@ def measure(contest: Contest, workloads: dict[str, Workload]) -> Runs:
 def one(contest: Contest, server: Server, name: str, workload: Workload) -> Run:
     """A flight of one server, and what became of the daemon meanwhile."""
     with contest.prepared(server):
-        before, before_ns = _daemon(server)
-        flight = contest.fly(server, name, workload, contest.settings.slots, contest.settings.seconds)
-        after, after_ns = _daemon(server)
+        begun: list[tuple[int, int]] = []
+        settings = contest.settings
+        flight = contest.fly(server, name, workload, settings.slots, settings.seconds, begins=lambda: begun.append(_daemon(server)))
+        (before, before_ns), (after, after_ns) = begun[-1], _daemon(server)
     refusals = getattr(contest.plugin, "REFUSALS", ())
     refused = sum(flight.outcomes[number] for number, outcome in enumerate(contest.plugin.OUTCOMES) if outcome in refusals)
     return Run(flight, after - before, after_ns - before_ns, refused)
