@@ -37,15 +37,16 @@ FORGETS_WHAT_IT_GAVE = Mutant(
     caught_by=CaughtBy(test="tests/live/test_fuzz_all.py"),
 )
 
-GRANTS_WHAT_IS_HELD = Mutant(
-    name="a lock that is held is granted again",
+SHARES_WHAT_IS_EXCLUSIVE = Mutant(
+    name="a shared request joins an exclusive holder",
     protocol="lock",
     edits=(
         Edit(
             file="spec/lock/LockSteps.tla",
-            old='HeldExclusive :: Answered(lock, msg, "Rejected")',
-            new='HeldExclusive :: Answered(lock, msg, "Granted")',
+            old='[] lock.mode = "Exclusive" ->\n         HeldExclusive :: A',
+            new='[] lock.mode = "Exclusive" /\\ msg.mode = "Exclusive" ->\n         HeldExclusive :: A',
         ),
+        Edit(file="harness/fuzz/kinds.py", old="LOAD_SECONDS = 6", new="LOAD_SECONDS = 2"),  # a long history is made small for long
     ),
     caught_by=CaughtBy(test="tests/live/test_fuzz_all.py"),
 )
@@ -190,7 +191,7 @@ def test_a_fault_that_is_seeded_is_found_saved_and_found_again(capsys):
 
 def test_a_load_that_fails_is_saved_with_its_history_and_fails_again(capsys):
     scratch = Scratch("fuzz")
-    scratch.prepare(GRANTS_WHAT_IS_HELD)
+    scratch.prepare(SHARES_WHAT_IS_EXCLUSIVE)
     ran = scratch.run("-m", "harness.fuzz", "lock", "--only", "kill", "--seed", "1", "--rounds", "1")
     assert ran.returncode == 1, ran.stdout + ran.stderr
     lines = ran.stdout.splitlines()
