@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ from harness.bench.report import Row
 from harness.bench.spread import Spread
 from harness.bench.servers import Generated, ProcessServer, Server
 from harness.bench.woken import put_before_packets, woken
+from harness.command import counted
 from harness.rig import Rig
 
 LIGHT = (10_000, 30_000, 100_000, 300_000)  # requests a second; those that a server can do
@@ -229,8 +231,10 @@ def table(runs: Runs, notes: dict[tuple[str, str], list[str]]) -> list[Row]:
         if good:
             figures["CPU share"] = Spread.of([each.cpu_share for each in good])
             figures["CPU ns"] = Spread.of([each.cpu_share * 1e9 / max(each.rate, 1) for each in good])
+        unusual = Counter(each.note for each in found if each.note)
+        of_runs = [f"{number} of {counted(len(found), 'run')}: {note}" for note, number in unusual.items()]
         own = notes.get((SERIES.get(step.server, step.server), step.label), ())
-        rows.append(Row(step.label, step.server, figures, (*dict.fromkeys(each.note for each in found if each.note), *own)))
+        rows.append(Row(step.label, step.server, figures, (*of_runs, *own)))
     return rows
 
 
@@ -259,6 +263,12 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
         rate,
         Axis("CPU time of a request", "ns", log=True),
     )
+    drawn = [*latency.values(), use, cost]
+    left_out: dict[str, dict[tuple[str, str], list[str]]] = {curve.title: {} for curve in drawn}
+
+    def leave_out(curve: Curve, step: Step, why: str) -> None:
+        left_out[curve.title].setdefault((step.server, why), []).append(step.label)
+
     for step, found in runs.items():
         good = [each.flight for each in found if each.counts]
         in_time = [each.flight for each in found if each.counts and each.kept_up]
@@ -267,16 +277,18 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
             if name in seen:
                 plotted.add(step.server, _median_rate(in_time), seen[name])
             elif in_time:
-                plotted.notes.append(f"{step.server} at {step.label}: the generator stood still for too long")
+                leave_out(plotted, step, "the generator stood still for too long")
             elif good:
-                plotted.notes.append(f"{step.server} could not answer {step.label}")
+                leave_out(plotted, step, "more than it could answer")
         if good:
             use.add(step.server, _median_rate(good), Spread.of([each.cpu_share for each in good]))
             cost.add(step.server, _median_rate(good), Spread.of([each.cpu_share * 1e9 / max(each.rate, 1) for each in good]))
         else:
-            for curve in (*latency.values(), use, cost):
-                curve.notes.append(f"{step.server} at {step.label}: no run counts")
-    return [*latency.values(), use, cost]
+            for curve in drawn:
+                leave_out(curve, step, "no run counts")
+    for curve in drawn:
+        curve.notes += [f"{server} at {', '.join(rates)}: {why}" for (server, why), rates in left_out[curve.title].items()]
+    return drawn
 
 
 def _median_rate(flights: list[PacedFlight]) -> float:

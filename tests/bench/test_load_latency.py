@@ -63,6 +63,7 @@ RUNS = {
     Step("generated", 200_000.0): [judged(flight(200_000.0, 0.8, cpu_share=0.99))] * 2,
     Step(POLLED, 100_000.0): [judged(flight(cpu_share=1.0)), judged(flight(stolen_share=0.5))],
     Step("slow", 100_000.0): [judged(flight(stolen_share=0.5))],
+    Step("slow", 110_000.0): [judged(flight(stolen_share=0.5))],
     Step("slow", 50_000.0): [judged(flight(50_000.0, stalled_share=0.004))],
 }
 
@@ -75,6 +76,8 @@ def test_the_table_has_what_counts():
     saturated = rows["generated", "200,000/s"]
     assert set(saturated.figures) == {"Mpps", "CPU share", "CPU ns"} and saturated.figures["Mpps"].median == pytest.approx(0.16)
     assert rows[POLLED, "100,000/s"].figures["p50 us"].count == 1
+    unusual, _ = rows[POLLED, "100,000/s"].notes
+    assert unusual.startswith("1 of 2 runs: others had") and unusual.endswith("DOES NOT COUNT")
     assert rows["slow", "100,000/s"].figures == {} and "others had" in rows["slow", "100,000/s"].notes[0]
     assert {"p50 us", "p99 us"} < set(rows["slow", "50,000/s"].figures) and "p99.9 us" not in rows["slow", "50,000/s"].figures
 
@@ -83,7 +86,7 @@ def test_the_curves_leave_out_what_says_nothing():
     p50, p99, p999, use, cost = (curve.plain() for curve in curves("p", RUNS))
     (point,) = p99["series"]["generated"]
     assert point["x"] == 100_000 and point["low"] < point["y"] < point["high"]
-    assert "generated could not answer 200,000/s" in p99["notes"] and "slow at 100,000/s: no run counts" in use["notes"]
+    assert "generated at 200,000/s: more than it could answer" in p99["notes"] and "slow at 100,000/s, 110,000/s: no run counts" in use["notes"]
     assert [each["x"] for each in use["series"]["generated"]] == [100_000, 160_000]
     assert use["series"][POLLED][0]["y"] == 1.0 and cost["y"]["unit"] == "ns"
     assert [len(each["series"].get("slow", [])) for each in (p50, p99, p999)] == [1, 1, 0]
