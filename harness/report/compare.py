@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.command import counted
 from harness.report.collect import Everything
-from harness.report.formats import Build, Model, Point, Program, Spread, figure
+from harness.report.formats import Build, Model, Program, Spread, figure
 
 NONE = "–"
 LIMITS = ("insns", "states", "stack", "jited_bytes")
@@ -223,25 +223,18 @@ class Speed:
 
 
 def _speeds(found: Everything) -> dict[str, Speed]:
+    """Of the tables: they have what the curves show, by names that are the same in both runs, and not by where it was measured."""
     figures: dict[str, Speed] = {}
     for protocol, (bench, _) in found.bench.items():
         for section, rows in bench.sections.items():
             for row in rows:
                 for name, spread in row.figures.items():
                     figures[f"{protocol}, {section}: {row.workload}, {row.server}: {name}"] = _of_spread(name, spread)
-        for curve in bench.curves:
-            for name, points in curve.series.items():
-                for point in points:
-                    figures[f"{protocol}, {curve.title}: {name} at {figure(point.x)}"] = _of_point(curve.y.label, point)
     return figures
 
 
 def _of_spread(measure: str, spread: Spread) -> Speed:
     return Speed(measure, spread.median, spread.low, spread.high)
-
-
-def _of_point(measure: str, point: Point) -> Speed:
-    return Speed(measure, point.y, point.y if point.low is None else point.low, point.y if point.high is None else point.high)
 
 
 def _speed(name: str, old: Speed, new: Speed) -> list[Change]:

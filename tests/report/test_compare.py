@@ -56,7 +56,14 @@ def test_of_speeds_only_what_is_beyond_the_spread(tmp_path, changed):
     (found,) = rows(speed).items()
     slower = ("31 [30.07, 32.24]", "45 [43.65, 46.8]", "+14 (+45.2%)", "worse")
     assert found == ("ticket, Closed loop: take, generated: p99 µs", slower)
-    assert speed.same > 40
+    assert speed.same == 4
+
+
+def test_points_are_compared_by_their_rows_and_not_by_where_they_were_measured(tmp_path, changed):
+    for point in changed["bench/ticket"]["curves"][0]["series"]["generated"]:
+        point["x"] *= 1.001
+    speed = parts_of(tmp_path, made_up.everything(), changed)["Speed"]
+    assert len(speed.changes) == 1
 
 
 @pytest.mark.parametrize("name, was, now, mark", [
