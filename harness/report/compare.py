@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.command import counted
 from harness.report.collect import Everything
-from harness.report.formats import Build, Model, Program, Spread, figure
+from harness.report.formats import Build, Model, Program, figure
 
 NONE = "–"
 LIMITS = ("insns", "states", "stack", "jited_bytes")
@@ -229,12 +229,8 @@ def _speeds(found: Everything) -> dict[str, Speed]:
         for section, rows in bench.sections.items():
             for row in rows:
                 for name, spread in row.figures.items():
-                    figures[f"{protocol}, {section}: {row.workload}, {row.server}: {name}"] = _of_spread(name, spread)
+                    figures[f"{protocol}, {section}: {row.workload}, {row.server}: {name}"] = Speed(name, spread.median, spread.low, spread.high)
     return figures
-
-
-def _of_spread(measure: str, spread: Spread) -> Speed:
-    return Speed(measure, spread.median, spread.low, spread.high)
 
 
 def _speed(name: str, old: Speed, new: Speed) -> list[Change]:
