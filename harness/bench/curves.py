@@ -20,7 +20,7 @@ class Axis:
 
 @dataclass
 class Curve:
-    """Series of points by name; `notes` say which are left out, and why."""
+    """Series of points by name; `notes` and `left_out` say which are left out, and why. left_out: labels, by series and reason."""
 
     title: str
     sentence: str
@@ -28,9 +28,13 @@ class Curve:
     y: Axis
     series: dict[str, list[tuple[float, Spread]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def add(self, name: str, at: float, spread: Spread) -> None:
         self.series.setdefault(name, []).append((at, spread))
+
+    def leave_out(self, name: str, label: str, why: str) -> None:
+        self.left_out.setdefault((name, why), []).append(label)
 
     def plain(self) -> dict[str, Any]:
         """For JSON; points in the order of x."""
@@ -48,5 +52,5 @@ class Curve:
             "x": vars(self.x),
             "y": vars(self.y),
             "series": series,
-            "notes": self.notes,
+            "notes": [*self.notes, *(f"{name} at {', '.join(labels)}: {why}" for (name, why), labels in self.left_out.items())],
         }

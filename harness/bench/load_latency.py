@@ -264,11 +264,6 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
         Axis("CPU time of a request", "ns", log=True),
     )
     drawn = [*latency.values(), use, cost]
-    left_out: dict[str, dict[tuple[str, str], list[str]]] = {curve.title: {} for curve in drawn}
-
-    def leave_out(curve: Curve, step: Step, why: str) -> None:
-        left_out[curve.title].setdefault((step.server, why), []).append(step.label)
-
     for step, found in runs.items():
         good = [each.flight for each in found if each.counts]
         in_time = [each.flight for each in found if each.counts and each.kept_up]
@@ -277,17 +272,15 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
             if name in seen:
                 plotted.add(step.server, _median_rate(in_time), seen[name])
             elif in_time:
-                leave_out(plotted, step, "the generator stood still for too long")
+                plotted.leave_out(step.server, step.label, "the generator stood still for too long")
             elif good:
-                leave_out(plotted, step, "more than it could answer")
+                plotted.leave_out(step.server, step.label, "more than it could answer")
         if good:
             use.add(step.server, _median_rate(good), Spread.of([each.cpu_share for each in good]))
             cost.add(step.server, _median_rate(good), Spread.of([each.cpu_share * 1e9 / max(each.rate, 1) for each in good]))
         else:
             for curve in drawn:
-                leave_out(curve, step, "no run counts")
-    for curve in drawn:
-        curve.notes += [f"{server} at {', '.join(rates)}: {why}" for (server, why), rates in left_out[curve.title].items()]
+                curve.leave_out(step.server, step.label, "no run counts")
     return drawn
 
 
