@@ -45,6 +45,8 @@ def main(arguments: list[str]) -> int:
         print(f"{count} error{'s' if count != 1 else ''}; nothing was generated", file=sys.stderr)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        raise  # of standard output, which has no name
     except OSError as error:
         print(f"error: {error.strerror}: {error.filename}", file=sys.stderr)
     return 1

@@ -84,9 +84,10 @@ def run(name: str, main: Callable[[], int]) -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has jobs in the background ignore it
         signal.signal(signal.SIGINT, _interrupt)
     try:
-        code = main()
-        sys.stdout.flush()  # here, and not when the interpreter ends, where nothing can be caught
-        return code
+        try:
+            return main()
+        finally:
+            sys.stdout.flush()  # here, and not when the interpreter ends, where nothing can be caught
     except KeyboardInterrupt:
         print(f"\n{name}: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
