@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,16 +76,27 @@ def _part(title: str, old: Mapping[str, Any], new: Mapping[str, Any], differs: D
         missing = " nor ".join(name for name, found in (("old", old), ("new", new)) if not found)
         part.note = f"nothing to compare: {missing} results have none"
         return part
-    for name in dict.fromkeys([*old, *new]):
+    for name in old:
         if name not in new:
-            part.changes.append(Change(name, "there", NONE, "gone"))
-        elif name not in old:
-            part.changes.append(Change(name, NONE, "there", "new"))
-        elif changes := differs(name, old[name], new[name]):
+            continue
+        if changes := differs(name, old[name], new[name]):
             part.changes += changes
         else:
             part.same += 1
+    part.changes += [Change(what, "there", NONE, "gone") for what in _lacking(new, old)]
+    part.changes += [Change(what, NONE, "there", "new") for what in _lacking(old, new)]
     return part
+
+
+def _lacking(found: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """What only the other results have. A table of speeds that they alone have is said once, and not figure by figure."""
+    tables = {value.table for value in found.values() if isinstance(value, Speed)}
+    rows = Counter(
+        value.table if isinstance(value, Speed) and value.table not in tables else name
+        for name, value in other.items()
+        if name not in found
+    )
+    return [name if name in other else f"{name}: {counted(count, 'figure')}" for name, count in rows.items()]
 
 
 def _number(what: str, old: float, new: float, more_is_worse: bool | None = None) -> list[Change]:
@@ -190,8 +202,9 @@ _NOISE_NS = 2
 
 @dataclass(frozen=True)
 class Speed:
-    """A figure of a measurement. measure: what is measured and in which unit, as its table or its axis has it. low, high: quartiles."""
+    """A figure of a measurement. table: that it stands in; measure: what is measured and in which unit; low, high: quartiles."""
 
+    table: str
     measure: str
     middle: float
     low: float
@@ -227,9 +240,11 @@ def _speeds(found: Everything) -> dict[str, Speed]:
     figures: dict[str, Speed] = {}
     for protocol, (bench, _) in found.bench.items():
         for section, rows in bench.sections.items():
+            table = f"{protocol}, {section}"
             for row in rows:
                 for name, spread in row.figures.items():
-                    figures[f"{protocol}, {section}: {row.workload}, {row.server}: {name}"] = Speed(name, spread.median, spread.low, spread.high)
+                    speed = Speed(table, name, spread.median, spread.low, spread.high)
+                    figures[f"{table}: {row.workload}, {row.server}: {name}"] = speed
     return figures
 
 

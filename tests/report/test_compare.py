@@ -66,6 +66,21 @@ def test_points_are_compared_by_their_rows_and_not_by_where_they_were_measured(t
     assert len(speed.changes) == 1
 
 
+def test_a_table_that_one_run_alone_has_is_one_row(tmp_path):
+    """A quick run lacks most of a whole one's; a row that a table of both lacks is named all the same."""
+    whole, quick = made_up.everything(), made_up.everything()
+    sections = quick["bench/ticket"]["sections"]
+    sections["Closed loop"][0]["figures"].pop("p99 µs")
+    whole["bench/ticket"]["sections"]["Two cores"] = made_up.everything()["bench/ticket"]["sections"]["Closed loop"]
+    speed = parts_of(tmp_path, whole, quick)["Speed"]
+    there = sum(len(row["figures"]) for row in whole["bench/ticket"]["sections"]["Two cores"])
+    assert there > 1 and rows(speed) == {
+        f"ticket, Two cores: {there} figures": ("there", "–", "gone", "changed"),
+        "ticket, Closed loop: take, generated: p99 µs": ("there", "–", "gone", "changed"),
+    }
+    assert rows(parts_of(tmp_path, quick, whole)["Speed"]).keys() == rows(speed).keys()
+
+
 @pytest.mark.parametrize("name, was, now, mark", [
     ("ns", 400, 430, "worse"), ("ns", 400, 412, None), ("ns", 2, 4, None), ("Mpps", 2.5, 2.2, "worse"),
     ("times kernel UDP", 16, 18, "better"), ("of reflector", 0.7, 0.78, "better"), ("CPU share", 0.93, 0.99, "changed"),
