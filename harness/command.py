@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from codegen.standard_output import read_or_left
 
 CAPABILITY_NUMBERS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
 IN_SYS_ADMIN = ("CAP_BPF", "CAP_PERFMON")
@@ -71,31 +72,17 @@ def _interrupt(number: int, frame: object) -> None:
     signal.default_int_handler(number, frame)
 
 
-def _is_unread() -> bool:
-    """Whether nobody reads standard output any more, as behind `| head`."""
-    watched = select.poll()
-    watched.register(sys.stdout, 0)  # for what is told unasked, which an error is
-    return any(events & select.POLLERR for _, events in watched.poll(0))
-
-
 def run(name: str, main: Callable[[], int]) -> int:
     """A command's main(), which neither SIGINT, SIGTERM nor a reader that leaves ends in a traceback or leaves a child behind."""
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has jobs in the background ignore it
         signal.signal(signal.SIGINT, _interrupt)
     try:
-        try:
+        with read_or_left():
             return main()
-        finally:
-            sys.stdout.flush()  # here, and not when the interpreter ends, where nothing can be caught
     except KeyboardInterrupt:
         print(f"\n{name}: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
-    except BrokenPipeError:
-        if not _is_unread():
-            raise  # another pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still in the buffer
-        return 128 + signal.SIGPIPE
     except NotPrivileged as error:
         print(f"{name}: error: {error}", file=sys.stderr)
         return 2

@@ -156,7 +156,9 @@ def test_an_interrupt_ends_a_command_and_its_children(arguments, begun):
     assert left == []
 
 
-@pytest.mark.parametrize("arguments", [["harness.service", "status"], ["harness.veristat", "limiter"], ["harness.conform", "--help"], ["codegen", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [
+    ["harness.service", "status"], ["harness.veristat", "limiter"], ["harness.conform", "--help"], ["codegen", "--help"],
+], ids=" ".join)  # fmt: skip
 def test_a_reader_that_leaves_ends_a_command_quietly(arguments):
     """As `just status | head -1` does, which the shell that runs it says nothing of."""
     reading, writing = os.pipe()

@@ -48,12 +48,13 @@ Differs = Callable[[str, Any, Any], list[Change]]
 
 def compare(old: Everything, new: Everything) -> list[Part]:
     """Every part of the report, also those in which nothing changed."""
+    speeds = _speeds(old), _speeds(new)
     return [
         _part("Models", _models(old), _models(new), _model),
         _part("Conformance", _builds(old), _builds(new), _build),
         _part("Programs on kernels", _programs(old), _programs(new), _program),
         _part("Mutants", _mutants(old), _mutants(new), _mutant),
-        _part("Speed", _speeds(old), _speeds(new), _speed),
+        _part("Speed", _beside(*speeds), _beside(*reversed(speeds)), _speed),
         _part("Fuzzing", _fuzz(old), _fuzz(new), _failures),
     ]
 
@@ -76,27 +77,16 @@ def _part(title: str, old: Mapping[str, Any], new: Mapping[str, Any], differs: D
         missing = " nor ".join(name for name, found in (("old", old), ("new", new)) if not found)
         part.note = f"nothing to compare: {missing} results have none"
         return part
-    for name in old:
+    for name in dict.fromkeys([*old, *new]):
         if name not in new:
-            continue
-        if changes := differs(name, old[name], new[name]):
+            part.changes.append(Change(name, "there", NONE, "gone"))
+        elif name not in old:
+            part.changes.append(Change(name, NONE, "there", "new"))
+        elif changes := differs(name, old[name], new[name]):
             part.changes += changes
         else:
             part.same += 1
-    part.changes += [Change(what, "there", NONE, "gone") for what in _lacking(new, old)]
-    part.changes += [Change(what, NONE, "there", "new") for what in _lacking(old, new)]
     return part
-
-
-def _lacking(found: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """What only the other results have. A table of speeds that they alone have is said once, and not figure by figure."""
-    tables = {value.table for value in found.values() if isinstance(value, Speed)}
-    rows = Counter(
-        value.table if isinstance(value, Speed) and value.table not in tables else name
-        for name, value in other.items()
-        if name not in found
-    )
-    return [name if name in other else f"{name}: {counted(count, 'figure')}" for name, count in rows.items()]
 
 
 def _number(what: str, old: float, new: float, more_is_worse: bool | None = None) -> list[Change]:
@@ -246,6 +236,14 @@ def _speeds(found: Everything) -> dict[str, Speed]:
                     speed = Speed(table, name, spread.median, spread.low, spread.high)
                     figures[f"{table}: {row.workload}, {row.server}: {name}"] = speed
     return figures
+
+
+def _beside(figures: Mapping[str, Speed], other: Mapping[str, Speed]) -> dict[str, Speed | None]:
+    """One run's figures. A table that the other run lacks is one entry: there is nothing to compare any of it with."""
+    tables = {speed.table for speed in other.values()}
+    alone = Counter(speed.table for speed in figures.values() if speed.table not in tables)
+    shared = {name: speed for name, speed in figures.items() if speed.table in tables}
+    return shared | {f"{table}: {counted(count, 'figure')}": None for table, count in alone.items()}
 
 
 def _speed(name: str, old: Speed, new: Speed) -> list[Change]:

@@ -8,15 +8,13 @@ from dataclasses import replace
 import pytest
 
 from harness.conform.build import LAYOUT, ROOT
-from harness.conform.campaign import Campaign, Stage, Trial
+from harness.conform.campaign import EARLY_PARTS, Campaign, Stage, Trial
 from harness.conform.frames import Frame
 from harness.conform.kernel import Input, Output
-from harness.conform.oracle import Case, Part
+from harness.conform.oracle import Case
 from harness.mutants.catalogue import sections_of
 from harness.protocols import protocols
 from harness.rig import bpf
-
-A_FEW = Part(16)
 
 
 class Bench:
@@ -75,7 +73,7 @@ class Bench:
 
 def staged(protocol: str, form: str = LAYOUT) -> Stage:
     """The small build of a protocol, with a few of its cases: for packets it takes one of each hook."""
-    return Campaign(ROOT / "spec" / protocol, ROOT / "build" / "conform" / protocol).stage(form, part=A_FEW)
+    return Campaign(ROOT / "spec" / protocol, ROOT / "build" / "conform" / protocol).stage(form, part=EARLY_PARTS[0])
 
 
 @pytest.fixture(scope="package", params=sorted(protocols(), key=sections_of))
