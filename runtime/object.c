@@ -14,8 +14,9 @@
 
 #define SOCKETS_MAP "stepwise_sockets"
 
-/* By which programs forward to the daemon, and which interfaces look ahead; each only in an object that does. */
-static const char *const daemon_maps[] = { SOCKETS_MAP, "stepwise_devices", "stepwise_ring", "stepwise_ring_limits" };
+/* By which programs forward to the daemon and know what it sends, and which interfaces look ahead; each only in an object that does. */
+static const char *const daemon_maps[] = { SOCKETS_MAP, "stepwise_ring", "stepwise_ring_limits", "stepwise_alive", "stepwise_sender",
+					   "stepwise_devices" };
 
 __u64 build_identity(const struct stepwise_protocol *protocol)
 {
@@ -145,7 +146,7 @@ static int set_table(const struct stepwise_protocol *protocol, const struct step
 
 /*
  * A kernel without AF_XDP has no map of its sockets, but others that a program can redirect
- * by: this one stays empty, and packets go on to the UDP sockets.
+ * by: this one stays empty, and packets go by the ring buffer.
  */
 static int set_sockets(struct bpf_object *object)
 {

@@ -101,7 +101,6 @@ class Programs:
             "encode_forwarded": self._encode_forwarded(),
             "tail": tail_macros(self.protocol, self.names),
             "ahead": self._ahead(),
-            "to_daemon": self._to_daemon(),
             "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
         }
 
@@ -130,11 +129,6 @@ class Programs:
             "function": self.names.function(table.name, "element"),
             "tail_size": f"{size}(payload)" if self.protocol.tail else None,
         }
-
-    def _to_daemon(self) -> str:
-        if self.protocol.ahead is None:
-            return "stepwise_to_daemon(context)"
-        return f"sends == XDP_TX ? stepwise_to_daemon(context) : stepwise_to_ring(context, udp_offset, {self.names.macro('wire', 'size')})"
 
     def _encode_forwarded(self) -> str:
         """The function that writes what xdp has for the daemon, '' where it has nothing."""

@@ -496,7 +496,8 @@ enum kv_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum kv_counter {
 	KV_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -532,6 +533,7 @@ enum kv_counter {
 	KV_COUNTER_TC_CONTENDED,
 	KV_COUNTER_TC_SKIPPED,
 	KV_COUNTER_TC_LOST,
+	KV_COUNTER_TC_STRANGER,
 	KV_COUNTER_SWEEP_CONTENDED,
 	KV_COUNTER_SWEEP_SKIPPED,
 	KV_COUNTER_SWEEP_LOST,
@@ -572,6 +574,7 @@ enum kv_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \

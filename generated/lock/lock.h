@@ -282,7 +282,8 @@ enum lock_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum lock_counter {
 	LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -314,6 +315,7 @@ enum lock_counter {
 	LOCK_COUNTER_TC_CONTENDED,
 	LOCK_COUNTER_TC_SKIPPED,
 	LOCK_COUNTER_TC_LOST,
+	LOCK_COUNTER_TC_STRANGER,
 	LOCK_COUNTER_SWEEP_CONTENDED,
 	LOCK_COUNTER_SWEEP_SKIPPED,
 	LOCK_COUNTER_SWEEP_LOST,
@@ -350,6 +352,7 @@ enum lock_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \

@@ -349,7 +349,8 @@ enum log_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum log_counter {
 	LOG_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -384,6 +385,7 @@ enum log_counter {
 	LOG_COUNTER_TC_CONTENDED,
 	LOG_COUNTER_TC_SKIPPED,
 	LOG_COUNTER_TC_LOST,
+	LOG_COUNTER_TC_STRANGER,
 	LOG_COUNTER_SWEEP_CONTENDED,
 	LOG_COUNTER_SWEEP_SKIPPED,
 	LOG_COUNTER_SWEEP_LOST,
@@ -423,6 +425,7 @@ enum log_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \

@@ -620,7 +620,8 @@ enum occ_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum occ_counter {
 	OCC_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -656,6 +657,7 @@ enum occ_counter {
 	OCC_COUNTER_TC_CONTENDED,
 	OCC_COUNTER_TC_SKIPPED,
 	OCC_COUNTER_TC_LOST,
+	OCC_COUNTER_TC_STRANGER,
 	OCC_COUNTER_SWEEP_CONTENDED,
 	OCC_COUNTER_SWEEP_SKIPPED,
 	OCC_COUNTER_SWEEP_LOST,
@@ -696,6 +698,7 @@ enum occ_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \

@@ -198,7 +198,8 @@ enum ledger_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum ledger_counter {
 	LEDGER_COUNTER_ROOM_2,
@@ -215,6 +216,7 @@ enum ledger_counter {
 	LEDGER_COUNTER_TC_CONTENDED,
 	LEDGER_COUNTER_TC_SKIPPED,
 	LEDGER_COUNTER_TC_LOST,
+	LEDGER_COUNTER_TC_STRANGER,
 	LEDGER_COUNTER_SWEEP_CONTENDED,
 	LEDGER_COUNTER_SWEEP_SKIPPED,
 	LEDGER_COUNTER_SWEEP_LOST,
@@ -236,6 +238,7 @@ enum ledger_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \

@@ -131,7 +131,8 @@ enum office_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum office_counter {
 	OFFICE_COUNTER_SIT_NOT_A_REQUEST,
@@ -150,6 +151,7 @@ enum office_counter {
 	OFFICE_COUNTER_TC_CONTENDED,
 	OFFICE_COUNTER_TC_SKIPPED,
 	OFFICE_COUNTER_TC_LOST,
+	OFFICE_COUNTER_TC_STRANGER,
 	OFFICE_COUNTER_SWEEP_CONTENDED,
 	OFFICE_COUNTER_SWEEP_SKIPPED,
 	OFFICE_COUNTER_SWEEP_LOST,
@@ -173,6 +175,7 @@ enum office_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \

@@ -124,7 +124,8 @@ enum votes_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum votes_counter {
 	VOTES_COUNTER_CAST_NO_VOTE,
@@ -144,6 +145,7 @@ enum votes_counter {
 	VOTES_COUNTER_TC_CONTENDED,
 	VOTES_COUNTER_TC_SKIPPED,
 	VOTES_COUNTER_TC_LOST,
+	VOTES_COUNTER_TC_STRANGER,
 	VOTES_COUNTER_SWEEP_CONTENDED,
 	VOTES_COUNTER_SWEEP_SKIPPED,
 	VOTES_COUNTER_SWEEP_LOST,
@@ -168,6 +170,7 @@ enum votes_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
