@@ -219,13 +219,13 @@ AtTc(packet) == ArriveAtTc(packet, 0)
 
 RunActs ==
   /\ \/ \E packet \in requests : AtXdp(packet)
-     \/ \E packet \in completions : AtTc(packet)
+     \/ \E packet \in Leaving : AtTc(packet)
      \/ \E r \in 1..(MaxRuns + 1) : RunSection(r) \/ SkipSection(r)
   /\ Decides
   /\ UNCHANGED <<clients, issued>>
 
 DaemonActs ==
-  /\ \/ \E packet \in forwarded : Serve(packet)
+  /\ \/ \E packet \in AtDaemon : Serve(packet)
      \/ /\ SweepSection(Now) \/ (\E index \in Clients : SweepBegins(index, Now)) \/ SkipSweepSection \/ Crash
         /\ UNCHANGED issued
   /\ UNCHANGED <<clients, writes, reads, versions>>

@@ -7,6 +7,22 @@
 EXTENDS MCKv
 
 (***************************************************************************)
+(* Strangers                                                               *)
+(***************************************************************************)
+
+Anyone(sender) == TRUE
+
+\* A read by client 1 of what is spilled, which says that the daemon need not look: it knows the value.
+ForgedRead ==
+  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 1, !.secret = 2, !.length = 1, !.way = 1,
+                                          !.found = TRUE, !.spot = 1]))}
+
+\* The same as if the daemon had looked.
+ForgedFinding ==
+  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 1, !.secret = 2, !.length = 1, !.way = 1,
+                                          !.found = TRUE]))}
+
+(***************************************************************************)
 (* The bucket                                                              *)
 (***************************************************************************)
 

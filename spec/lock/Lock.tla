@@ -199,8 +199,8 @@ ClientActs(client) ==
 ServerActs ==
   \/ \E packet \in requests : AtXdp(packet)
   \/ \E packet \in answers : Echo(packet)
-  \/ \E packet \in completions : AtTc(packet)
-  \/ \E packet \in forwarded : Serve(packet)
+  \/ \E packet \in Leaving : AtTc(packet)
+  \/ \E packet \in AtDaemon : Serve(packet)
   \/ \E r \in 1..MaxRuns : Run(r) \/ Skip(r)
   \/ Sweep
   \/ \E index \in Clients : BeginSweep(index)

@@ -145,6 +145,17 @@ RetireAtOnce(session, msg, env) ==
     THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}])
     ELSE Drop(session, msg)
 
+(***************************************************************************)
+(* Strangers                                                               *)
+(***************************************************************************)
+
+Anyone(sender) == TRUE
+
+\* Client 0's third request as if the daemon had looked at it, with the spilled share of another counted as its own.
+ForgedShare ==
+  {Packet(0, [Arrived([BlankMessage EXCEPT !.kind = "Acquire", !.client = 0, !.sequence = 3, !.secret = 1, !.mode = "Exclusive",
+                                           !.lock = CHOOSE lock \in LockIds : TRUE]) EXCEPT !.entry = 2, !.own = 1])}
+
 \* Leases end before the clients think so.
 NowTooEarly(client) == TimeModulus \div 2
 =================================================================================

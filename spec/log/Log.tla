@@ -477,8 +477,8 @@ Notes ==
 
 RunActs ==
   /\ \/ \E packet \in requests, cpu \in AllLogs : AtXdp(cpu, packet)
-     \/ \E packet \in completions : AtTc(packet)
-     \/ \E packet \in forwarded : Serve(packet)
+     \/ \E packet \in Leaving : AtTc(packet)
+     \/ \E packet \in AtDaemon : Serve(packet)
      \/ \E r \in 1..(MaxRuns + 1) : RunSection(r) \/ SkipSection(r)
   /\ Notes
   /\ UNCHANGED <<clients, daemon, segments, store, crashes>>

@@ -173,8 +173,8 @@ HostActs(host) ==
 
 ServerActs ==
   \/ \E packet \in requests : AtXdp(packet)
-  \/ \E packet \in completions : AtTc(packet)
-  \/ \E packet \in forwarded : Serve(packet)
+  \/ \E packet \in Leaving : AtTc(packet)
+  \/ \E packet \in AtDaemon : Serve(packet)
   \/ \E r \in 1..MaxRuns : Run(r) \/ Skip(r)
   \/ \E late \in 0..1 : Sweep(late)
   \/ CrashDaemon
