@@ -434,7 +434,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input input = { .frame = data, .size = size, .draws = hash(data, size) };
 	enum program_arrival expected;
 
-	input.is_datagram = datagram_find(data, size, &input.datagram);
+	input.is_datagram = datagram_find(data, size, &input.datagram) && input.datagram.is_header_right;
 	check_codec(&input);
 	expected = expect_received(&input);
 	check_parsed(&input, expected);
@@ -479,8 +479,12 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsi
 	size_t message;
 
 	input.size = size = LLVMFuzzerMutate(data, size, size_max);
-	if (seed % 4 == 0 || !datagram_find(data, size, &input.datagram))
+	if (seed % 4 == 0)
 		return size;
+	if (!datagram_find(data, size, &input.datagram)) {
+		datagram_repair_header(data, size);
+		return size;
+	}
 	if (seed % 4 == 1) {
 		datagram_repair(data, &input.datagram, (uint16_t)input.datagram.available);
 		return size;

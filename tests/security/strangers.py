@@ -110,21 +110,6 @@ def wire(endpoint: Endpoint) -> Iterator[socket.socket]:
         yield sending
 
 
-@contextlib.contextmanager
-def vlan(rig: Rig) -> Iterator[None]:
-    """Both ends have the VLAN, on which the server has another address."""
-    for endpoint, address in ((rig.server, "10.78.0.1/24"), (rig.client, "10.78.0.2/24")):
-        for words in (
-            f"ip link add link {endpoint.iface} name tagged type vlan id {VLAN}",
-            f"ip addr add {address} dev tagged",
-            "ip link set tagged up",
-        ):
-            endpoint.run(words.split(), check=True)
-    yield
-    for endpoint in rig.endpoints:
-        endpoint.run("ip link del tagged".split(), check=True)
-
-
 def connected(server: Server, endpoint: Endpoint | None = None) -> socket.socket:
     """A socket that sends to the server; of the rig's client, or of another end."""
     made = (endpoint or server.rig.client).socket(socket.AF_INET, socket.SOCK_DGRAM)
