@@ -14,6 +14,7 @@
 #include "object.h"
 #include "pins.h"
 #include "privileges.h"
+#include "seed.h"
 #include "veth.h"
 
 #define BATCH_US_MAX 20000
@@ -133,8 +134,10 @@ static int check_no_other_build(const struct stepwise_protocol *protocol)
 	return 0;
 }
 
-static int obtain_programs(const struct stepwise_protocol *protocol, struct loaded_programs *programs)
+/* given: a seed for fresh tables, or NULL. */
+static int obtain_programs(const struct stepwise_protocol *protocol, const struct stepwise_seed *given, struct loaded_programs *programs)
 {
+	struct stepwise_seed seed = {};
 	char path[PATH_MAX];
 	__u64 found;
 	int pinned, reuse, err;
@@ -146,7 +149,7 @@ static int obtain_programs(const struct stepwise_protocol *protocol, struct load
 	if (pinned < 0)
 		return pinned;
 	if (pinned == PINNED_SAME)
-		return programs_from_pins(protocol, programs);
+		return seed_choose(protocol, true, given, &seed) ?: programs_from_pins(protocol, programs);
 	reuse = check_pinned_layout(protocol);
 	if (reuse < 0)
 		return reuse;
@@ -155,7 +158,8 @@ static int obtain_programs(const struct stepwise_protocol *protocol, struct load
 		if (err)
 			return err;
 	}
-	return programs_load(protocol, reuse, programs);
+	err = seed_choose(protocol, reuse, given, &seed);
+	return err ? err : programs_load(protocol, reuse, &seed, programs);
 }
 
 static int move(const char *from, const char *to)
@@ -211,7 +215,7 @@ static int find_interface(const char *name, struct interface *interface)
 }
 
 /* With the pins held: everything is made in staging/, and moved at the end. */
-static int load_held(const struct stepwise_protocol *protocol, struct interface *interface, const struct attach_options *options)
+static int load_held(const struct stepwise_protocol *protocol, struct interface *interface, const struct load_options *options)
 {
 	struct loaded_programs programs = { .xdp_fd = -1, .tc_fd = -1 };
 	char staging[PATH_MAX];
@@ -232,10 +236,10 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 		err = pins_make_directory(staging);
 	if (err)
 		goto cleanup;
-	err = obtain_programs(protocol, &programs);
+	err = obtain_programs(protocol, options->seed, &programs);
 	if (err)
 		goto cleanup;
-	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd, options, staging);
+	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd, &options->attach, staging);
 	if (err)
 		goto cleanup;
 	err = commit("state");
@@ -251,7 +255,7 @@ cleanup:
 	return err;
 }
 
-int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct attach_options *options)
+int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct load_options *options)
 {
 	struct interface interface;
 	char doing[128];
@@ -311,7 +315,7 @@ static int load_tables_held(const struct stepwise_protocol *protocol)
 	if (!err)
 		err = pins_make_directory(staging);
 	if (!err)
-		err = obtain_programs(protocol, &programs);
+		err = obtain_programs(protocol, NULL, &programs);
 	if (!err)
 		err = commit("state");
 	if (!err)

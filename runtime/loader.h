@@ -5,8 +5,13 @@
 
 #include "attach.h"
 
+struct load_options {
+	struct attach_options attach;
+	const struct stepwise_seed *seed;  /* of fresh tables, for tests and runs that repeat; NULL for a random one */
+};
+
 /* Each: 0, or a negative errno after a sentence on standard error. */
-int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct attach_options *options);
+int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct load_options *options);
 int command_unload(const struct stepwise_protocol *protocol, const char *interface_name, bool purge);
 int command_purge(const struct stepwise_protocol *protocol);
 

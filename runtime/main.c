@@ -14,6 +14,7 @@
 #include "log.h"
 #include "pins.h"
 #include "restore.h"
+#include "seed.h"
 #include "segments_command.h"
 #include "serve.h"
 #include "status.h"
@@ -28,7 +29,8 @@ static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 struct arguments {
 	const char *command;
 	const char *argument;  /* an interface, a folder or a file */
-	struct attach_options attach;
+	struct load_options load;
+	struct stepwise_seed seed;
 	struct serve_options serve;
 	struct status_options status;
 	struct segments_options segments;
@@ -40,6 +42,7 @@ struct arguments {
 enum option_code {
 	OPTION_GENERIC = 256,
 	OPTION_CLSACT,
+	OPTION_SEED,
 	OPTION_PURGE,
 	OPTION_ALL,
 	OPTION_JSON,
@@ -58,6 +61,7 @@ enum option_code {
 static const struct option long_options[] = {
 	{ "generic", no_argument, NULL, OPTION_GENERIC },
 	{ "clsact", no_argument, NULL, OPTION_CLSACT },
+	{ "seed", required_argument, NULL, OPTION_SEED },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
 	{ "all", no_argument, NULL, OPTION_ALL },
 	{ "json", no_argument, NULL, OPTION_JSON },
@@ -95,7 +99,7 @@ static const struct command {
 	bool restores;  /* only where rows are restored */
 	int options[OPTIONS_MAX];
 } commands[] = {
-	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT } },
+	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT, OPTION_SEED } },
 	{ .name = "unload", .takes = TAKES_INTERFACE, .options = { OPTION_PURGE } },
 	{ .name = "purge" },
 	{ .name = "restore", .takes = TAKES_FILE, .restores = true },
@@ -141,6 +145,8 @@ static void print_help(FILE *stream)
 		"\n"
 		"  --generic       accept generic XDP mode where the driver has no native one\n"
 		"  --clsact        attach TC as a filter also where the kernel has tcx links\n"
+		"  --seed HEX      for tests, and runs that are to repeat: not a random seed for the\n"
+		"                  hashes of fresh tables; who knows it can choose keys that share a cell\n"
 		"  --all           also the counters that are zero\n"
 		"  --daemonize     leave the terminal when ready\n"
 		"  --user NAME     run as this user once everything is open\n"
@@ -224,11 +230,14 @@ static bool parse_option(int code, struct arguments *arguments)
 {
 	switch (code) {
 	case OPTION_GENERIC:
-		arguments->attach.allow_generic = true;
+		arguments->load.attach.allow_generic = true;
 		return true;
 	case OPTION_CLSACT:
-		arguments->attach.clsact = true;
+		arguments->load.attach.clsact = true;
 		return true;
+	case OPTION_SEED:
+		arguments->load.seed = &arguments->seed;
+		return seed_parse(optarg, &arguments->seed);
 	case OPTION_PURGE:
 		arguments->purge = true;
 		return true;
@@ -383,7 +392,7 @@ static int run(const struct arguments *arguments)
 	const char *command = arguments->command;
 
 	if (!strcmp(command, "load"))
-		return command_load(protocol, arguments->argument, &arguments->attach);
+		return command_load(protocol, arguments->argument, &arguments->load);
 	if (!strcmp(command, "unload"))
 		return command_unload(protocol, arguments->argument, arguments->purge);
 	if (!strcmp(command, "purge"))

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "object.h"
 #include "pins.h"
+#include "seed.h"
 
 #define SOCKETS_MAP "stepwise_sockets"
 
@@ -157,6 +158,20 @@ static int set_sockets(struct bpf_object *object)
 	return bpf_map__set_type(map, BPF_MAP_TYPE_DEVMAP);
 }
 
+/* A constant of the programs, like any other to the verifier. */
+static int set_seed(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, STEPWISE_SEED_SECTION);
+	int err;
+
+	if (!protocol->seed)
+		return 0;
+	err = map ? bpf_map__set_initial_value(map, seed, sizeof(*seed)) : -ENOENT;
+	if (err)
+		log_error("the object and the descriptor of %s disagree on the seed of its hashes: generate and build again", protocol->name);
+	return err;
+}
+
 static int make_staging_directories(bool with_state)
 {
 	static const char *const names[] = { "build", "build/programs", "state", "state/tables" };
@@ -186,17 +201,29 @@ static int pin_map(struct bpf_object *object, const char *name, const char *dire
 	return err;
 }
 
-static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, bool with_state)
+/* What stays when the programs go: the tables, and what they depend on. */
+static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed)
+{
+	char path[PATH_MAX];
+	int err = 0;
+
+	for (__u32 i = 0; !err && i < protocol->table_count; i++)
+		err = pin_map(object, protocol->tables[i].name, "state/tables/");
+	if (!err && protocol->seed)
+		err = pins_path(path, "staging/state/seed") ?: seed_pin(path, seed);
+	return err ? err : pin_identity("state/layout", protocol->layout_id);
+}
+
+/* seed: of fresh tables, which are pinned too; NULL where they are already. */
+static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed)
 {
 	struct bpf_program *program;
 	char path[PATH_MAX];
 	int err;
 
-	err = make_staging_directories(with_state);
-	for (__u32 i = 0; !err && with_state && i < protocol->table_count; i++)
-		err = pin_map(object, protocol->tables[i].name, "state/tables/");
-	if (!err && with_state)
-		err = pin_identity("state/layout", protocol->layout_id);
+	err = make_staging_directories(seed);
+	if (!err && seed)
+		err = pin_state(protocol, object, seed);
 	if (!err)
 		err = pin_identity("build/identity", build_identity(protocol));
 	if (!err)
@@ -257,7 +284,7 @@ static int check_memory(const struct stepwise_protocol *protocol)
 	return -ENOMEM;
 }
 
-int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct loaded_programs *programs)
+int programs_load(const struct stepwise_protocol *protocol, bool reuse, const struct stepwise_seed *seed, struct loaded_programs *programs)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = protocol->name);
 	struct bpf_object *object;
@@ -282,6 +309,8 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 	for (__u32 i = 0; !err && i < protocol->table_count; i++)
 		err = set_table(protocol, &protocol->tables[i], object, reuse);
 	if (!err)
+		err = set_seed(protocol, object, seed);
+	if (!err)
 		err = set_sockets(object);
 	if (!err)
 		err = verifier_logs_open(&logs, object);
@@ -294,7 +323,7 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 		err = err == -EACCES ? -ENOEXEC : err;
 		goto cleanup;
 	}
-	err = pin_everything(protocol, object, !reuse);
+	err = pin_everything(protocol, object, reuse ? NULL : seed);
 	if (err)
 		goto cleanup;
 	programs->xdp_fd = program_fd(protocol, object, protocol->xdp_program);

@@ -39,8 +39,9 @@ int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_p
 /*
  * Loads the object and pins everything under staging/. Works on the tables that
  * are pinned in state/ when `reuse` says that check_pinned_layout() found them.
+ * `seed` is that of the tables: see seed_choose().
  */
-int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct loaded_programs *programs);
+int programs_load(const struct stepwise_protocol *protocol, bool reuse, const struct stepwise_seed *seed, struct loaded_programs *programs);
 
 void programs_close(struct loaded_programs *programs);
 

@@ -15,6 +15,7 @@
 #include "privileges.h"
 #include "restore.h"
 #include "rows.h"
+#include "seed.h"
 #include "stepwise_sweep.h"
 
 #define ATTEMPTS_MAX 1000
@@ -151,6 +152,9 @@ static int open_restoring(struct restoring *restoring)
 		log_error("cannot restore %s: %s", restoring->protocol->name, strerror(ENOMEM));
 		return -ENOMEM;
 	}
+	err = seed_take(restoring->protocol);
+	if (err)
+		return err;
 	restoring->program_fd = open_pinned_program(restoring->restore->pass.program);
 	if (restoring->program_fd < 0)
 		return restoring->program_fd;

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "stepwise_drain.h"
+#include "stepwise_seed.h"
 
 enum stepwise_verdict {
 	STEPWISE_CONTINUE,
@@ -112,6 +113,7 @@ struct stepwise_protocol {
 	__u32 sweep_size;       /* bytes of the protocol's struct that is threaded through a sweep */
 	__u32 sweep_period_ms;  /* 0 where nothing is swept */
 	__u64 layout_id;        /* hash of everything that pinned maps depend on */
+	struct stepwise_seed *seed;  /* of the steps below, to be set before they run; NULL where nothing is hashed */
 
 	const struct stepwise_table *tables;
 	__u32 table_count;

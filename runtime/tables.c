@@ -8,6 +8,7 @@
 
 #include "log.h"
 #include "pins.h"
+#include "seed.h"
 #include "tables.h"
 
 struct tables {
@@ -125,6 +126,9 @@ struct tables *tables_open(const struct stepwise_protocol *protocol, tables_obse
 		log_error("cannot open the tables of %s: %s", protocol->name, strerror(-err));
 		goto failed;
 	}
+	err = seed_take(protocol);
+	if (err)
+		goto failed;
 	tables->interface = (struct stepwise_tables){ .memory = tables->memory, .read_cell = read_cell, .cell = cell };
 	for (__u32 i = 0; i < protocol->table_count; i++) {
 		err = open_table(tables, i);

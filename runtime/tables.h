@@ -10,7 +10,10 @@ struct tables;
 /* Called before one cell is read, or stepped. */
 typedef void tables_observer(void *context, unsigned int table, __u32 index);
 
-/* Opens the tables that the protocol reads, for that only, and those whose cells it steps. NULL after a message. */
+/*
+ * Opens the tables that the protocol reads, for that only, and those whose cells it steps; and gives the steps their seed.
+ * NULL after a message.
+ */
 struct tables *tables_open(const struct stepwise_protocol *protocol, tables_observer *observer, void *context);
 void tables_close(struct tables *tables);
 

@@ -180,7 +180,8 @@ def _python_hash(protocol: Protocol, each: Any) -> dict[str, Any]:
         "source": source,
         "type": "bytes" if opaque else "int",
         "capacity": each.capacity,
-        "half": f"_mix({argument}) & 0xFFFFFFFF" if each.lower else f"_mix({argument}) >> 32",
+        "argument": argument,
+        "multiplier": "seed.lower" if each.lower else "seed.upper",
     }
 
 

@@ -29,6 +29,9 @@ PROCESSOR_BITS = 32
 MEMORY = 2
 """How values lie in memory: raised whenever they come to lie otherwise, since maps that are pinned are read again."""
 
+HASH = 2
+"""How indices are hashed (runtime/bpf/stepwise_hash.h): raised likewise."""
+
 
 class Programs:
     """Contexts of the three templates."""
@@ -193,6 +196,7 @@ class Programs:
             "environment_used": self._userspace_sets_environment(),
             "restore": restore_context(self.protocol, self.names),
             "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
+            "hashes": bool(self.protocol.hashes),
             "drain": self.names.file("_drain.h") if self.protocol.drain else "",
             "recovers": self.protocol.recovery is not None,
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
@@ -233,8 +237,9 @@ class Programs:
 
 
 def layout_id(protocol: Protocol, numbers: Leaves) -> int:
-    """A hash of everything that pinned maps depend on: cells and how they lie in memory, capacities, atomicity and counters."""
-    described = [MEMORY, protocol.name, [counter.name for counter in numbers.counters]]
+    """A hash of everything that pinned maps depend on: cells and how they lie in memory, capacities, atomicity, counters and indices."""
+    hashes = [[HASH, each.field, each.source, each.capacity, each.lower] for each in protocol.hashes]
+    described = [MEMORY, protocol.name, [counter.name for counter in numbers.counters], *([hashes] if hashes else [])]
     for table in protocol.tables:
         guard = [Guarded.of(table).size, Guarded.of(table).lined] if table.atomic in GUARDED else []
         lines = ["own_line"] if table.own_line else []

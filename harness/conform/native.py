@@ -50,6 +50,7 @@ class _Protocol(ctypes.Structure):
         ("sweep_size", ctypes.c_uint32),
         ("sweep_period_ms", ctypes.c_uint32),
         ("layout_id", ctypes.c_uint64),
+        ("seed", ctypes.c_void_p),
         ("tables", ctypes.c_void_p),
         ("table_count", ctypes.c_uint32),
         ("counters", ctypes.POINTER(ctypes.c_char_p)),

@@ -22,7 +22,7 @@ FEW_BUCKETS = {
     "constants": {"Ways": 2, "PageSize": 16, "Lease": 1_000_000},
     "tables": {
         "bucket": {"capacity": 8},
-        "page": {"capacity": 4},
+        "page": {"capacity": 64},
         "row": {"capacity": 16},
         **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
