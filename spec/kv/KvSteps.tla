@@ -217,6 +217,7 @@ Find(page, msg, env) ==
       filter == {page.spilled[j].bit : j \in {i \in 1..PageSize : Here(i) /\ i # old}}
   IN
   CASE msg.kind = "Open" -> Reply(page, Invite(msg, env))
+    [] msg.kind \notin Requests \cup Reads -> NotForwarded :: Drop(page, msg)
     [] msg.way = 0 -> NotSeen :: Drop(page, msg)
     [] msg.kind = "Get" /\ msg.spot > 0 -> Continue(page, msg)
     [] \E j \in 1..PageSize : Moves(j, msg.key) \/ (msg.evicts /\ Moves(j, msg.victim)) ->
