@@ -360,8 +360,8 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:91 */
 	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:95 */
 	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:101 */
-	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:421 */
-	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:422 */
+	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:424 */
+	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:425 */
 	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:116 */
 	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:118 */
 	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:120 */
@@ -373,7 +373,7 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:81 */
 	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:88 */
 	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:106 */
-	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:420 */
+	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:423 */
 	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:182 */
 	KV_LEAF_ON_REQUEST_TAIL_READ = 26, /* Continue, KvSteps.tla:164 */
 	KV_LEAF_ON_REQUEST_WRITTEN = 27, /* Continue, KvSteps.tla:168 */
@@ -389,8 +389,8 @@ enum kv_leaf {
 	KV_LEAF_ON_REQUEST_NOT_SPILLED = 37, /* Continue, KvSteps.tla:192 */
 	KV_LEAF_ON_REQUEST_14 = 38, /* Continue, KvSteps.tla:194 */
 	KV_LEAF_ON_REQUEST_FULL = 39, /* Continue, KvSteps.tla:197 */
-	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:426 */
-	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:427 */
+	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:429 */
+	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:430 */
 	KV_LEAF_CONFIRM_1 = 42, /* Continue, SessionSteps.tla:136 */
 	KV_LEAF_CONFIRM_2 = 43, /* Continue, SessionSteps.tla:137 */
 	KV_LEAF_RESUME_1 = 44, /* Continue, SessionSteps.tla:142 */
@@ -398,25 +398,25 @@ enum kv_leaf {
 	KV_LEAF_RESUME_3 = 46, /* Continue, SessionSteps.tla:149 */
 	KV_LEAF_ISSUE_1 = 47, /* Continue, SessionSteps.tla:154 */
 	KV_LEAF_ISSUE_2 = 48, /* Continue, SessionSteps.tla:155 */
-	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:317 */
-	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:318 */
-	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:319 */
-	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:275 */
-	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:282 */
-	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:283 */
-	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:285 */
-	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:306 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:307 */
-	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:308 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:309 */
-	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:310 */
-	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:311 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:312 */
-	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:313 */
-	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:357 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:337 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:337 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:362 */
+	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:320 */
+	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:321 */
+	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:322 */
+	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:278 */
+	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:285 */
+	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:286 */
+	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:288 */
+	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:309 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:310 */
+	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:311 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:312 */
+	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:313 */
+	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:314 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:315 */
+	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:316 */
+	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:360 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:365 */
 	KV_LEAF_ON_COMPLETION_5 = 68, /* Continue, KvSteps.tla:131 */
 	KV_LEAF_ON_COMPLETION_6 = 69, /* Continue, KvSteps.tla:135 */
 	KV_LEAF_ON_COMPLETION_7 = 70, /* Continue, KvSteps.tla:138 */
@@ -424,71 +424,71 @@ enum kv_leaf {
 	KV_LEAF_ON_COMPLETION_9 = 72, /* Continue, KvSteps.tla:141 */
 	KV_LEAF_ON_COMPLETION_10 = 73, /* Continue, KvSteps.tla:143 */
 	KV_LEAF_ON_COMPLETION_11 = 74, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:366 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:368 */
-	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:370 */
-	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:372 */
-	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:374 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:377 */
-	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:381 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:384 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:337 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:337 */
-	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:388 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:390 */
-	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:392 */
-	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:394 */
-	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:404 */
-	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:405 */
-	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:406 */
-	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:407 */
-	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:411 */
-	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:412 */
-	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:413 */
-	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:219 */
-	KV_LEAF_FIND_NOT_FORWARDED = 97, /* Drop, KvSteps.tla:220 */
-	KV_LEAF_FIND_NOT_SEEN = 98, /* Drop, KvSteps.tla:221 */
-	KV_LEAF_FIND_4 = 99, /* Continue, KvSteps.tla:222 */
-	KV_LEAF_FIND_ON_ITS_WAY = 100, /* Drop, KvSteps.tla:224 */
+	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:369 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:371 */
+	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:373 */
+	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:375 */
+	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:377 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:380 */
+	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:384 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:387 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:391 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:393 */
+	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:395 */
+	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:397 */
+	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:407 */
+	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:408 */
+	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:409 */
+	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:410 */
+	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:414 */
+	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:415 */
+	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:416 */
+	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:221 */
+	KV_LEAF_FIND_NOT_FORWARDED = 97, /* Drop, KvSteps.tla:222 */
+	KV_LEAF_FIND_NOT_SEEN = 98, /* Drop, KvSteps.tla:223 */
+	KV_LEAF_FIND_4 = 99, /* Continue, KvSteps.tla:225 */
+	KV_LEAF_FIND_ON_ITS_WAY = 100, /* Drop, KvSteps.tla:227 */
 	KV_LEAF_FIND_6 = 101, /* Continue, KvSteps.tla:207 */
 	KV_LEAF_FIND_7 = 102, /* Reply, KvSteps.tla:207 */
 	KV_LEAF_FIND_8 = 103, /* Continue, KvSteps.tla:207 */
 	KV_LEAF_FIND_9 = 104, /* Reply, KvSteps.tla:207 */
 	KV_LEAF_FIND_10 = 105, /* Continue, KvSteps.tla:207 */
 	KV_LEAF_FIND_11 = 106, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_RESERVE_1 = 107, /* Continue, KvSteps.tla:250 */
-	KV_LEAF_RESERVE_SHELF_FULL = 108, /* Continue, KvSteps.tla:251 */
-	KV_LEAF_RESERVE_3 = 109, /* Continue, KvSteps.tla:252 */
-	KV_LEAF_KEEP_1 = 110, /* Reply, KvSteps.tla:256 */
-	KV_LEAF_KEEP_2 = 111, /* Reply, KvSteps.tla:257 */
-	KV_LEAF_KEEP_3 = 112, /* Reply, KvSteps.tla:258 */
+	KV_LEAF_RESERVE_1 = 107, /* Continue, KvSteps.tla:253 */
+	KV_LEAF_RESERVE_SHELF_FULL = 108, /* Continue, KvSteps.tla:254 */
+	KV_LEAF_RESERVE_3 = 109, /* Continue, KvSteps.tla:255 */
+	KV_LEAF_KEEP_1 = 110, /* Reply, KvSteps.tla:259 */
+	KV_LEAF_KEEP_2 = 111, /* Reply, KvSteps.tla:260 */
+	KV_LEAF_KEEP_3 = 112, /* Reply, KvSteps.tla:261 */
 	KV_LEAF_EXPIRE_1 = 113, /* Drop, SessionSteps.tla:163 */
 	KV_LEAF_EXPIRE_2 = 114, /* Continue, SessionSteps.tla:165 */
 	KV_LEAF_EXPIRE_3 = 115, /* Continue, SessionSteps.tla:167 */
 	KV_LEAF_EXPIRE_4 = 116, /* Drop, SessionSteps.tla:168 */
 	KV_LEAF_RETIRE_1 = 117, /* Continue, SessionSteps.tla:172 */
 	KV_LEAF_RETIRE_2 = 118, /* Drop, SessionSteps.tla:173 */
-	KV_LEAF_TAKE_1 = 119, /* Drop, KvSteps.tla:436 */
-	KV_LEAF_TAKE_2 = 120, /* Continue, KvSteps.tla:437 */
-	KV_LEAF_REFILL_1 = 121, /* Continue, KvSteps.tla:455 */
-	KV_LEAF_REFILL_2 = 122, /* Continue, KvSteps.tla:456 */
-	KV_LEAF_REFILL_3 = 123, /* Continue, KvSteps.tla:457 */
-	KV_LEAF_REFILL_4 = 124, /* Continue, KvSteps.tla:459 */
-	KV_LEAF_REFILL_5 = 125, /* Continue, KvSteps.tla:461 */
-	KV_LEAF_REFILL_6 = 126, /* Continue, KvSteps.tla:464 */
-	KV_LEAF_REFILL_7 = 127, /* Continue, KvSteps.tla:464 */
-	KV_LEAF_REFILL_8 = 128, /* Continue, KvSteps.tla:465 */
-	KV_LEAF_REFILL_9 = 129, /* Continue, KvSteps.tla:466 */
-	KV_LEAF_REFILL_10 = 130, /* Continue, KvSteps.tla:467 */
-	KV_LEAF_OVERFLOW_1 = 131, /* Continue, KvSteps.tla:484 */
-	KV_LEAF_OVERFLOW_2 = 132, /* Continue, KvSteps.tla:485 */
-	KV_LEAF_OVERFLOW_3 = 133, /* Continue, KvSteps.tla:486 */
-	KV_LEAF_OVERFLOW_4 = 134, /* Continue, KvSteps.tla:487 */
-	KV_LEAF_OVERFLOW_5 = 135, /* Continue, KvSteps.tla:488 */
-	KV_LEAF_OVERFLOW_6 = 136, /* Continue, KvSteps.tla:489 */
-	KV_LEAF_OVERFLOW_7 = 137, /* Continue, KvSteps.tla:490 */
-	KV_LEAF_OVERFLOW_8 = 138, /* Continue, KvSteps.tla:491 */
-	KV_LEAF_REPORT_1 = 139, /* Continue, KvSteps.tla:493 */
+	KV_LEAF_TAKE_1 = 119, /* Drop, KvSteps.tla:439 */
+	KV_LEAF_TAKE_2 = 120, /* Continue, KvSteps.tla:440 */
+	KV_LEAF_REFILL_1 = 121, /* Continue, KvSteps.tla:458 */
+	KV_LEAF_REFILL_2 = 122, /* Continue, KvSteps.tla:459 */
+	KV_LEAF_REFILL_3 = 123, /* Continue, KvSteps.tla:460 */
+	KV_LEAF_REFILL_4 = 124, /* Continue, KvSteps.tla:462 */
+	KV_LEAF_REFILL_5 = 125, /* Continue, KvSteps.tla:464 */
+	KV_LEAF_REFILL_6 = 126, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_7 = 127, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_8 = 128, /* Continue, KvSteps.tla:468 */
+	KV_LEAF_REFILL_9 = 129, /* Continue, KvSteps.tla:469 */
+	KV_LEAF_REFILL_10 = 130, /* Continue, KvSteps.tla:470 */
+	KV_LEAF_OVERFLOW_1 = 131, /* Continue, KvSteps.tla:487 */
+	KV_LEAF_OVERFLOW_2 = 132, /* Continue, KvSteps.tla:488 */
+	KV_LEAF_OVERFLOW_3 = 133, /* Continue, KvSteps.tla:489 */
+	KV_LEAF_OVERFLOW_4 = 134, /* Continue, KvSteps.tla:490 */
+	KV_LEAF_OVERFLOW_5 = 135, /* Continue, KvSteps.tla:491 */
+	KV_LEAF_OVERFLOW_6 = 136, /* Continue, KvSteps.tla:492 */
+	KV_LEAF_OVERFLOW_7 = 137, /* Continue, KvSteps.tla:493 */
+	KV_LEAF_OVERFLOW_8 = 138, /* Continue, KvSteps.tla:494 */
+	KV_LEAF_REPORT_1 = 139, /* Continue, KvSteps.tla:496 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -621,8 +621,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:91:27" }, \
 	{ 9, "begin.13", "spec/lib/SessionSteps.tla:95:10" }, \
 	{ 10, "begin.14", "spec/lib/SessionSteps.tla:101:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:421:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:422:17" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:424:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:425:17" }, \
 	{ 13, "end.1", "spec/lib/SessionSteps.tla:116:10" }, \
 	{ 14, "end.2", "spec/lib/SessionSteps.tla:118:10" }, \
 	{ 15, "end.3", "spec/lib/SessionSteps.tla:120:10" }, \
@@ -634,7 +634,7 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 21, "begin.6", "spec/lib/SessionSteps.tla:81:10" }, \
 	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:88:36" }, \
 	{ 23, "begin.15", "spec/lib/SessionSteps.tla:106:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:420:44" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:423:44" }, \
 	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
 	{ 26, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
 	{ 27, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
@@ -650,8 +650,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 37, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
 	{ 38, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
 	{ 39, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 40, "remember.1", "spec/kv/KvSteps.tla:426:10" }, \
-	{ 41, "remember.2", "spec/kv/KvSteps.tla:427:10" }, \
+	{ 40, "remember.1", "spec/kv/KvSteps.tla:429:10" }, \
+	{ 41, "remember.2", "spec/kv/KvSteps.tla:430:10" }, \
 	{ 42, "confirm.1", "spec/lib/SessionSteps.tla:136:31" }, \
 	{ 43, "confirm.2", "spec/lib/SessionSteps.tla:137:42" }, \
 	{ 44, "resume.1", "spec/lib/SessionSteps.tla:142:10" }, \
@@ -659,25 +659,25 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 46, "resume.3", "spec/lib/SessionSteps.tla:149:10" }, \
 	{ 47, "issue.1", "spec/lib/SessionSteps.tla:154:10" }, \
 	{ 48, "issue.2", "spec/lib/SessionSteps.tla:155:10" }, \
-	{ 49, "claim.1", "spec/kv/KvSteps.tla:317:57" }, \
-	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:318:92" }, \
-	{ 51, "claim.3", "spec/kv/KvSteps.tla:319:17" }, \
-	{ 52, "lift.1", "spec/kv/KvSteps.tla:275:79" }, \
-	{ 53, "lift.2", "spec/kv/KvSteps.tla:282:86" }, \
-	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:283:73" }, \
-	{ 55, "lift.4", "spec/kv/KvSteps.tla:285:10" }, \
-	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:306:59" }, \
-	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:307:72" }, \
-	{ 58, "stow.3", "spec/kv/KvSteps.tla:308:31" }, \
-	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:309:64" }, \
-	{ 60, "stow.5", "spec/kv/KvSteps.tla:310:24" }, \
-	{ 61, "stow.6", "spec/kv/KvSteps.tla:311:31" }, \
-	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:312:106" }, \
-	{ 63, "stow.8", "spec/kv/KvSteps.tla:313:24" }, \
-	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:357:10" }, \
-	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:337:34" }, \
-	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:337:84" }, \
-	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:362:30" }, \
+	{ 49, "claim.1", "spec/kv/KvSteps.tla:320:57" }, \
+	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:321:92" }, \
+	{ 51, "claim.3", "spec/kv/KvSteps.tla:322:17" }, \
+	{ 52, "lift.1", "spec/kv/KvSteps.tla:278:79" }, \
+	{ 53, "lift.2", "spec/kv/KvSteps.tla:285:86" }, \
+	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:286:73" }, \
+	{ 55, "lift.4", "spec/kv/KvSteps.tla:288:10" }, \
+	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:309:59" }, \
+	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:310:72" }, \
+	{ 58, "stow.3", "spec/kv/KvSteps.tla:311:31" }, \
+	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:312:64" }, \
+	{ 60, "stow.5", "spec/kv/KvSteps.tla:313:24" }, \
+	{ 61, "stow.6", "spec/kv/KvSteps.tla:314:31" }, \
+	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:315:106" }, \
+	{ 63, "stow.8", "spec/kv/KvSteps.tla:316:24" }, \
+	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:360:10" }, \
+	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:365:30" }, \
 	{ 68, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
 	{ 69, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
 	{ 70, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
@@ -685,71 +685,71 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 72, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
 	{ 73, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
 	{ 74, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:366:18" }, \
-	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:368:22" }, \
-	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:370:10" }, \
-	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:372:10" }, \
-	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:374:10" }, \
-	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:377:30" }, \
-	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:381:24" }, \
-	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:384:22" }, \
-	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:337:34" }, \
-	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:337:84" }, \
-	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:388:10" }, \
-	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:390:22" }, \
-	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:392:10" }, \
-	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:394:10" }, \
-	{ 89, "settle.1", "spec/kv/KvSteps.tla:404:39" }, \
-	{ 90, "settle.2", "spec/kv/KvSteps.tla:405:31" }, \
-	{ 91, "settle.3", "spec/kv/KvSteps.tla:406:30" }, \
-	{ 92, "settle.4", "spec/kv/KvSteps.tla:407:17" }, \
-	{ 93, "shelve.1", "spec/kv/KvSteps.tla:411:47" }, \
-	{ 94, "shelve.2", "spec/kv/KvSteps.tla:412:62" }, \
-	{ 95, "shelve.3", "spec/kv/KvSteps.tla:413:17" }, \
-	{ 96, "find.1", "spec/kv/KvSteps.tla:219:29" }, \
-	{ 97, "find.not_forwarded", "spec/kv/KvSteps.tla:220:63" }, \
-	{ 98, "find.not_seen", "spec/kv/KvSteps.tla:221:34" }, \
-	{ 99, "find.4", "spec/kv/KvSteps.tla:222:44" }, \
-	{ 100, "find.on_its_way", "spec/kv/KvSteps.tla:224:22" }, \
+	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:369:18" }, \
+	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:371:22" }, \
+	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:373:10" }, \
+	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:375:10" }, \
+	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:377:10" }, \
+	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:380:30" }, \
+	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:384:24" }, \
+	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:387:22" }, \
+	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:391:10" }, \
+	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:393:22" }, \
+	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:395:10" }, \
+	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:397:10" }, \
+	{ 89, "settle.1", "spec/kv/KvSteps.tla:407:39" }, \
+	{ 90, "settle.2", "spec/kv/KvSteps.tla:408:31" }, \
+	{ 91, "settle.3", "spec/kv/KvSteps.tla:409:30" }, \
+	{ 92, "settle.4", "spec/kv/KvSteps.tla:410:17" }, \
+	{ 93, "shelve.1", "spec/kv/KvSteps.tla:414:47" }, \
+	{ 94, "shelve.2", "spec/kv/KvSteps.tla:415:62" }, \
+	{ 95, "shelve.3", "spec/kv/KvSteps.tla:416:17" }, \
+	{ 96, "find.1", "spec/kv/KvSteps.tla:221:29" }, \
+	{ 97, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
+	{ 98, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
+	{ 99, "find.4", "spec/kv/KvSteps.tla:225:10" }, \
+	{ 100, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
 	{ 101, "find.6", "spec/kv/KvSteps.tla:207:63" }, \
 	{ 102, "find.7", "spec/kv/KvSteps.tla:207:88" }, \
 	{ 103, "find.8", "spec/kv/KvSteps.tla:207:63" }, \
 	{ 104, "find.9", "spec/kv/KvSteps.tla:207:88" }, \
 	{ 105, "find.10", "spec/kv/KvSteps.tla:207:63" }, \
 	{ 106, "find.11", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 107, "reserve.1", "spec/kv/KvSteps.tla:250:29" }, \
-	{ 108, "reserve.shelf_full", "spec/kv/KvSteps.tla:251:33" }, \
-	{ 109, "reserve.3", "spec/kv/KvSteps.tla:252:17" }, \
-	{ 110, "keep.1", "spec/kv/KvSteps.tla:256:36" }, \
-	{ 111, "keep.2", "spec/kv/KvSteps.tla:257:28" }, \
-	{ 112, "keep.3", "spec/kv/KvSteps.tla:258:17" }, \
+	{ 107, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
+	{ 108, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
+	{ 109, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
+	{ 110, "keep.1", "spec/kv/KvSteps.tla:259:36" }, \
+	{ 111, "keep.2", "spec/kv/KvSteps.tla:260:28" }, \
+	{ 112, "keep.3", "spec/kv/KvSteps.tla:261:17" }, \
 	{ 113, "expire.1", "spec/lib/SessionSteps.tla:163:44" }, \
 	{ 114, "expire.2", "spec/lib/SessionSteps.tla:165:10" }, \
 	{ 115, "expire.3", "spec/lib/SessionSteps.tla:167:10" }, \
 	{ 116, "expire.4", "spec/lib/SessionSteps.tla:168:17" }, \
 	{ 117, "retire.1", "spec/lib/SessionSteps.tla:172:10" }, \
 	{ 118, "retire.2", "spec/lib/SessionSteps.tla:173:10" }, \
-	{ 119, "take.1", "spec/kv/KvSteps.tla:436:10" }, \
-	{ 120, "take.2", "spec/kv/KvSteps.tla:437:10" }, \
-	{ 121, "refill.1", "spec/kv/KvSteps.tla:455:32" }, \
-	{ 122, "refill.2", "spec/kv/KvSteps.tla:456:56" }, \
-	{ 123, "refill.3", "spec/kv/KvSteps.tla:457:43" }, \
-	{ 124, "refill.4", "spec/kv/KvSteps.tla:459:32" }, \
-	{ 125, "refill.5", "spec/kv/KvSteps.tla:461:10" }, \
-	{ 126, "refill.6", "spec/kv/KvSteps.tla:464:52" }, \
-	{ 127, "refill.7", "spec/kv/KvSteps.tla:464:52" }, \
-	{ 128, "refill.8", "spec/kv/KvSteps.tla:465:23" }, \
-	{ 129, "refill.9", "spec/kv/KvSteps.tla:466:20" }, \
-	{ 130, "refill.10", "spec/kv/KvSteps.tla:467:17" }, \
-	{ 131, "overflow.1", "spec/kv/KvSteps.tla:484:24" }, \
-	{ 132, "overflow.2", "spec/kv/KvSteps.tla:485:60" }, \
-	{ 133, "overflow.3", "spec/kv/KvSteps.tla:486:61" }, \
-	{ 134, "overflow.4", "spec/kv/KvSteps.tla:487:32" }, \
-	{ 135, "overflow.5", "spec/kv/KvSteps.tla:488:19" }, \
-	{ 136, "overflow.6", "spec/kv/KvSteps.tla:489:23" }, \
-	{ 137, "overflow.7", "spec/kv/KvSteps.tla:490:22" }, \
-	{ 138, "overflow.8", "spec/kv/KvSteps.tla:491:17" }, \
-	{ 139, "report.1", "spec/kv/KvSteps.tla:493:21" }, \
+	{ 119, "take.1", "spec/kv/KvSteps.tla:439:10" }, \
+	{ 120, "take.2", "spec/kv/KvSteps.tla:440:10" }, \
+	{ 121, "refill.1", "spec/kv/KvSteps.tla:458:32" }, \
+	{ 122, "refill.2", "spec/kv/KvSteps.tla:459:56" }, \
+	{ 123, "refill.3", "spec/kv/KvSteps.tla:460:43" }, \
+	{ 124, "refill.4", "spec/kv/KvSteps.tla:462:32" }, \
+	{ 125, "refill.5", "spec/kv/KvSteps.tla:464:10" }, \
+	{ 126, "refill.6", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 127, "refill.7", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 128, "refill.8", "spec/kv/KvSteps.tla:468:23" }, \
+	{ 129, "refill.9", "spec/kv/KvSteps.tla:469:20" }, \
+	{ 130, "refill.10", "spec/kv/KvSteps.tla:470:17" }, \
+	{ 131, "overflow.1", "spec/kv/KvSteps.tla:487:24" }, \
+	{ 132, "overflow.2", "spec/kv/KvSteps.tla:488:60" }, \
+	{ 133, "overflow.3", "spec/kv/KvSteps.tla:489:61" }, \
+	{ 134, "overflow.4", "spec/kv/KvSteps.tla:490:32" }, \
+	{ 135, "overflow.5", "spec/kv/KvSteps.tla:491:19" }, \
+	{ 136, "overflow.6", "spec/kv/KvSteps.tla:492:23" }, \
+	{ 137, "overflow.7", "spec/kv/KvSteps.tla:493:22" }, \
+	{ 138, "overflow.8", "spec/kv/KvSteps.tla:494:17" }, \
+	{ 139, "report.1", "spec/kv/KvSteps.tla:496:21" }, \
 	{ 140, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
 	{ 141, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 142, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
@@ -766,73 +766,73 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 153, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
 	{ 154, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
 	{ 155, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 156, "lift.choice.then", "spec/kv/KvSteps.tla:267:34" }, \
-	{ 157, "lift.choice.else", "spec/kv/KvSteps.tla:267:83" }, \
-	{ 158, "stow.choice.then", "spec/kv/KvSteps.tla:312:63" }, \
-	{ 159, "stow.choice.else", "spec/kv/KvSteps.tla:312:76" }, \
-	{ 160, "on_completion.choice.then", "spec/kv/KvSteps.tla:361:64" }, \
-	{ 161, "on_completion.choice.else", "spec/kv/KvSteps.tla:361:106" }, \
-	{ 162, "on_completion.choice.then", "spec/kv/KvSteps.tla:364:85" }, \
-	{ 163, "on_completion.choice.else", "spec/kv/KvSteps.tla:364:115" }, \
-	{ 164, "on_completion.choice.then", "spec/kv/KvSteps.tla:364:85" }, \
-	{ 165, "on_completion.choice.else", "spec/kv/KvSteps.tla:364:115" }, \
-	{ 166, "on_completion.choice.then", "spec/kv/KvSteps.tla:364:85" }, \
-	{ 167, "on_completion.choice.else", "spec/kv/KvSteps.tla:364:115" }, \
+	{ 156, "lift.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
+	{ 157, "lift.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
+	{ 158, "stow.choice.then", "spec/kv/KvSteps.tla:315:63" }, \
+	{ 159, "stow.choice.else", "spec/kv/KvSteps.tla:315:76" }, \
+	{ 160, "on_completion.choice.then", "spec/kv/KvSteps.tla:364:64" }, \
+	{ 161, "on_completion.choice.else", "spec/kv/KvSteps.tla:364:106" }, \
+	{ 162, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 163, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 164, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 165, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 166, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 167, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
 	{ 168, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
 	{ 169, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 170, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 171, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 172, "on_completion.choice.then", "spec/kv/KvSteps.tla:364:85" }, \
-	{ 173, "on_completion.choice.else", "spec/kv/KvSteps.tla:364:115" }, \
-	{ 174, "on_completion.choice.then", "spec/kv/KvSteps.tla:381:55" }, \
+	{ 172, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 173, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 174, "on_completion.choice.then", "spec/kv/KvSteps.tla:384:55" }, \
 	{ 175, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 176, "on_completion.choice.then", "spec/kv/KvSteps.tla:325:47" }, \
-	{ 177, "on_completion.choice.else", "spec/kv/KvSteps.tla:326:17" }, \
-	{ 178, "on_completion.choice.then", "spec/kv/KvSteps.tla:325:47" }, \
-	{ 179, "on_completion.choice.else", "spec/kv/KvSteps.tla:326:17" }, \
+	{ 176, "on_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 177, "on_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 178, "on_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 179, "on_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
 	{ 180, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
 	{ 181, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 182, "on_completion.choice.then", "spec/kv/KvSteps.tla:270:28" }, \
-	{ 183, "on_completion.choice.else", "spec/kv/KvSteps.tla:271:8" }, \
-	{ 184, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:53" }, \
-	{ 185, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:66" }, \
+	{ 182, "on_completion.choice.then", "spec/kv/KvSteps.tla:273:28" }, \
+	{ 183, "on_completion.choice.else", "spec/kv/KvSteps.tla:274:8" }, \
+	{ 184, "on_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 185, "on_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
 	{ 186, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 187, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 188, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:94" }, \
-	{ 189, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:109" }, \
-	{ 190, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:63" }, \
-	{ 191, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:76" }, \
-	{ 192, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:53" }, \
-	{ 193, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:66" }, \
+	{ 188, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 189, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 190, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 191, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 192, "on_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 193, "on_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
 	{ 194, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 195, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 196, "on_completion.choice.then", "spec/kv/KvSteps.tla:395:45" }, \
-	{ 197, "on_completion.choice.else", "spec/kv/KvSteps.tla:395:83" }, \
-	{ 198, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:94" }, \
-	{ 199, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:109" }, \
-	{ 200, "on_completion.choice.then", "spec/kv/KvSteps.tla:351:63" }, \
-	{ 201, "on_completion.choice.else", "spec/kv/KvSteps.tla:351:76" }, \
-	{ 202, "settle.choice.then", "spec/kv/KvSteps.tla:399:72" }, \
-	{ 203, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 204, "settle.choice.then", "spec/kv/KvSteps.tla:400:74" }, \
-	{ 205, "settle.choice.else", "spec/kv/KvSteps.tla:400:86" }, \
-	{ 206, "settle.choice.then", "spec/kv/KvSteps.tla:400:74" }, \
-	{ 207, "settle.choice.else", "spec/kv/KvSteps.tla:400:86" }, \
-	{ 208, "settle.choice.then", "spec/kv/KvSteps.tla:399:72" }, \
-	{ 209, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 210, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
-	{ 211, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
-	{ 212, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
-	{ 213, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
-	{ 214, "take.choice.then", "spec/kv/KvSteps.tla:440:75" }, \
-	{ 215, "take.choice.else", "spec/kv/KvSteps.tla:440:90" }, \
-	{ 216, "refill.choice.then", "spec/kv/KvSteps.tla:461:36" }, \
+	{ 196, "on_completion.choice.then", "spec/kv/KvSteps.tla:398:45" }, \
+	{ 197, "on_completion.choice.else", "spec/kv/KvSteps.tla:398:83" }, \
+	{ 198, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 199, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 200, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 201, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 202, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 203, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 204, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 205, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 206, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 207, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 208, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 209, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 210, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
+	{ 211, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
+	{ 212, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
+	{ 213, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
+	{ 214, "take.choice.then", "spec/kv/KvSteps.tla:443:75" }, \
+	{ 215, "take.choice.else", "spec/kv/KvSteps.tla:443:90" }, \
+	{ 216, "refill.choice.then", "spec/kv/KvSteps.tla:464:36" }, \
 	{ 217, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 218, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 219, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 220, "refill.choice.then", "spec/kv/KvSteps.tla:447:95" }, \
+	{ 220, "refill.choice.then", "spec/kv/KvSteps.tla:450:95" }, \
 	{ 221, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 222, "refill.choice.then", "spec/kv/KvSteps.tla:465:48" }, \
+	{ 222, "refill.choice.then", "spec/kv/KvSteps.tla:468:48" }, \
 	{ 223, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 224, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
 	{ 225, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \

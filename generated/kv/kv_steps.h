@@ -135,7 +135,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:419 */
+/* Recall, KvSteps.tla:422 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -338,7 +338,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:424 */
+/* Remember, KvSteps.tla:427 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -420,7 +420,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:316 */
+/* Claim, KvSteps.tla:319 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -435,7 +435,7 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:274 */
+/* Lift, KvSteps.tla:277 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!stepwise_choose(STEPWISE_CHOOSE(156, message->found), message->kind == KV_MESSAGE_KIND_GET ||
@@ -467,7 +467,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:301 */
+/* Stow, KvSteps.tla:304 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -522,7 +522,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:346 */
+/* OnCompletion, KvSteps.tla:349 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -545,7 +545,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			    marks_item == KV_MARK_DIRTY) == (message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:337 */
+			/* Untailed, KvSteps.tla:340 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -723,7 +723,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:337 */
+		/* Untailed, KvSteps.tla:340 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -808,7 +808,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:398 */
+/* Settle, KvSteps.tla:401 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
@@ -837,7 +837,7 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:410 */
+/* Shelve, KvSteps.tla:413 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct kv_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -882,7 +882,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session, const st
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:434 */
+/* Take, KvSteps.tla:437 */
 static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
 {
 	if (row->fate != KV_ROW_FATE_PENDING) {
@@ -903,7 +903,7 @@ static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_me
 	return stepwise_continue(KV_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:450 */
+/* Refill, KvSteps.tla:453 */
 static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (message->fate != KV_ROW_FATE_PENDING) {
@@ -1002,7 +1002,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
 }
 
-/* Overflow, KvSteps.tla:469 */
+/* Overflow, KvSteps.tla:472 */
 static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (!message->spills) {
@@ -1071,7 +1071,7 @@ static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_me
 	return stepwise_continue(KV_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:493 */
+/* Report, KvSteps.tla:496 */
 static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
 {
 	row->fate = message->fate;
@@ -1082,7 +1082,7 @@ static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:209 */
+/* Find, KvSteps.tla:211 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -1099,6 +1099,10 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		return stepwise_drop(KV_LEAF_FIND_NOT_SEEN);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET && message->spot > 0) {
+		message->found = false;
+		message->old = 0;
+		message->entry = 0;
+		message->filter = 0;
 		return stepwise_continue(KV_LEAF_FIND_4);
 	}
 	bool found = false;
@@ -1168,9 +1172,11 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	const __u8 old = value_2;
 	if (own == 0) {
 		/* Decided, KvSteps.tla:207 */
-		if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
-		    message->length > 40) || message->spot > 0) {
+		if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+		    message->length > 40) {
 			message->found = false;
+			message->spot = 0;
+			message->former = 0;
 			message->old = old;
 			message->entry = vacant;
 			__u64 bits = 0;
@@ -1186,6 +1192,8 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 			return stepwise_continue(KV_LEAF_FIND_6);
 		}
 		message->found = false;
+		message->spot = 0;
+		message->former = 0;
 		message->old = old;
 		message->entry = vacant;
 		__u64 bits_2 = 0;
@@ -1246,12 +1254,13 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		return stepwise_reply(KV_LEAF_FIND_9);
 	}
 	/* Decided, KvSteps.tla:207 */
-	if (((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
-	    message->length > 40) || message->spot > 0) {
+	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
+	    message->length > 40) {
 		const __u32 at = stepwise_position(own, 16);
 
 		message->found = true;
 		message->version = page->spilled.items[at].entry.version;
+		message->spot = 0;
 		message->former = page->spilled.items[at].entry.spot;
 		message->old = old;
 		message->entry = vacant;
@@ -1271,6 +1280,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 
 	message->found = true;
 	message->version = page->spilled.items[at].entry.version;
+	message->spot = 0;
 	message->former = page->spilled.items[at].entry.spot;
 	message->old = old;
 	message->entry = vacant;
@@ -1287,7 +1297,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return stepwise_reply(KV_LEAF_FIND_11);
 }
 
-/* Reserve, KvSteps.tla:247 */
+/* Reserve, KvSteps.tla:250 */
 static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -1313,7 +1323,7 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:255 */
+/* Keep, KvSteps.tla:258 */
 static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {

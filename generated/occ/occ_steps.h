@@ -157,7 +157,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct 
 	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_15));
 }
 
-/* Recall, KvSteps.tla:419 */
+/* Recall, KvSteps.tla:422 */
 static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
@@ -768,7 +768,7 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
 }
 
-/* Remember, KvSteps.tla:424 */
+/* Remember, KvSteps.tla:427 */
 static __always_inline __u32 occ_remember(struct occ_answer_cell *answer, const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERTED || message->kind == OCC_MESSAGE_KIND_EXISTS ||
@@ -857,7 +857,7 @@ static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 	return stepwise_continue(OCC_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:316 */
+/* Claim, KvSteps.tla:319 */
 static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -872,7 +872,7 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:274 */
+/* Lift, KvSteps.tla:277 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, struct occ_message *message)
 {
 	if (!stepwise_choose(STEPWISE_CHOOSE(252, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
@@ -906,7 +906,7 @@ static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, stru
 	return stepwise_continue(OCC_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:301 */
+/* Stow, KvSteps.tla:304 */
 static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (message->lifted == OCC_MARK_DIRTY) {
@@ -1168,7 +1168,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		own_3 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3),
 		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_3 - 1], message->key), i_3, own_3);
-	/* OnCompletion, KvSteps.tla:358 */
+	/* OnCompletion, KvSteps.tla:361 */
 	if (own_3 > 0) {
 		bool holds_2 = (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40 && !message->claimed;
@@ -1179,7 +1179,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			    marks_item_6 == OCC_MARK_DIRTY) == (message->kind == OCC_MESSAGE_KIND_UPDATE);
 		}
 		if (holds_2) {
-			/* Untailed, KvSteps.tla:337 */
+			/* Untailed, KvSteps.tla:340 */
 			if (message->spot == 0) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1377,7 +1377,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	}
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:337 */
+		/* Untailed, KvSteps.tla:340 */
 		if (message->spot == 0) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1469,7 +1469,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_44));
 }
 
-/* Settle, KvSteps.tla:398 */
+/* Settle, KvSteps.tla:401 */
 static __always_inline __u32 occ_settle(struct occ_page_cell *page, const struct occ_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
@@ -1498,7 +1498,7 @@ static __always_inline __u32 occ_settle(struct occ_page_cell *page, const struct
 	return stepwise_continue(OCC_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:410 */
+/* Shelve, KvSteps.tla:413 */
 static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf, const struct occ_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -1670,7 +1670,7 @@ static __always_inline __u32 occ_retire(struct occ_session_cell *session, const 
 	return stepwise_drop(OCC_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:434 */
+/* Take, KvSteps.tla:437 */
 static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ_message *message)
 {
 	if (row->fate != OCC_ROW_FATE_PENDING) {
@@ -1698,7 +1698,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		message->fate = OCC_ROW_FATE_LOCK_IN_THE_WAY;
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED);
 	}
-	/* Refill, KvSteps.tla:455 */
+	/* Refill, KvSteps.tla:458 */
 	if (message->fate != OCC_ROW_FATE_PENDING) {
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_2);
 	}
@@ -1795,7 +1795,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_11));
 }
 
-/* Overflow, KvSteps.tla:469 */
+/* Overflow, KvSteps.tla:472 */
 static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (!message->spills) {
@@ -1864,7 +1864,7 @@ static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ
 	return stepwise_continue(OCC_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:493 */
+/* Report, KvSteps.tla:496 */
 static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct occ_message *message)
 {
 	row->fate = message->fate;
@@ -1875,7 +1875,7 @@ static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct o
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:209 */
+/* Find, KvSteps.tla:211 */
 static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -1894,6 +1894,10 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		return stepwise_drop(OCC_LEAF_FIND_NOT_SEEN);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET && message->spot > 0) {
+		message->found = false;
+		message->old = 0;
+		message->entry = 0;
+		message->filter = 0;
 		return stepwise_continue(OCC_LEAF_FIND_4);
 	}
 	bool found = false;
@@ -1963,9 +1967,11 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	const __u8 old = value_2;
 	if (own == 0) {
 		/* Decided, KvSteps.tla:207 */
-		if (((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
-		    message->length > 40) || message->spot > 0) {
+		if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
+		    message->length > 40) {
 			message->found = false;
+			message->spot = 0;
+			message->former = 0;
 			message->old = old;
 			message->entry = vacant;
 			__u64 bits = 0;
@@ -1981,6 +1987,8 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			return stepwise_continue(OCC_LEAF_FIND_6);
 		}
 		message->found = false;
+		message->spot = 0;
+		message->former = 0;
 		message->old = old;
 		message->entry = vacant;
 		__u64 bits_2 = 0;
@@ -2044,6 +2052,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		const __u32 at = stepwise_position(own, 16);
 
 		message->found = true;
+		message->spot = 0;
 		message->version = page->spilled.items[at].entry.version;
 		message->length = page->spilled.items[at].entry.length;
 		message->value = page->spilled.items[at].entry.value;
@@ -2062,12 +2071,13 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		return stepwise_reply(OCC_LEAF_FIND_10);
 	}
 	/* Decided, KvSteps.tla:207 */
-	if (((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
-	    message->length > 40) || message->spot > 0) {
+	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
+	    message->length > 40) {
 		const __u32 at = stepwise_position(own, 16);
 
 		message->found = true;
 		message->version = page->spilled.items[at].entry.version;
+		message->spot = 0;
 		message->former = page->spilled.items[at].entry.spot;
 		message->old = old;
 		message->entry = vacant;
@@ -2087,6 +2097,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 
 	message->found = true;
 	message->version = page->spilled.items[at].entry.version;
+	message->spot = 0;
 	message->former = page->spilled.items[at].entry.spot;
 	message->old = old;
 	message->entry = vacant;
@@ -2103,7 +2114,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	return stepwise_reply(OCC_LEAF_FIND_12);
 }
 
-/* Reserve, KvSteps.tla:247 */
+/* Reserve, KvSteps.tla:250 */
 static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -2129,7 +2140,7 @@ static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct oc
 	return stepwise_changed(stepwise_continue(OCC_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:255 */
+/* Keep, KvSteps.tla:258 */
 static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_message *message)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {
