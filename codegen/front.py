@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import drain_steps, idle, indices, ir, layout, owned, resolve, sany
+from codegen import drain_steps, forwarded, idle, indices, ir, layout, owned, resolve, sany
 from codegen.arriving import arriving
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
@@ -306,6 +306,7 @@ class Loader:
         if not resolved.user:
             self.check_forwards(resolved, steps)
         self.check_user(resolved, steps)
+        forwarded.check(resolved, steps, self.errors)
 
     def check_user(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         in_row = isinstance(resolved.layout.hooks.user, list)

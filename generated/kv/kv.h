@@ -349,31 +349,31 @@ _Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum kv_leaf {
-	KV_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:62 */
-	KV_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:71 */
-	KV_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:72 */
-	KV_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:74 */
-	KV_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:77 */
-	KV_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:78 */
-	KV_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:82 */
-	KV_LEAF_BEGIN_ANSWER_AGAIN = 7, /* Reply, SessionSteps.tla:88 */
-	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
-	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
-	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
-	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:420 */
-	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:421 */
-	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
-	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
-	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
-	KV_LEAF_END_4 = 16, /* Forward, SessionSteps.tla:121 */
-	KV_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:137 */
-	KV_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:149 */
-	KV_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:60 */
-	KV_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:61 */
-	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
-	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
-	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
-	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:419 */
+	KV_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:63 */
+	KV_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:72 */
+	KV_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:73 */
+	KV_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:75 */
+	KV_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:78 */
+	KV_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:79 */
+	KV_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:83 */
+	KV_LEAF_BEGIN_ANSWER_AGAIN = 7, /* Reply, SessionSteps.tla:89 */
+	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:91 */
+	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:95 */
+	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:101 */
+	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:424 */
+	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:425 */
+	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:116 */
+	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:118 */
+	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:120 */
+	KV_LEAF_END_4 = 16, /* Forward, SessionSteps.tla:122 */
+	KV_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:138 */
+	KV_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:150 */
+	KV_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:61 */
+	KV_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:62 */
+	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:81 */
+	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:88 */
+	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:106 */
+	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:423 */
 	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:182 */
 	KV_LEAF_ON_REQUEST_TAIL_READ = 26, /* Continue, KvSteps.tla:164 */
 	KV_LEAF_ON_REQUEST_WRITTEN = 27, /* Continue, KvSteps.tla:168 */
@@ -389,34 +389,34 @@ enum kv_leaf {
 	KV_LEAF_ON_REQUEST_NOT_SPILLED = 37, /* Continue, KvSteps.tla:192 */
 	KV_LEAF_ON_REQUEST_14 = 38, /* Continue, KvSteps.tla:194 */
 	KV_LEAF_ON_REQUEST_FULL = 39, /* Continue, KvSteps.tla:197 */
-	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:425 */
-	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:426 */
-	KV_LEAF_CONFIRM_1 = 42, /* Continue, SessionSteps.tla:135 */
-	KV_LEAF_CONFIRM_2 = 43, /* Continue, SessionSteps.tla:136 */
-	KV_LEAF_RESUME_1 = 44, /* Continue, SessionSteps.tla:141 */
-	KV_LEAF_RESUME_2 = 45, /* Continue, SessionSteps.tla:146 */
-	KV_LEAF_RESUME_3 = 46, /* Continue, SessionSteps.tla:148 */
-	KV_LEAF_ISSUE_1 = 47, /* Continue, SessionSteps.tla:153 */
-	KV_LEAF_ISSUE_2 = 48, /* Continue, SessionSteps.tla:154 */
-	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:316 */
-	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:317 */
-	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:318 */
-	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:274 */
-	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:281 */
-	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:282 */
-	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:284 */
-	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:305 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:306 */
-	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:307 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:308 */
-	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:309 */
-	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:310 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:311 */
-	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:312 */
-	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:356 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:336 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:336 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:361 */
+	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:429 */
+	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:430 */
+	KV_LEAF_CONFIRM_1 = 42, /* Continue, SessionSteps.tla:136 */
+	KV_LEAF_CONFIRM_2 = 43, /* Continue, SessionSteps.tla:137 */
+	KV_LEAF_RESUME_1 = 44, /* Continue, SessionSteps.tla:142 */
+	KV_LEAF_RESUME_2 = 45, /* Continue, SessionSteps.tla:147 */
+	KV_LEAF_RESUME_3 = 46, /* Continue, SessionSteps.tla:149 */
+	KV_LEAF_ISSUE_1 = 47, /* Continue, SessionSteps.tla:154 */
+	KV_LEAF_ISSUE_2 = 48, /* Continue, SessionSteps.tla:155 */
+	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:320 */
+	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:321 */
+	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:322 */
+	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:278 */
+	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:285 */
+	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:286 */
+	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:288 */
+	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:309 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:310 */
+	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:311 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:312 */
+	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:313 */
+	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:314 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:315 */
+	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:316 */
+	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:360 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:365 */
 	KV_LEAF_ON_COMPLETION_5 = 68, /* Continue, KvSteps.tla:131 */
 	KV_LEAF_ON_COMPLETION_6 = 69, /* Continue, KvSteps.tla:135 */
 	KV_LEAF_ON_COMPLETION_7 = 70, /* Continue, KvSteps.tla:138 */
@@ -424,70 +424,71 @@ enum kv_leaf {
 	KV_LEAF_ON_COMPLETION_9 = 72, /* Continue, KvSteps.tla:141 */
 	KV_LEAF_ON_COMPLETION_10 = 73, /* Continue, KvSteps.tla:143 */
 	KV_LEAF_ON_COMPLETION_11 = 74, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:365 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:367 */
-	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:369 */
-	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:371 */
-	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:373 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:376 */
-	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:380 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:383 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:336 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:336 */
-	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:387 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:389 */
-	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:391 */
-	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:393 */
-	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:403 */
-	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:404 */
-	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:405 */
-	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:406 */
-	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:410 */
-	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:411 */
-	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:412 */
-	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:219 */
-	KV_LEAF_FIND_NOT_SEEN = 97, /* Drop, KvSteps.tla:220 */
-	KV_LEAF_FIND_3 = 98, /* Continue, KvSteps.tla:221 */
-	KV_LEAF_FIND_ON_ITS_WAY = 99, /* Drop, KvSteps.tla:223 */
-	KV_LEAF_FIND_5 = 100, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_6 = 101, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_FIND_7 = 102, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_8 = 103, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_FIND_9 = 104, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_10 = 105, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_RESERVE_1 = 106, /* Continue, KvSteps.tla:249 */
-	KV_LEAF_RESERVE_SHELF_FULL = 107, /* Continue, KvSteps.tla:250 */
-	KV_LEAF_RESERVE_3 = 108, /* Continue, KvSteps.tla:251 */
-	KV_LEAF_KEEP_1 = 109, /* Reply, KvSteps.tla:255 */
-	KV_LEAF_KEEP_2 = 110, /* Reply, KvSteps.tla:256 */
-	KV_LEAF_KEEP_3 = 111, /* Reply, KvSteps.tla:257 */
-	KV_LEAF_EXPIRE_1 = 112, /* Drop, SessionSteps.tla:162 */
-	KV_LEAF_EXPIRE_2 = 113, /* Continue, SessionSteps.tla:164 */
-	KV_LEAF_EXPIRE_3 = 114, /* Continue, SessionSteps.tla:166 */
-	KV_LEAF_EXPIRE_4 = 115, /* Drop, SessionSteps.tla:167 */
-	KV_LEAF_RETIRE_1 = 116, /* Continue, SessionSteps.tla:171 */
-	KV_LEAF_RETIRE_2 = 117, /* Drop, SessionSteps.tla:172 */
-	KV_LEAF_TAKE_1 = 118, /* Drop, KvSteps.tla:435 */
-	KV_LEAF_TAKE_2 = 119, /* Continue, KvSteps.tla:436 */
-	KV_LEAF_REFILL_1 = 120, /* Continue, KvSteps.tla:454 */
-	KV_LEAF_REFILL_2 = 121, /* Continue, KvSteps.tla:455 */
-	KV_LEAF_REFILL_3 = 122, /* Continue, KvSteps.tla:456 */
-	KV_LEAF_REFILL_4 = 123, /* Continue, KvSteps.tla:458 */
-	KV_LEAF_REFILL_5 = 124, /* Continue, KvSteps.tla:460 */
-	KV_LEAF_REFILL_6 = 125, /* Continue, KvSteps.tla:463 */
-	KV_LEAF_REFILL_7 = 126, /* Continue, KvSteps.tla:463 */
-	KV_LEAF_REFILL_8 = 127, /* Continue, KvSteps.tla:464 */
-	KV_LEAF_REFILL_9 = 128, /* Continue, KvSteps.tla:465 */
-	KV_LEAF_REFILL_10 = 129, /* Continue, KvSteps.tla:466 */
-	KV_LEAF_OVERFLOW_1 = 130, /* Continue, KvSteps.tla:483 */
-	KV_LEAF_OVERFLOW_2 = 131, /* Continue, KvSteps.tla:484 */
-	KV_LEAF_OVERFLOW_3 = 132, /* Continue, KvSteps.tla:485 */
-	KV_LEAF_OVERFLOW_4 = 133, /* Continue, KvSteps.tla:486 */
-	KV_LEAF_OVERFLOW_5 = 134, /* Continue, KvSteps.tla:487 */
-	KV_LEAF_OVERFLOW_6 = 135, /* Continue, KvSteps.tla:488 */
-	KV_LEAF_OVERFLOW_7 = 136, /* Continue, KvSteps.tla:489 */
-	KV_LEAF_OVERFLOW_8 = 137, /* Continue, KvSteps.tla:490 */
-	KV_LEAF_REPORT_1 = 138, /* Continue, KvSteps.tla:492 */
+	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:369 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:371 */
+	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:373 */
+	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:375 */
+	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:377 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:380 */
+	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:384 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:387 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:391 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:393 */
+	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:395 */
+	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:397 */
+	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:407 */
+	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:408 */
+	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:409 */
+	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:410 */
+	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:414 */
+	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:415 */
+	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:416 */
+	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:221 */
+	KV_LEAF_FIND_NOT_FORWARDED = 97, /* Drop, KvSteps.tla:222 */
+	KV_LEAF_FIND_NOT_SEEN = 98, /* Drop, KvSteps.tla:223 */
+	KV_LEAF_FIND_4 = 99, /* Continue, KvSteps.tla:225 */
+	KV_LEAF_FIND_ON_ITS_WAY = 100, /* Drop, KvSteps.tla:227 */
+	KV_LEAF_FIND_6 = 101, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_7 = 102, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_8 = 103, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_9 = 104, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_10 = 105, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_11 = 106, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_RESERVE_1 = 107, /* Continue, KvSteps.tla:253 */
+	KV_LEAF_RESERVE_SHELF_FULL = 108, /* Continue, KvSteps.tla:254 */
+	KV_LEAF_RESERVE_3 = 109, /* Continue, KvSteps.tla:255 */
+	KV_LEAF_KEEP_1 = 110, /* Reply, KvSteps.tla:259 */
+	KV_LEAF_KEEP_2 = 111, /* Reply, KvSteps.tla:260 */
+	KV_LEAF_KEEP_3 = 112, /* Reply, KvSteps.tla:261 */
+	KV_LEAF_EXPIRE_1 = 113, /* Drop, SessionSteps.tla:163 */
+	KV_LEAF_EXPIRE_2 = 114, /* Continue, SessionSteps.tla:165 */
+	KV_LEAF_EXPIRE_3 = 115, /* Continue, SessionSteps.tla:167 */
+	KV_LEAF_EXPIRE_4 = 116, /* Drop, SessionSteps.tla:168 */
+	KV_LEAF_RETIRE_1 = 117, /* Continue, SessionSteps.tla:172 */
+	KV_LEAF_RETIRE_2 = 118, /* Drop, SessionSteps.tla:173 */
+	KV_LEAF_TAKE_1 = 119, /* Drop, KvSteps.tla:439 */
+	KV_LEAF_TAKE_2 = 120, /* Continue, KvSteps.tla:440 */
+	KV_LEAF_REFILL_1 = 121, /* Continue, KvSteps.tla:458 */
+	KV_LEAF_REFILL_2 = 122, /* Continue, KvSteps.tla:459 */
+	KV_LEAF_REFILL_3 = 123, /* Continue, KvSteps.tla:460 */
+	KV_LEAF_REFILL_4 = 124, /* Continue, KvSteps.tla:462 */
+	KV_LEAF_REFILL_5 = 125, /* Continue, KvSteps.tla:464 */
+	KV_LEAF_REFILL_6 = 126, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_7 = 127, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_8 = 128, /* Continue, KvSteps.tla:468 */
+	KV_LEAF_REFILL_9 = 129, /* Continue, KvSteps.tla:469 */
+	KV_LEAF_REFILL_10 = 130, /* Continue, KvSteps.tla:470 */
+	KV_LEAF_OVERFLOW_1 = 131, /* Continue, KvSteps.tla:487 */
+	KV_LEAF_OVERFLOW_2 = 132, /* Continue, KvSteps.tla:488 */
+	KV_LEAF_OVERFLOW_3 = 133, /* Continue, KvSteps.tla:489 */
+	KV_LEAF_OVERFLOW_4 = 134, /* Continue, KvSteps.tla:490 */
+	KV_LEAF_OVERFLOW_5 = 135, /* Continue, KvSteps.tla:491 */
+	KV_LEAF_OVERFLOW_6 = 136, /* Continue, KvSteps.tla:492 */
+	KV_LEAF_OVERFLOW_7 = 137, /* Continue, KvSteps.tla:493 */
+	KV_LEAF_OVERFLOW_8 = 138, /* Continue, KvSteps.tla:494 */
+	KV_LEAF_REPORT_1 = 139, /* Continue, KvSteps.tla:496 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -609,34 +610,34 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define KV_BRANCHES 227
+#define KV_BRANCHES 228
 
 #define KV_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:71:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:72:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:74:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:77:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:78:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:82:24" }, \
-	{ 7, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
-	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
-	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:420:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:421:17" }, \
-	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
-	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
-	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
-	{ 16, "end.4", "spec/lib/SessionSteps.tla:121:10" }, \
-	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
-	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
-	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
-	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
-	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
-	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
-	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:419:44" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:63:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:72:17" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:73:17" }, \
+	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:75:25" }, \
+	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:78:34" }, \
+	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:79:30" }, \
+	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:83:24" }, \
+	{ 7, "begin.answer_again", "spec/lib/SessionSteps.tla:89:39" }, \
+	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:91:27" }, \
+	{ 9, "begin.13", "spec/lib/SessionSteps.tla:95:10" }, \
+	{ 10, "begin.14", "spec/lib/SessionSteps.tla:101:10" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:424:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:425:17" }, \
+	{ 13, "end.1", "spec/lib/SessionSteps.tla:116:10" }, \
+	{ 14, "end.2", "spec/lib/SessionSteps.tla:118:10" }, \
+	{ 15, "end.3", "spec/lib/SessionSteps.tla:120:10" }, \
+	{ 16, "end.4", "spec/lib/SessionSteps.tla:122:10" }, \
+	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:138:34" }, \
+	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:150:32" }, \
+	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:61:29" }, \
+	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:62:42" }, \
+	{ 21, "begin.6", "spec/lib/SessionSteps.tla:81:10" }, \
+	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:88:36" }, \
+	{ 23, "begin.15", "spec/lib/SessionSteps.tla:106:10" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:423:44" }, \
 	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
 	{ 26, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
 	{ 27, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
@@ -652,34 +653,34 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 37, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
 	{ 38, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
 	{ 39, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 40, "remember.1", "spec/kv/KvSteps.tla:425:10" }, \
-	{ 41, "remember.2", "spec/kv/KvSteps.tla:426:10" }, \
-	{ 42, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 43, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 44, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 45, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
-	{ 46, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 47, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 48, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 49, "claim.1", "spec/kv/KvSteps.tla:316:57" }, \
-	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:317:92" }, \
-	{ 51, "claim.3", "spec/kv/KvSteps.tla:318:17" }, \
-	{ 52, "lift.1", "spec/kv/KvSteps.tla:274:79" }, \
-	{ 53, "lift.2", "spec/kv/KvSteps.tla:281:86" }, \
-	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:282:73" }, \
-	{ 55, "lift.4", "spec/kv/KvSteps.tla:284:10" }, \
-	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:305:59" }, \
-	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:306:72" }, \
-	{ 58, "stow.3", "spec/kv/KvSteps.tla:307:31" }, \
-	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:308:64" }, \
-	{ 60, "stow.5", "spec/kv/KvSteps.tla:309:24" }, \
-	{ 61, "stow.6", "spec/kv/KvSteps.tla:310:31" }, \
-	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:311:106" }, \
-	{ 63, "stow.8", "spec/kv/KvSteps.tla:312:24" }, \
-	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:356:10" }, \
-	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:336:34" }, \
-	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:336:84" }, \
-	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:361:30" }, \
+	{ 40, "remember.1", "spec/kv/KvSteps.tla:429:10" }, \
+	{ 41, "remember.2", "spec/kv/KvSteps.tla:430:10" }, \
+	{ 42, "confirm.1", "spec/lib/SessionSteps.tla:136:31" }, \
+	{ 43, "confirm.2", "spec/lib/SessionSteps.tla:137:42" }, \
+	{ 44, "resume.1", "spec/lib/SessionSteps.tla:142:10" }, \
+	{ 45, "resume.2", "spec/lib/SessionSteps.tla:147:10" }, \
+	{ 46, "resume.3", "spec/lib/SessionSteps.tla:149:10" }, \
+	{ 47, "issue.1", "spec/lib/SessionSteps.tla:154:10" }, \
+	{ 48, "issue.2", "spec/lib/SessionSteps.tla:155:10" }, \
+	{ 49, "claim.1", "spec/kv/KvSteps.tla:320:57" }, \
+	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:321:92" }, \
+	{ 51, "claim.3", "spec/kv/KvSteps.tla:322:17" }, \
+	{ 52, "lift.1", "spec/kv/KvSteps.tla:278:79" }, \
+	{ 53, "lift.2", "spec/kv/KvSteps.tla:285:86" }, \
+	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:286:73" }, \
+	{ 55, "lift.4", "spec/kv/KvSteps.tla:288:10" }, \
+	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:309:59" }, \
+	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:310:72" }, \
+	{ 58, "stow.3", "spec/kv/KvSteps.tla:311:31" }, \
+	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:312:64" }, \
+	{ 60, "stow.5", "spec/kv/KvSteps.tla:313:24" }, \
+	{ 61, "stow.6", "spec/kv/KvSteps.tla:314:31" }, \
+	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:315:106" }, \
+	{ 63, "stow.8", "spec/kv/KvSteps.tla:316:24" }, \
+	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:360:10" }, \
+	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:365:30" }, \
 	{ 68, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
 	{ 69, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
 	{ 70, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
@@ -687,158 +688,159 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 72, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
 	{ 73, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
 	{ 74, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:365:18" }, \
-	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:367:22" }, \
-	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:369:10" }, \
-	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:371:10" }, \
-	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:373:10" }, \
-	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:376:30" }, \
-	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:380:24" }, \
-	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:383:22" }, \
-	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:336:34" }, \
-	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:336:84" }, \
-	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:387:10" }, \
-	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:389:22" }, \
-	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:391:10" }, \
-	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:393:10" }, \
-	{ 89, "settle.1", "spec/kv/KvSteps.tla:403:39" }, \
-	{ 90, "settle.2", "spec/kv/KvSteps.tla:404:31" }, \
-	{ 91, "settle.3", "spec/kv/KvSteps.tla:405:30" }, \
-	{ 92, "settle.4", "spec/kv/KvSteps.tla:406:17" }, \
-	{ 93, "shelve.1", "spec/kv/KvSteps.tla:410:47" }, \
-	{ 94, "shelve.2", "spec/kv/KvSteps.tla:411:62" }, \
-	{ 95, "shelve.3", "spec/kv/KvSteps.tla:412:17" }, \
-	{ 96, "find.1", "spec/kv/KvSteps.tla:219:29" }, \
-	{ 97, "find.not_seen", "spec/kv/KvSteps.tla:220:34" }, \
-	{ 98, "find.3", "spec/kv/KvSteps.tla:221:44" }, \
-	{ 99, "find.on_its_way", "spec/kv/KvSteps.tla:223:22" }, \
-	{ 100, "find.5", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 101, "find.6", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 102, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 103, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 104, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 105, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 106, "reserve.1", "spec/kv/KvSteps.tla:249:29" }, \
-	{ 107, "reserve.shelf_full", "spec/kv/KvSteps.tla:250:33" }, \
-	{ 108, "reserve.3", "spec/kv/KvSteps.tla:251:17" }, \
-	{ 109, "keep.1", "spec/kv/KvSteps.tla:255:36" }, \
-	{ 110, "keep.2", "spec/kv/KvSteps.tla:256:28" }, \
-	{ 111, "keep.3", "spec/kv/KvSteps.tla:257:17" }, \
-	{ 112, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 113, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 114, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 115, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 116, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 117, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 118, "take.1", "spec/kv/KvSteps.tla:435:10" }, \
-	{ 119, "take.2", "spec/kv/KvSteps.tla:436:10" }, \
-	{ 120, "refill.1", "spec/kv/KvSteps.tla:454:32" }, \
-	{ 121, "refill.2", "spec/kv/KvSteps.tla:455:56" }, \
-	{ 122, "refill.3", "spec/kv/KvSteps.tla:456:43" }, \
-	{ 123, "refill.4", "spec/kv/KvSteps.tla:458:32" }, \
-	{ 124, "refill.5", "spec/kv/KvSteps.tla:460:10" }, \
-	{ 125, "refill.6", "spec/kv/KvSteps.tla:463:52" }, \
-	{ 126, "refill.7", "spec/kv/KvSteps.tla:463:52" }, \
-	{ 127, "refill.8", "spec/kv/KvSteps.tla:464:23" }, \
-	{ 128, "refill.9", "spec/kv/KvSteps.tla:465:20" }, \
-	{ 129, "refill.10", "spec/kv/KvSteps.tla:466:17" }, \
-	{ 130, "overflow.1", "spec/kv/KvSteps.tla:483:24" }, \
-	{ 131, "overflow.2", "spec/kv/KvSteps.tla:484:60" }, \
-	{ 132, "overflow.3", "spec/kv/KvSteps.tla:485:61" }, \
-	{ 133, "overflow.4", "spec/kv/KvSteps.tla:486:32" }, \
-	{ 134, "overflow.5", "spec/kv/KvSteps.tla:487:19" }, \
-	{ 135, "overflow.6", "spec/kv/KvSteps.tla:488:23" }, \
-	{ 136, "overflow.7", "spec/kv/KvSteps.tla:489:22" }, \
-	{ 137, "overflow.8", "spec/kv/KvSteps.tla:490:17" }, \
-	{ 138, "report.1", "spec/kv/KvSteps.tla:492:21" }, \
-	{ 139, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 140, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 141, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 142, "on_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 143, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 144, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 145, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
-	{ 146, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
-	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
-	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 149, "on_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 150, "on_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 151, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
-	{ 152, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
-	{ 153, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
-	{ 154, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 155, "lift.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
-	{ 156, "lift.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
-	{ 157, "stow.choice.then", "spec/kv/KvSteps.tla:311:63" }, \
-	{ 158, "stow.choice.else", "spec/kv/KvSteps.tla:311:76" }, \
-	{ 159, "on_completion.choice.then", "spec/kv/KvSteps.tla:360:64" }, \
-	{ 160, "on_completion.choice.else", "spec/kv/KvSteps.tla:360:106" }, \
-	{ 161, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 162, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 163, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 164, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 165, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 166, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:380:55" }, \
-	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:269:28" }, \
-	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:270:8" }, \
-	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 193, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 194, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:394:45" }, \
-	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:394:83" }, \
-	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 201, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 202, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 203, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 204, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 205, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 206, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 207, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 208, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 209, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
-	{ 210, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
-	{ 211, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
-	{ 212, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
-	{ 213, "take.choice.then", "spec/kv/KvSteps.tla:439:75" }, \
-	{ 214, "take.choice.else", "spec/kv/KvSteps.tla:439:90" }, \
-	{ 215, "refill.choice.then", "spec/kv/KvSteps.tla:460:36" }, \
-	{ 216, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 217, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 218, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 219, "refill.choice.then", "spec/kv/KvSteps.tla:446:95" }, \
-	{ 220, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 221, "refill.choice.then", "spec/kv/KvSteps.tla:464:48" }, \
-	{ 222, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 224, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 225, "refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 226, "refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:369:18" }, \
+	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:371:22" }, \
+	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:373:10" }, \
+	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:375:10" }, \
+	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:377:10" }, \
+	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:380:30" }, \
+	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:384:24" }, \
+	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:387:22" }, \
+	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:391:10" }, \
+	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:393:22" }, \
+	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:395:10" }, \
+	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:397:10" }, \
+	{ 89, "settle.1", "spec/kv/KvSteps.tla:407:39" }, \
+	{ 90, "settle.2", "spec/kv/KvSteps.tla:408:31" }, \
+	{ 91, "settle.3", "spec/kv/KvSteps.tla:409:30" }, \
+	{ 92, "settle.4", "spec/kv/KvSteps.tla:410:17" }, \
+	{ 93, "shelve.1", "spec/kv/KvSteps.tla:414:47" }, \
+	{ 94, "shelve.2", "spec/kv/KvSteps.tla:415:62" }, \
+	{ 95, "shelve.3", "spec/kv/KvSteps.tla:416:17" }, \
+	{ 96, "find.1", "spec/kv/KvSteps.tla:221:29" }, \
+	{ 97, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
+	{ 98, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
+	{ 99, "find.4", "spec/kv/KvSteps.tla:225:10" }, \
+	{ 100, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
+	{ 101, "find.6", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 102, "find.7", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 103, "find.8", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 104, "find.9", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 105, "find.10", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 106, "find.11", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 107, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
+	{ 108, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
+	{ 109, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
+	{ 110, "keep.1", "spec/kv/KvSteps.tla:259:36" }, \
+	{ 111, "keep.2", "spec/kv/KvSteps.tla:260:28" }, \
+	{ 112, "keep.3", "spec/kv/KvSteps.tla:261:17" }, \
+	{ 113, "expire.1", "spec/lib/SessionSteps.tla:163:44" }, \
+	{ 114, "expire.2", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 115, "expire.3", "spec/lib/SessionSteps.tla:167:10" }, \
+	{ 116, "expire.4", "spec/lib/SessionSteps.tla:168:17" }, \
+	{ 117, "retire.1", "spec/lib/SessionSteps.tla:172:10" }, \
+	{ 118, "retire.2", "spec/lib/SessionSteps.tla:173:10" }, \
+	{ 119, "take.1", "spec/kv/KvSteps.tla:439:10" }, \
+	{ 120, "take.2", "spec/kv/KvSteps.tla:440:10" }, \
+	{ 121, "refill.1", "spec/kv/KvSteps.tla:458:32" }, \
+	{ 122, "refill.2", "spec/kv/KvSteps.tla:459:56" }, \
+	{ 123, "refill.3", "spec/kv/KvSteps.tla:460:43" }, \
+	{ 124, "refill.4", "spec/kv/KvSteps.tla:462:32" }, \
+	{ 125, "refill.5", "spec/kv/KvSteps.tla:464:10" }, \
+	{ 126, "refill.6", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 127, "refill.7", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 128, "refill.8", "spec/kv/KvSteps.tla:468:23" }, \
+	{ 129, "refill.9", "spec/kv/KvSteps.tla:469:20" }, \
+	{ 130, "refill.10", "spec/kv/KvSteps.tla:470:17" }, \
+	{ 131, "overflow.1", "spec/kv/KvSteps.tla:487:24" }, \
+	{ 132, "overflow.2", "spec/kv/KvSteps.tla:488:60" }, \
+	{ 133, "overflow.3", "spec/kv/KvSteps.tla:489:61" }, \
+	{ 134, "overflow.4", "spec/kv/KvSteps.tla:490:32" }, \
+	{ 135, "overflow.5", "spec/kv/KvSteps.tla:491:19" }, \
+	{ 136, "overflow.6", "spec/kv/KvSteps.tla:492:23" }, \
+	{ 137, "overflow.7", "spec/kv/KvSteps.tla:493:22" }, \
+	{ 138, "overflow.8", "spec/kv/KvSteps.tla:494:17" }, \
+	{ 139, "report.1", "spec/kv/KvSteps.tla:496:21" }, \
+	{ 140, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 141, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 142, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 143, "on_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 144, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 145, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 146, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
+	{ 147, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
+	{ 148, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
+	{ 149, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
+	{ 150, "on_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 151, "on_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 152, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
+	{ 153, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
+	{ 154, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
+	{ 155, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
+	{ 156, "lift.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
+	{ 157, "lift.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
+	{ 158, "stow.choice.then", "spec/kv/KvSteps.tla:315:63" }, \
+	{ 159, "stow.choice.else", "spec/kv/KvSteps.tla:315:76" }, \
+	{ 160, "on_completion.choice.then", "spec/kv/KvSteps.tla:364:64" }, \
+	{ 161, "on_completion.choice.else", "spec/kv/KvSteps.tla:364:106" }, \
+	{ 162, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 163, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 164, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 165, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 166, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 167, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 168, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 169, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 170, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 171, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 172, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 173, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 174, "on_completion.choice.then", "spec/kv/KvSteps.tla:384:55" }, \
+	{ 175, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 176, "on_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 177, "on_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 178, "on_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 179, "on_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 180, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 181, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 182, "on_completion.choice.then", "spec/kv/KvSteps.tla:273:28" }, \
+	{ 183, "on_completion.choice.else", "spec/kv/KvSteps.tla:274:8" }, \
+	{ 184, "on_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 185, "on_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
+	{ 186, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 187, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 188, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 189, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 190, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 191, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 192, "on_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 193, "on_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
+	{ 194, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 195, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 196, "on_completion.choice.then", "spec/kv/KvSteps.tla:398:45" }, \
+	{ 197, "on_completion.choice.else", "spec/kv/KvSteps.tla:398:83" }, \
+	{ 198, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 199, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 200, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 201, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 202, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 203, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 204, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 205, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 206, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 207, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 208, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 209, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 210, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
+	{ 211, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
+	{ 212, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
+	{ 213, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
+	{ 214, "take.choice.then", "spec/kv/KvSteps.tla:443:75" }, \
+	{ 215, "take.choice.else", "spec/kv/KvSteps.tla:443:90" }, \
+	{ 216, "refill.choice.then", "spec/kv/KvSteps.tla:464:36" }, \
+	{ 217, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 218, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 219, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 220, "refill.choice.then", "spec/kv/KvSteps.tla:450:95" }, \
+	{ 221, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 222, "refill.choice.then", "spec/kv/KvSteps.tla:468:48" }, \
+	{ 223, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 224, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 225, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 226, "refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 227, "refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

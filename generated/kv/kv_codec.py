@@ -37,6 +37,7 @@ TELLS_FLOOR = False
 PINNING = ()
 REQUESTS = ('Insert', 'Update', 'Delete')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong')
+COMPLETIONS = ('Insert', 'Update', 'Delete')
 TICK_NS = 134_217_728
 
 

@@ -202,26 +202,26 @@ static __always_inline struct lock_overflow_cell lock_overflow_cell_unpack(__u64
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum lock_leaf {
-	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:62 */
-	LOCK_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:71 */
-	LOCK_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:72 */
-	LOCK_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:74 */
-	LOCK_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:77 */
-	LOCK_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:78 */
-	LOCK_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:82 */
-	LOCK_LEAF_BEGIN_FORWARD_AGAIN = 7, /* Forward, SessionSteps.tla:85 */
-	LOCK_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:88 */
-	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:90 */
-	LOCK_LEAF_BEGIN_UNANSWERED = 10, /* Drop, SessionSteps.tla:92 */
-	LOCK_LEAF_BEGIN_11 = 11, /* Reply, SessionSteps.tla:94 */
-	LOCK_LEAF_BEGIN_12 = 12, /* Reply, SessionSteps.tla:100 */
-	LOCK_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
-	LOCK_LEAF_END_2 = 14, /* Forward, SessionSteps.tla:121 */
-	LOCK_LEAF_CONFIRM_CONFIRMED_LATE = 15, /* Drop, SessionSteps.tla:137 */
-	LOCK_LEAF_RESUME_RESUMED_LATE = 16, /* Drop, SessionSteps.tla:149 */
-	LOCK_LEAF_AUTHENTICATE_1 = 17, /* Continue, SessionSteps.tla:60 */
-	LOCK_LEAF_AUTHENTICATE_2 = 18, /* Continue, SessionSteps.tla:61 */
-	LOCK_LEAF_BEGIN_13 = 19, /* Continue, SessionSteps.tla:105 */
+	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:63 */
+	LOCK_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:72 */
+	LOCK_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:73 */
+	LOCK_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:75 */
+	LOCK_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:78 */
+	LOCK_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:79 */
+	LOCK_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:83 */
+	LOCK_LEAF_BEGIN_FORWARD_AGAIN = 7, /* Forward, SessionSteps.tla:86 */
+	LOCK_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:89 */
+	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:91 */
+	LOCK_LEAF_BEGIN_UNANSWERED = 10, /* Drop, SessionSteps.tla:93 */
+	LOCK_LEAF_BEGIN_11 = 11, /* Reply, SessionSteps.tla:95 */
+	LOCK_LEAF_BEGIN_12 = 12, /* Reply, SessionSteps.tla:101 */
+	LOCK_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:116 */
+	LOCK_LEAF_END_2 = 14, /* Forward, SessionSteps.tla:122 */
+	LOCK_LEAF_CONFIRM_CONFIRMED_LATE = 15, /* Drop, SessionSteps.tla:138 */
+	LOCK_LEAF_RESUME_RESUMED_LATE = 16, /* Drop, SessionSteps.tla:150 */
+	LOCK_LEAF_AUTHENTICATE_1 = 17, /* Continue, SessionSteps.tla:61 */
+	LOCK_LEAF_AUTHENTICATE_2 = 18, /* Continue, SessionSteps.tla:62 */
+	LOCK_LEAF_BEGIN_13 = 19, /* Continue, SessionSteps.tla:106 */
 	LOCK_LEAF_ON_REQUEST_NO_MODE = 20, /* Continue, LockSteps.tla:67 */
 	LOCK_LEAF_ON_REQUEST_2 = 21, /* Continue, LockSteps.tla:35 */
 	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE = 22, /* Continue, LockSteps.tla:37 */
@@ -234,12 +234,12 @@ enum lock_leaf {
 	LOCK_LEAF_ON_REQUEST_NOT_HELD = 29, /* Continue, LockSteps.tla:58 */
 	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST = 30, /* Continue, LockSteps.tla:60 */
 	LOCK_LEAF_ON_REQUEST_12 = 31, /* Continue, LockSteps.tla:62 */
-	LOCK_LEAF_CONFIRM_1 = 32, /* Continue, SessionSteps.tla:135 */
-	LOCK_LEAF_CONFIRM_2 = 33, /* Continue, SessionSteps.tla:136 */
-	LOCK_LEAF_RESUME_1 = 34, /* Continue, SessionSteps.tla:141 */
-	LOCK_LEAF_RESUME_2 = 35, /* Continue, SessionSteps.tla:148 */
-	LOCK_LEAF_ISSUE_1 = 36, /* Continue, SessionSteps.tla:153 */
-	LOCK_LEAF_ISSUE_2 = 37, /* Continue, SessionSteps.tla:154 */
+	LOCK_LEAF_CONFIRM_1 = 32, /* Continue, SessionSteps.tla:136 */
+	LOCK_LEAF_CONFIRM_2 = 33, /* Continue, SessionSteps.tla:137 */
+	LOCK_LEAF_RESUME_1 = 34, /* Continue, SessionSteps.tla:142 */
+	LOCK_LEAF_RESUME_2 = 35, /* Continue, SessionSteps.tla:149 */
+	LOCK_LEAF_ISSUE_1 = 36, /* Continue, SessionSteps.tla:154 */
+	LOCK_LEAF_ISSUE_2 = 37, /* Continue, SessionSteps.tla:155 */
 	LOCK_LEAF_CLAIM_1 = 38, /* Continue, LockSteps.tla:100 */
 	LOCK_LEAF_CLAIM_2 = 39, /* Continue, LockSteps.tla:104 */
 	LOCK_LEAF_CLAIM_NOT_CLAIMED = 40, /* Continue, LockSteps.tla:105 */
@@ -264,16 +264,16 @@ enum lock_leaf {
 	LOCK_LEAF_ON_FORWARDED_3 = 59, /* Reply, LockSteps.tla:88 */
 	LOCK_LEAF_ON_FORWARDED_4 = 60, /* Reply, LockSteps.tla:91 */
 	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 61, /* Drop, LockSteps.tla:92 */
-	LOCK_LEAF_EXPIRE_1 = 62, /* Drop, SessionSteps.tla:162 */
-	LOCK_LEAF_EXPIRE_2 = 63, /* Continue, SessionSteps.tla:164 */
-	LOCK_LEAF_EXPIRE_3 = 64, /* Continue, SessionSteps.tla:166 */
-	LOCK_LEAF_EXPIRE_4 = 65, /* Drop, SessionSteps.tla:167 */
+	LOCK_LEAF_EXPIRE_1 = 62, /* Drop, SessionSteps.tla:163 */
+	LOCK_LEAF_EXPIRE_2 = 63, /* Continue, SessionSteps.tla:165 */
+	LOCK_LEAF_EXPIRE_3 = 64, /* Continue, SessionSteps.tla:167 */
+	LOCK_LEAF_EXPIRE_4 = 65, /* Drop, SessionSteps.tla:168 */
 	LOCK_LEAF_EVICT_1 = 66, /* Continue, LockSteps.tla:162 */
 	LOCK_LEAF_EVICT_2 = 67, /* Drop, LockSteps.tla:165 */
 	LOCK_LEAF_RECLAIM_1 = 68, /* Continue, LockSteps.tla:170 */
 	LOCK_LEAF_RECLAIM_2 = 69, /* Drop, LockSteps.tla:172 */
-	LOCK_LEAF_RETIRE_1 = 70, /* Continue, SessionSteps.tla:171 */
-	LOCK_LEAF_RETIRE_2 = 71, /* Drop, SessionSteps.tla:172 */
+	LOCK_LEAF_RETIRE_1 = 70, /* Continue, SessionSteps.tla:172 */
+	LOCK_LEAF_RETIRE_2 = 71, /* Drop, SessionSteps.tla:173 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -386,26 +386,26 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 #define LOCK_BRANCHES 82
 
 #define LOCK_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:71:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:72:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:74:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:77:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:78:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:82:24" }, \
-	{ 7, "begin.forward_again", "spec/lib/SessionSteps.tla:85:33" }, \
-	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
-	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
-	{ 10, "begin.unanswered", "spec/lib/SessionSteps.tla:92:24" }, \
-	{ 11, "begin.11", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 12, "begin.12", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
-	{ 14, "end.2", "spec/lib/SessionSteps.tla:121:10" }, \
-	{ 15, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
-	{ 16, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
-	{ 17, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
-	{ 18, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
-	{ 19, "begin.13", "spec/lib/SessionSteps.tla:105:10" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:63:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:72:17" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:73:17" }, \
+	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:75:25" }, \
+	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:78:34" }, \
+	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:79:30" }, \
+	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:83:24" }, \
+	{ 7, "begin.forward_again", "spec/lib/SessionSteps.tla:86:33" }, \
+	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:89:39" }, \
+	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:91:27" }, \
+	{ 10, "begin.unanswered", "spec/lib/SessionSteps.tla:93:24" }, \
+	{ 11, "begin.11", "spec/lib/SessionSteps.tla:95:10" }, \
+	{ 12, "begin.12", "spec/lib/SessionSteps.tla:101:10" }, \
+	{ 13, "end.1", "spec/lib/SessionSteps.tla:116:10" }, \
+	{ 14, "end.2", "spec/lib/SessionSteps.tla:122:10" }, \
+	{ 15, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:138:34" }, \
+	{ 16, "resume.resumed_late", "spec/lib/SessionSteps.tla:150:32" }, \
+	{ 17, "authenticate.1", "spec/lib/SessionSteps.tla:61:29" }, \
+	{ 18, "authenticate.2", "spec/lib/SessionSteps.tla:62:42" }, \
+	{ 19, "begin.13", "spec/lib/SessionSteps.tla:106:10" }, \
 	{ 20, "on_request.no_mode", "spec/lock/LockSteps.tla:67:27" }, \
 	{ 21, "on_request.2", "spec/lock/LockSteps.tla:35:10" }, \
 	{ 22, "on_request.another_share", "spec/lock/LockSteps.tla:37:26" }, \
@@ -418,12 +418,12 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 	{ 29, "on_request.not_held", "spec/lock/LockSteps.tla:58:28" }, \
 	{ 30, "on_request.spilled_first", "spec/lock/LockSteps.tla:60:26" }, \
 	{ 31, "on_request.12", "spec/lock/LockSteps.tla:62:10" }, \
-	{ 32, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 33, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 34, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 35, "resume.2", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 36, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 37, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
+	{ 32, "confirm.1", "spec/lib/SessionSteps.tla:136:31" }, \
+	{ 33, "confirm.2", "spec/lib/SessionSteps.tla:137:42" }, \
+	{ 34, "resume.1", "spec/lib/SessionSteps.tla:142:10" }, \
+	{ 35, "resume.2", "spec/lib/SessionSteps.tla:149:10" }, \
+	{ 36, "issue.1", "spec/lib/SessionSteps.tla:154:10" }, \
+	{ 37, "issue.2", "spec/lib/SessionSteps.tla:155:10" }, \
 	{ 38, "claim.1", "spec/lock/LockSteps.tla:100:10" }, \
 	{ 39, "claim.2", "spec/lock/LockSteps.tla:104:10" }, \
 	{ 40, "claim.not_claimed", "spec/lock/LockSteps.tla:105:31" }, \
@@ -448,16 +448,16 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 	{ 59, "on_forwarded.3", "spec/lock/LockSteps.tla:88:17" }, \
 	{ 60, "on_forwarded.4", "spec/lock/LockSteps.tla:91:10" }, \
 	{ 61, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:92:33" }, \
-	{ 62, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 63, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 64, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 65, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
+	{ 62, "expire.1", "spec/lib/SessionSteps.tla:163:44" }, \
+	{ 63, "expire.2", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 64, "expire.3", "spec/lib/SessionSteps.tla:167:10" }, \
+	{ 65, "expire.4", "spec/lib/SessionSteps.tla:168:17" }, \
 	{ 66, "evict.1", "spec/lock/LockSteps.tla:162:10" }, \
 	{ 67, "evict.2", "spec/lock/LockSteps.tla:165:10" }, \
 	{ 68, "reclaim.1", "spec/lock/LockSteps.tla:170:10" }, \
 	{ 69, "reclaim.2", "spec/lock/LockSteps.tla:172:10" }, \
-	{ 70, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 71, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
+	{ 70, "retire.1", "spec/lib/SessionSteps.tla:172:10" }, \
+	{ 71, "retire.2", "spec/lib/SessionSteps.tla:173:10" }, \
 	{ 72, "on_request.choice.then", "spec/lock/LockSteps.tla:51:77" }, \
 	{ 73, "on_request.choice.else", "spec/lock/LockSteps.tla:51:16" }, \
 	{ 74, "on_completion.choice.then", "spec/lock/LockSteps.tla:129:71" }, \

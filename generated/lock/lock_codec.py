@@ -24,6 +24,7 @@ MAX_SPILLED = 16_383
 OVERFLOW_CAPACITY = 16_384
 REQUESTS = ('Acquire', 'Release')
 ANSWERS = ('Granted', 'Rejected', 'Released')
+COMPLETIONS = ('Acquire', 'Release', 'Rejected')
 TICK_NS = 134_217_728
 
 

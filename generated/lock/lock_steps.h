@@ -126,7 +126,7 @@ static __always_inline void lock_u14_set_3_minus_u14_set_16(struct lock_u14_set_
 			lock_u14_set_3_append(set, lock_u14_set_3_item(&was, i));
 }
 
-/* Authenticate, SessionSteps.tla:59 */
+/* Authenticate, SessionSteps.tla:60 */
 static __always_inline __u32 lock_authenticate(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -139,7 +139,7 @@ static __always_inline __u32 lock_authenticate(const struct lock_credential_cell
 	return stepwise_drop(LOCK_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:68 */
+/* Begin, SessionSteps.tla:69 */
 static __always_inline __u32 lock_begin(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
@@ -253,7 +253,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_REQUEST_12));
 }
 
-/* End, SessionSteps.tla:113 */
+/* End, SessionSteps.tla:114 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session, const struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED ||
@@ -266,7 +266,7 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session, const s
 	return stepwise_changed(stepwise_forward(LOCK_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:134 */
+/* Confirm, SessionSteps.tla:135 */
 static __always_inline __u32 lock_confirm(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -279,7 +279,7 @@ static __always_inline __u32 lock_confirm(const struct lock_credential_cell *cre
 	return stepwise_drop(LOCK_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:139 */
+/* Resume, SessionSteps.tla:140 */
 static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {
@@ -289,7 +289,8 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		session->deadline = (environment->now + 75) % 33554432;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_RESUME_1));
 	}
-	if (message->kind != LOCK_MESSAGE_KIND_OPENED && session->state == LOCK_SESSION_STATE_FORWARDED &&
+	if ((message->kind == LOCK_MESSAGE_KIND_ACQUIRE || message->kind == LOCK_MESSAGE_KIND_RELEASE ||
+	    message->kind == LOCK_MESSAGE_KIND_REJECTED) && session->state == LOCK_SESSION_STATE_FORWARDED &&
 	    session->sequence == message->sequence) {
 		session->state = LOCK_SESSION_STATE_BUSY;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_RESUME_2));
@@ -297,7 +298,7 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:151 */
+/* Issue, SessionSteps.tla:152 */
 static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -476,7 +477,7 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:161 */
+/* Expire, SessionSteps.tla:162 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
@@ -537,7 +538,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow, s
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:169 */
+/* Retire, SessionSteps.tla:170 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {

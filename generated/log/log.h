@@ -275,30 +275,30 @@ static __always_inline struct log_stamp_cell log_stamp_cell_unpack(__u64 word)
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum log_leaf {
-	LOG_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:62 */
-	LOG_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:71 */
-	LOG_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:72 */
-	LOG_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:74 */
-	LOG_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:77 */
-	LOG_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:78 */
-	LOG_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:82 */
-	LOG_LEAF_BEGIN_FORWARD_AGAIN = 7, /* Forward, SessionSteps.tla:85 */
-	LOG_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:88 */
-	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:90 */
-	LOG_LEAF_BEGIN_UNANSWERED = 10, /* Drop, SessionSteps.tla:92 */
-	LOG_LEAF_BEGIN_12 = 11, /* Reply, SessionSteps.tla:94 */
-	LOG_LEAF_BEGIN_13 = 12, /* Reply, SessionSteps.tla:100 */
+	LOG_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:63 */
+	LOG_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:72 */
+	LOG_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:73 */
+	LOG_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:75 */
+	LOG_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:78 */
+	LOG_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:79 */
+	LOG_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:83 */
+	LOG_LEAF_BEGIN_FORWARD_AGAIN = 7, /* Forward, SessionSteps.tla:86 */
+	LOG_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:89 */
+	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:91 */
+	LOG_LEAF_BEGIN_UNANSWERED = 10, /* Drop, SessionSteps.tla:93 */
+	LOG_LEAF_BEGIN_12 = 11, /* Reply, SessionSteps.tla:95 */
+	LOG_LEAF_BEGIN_13 = 12, /* Reply, SessionSteps.tla:101 */
 	LOG_LEAF_RECALL_FULL_AGAIN = 13, /* Reply, LogSteps.tla:56 */
 	LOG_LEAF_RECALL_MOVED_ON = 14, /* Drop, LogSteps.tla:58 */
 	LOG_LEAF_ROOM_RECALLED = 15, /* Reply, LogSteps.tla:68 */
-	LOG_LEAF_END_1 = 16, /* Reply, SessionSteps.tla:115 */
-	LOG_LEAF_END_2 = 17, /* Forward, SessionSteps.tla:121 */
-	LOG_LEAF_CONFIRM_CONFIRMED_LATE = 18, /* Drop, SessionSteps.tla:137 */
-	LOG_LEAF_RESUME_RESUMED_LATE = 19, /* Drop, SessionSteps.tla:149 */
-	LOG_LEAF_AUTHENTICATE_1 = 20, /* Continue, SessionSteps.tla:60 */
-	LOG_LEAF_AUTHENTICATE_2 = 21, /* Continue, SessionSteps.tla:61 */
-	LOG_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
-	LOG_LEAF_BEGIN_14 = 23, /* Continue, SessionSteps.tla:105 */
+	LOG_LEAF_END_1 = 16, /* Reply, SessionSteps.tla:116 */
+	LOG_LEAF_END_2 = 17, /* Forward, SessionSteps.tla:122 */
+	LOG_LEAF_CONFIRM_CONFIRMED_LATE = 18, /* Drop, SessionSteps.tla:138 */
+	LOG_LEAF_RESUME_RESUMED_LATE = 19, /* Drop, SessionSteps.tla:150 */
+	LOG_LEAF_AUTHENTICATE_1 = 20, /* Continue, SessionSteps.tla:61 */
+	LOG_LEAF_AUTHENTICATE_2 = 21, /* Continue, SessionSteps.tla:62 */
+	LOG_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:88 */
+	LOG_LEAF_BEGIN_14 = 23, /* Continue, SessionSteps.tla:106 */
 	LOG_LEAF_RECALL_1 = 24, /* Continue, LogSteps.tla:54 */
 	LOG_LEAF_RECALL_4 = 25, /* Continue, LogSteps.tla:60 */
 	LOG_LEAF_ROOM_1 = 26, /* Continue, LogSteps.tla:66 */
@@ -313,23 +313,23 @@ enum log_leaf {
 	LOG_LEAF_REMEMBER_NOT_RESERVED = 35, /* Continue, LogSteps.tla:103 */
 	LOG_LEAF_REMEMBER_3 = 36, /* Continue, LogSteps.tla:105 */
 	LOG_LEAF_REMEMBER_4 = 37, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_CONFIRM_1 = 38, /* Continue, SessionSteps.tla:135 */
-	LOG_LEAF_CONFIRM_2 = 39, /* Continue, SessionSteps.tla:136 */
-	LOG_LEAF_RESUME_1 = 40, /* Continue, SessionSteps.tla:141 */
-	LOG_LEAF_RESUME_2 = 41, /* Continue, SessionSteps.tla:148 */
-	LOG_LEAF_ISSUE_1 = 42, /* Continue, SessionSteps.tla:153 */
-	LOG_LEAF_ISSUE_2 = 43, /* Continue, SessionSteps.tla:154 */
+	LOG_LEAF_CONFIRM_1 = 38, /* Continue, SessionSteps.tla:136 */
+	LOG_LEAF_CONFIRM_2 = 39, /* Continue, SessionSteps.tla:137 */
+	LOG_LEAF_RESUME_1 = 40, /* Continue, SessionSteps.tla:142 */
+	LOG_LEAF_RESUME_2 = 41, /* Continue, SessionSteps.tla:149 */
+	LOG_LEAF_ISSUE_1 = 42, /* Continue, SessionSteps.tla:154 */
+	LOG_LEAF_ISSUE_2 = 43, /* Continue, SessionSteps.tla:155 */
 	LOG_LEAF_LOCATE_1 = 44, /* Reply, LogSteps.tla:116 */
 	LOG_LEAF_LOCATE_NOT_FORWARDED = 45, /* Drop, LogSteps.tla:118 */
 	LOG_LEAF_LOCATE_3 = 46, /* Continue, LogSteps.tla:120 */
 	LOG_LEAF_AWAIT_1 = 47, /* Reply, LogSteps.tla:124 */
 	LOG_LEAF_AWAIT_NOT_YET = 48, /* Drop, LogSteps.tla:125 */
-	LOG_LEAF_EXPIRE_1 = 49, /* Drop, SessionSteps.tla:162 */
-	LOG_LEAF_EXPIRE_2 = 50, /* Continue, SessionSteps.tla:164 */
-	LOG_LEAF_EXPIRE_3 = 51, /* Continue, SessionSteps.tla:166 */
-	LOG_LEAF_EXPIRE_4 = 52, /* Drop, SessionSteps.tla:167 */
-	LOG_LEAF_RETIRE_1 = 53, /* Continue, SessionSteps.tla:171 */
-	LOG_LEAF_RETIRE_2 = 54, /* Drop, SessionSteps.tla:172 */
+	LOG_LEAF_EXPIRE_1 = 49, /* Drop, SessionSteps.tla:163 */
+	LOG_LEAF_EXPIRE_2 = 50, /* Continue, SessionSteps.tla:165 */
+	LOG_LEAF_EXPIRE_3 = 51, /* Continue, SessionSteps.tla:167 */
+	LOG_LEAF_EXPIRE_4 = 52, /* Drop, SessionSteps.tla:168 */
+	LOG_LEAF_RETIRE_1 = 53, /* Continue, SessionSteps.tla:172 */
+	LOG_LEAF_RETIRE_2 = 54, /* Drop, SessionSteps.tla:173 */
 	LOG_LEAF_NEXT_NO_MORE = 55, /* Drop, LogSteps.tla:141 */
 	LOG_LEAF_NEXT_2 = 56, /* Continue, LogSteps.tla:142 */
 	LOG_LEAF_LOOK_1 = 57, /* Continue, LogSteps.tla:145 */
@@ -462,30 +462,30 @@ _Static_assert(LOG_COUNTER_TC_RESUME_RESUMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_
 #define LOG_BRANCHES 70
 
 #define LOG_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:71:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:72:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:74:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:77:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:78:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:82:24" }, \
-	{ 7, "begin.forward_again", "spec/lib/SessionSteps.tla:85:33" }, \
-	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
-	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
-	{ 10, "begin.unanswered", "spec/lib/SessionSteps.tla:92:24" }, \
-	{ 11, "begin.12", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 12, "begin.13", "spec/lib/SessionSteps.tla:100:10" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:63:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:72:17" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:73:17" }, \
+	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:75:25" }, \
+	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:78:34" }, \
+	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:79:30" }, \
+	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:83:24" }, \
+	{ 7, "begin.forward_again", "spec/lib/SessionSteps.tla:86:33" }, \
+	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:89:39" }, \
+	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:91:27" }, \
+	{ 10, "begin.unanswered", "spec/lib/SessionSteps.tla:93:24" }, \
+	{ 11, "begin.12", "spec/lib/SessionSteps.tla:95:10" }, \
+	{ 12, "begin.13", "spec/lib/SessionSteps.tla:101:10" }, \
 	{ 13, "recall.full_again", "spec/log/LogSteps.tla:56:23" }, \
 	{ 14, "recall.moved_on", "spec/log/LogSteps.tla:58:21" }, \
 	{ 15, "room.recalled", "spec/log/LogSteps.tla:68:22" }, \
-	{ 16, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
-	{ 17, "end.2", "spec/lib/SessionSteps.tla:121:10" }, \
-	{ 18, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
-	{ 19, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
-	{ 20, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
-	{ 21, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
-	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
-	{ 23, "begin.14", "spec/lib/SessionSteps.tla:105:10" }, \
+	{ 16, "end.1", "spec/lib/SessionSteps.tla:116:10" }, \
+	{ 17, "end.2", "spec/lib/SessionSteps.tla:122:10" }, \
+	{ 18, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:138:34" }, \
+	{ 19, "resume.resumed_late", "spec/lib/SessionSteps.tla:150:32" }, \
+	{ 20, "authenticate.1", "spec/lib/SessionSteps.tla:61:29" }, \
+	{ 21, "authenticate.2", "spec/lib/SessionSteps.tla:62:42" }, \
+	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:88:36" }, \
+	{ 23, "begin.14", "spec/lib/SessionSteps.tla:106:10" }, \
 	{ 24, "recall.1", "spec/log/LogSteps.tla:54:10" }, \
 	{ 25, "recall.4", "spec/log/LogSteps.tla:60:10" }, \
 	{ 26, "room.1", "spec/log/LogSteps.tla:66:10" }, \
@@ -500,23 +500,23 @@ _Static_assert(LOG_COUNTER_TC_RESUME_RESUMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_
 	{ 35, "remember.not_reserved", "spec/log/LogSteps.tla:103:25" }, \
 	{ 36, "remember.3", "spec/log/LogSteps.tla:105:10" }, \
 	{ 37, "remember.4", "spec/log/LogSteps.tla:105:10" }, \
-	{ 38, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 39, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 40, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 41, "resume.2", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 42, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 43, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
+	{ 38, "confirm.1", "spec/lib/SessionSteps.tla:136:31" }, \
+	{ 39, "confirm.2", "spec/lib/SessionSteps.tla:137:42" }, \
+	{ 40, "resume.1", "spec/lib/SessionSteps.tla:142:10" }, \
+	{ 41, "resume.2", "spec/lib/SessionSteps.tla:149:10" }, \
+	{ 42, "issue.1", "spec/lib/SessionSteps.tla:154:10" }, \
+	{ 43, "issue.2", "spec/lib/SessionSteps.tla:155:10" }, \
 	{ 44, "locate.1", "spec/log/LogSteps.tla:116:10" }, \
 	{ 45, "locate.not_forwarded", "spec/log/LogSteps.tla:118:26" }, \
 	{ 46, "locate.3", "spec/log/LogSteps.tla:120:10" }, \
 	{ 47, "await.1", "spec/log/LogSteps.tla:124:10" }, \
 	{ 48, "await.not_yet", "spec/log/LogSteps.tla:125:20" }, \
-	{ 49, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 50, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 51, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 52, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 53, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 54, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
+	{ 49, "expire.1", "spec/lib/SessionSteps.tla:163:44" }, \
+	{ 50, "expire.2", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 51, "expire.3", "spec/lib/SessionSteps.tla:167:10" }, \
+	{ 52, "expire.4", "spec/lib/SessionSteps.tla:168:17" }, \
+	{ 53, "retire.1", "spec/lib/SessionSteps.tla:172:10" }, \
+	{ 54, "retire.2", "spec/lib/SessionSteps.tla:173:10" }, \
 	{ 55, "next.no_more", "spec/log/LogSteps.tla:141:24" }, \
 	{ 56, "next.2", "spec/log/LogSteps.tla:142:14" }, \
 	{ 57, "look.1", "spec/log/LogSteps.tla:145:37" }, \

@@ -26,6 +26,7 @@ LAST_NUMBER = 281_474_976_710_655
 TAG_MODULUS = 4_096
 REQUESTS = ('Append',)
 ANSWERS = ('Appended', 'Stored', 'Full')
+COMPLETIONS = ('Stored',)
 TICK_NS = 134_217_728
 
 

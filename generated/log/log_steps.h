@@ -40,7 +40,7 @@ static __always_inline void log_u14_set_16_insert(struct log_u14_set_16 *set, __
 	log_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:59 */
+/* Authenticate, SessionSteps.tla:60 */
 static __always_inline __u32 log_authenticate(const struct log_credential_cell *credential,
 		const struct log_message *message)
 {
@@ -53,7 +53,7 @@ static __always_inline __u32 log_authenticate(const struct log_credential_cell *
 	return stepwise_drop(LOG_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:68 */
+/* Begin, SessionSteps.tla:69 */
 static __always_inline __u32 log_begin(struct log_session_cell *session, struct log_message *message,
 		const struct log_env *environment)
 {
@@ -227,7 +227,7 @@ static __always_inline __u32 log_remember(struct log_answer_cell *answer, struct
 	return stepwise_changed(stepwise_continue(LOG_LEAF_REMEMBER_4));
 }
 
-/* End, SessionSteps.tla:113 */
+/* End, SessionSteps.tla:114 */
 static __always_inline __u32 log_end(struct log_session_cell *session, const struct log_message *message)
 {
 	if (message->kind == LOG_MESSAGE_KIND_APPENDED || message->kind == LOG_MESSAGE_KIND_STORED ||
@@ -240,7 +240,7 @@ static __always_inline __u32 log_end(struct log_session_cell *session, const str
 	return stepwise_changed(stepwise_forward(LOG_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:134 */
+/* Confirm, SessionSteps.tla:135 */
 static __always_inline __u32 log_confirm(const struct log_credential_cell *credential,
 		const struct log_message *message)
 {
@@ -253,7 +253,7 @@ static __always_inline __u32 log_confirm(const struct log_credential_cell *crede
 	return stepwise_drop(LOG_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:139 */
+/* Resume, SessionSteps.tla:140 */
 static __always_inline __u32 log_resume(struct log_session_cell *session, const struct log_message *message,
 		const struct log_env *environment)
 {
@@ -263,7 +263,7 @@ static __always_inline __u32 log_resume(struct log_session_cell *session, const 
 		session->deadline = (environment->now + 75) % 33554432;
 		return stepwise_changed(stepwise_continue(LOG_LEAF_RESUME_1));
 	}
-	if (message->kind != LOG_MESSAGE_KIND_OPENED && session->state == LOG_SESSION_STATE_FORWARDED &&
+	if (message->kind == LOG_MESSAGE_KIND_STORED && session->state == LOG_SESSION_STATE_FORWARDED &&
 	    session->sequence == message->sequence) {
 		session->state = LOG_SESSION_STATE_BUSY;
 		return stepwise_changed(stepwise_continue(LOG_LEAF_RESUME_2));
@@ -271,7 +271,7 @@ static __always_inline __u32 log_resume(struct log_session_cell *session, const 
 	return stepwise_drop(LOG_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:151 */
+/* Issue, SessionSteps.tla:152 */
 static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 		const struct log_message *message)
 {
@@ -282,7 +282,7 @@ static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 	return stepwise_continue(LOG_LEAF_ISSUE_2);
 }
 
-/* Expire, SessionSteps.tla:161 */
+/* Expire, SessionSteps.tla:162 */
 static __always_inline __u32 log_expire(struct log_session_cell *session, struct log_message *message,
 		const struct log_env *environment)
 {
@@ -302,7 +302,7 @@ static __always_inline __u32 log_expire(struct log_session_cell *session, struct
 	return stepwise_drop(LOG_LEAF_EXPIRE_4);
 }
 
-/* Retire, SessionSteps.tla:169 */
+/* Retire, SessionSteps.tla:170 */
 static __always_inline __u32 log_retire(struct log_session_cell *session, const struct log_message *message,
 		const struct log_env *environment)
 {

@@ -413,31 +413,31 @@ _Static_assert(offsetof(struct occ_page_cell, spin_lock) == 8, "place of a cell'
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum occ_leaf {
-	OCC_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:62 */
-	OCC_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:71 */
-	OCC_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:72 */
-	OCC_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:74 */
-	OCC_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:77 */
-	OCC_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:78 */
-	OCC_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:82 */
-	OCC_LEAF_BEGIN_ANSWER_AGAIN = 7, /* Reply, SessionSteps.tla:88 */
-	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
-	OCC_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
-	OCC_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
-	OCC_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:420 */
-	OCC_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:421 */
-	OCC_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
-	OCC_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
-	OCC_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
-	OCC_LEAF_END_4 = 16, /* Forward, SessionSteps.tla:121 */
-	OCC_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:137 */
-	OCC_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:149 */
-	OCC_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:60 */
-	OCC_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:61 */
-	OCC_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
-	OCC_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
-	OCC_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
-	OCC_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:419 */
+	OCC_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:63 */
+	OCC_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:72 */
+	OCC_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:73 */
+	OCC_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:75 */
+	OCC_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:78 */
+	OCC_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:79 */
+	OCC_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:83 */
+	OCC_LEAF_BEGIN_ANSWER_AGAIN = 7, /* Reply, SessionSteps.tla:89 */
+	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:91 */
+	OCC_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:95 */
+	OCC_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:101 */
+	OCC_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:424 */
+	OCC_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:425 */
+	OCC_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:116 */
+	OCC_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:118 */
+	OCC_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:120 */
+	OCC_LEAF_END_4 = 16, /* Forward, SessionSteps.tla:122 */
+	OCC_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:138 */
+	OCC_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:150 */
+	OCC_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:61 */
+	OCC_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:62 */
+	OCC_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:81 */
+	OCC_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:88 */
+	OCC_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:106 */
+	OCC_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:423 */
 	OCC_LEAF_ENTER_PLACE_TAKEN = 25, /* Continue, OccSteps.tla:57 */
 	OCC_LEAF_ENTER_UNSETTLED = 26, /* Continue, OccSteps.tla:58 */
 	OCC_LEAF_ENTER_LOCK_TOO_LONG = 27, /* Continue, OccSteps.tla:59 */
@@ -484,30 +484,30 @@ enum occ_leaf {
 	OCC_LEAF_LEAVE_1 = 68, /* Continue, OccSteps.tla:85 */
 	OCC_LEAF_LEAVE_2 = 69, /* Continue, OccSteps.tla:86 */
 	OCC_LEAF_LEAVE_3 = 70, /* Continue, OccSteps.tla:87 */
-	OCC_LEAF_REMEMBER_1 = 71, /* Continue, KvSteps.tla:425 */
-	OCC_LEAF_REMEMBER_2 = 72, /* Continue, KvSteps.tla:426 */
-	OCC_LEAF_CONFIRM_1 = 73, /* Continue, SessionSteps.tla:135 */
-	OCC_LEAF_CONFIRM_2 = 74, /* Continue, SessionSteps.tla:136 */
-	OCC_LEAF_RESUME_1 = 75, /* Continue, SessionSteps.tla:141 */
-	OCC_LEAF_RESUME_2 = 76, /* Continue, SessionSteps.tla:146 */
-	OCC_LEAF_RESUME_3 = 77, /* Continue, SessionSteps.tla:148 */
-	OCC_LEAF_ISSUE_1 = 78, /* Continue, SessionSteps.tla:153 */
-	OCC_LEAF_ISSUE_2 = 79, /* Continue, SessionSteps.tla:154 */
-	OCC_LEAF_CLAIM_1 = 80, /* Continue, KvSteps.tla:316 */
-	OCC_LEAF_CLAIM_OVERWRITTEN = 81, /* Continue, KvSteps.tla:317 */
-	OCC_LEAF_CLAIM_3 = 82, /* Continue, KvSteps.tla:318 */
-	OCC_LEAF_LIFT_1 = 83, /* Continue, KvSteps.tla:274 */
-	OCC_LEAF_LIFT_2 = 84, /* Continue, KvSteps.tla:281 */
-	OCC_LEAF_LIFT_REPLACED = 85, /* Continue, KvSteps.tla:282 */
-	OCC_LEAF_LIFT_4 = 86, /* Continue, KvSteps.tla:284 */
-	OCC_LEAF_STOW_PAGE_FULL = 87, /* Continue, KvSteps.tla:305 */
-	OCC_LEAF_STOW_ENTRY_TAKEN = 88, /* Continue, KvSteps.tla:306 */
-	OCC_LEAF_STOW_3 = 89, /* Continue, KvSteps.tla:307 */
-	OCC_LEAF_STOW_OLD_ONE_GONE = 90, /* Continue, KvSteps.tla:308 */
-	OCC_LEAF_STOW_5 = 91, /* Continue, KvSteps.tla:309 */
-	OCC_LEAF_STOW_6 = 92, /* Continue, KvSteps.tla:310 */
-	OCC_LEAF_STOW_OLD_ONE_MOVED = 93, /* Continue, KvSteps.tla:311 */
-	OCC_LEAF_STOW_8 = 94, /* Continue, KvSteps.tla:312 */
+	OCC_LEAF_REMEMBER_1 = 71, /* Continue, KvSteps.tla:429 */
+	OCC_LEAF_REMEMBER_2 = 72, /* Continue, KvSteps.tla:430 */
+	OCC_LEAF_CONFIRM_1 = 73, /* Continue, SessionSteps.tla:136 */
+	OCC_LEAF_CONFIRM_2 = 74, /* Continue, SessionSteps.tla:137 */
+	OCC_LEAF_RESUME_1 = 75, /* Continue, SessionSteps.tla:142 */
+	OCC_LEAF_RESUME_2 = 76, /* Continue, SessionSteps.tla:147 */
+	OCC_LEAF_RESUME_3 = 77, /* Continue, SessionSteps.tla:149 */
+	OCC_LEAF_ISSUE_1 = 78, /* Continue, SessionSteps.tla:154 */
+	OCC_LEAF_ISSUE_2 = 79, /* Continue, SessionSteps.tla:155 */
+	OCC_LEAF_CLAIM_1 = 80, /* Continue, KvSteps.tla:320 */
+	OCC_LEAF_CLAIM_OVERWRITTEN = 81, /* Continue, KvSteps.tla:321 */
+	OCC_LEAF_CLAIM_3 = 82, /* Continue, KvSteps.tla:322 */
+	OCC_LEAF_LIFT_1 = 83, /* Continue, KvSteps.tla:278 */
+	OCC_LEAF_LIFT_2 = 84, /* Continue, KvSteps.tla:285 */
+	OCC_LEAF_LIFT_REPLACED = 85, /* Continue, KvSteps.tla:286 */
+	OCC_LEAF_LIFT_4 = 86, /* Continue, KvSteps.tla:288 */
+	OCC_LEAF_STOW_PAGE_FULL = 87, /* Continue, KvSteps.tla:309 */
+	OCC_LEAF_STOW_ENTRY_TAKEN = 88, /* Continue, KvSteps.tla:310 */
+	OCC_LEAF_STOW_3 = 89, /* Continue, KvSteps.tla:311 */
+	OCC_LEAF_STOW_OLD_ONE_GONE = 90, /* Continue, KvSteps.tla:312 */
+	OCC_LEAF_STOW_5 = 91, /* Continue, KvSteps.tla:313 */
+	OCC_LEAF_STOW_6 = 92, /* Continue, KvSteps.tla:314 */
+	OCC_LEAF_STOW_OLD_ONE_MOVED = 93, /* Continue, KvSteps.tla:315 */
+	OCC_LEAF_STOW_8 = 94, /* Continue, KvSteps.tla:316 */
 	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 95, /* Continue, OccSteps.tla:123 */
 	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 96, /* Continue, OccSteps.tla:125 */
 	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 97, /* Continue, OccSteps.tla:127 */
@@ -526,9 +526,9 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 110, /* Continue, OccSteps.tla:233 */
 	OCC_LEAF_ON_OCC_COMPLETION_17 = 111, /* Continue, OccSteps.tla:236 */
 	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 112, /* Continue, OccSteps.tla:237 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 113, /* Continue, KvSteps.tla:336 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 114, /* Continue, KvSteps.tla:336 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 115, /* Continue, KvSteps.tla:361 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 113, /* Continue, KvSteps.tla:340 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 114, /* Continue, KvSteps.tla:340 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 115, /* Continue, KvSteps.tla:365 */
 	OCC_LEAF_ON_OCC_COMPLETION_23 = 116, /* Continue, KvSteps.tla:131 */
 	OCC_LEAF_ON_OCC_COMPLETION_24 = 117, /* Continue, KvSteps.tla:135 */
 	OCC_LEAF_ON_OCC_COMPLETION_25 = 118, /* Continue, KvSteps.tla:138 */
@@ -536,82 +536,83 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_COMPLETION_27 = 120, /* Continue, KvSteps.tla:141 */
 	OCC_LEAF_ON_OCC_COMPLETION_28 = 121, /* Continue, KvSteps.tla:143 */
 	OCC_LEAF_ON_OCC_COMPLETION_29 = 122, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE = 123, /* Continue, KvSteps.tla:365 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 124, /* Continue, KvSteps.tla:367 */
-	OCC_LEAF_ON_OCC_COMPLETION_32 = 125, /* Continue, KvSteps.tla:369 */
-	OCC_LEAF_ON_OCC_COMPLETION_33 = 126, /* Continue, KvSteps.tla:371 */
-	OCC_LEAF_ON_OCC_COMPLETION_34 = 127, /* Continue, KvSteps.tla:373 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 128, /* Continue, KvSteps.tla:376 */
-	OCC_LEAF_ON_OCC_COMPLETION_37 = 129, /* Continue, KvSteps.tla:380 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 130, /* Continue, KvSteps.tla:383 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 131, /* Continue, KvSteps.tla:336 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 132, /* Continue, KvSteps.tla:336 */
-	OCC_LEAF_ON_OCC_COMPLETION_41 = 133, /* Continue, KvSteps.tla:387 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 134, /* Continue, KvSteps.tla:389 */
-	OCC_LEAF_ON_OCC_COMPLETION_43 = 135, /* Continue, KvSteps.tla:391 */
-	OCC_LEAF_ON_OCC_COMPLETION_44 = 136, /* Continue, KvSteps.tla:393 */
-	OCC_LEAF_SETTLE_1 = 137, /* Continue, KvSteps.tla:403 */
-	OCC_LEAF_SETTLE_2 = 138, /* Continue, KvSteps.tla:404 */
-	OCC_LEAF_SETTLE_3 = 139, /* Continue, KvSteps.tla:405 */
-	OCC_LEAF_SETTLE_4 = 140, /* Continue, KvSteps.tla:406 */
-	OCC_LEAF_SHELVE_1 = 141, /* Continue, KvSteps.tla:410 */
-	OCC_LEAF_SHELVE_2 = 142, /* Continue, KvSteps.tla:411 */
-	OCC_LEAF_SHELVE_3 = 143, /* Continue, KvSteps.tla:412 */
-	OCC_LEAF_FIND_1 = 144, /* Reply, KvSteps.tla:219 */
-	OCC_LEAF_FIND_NOT_SEEN = 145, /* Drop, KvSteps.tla:220 */
-	OCC_LEAF_FIND_3 = 146, /* Continue, KvSteps.tla:221 */
-	OCC_LEAF_FIND_ON_ITS_WAY = 147, /* Drop, KvSteps.tla:223 */
-	OCC_LEAF_FIND_5 = 148, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_6 = 149, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_FIND_7 = 150, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_8 = 151, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_FIND_9 = 152, /* Reply, KvSteps.tla:234 */
-	OCC_LEAF_FIND_10 = 153, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_11 = 154, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_RESERVE_1 = 155, /* Continue, KvSteps.tla:249 */
-	OCC_LEAF_RESERVE_SHELF_FULL = 156, /* Continue, KvSteps.tla:250 */
-	OCC_LEAF_RESERVE_3 = 157, /* Continue, KvSteps.tla:251 */
-	OCC_LEAF_KEEP_1 = 158, /* Reply, KvSteps.tla:255 */
-	OCC_LEAF_KEEP_2 = 159, /* Reply, KvSteps.tla:256 */
-	OCC_LEAF_KEEP_3 = 160, /* Reply, KvSteps.tla:257 */
-	OCC_LEAF_EXPIRE_1 = 161, /* Drop, SessionSteps.tla:162 */
-	OCC_LEAF_EXPIRE_2 = 162, /* Continue, SessionSteps.tla:164 */
-	OCC_LEAF_EXPIRE_3 = 163, /* Continue, SessionSteps.tla:166 */
-	OCC_LEAF_EXPIRE_4 = 164, /* Drop, SessionSteps.tla:167 */
-	OCC_LEAF_UNSETTLED_1 = 165, /* Continue, OccSteps.tla:252 */
-	OCC_LEAF_UNSETTLED_2 = 166, /* Drop, OccSteps.tla:253 */
-	OCC_LEAF_SETTLED_NOTHING_PINNED = 167, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_STILL_GONE = 168, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_SETTLED_4 = 169, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_SETTLED_5 = 170, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_SETTLED_6 = 171, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_SETTLED_7 = 172, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_IS_SETTLED_1 = 173, /* Continue, OccSteps.tla:258 */
-	OCC_LEAF_IS_SETTLED_2 = 174, /* Drop, OccSteps.tla:259 */
-	OCC_LEAF_RETIRE_1 = 175, /* Continue, SessionSteps.tla:171 */
-	OCC_LEAF_RETIRE_2 = 176, /* Drop, SessionSteps.tla:172 */
-	OCC_LEAF_TAKE_1 = 177, /* Drop, KvSteps.tla:435 */
-	OCC_LEAF_TAKE_2 = 178, /* Continue, KvSteps.tla:436 */
-	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 179, /* Continue, OccSteps.tla:267 */
-	OCC_LEAF_OCC_REFILL_2 = 180, /* Continue, KvSteps.tla:454 */
-	OCC_LEAF_OCC_REFILL_3 = 181, /* Continue, KvSteps.tla:455 */
-	OCC_LEAF_OCC_REFILL_4 = 182, /* Continue, KvSteps.tla:456 */
-	OCC_LEAF_OCC_REFILL_5 = 183, /* Continue, KvSteps.tla:458 */
-	OCC_LEAF_OCC_REFILL_6 = 184, /* Continue, KvSteps.tla:460 */
-	OCC_LEAF_OCC_REFILL_7 = 185, /* Continue, KvSteps.tla:463 */
-	OCC_LEAF_OCC_REFILL_8 = 186, /* Continue, KvSteps.tla:463 */
-	OCC_LEAF_OCC_REFILL_9 = 187, /* Continue, KvSteps.tla:464 */
-	OCC_LEAF_OCC_REFILL_10 = 188, /* Continue, KvSteps.tla:465 */
-	OCC_LEAF_OCC_REFILL_11 = 189, /* Continue, KvSteps.tla:466 */
-	OCC_LEAF_OVERFLOW_1 = 190, /* Continue, KvSteps.tla:483 */
-	OCC_LEAF_OVERFLOW_2 = 191, /* Continue, KvSteps.tla:484 */
-	OCC_LEAF_OVERFLOW_3 = 192, /* Continue, KvSteps.tla:485 */
-	OCC_LEAF_OVERFLOW_4 = 193, /* Continue, KvSteps.tla:486 */
-	OCC_LEAF_OVERFLOW_5 = 194, /* Continue, KvSteps.tla:487 */
-	OCC_LEAF_OVERFLOW_6 = 195, /* Continue, KvSteps.tla:488 */
-	OCC_LEAF_OVERFLOW_7 = 196, /* Continue, KvSteps.tla:489 */
-	OCC_LEAF_OVERFLOW_8 = 197, /* Continue, KvSteps.tla:490 */
-	OCC_LEAF_REPORT_1 = 198, /* Continue, KvSteps.tla:492 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE = 123, /* Continue, KvSteps.tla:369 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 124, /* Continue, KvSteps.tla:371 */
+	OCC_LEAF_ON_OCC_COMPLETION_32 = 125, /* Continue, KvSteps.tla:373 */
+	OCC_LEAF_ON_OCC_COMPLETION_33 = 126, /* Continue, KvSteps.tla:375 */
+	OCC_LEAF_ON_OCC_COMPLETION_34 = 127, /* Continue, KvSteps.tla:377 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 128, /* Continue, KvSteps.tla:380 */
+	OCC_LEAF_ON_OCC_COMPLETION_37 = 129, /* Continue, KvSteps.tla:384 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 130, /* Continue, KvSteps.tla:387 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 131, /* Continue, KvSteps.tla:340 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 132, /* Continue, KvSteps.tla:340 */
+	OCC_LEAF_ON_OCC_COMPLETION_41 = 133, /* Continue, KvSteps.tla:391 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 134, /* Continue, KvSteps.tla:393 */
+	OCC_LEAF_ON_OCC_COMPLETION_43 = 135, /* Continue, KvSteps.tla:395 */
+	OCC_LEAF_ON_OCC_COMPLETION_44 = 136, /* Continue, KvSteps.tla:397 */
+	OCC_LEAF_SETTLE_1 = 137, /* Continue, KvSteps.tla:407 */
+	OCC_LEAF_SETTLE_2 = 138, /* Continue, KvSteps.tla:408 */
+	OCC_LEAF_SETTLE_3 = 139, /* Continue, KvSteps.tla:409 */
+	OCC_LEAF_SETTLE_4 = 140, /* Continue, KvSteps.tla:410 */
+	OCC_LEAF_SHELVE_1 = 141, /* Continue, KvSteps.tla:414 */
+	OCC_LEAF_SHELVE_2 = 142, /* Continue, KvSteps.tla:415 */
+	OCC_LEAF_SHELVE_3 = 143, /* Continue, KvSteps.tla:416 */
+	OCC_LEAF_FIND_1 = 144, /* Reply, KvSteps.tla:221 */
+	OCC_LEAF_FIND_NOT_FORWARDED = 145, /* Drop, KvSteps.tla:222 */
+	OCC_LEAF_FIND_NOT_SEEN = 146, /* Drop, KvSteps.tla:223 */
+	OCC_LEAF_FIND_4 = 147, /* Continue, KvSteps.tla:225 */
+	OCC_LEAF_FIND_ON_ITS_WAY = 148, /* Drop, KvSteps.tla:227 */
+	OCC_LEAF_FIND_6 = 149, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_7 = 150, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_FIND_8 = 151, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_9 = 152, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_FIND_10 = 153, /* Reply, KvSteps.tla:238 */
+	OCC_LEAF_FIND_11 = 154, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_12 = 155, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_RESERVE_1 = 156, /* Continue, KvSteps.tla:253 */
+	OCC_LEAF_RESERVE_SHELF_FULL = 157, /* Continue, KvSteps.tla:254 */
+	OCC_LEAF_RESERVE_3 = 158, /* Continue, KvSteps.tla:255 */
+	OCC_LEAF_KEEP_1 = 159, /* Reply, KvSteps.tla:259 */
+	OCC_LEAF_KEEP_2 = 160, /* Reply, KvSteps.tla:260 */
+	OCC_LEAF_KEEP_3 = 161, /* Reply, KvSteps.tla:261 */
+	OCC_LEAF_EXPIRE_1 = 162, /* Drop, SessionSteps.tla:163 */
+	OCC_LEAF_EXPIRE_2 = 163, /* Continue, SessionSteps.tla:165 */
+	OCC_LEAF_EXPIRE_3 = 164, /* Continue, SessionSteps.tla:167 */
+	OCC_LEAF_EXPIRE_4 = 165, /* Drop, SessionSteps.tla:168 */
+	OCC_LEAF_UNSETTLED_1 = 166, /* Continue, OccSteps.tla:252 */
+	OCC_LEAF_UNSETTLED_2 = 167, /* Drop, OccSteps.tla:253 */
+	OCC_LEAF_SETTLED_NOTHING_PINNED = 168, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_SETTLED_STILL_GONE = 169, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_SETTLED_4 = 170, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_SETTLED_5 = 171, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_SETTLED_6 = 172, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_SETTLED_7 = 173, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_IS_SETTLED_1 = 174, /* Continue, OccSteps.tla:258 */
+	OCC_LEAF_IS_SETTLED_2 = 175, /* Drop, OccSteps.tla:259 */
+	OCC_LEAF_RETIRE_1 = 176, /* Continue, SessionSteps.tla:172 */
+	OCC_LEAF_RETIRE_2 = 177, /* Drop, SessionSteps.tla:173 */
+	OCC_LEAF_TAKE_1 = 178, /* Drop, KvSteps.tla:439 */
+	OCC_LEAF_TAKE_2 = 179, /* Continue, KvSteps.tla:440 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 180, /* Continue, OccSteps.tla:267 */
+	OCC_LEAF_OCC_REFILL_2 = 181, /* Continue, KvSteps.tla:458 */
+	OCC_LEAF_OCC_REFILL_3 = 182, /* Continue, KvSteps.tla:459 */
+	OCC_LEAF_OCC_REFILL_4 = 183, /* Continue, KvSteps.tla:460 */
+	OCC_LEAF_OCC_REFILL_5 = 184, /* Continue, KvSteps.tla:462 */
+	OCC_LEAF_OCC_REFILL_6 = 185, /* Continue, KvSteps.tla:464 */
+	OCC_LEAF_OCC_REFILL_7 = 186, /* Continue, KvSteps.tla:467 */
+	OCC_LEAF_OCC_REFILL_8 = 187, /* Continue, KvSteps.tla:467 */
+	OCC_LEAF_OCC_REFILL_9 = 188, /* Continue, KvSteps.tla:468 */
+	OCC_LEAF_OCC_REFILL_10 = 189, /* Continue, KvSteps.tla:469 */
+	OCC_LEAF_OCC_REFILL_11 = 190, /* Continue, KvSteps.tla:470 */
+	OCC_LEAF_OVERFLOW_1 = 191, /* Continue, KvSteps.tla:487 */
+	OCC_LEAF_OVERFLOW_2 = 192, /* Continue, KvSteps.tla:488 */
+	OCC_LEAF_OVERFLOW_3 = 193, /* Continue, KvSteps.tla:489 */
+	OCC_LEAF_OVERFLOW_4 = 194, /* Continue, KvSteps.tla:490 */
+	OCC_LEAF_OVERFLOW_5 = 195, /* Continue, KvSteps.tla:491 */
+	OCC_LEAF_OVERFLOW_6 = 196, /* Continue, KvSteps.tla:492 */
+	OCC_LEAF_OVERFLOW_7 = 197, /* Continue, KvSteps.tla:493 */
+	OCC_LEAF_OVERFLOW_8 = 198, /* Continue, KvSteps.tla:494 */
+	OCC_LEAF_REPORT_1 = 199, /* Continue, KvSteps.tla:496 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -733,34 +734,34 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define OCC_BRANCHES 359
+#define OCC_BRANCHES 360
 
 #define OCC_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:71:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:72:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:74:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:77:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:78:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:82:24" }, \
-	{ 7, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
-	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
-	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:420:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:421:17" }, \
-	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
-	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
-	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
-	{ 16, "end.4", "spec/lib/SessionSteps.tla:121:10" }, \
-	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
-	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
-	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
-	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
-	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
-	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
-	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:419:44" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:63:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:72:17" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:73:17" }, \
+	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:75:25" }, \
+	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:78:34" }, \
+	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:79:30" }, \
+	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:83:24" }, \
+	{ 7, "begin.answer_again", "spec/lib/SessionSteps.tla:89:39" }, \
+	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:91:27" }, \
+	{ 9, "begin.13", "spec/lib/SessionSteps.tla:95:10" }, \
+	{ 10, "begin.14", "spec/lib/SessionSteps.tla:101:10" }, \
+	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:424:53" }, \
+	{ 12, "recall.3", "spec/kv/KvSteps.tla:425:17" }, \
+	{ 13, "end.1", "spec/lib/SessionSteps.tla:116:10" }, \
+	{ 14, "end.2", "spec/lib/SessionSteps.tla:118:10" }, \
+	{ 15, "end.3", "spec/lib/SessionSteps.tla:120:10" }, \
+	{ 16, "end.4", "spec/lib/SessionSteps.tla:122:10" }, \
+	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:138:34" }, \
+	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:150:32" }, \
+	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:61:29" }, \
+	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:62:42" }, \
+	{ 21, "begin.6", "spec/lib/SessionSteps.tla:81:10" }, \
+	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:88:36" }, \
+	{ 23, "begin.15", "spec/lib/SessionSteps.tla:106:10" }, \
+	{ 24, "recall.1", "spec/kv/KvSteps.tla:423:44" }, \
 	{ 25, "enter.place_taken", "spec/occ/OccSteps.tla:57:37" }, \
 	{ 26, "enter.unsettled", "spec/occ/OccSteps.tla:58:60" }, \
 	{ 27, "enter.lock_too_long", "spec/occ/OccSteps.tla:59:52" }, \
@@ -807,30 +808,30 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 68, "leave.1", "spec/occ/OccSteps.tla:85:32" }, \
 	{ 69, "leave.2", "spec/occ/OccSteps.tla:86:49" }, \
 	{ 70, "leave.3", "spec/occ/OccSteps.tla:87:17" }, \
-	{ 71, "remember.1", "spec/kv/KvSteps.tla:425:10" }, \
-	{ 72, "remember.2", "spec/kv/KvSteps.tla:426:10" }, \
-	{ 73, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 74, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 75, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 76, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
-	{ 77, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 78, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 79, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 80, "claim.1", "spec/kv/KvSteps.tla:316:57" }, \
-	{ 81, "claim.overwritten", "spec/kv/KvSteps.tla:317:92" }, \
-	{ 82, "claim.3", "spec/kv/KvSteps.tla:318:17" }, \
-	{ 83, "lift.1", "spec/kv/KvSteps.tla:274:79" }, \
-	{ 84, "lift.2", "spec/kv/KvSteps.tla:281:86" }, \
-	{ 85, "lift.replaced", "spec/kv/KvSteps.tla:282:73" }, \
-	{ 86, "lift.4", "spec/kv/KvSteps.tla:284:10" }, \
-	{ 87, "stow.page_full", "spec/kv/KvSteps.tla:305:59" }, \
-	{ 88, "stow.entry_taken", "spec/kv/KvSteps.tla:306:72" }, \
-	{ 89, "stow.3", "spec/kv/KvSteps.tla:307:31" }, \
-	{ 90, "stow.old_one_gone", "spec/kv/KvSteps.tla:308:64" }, \
-	{ 91, "stow.5", "spec/kv/KvSteps.tla:309:24" }, \
-	{ 92, "stow.6", "spec/kv/KvSteps.tla:310:31" }, \
-	{ 93, "stow.old_one_moved", "spec/kv/KvSteps.tla:311:106" }, \
-	{ 94, "stow.8", "spec/kv/KvSteps.tla:312:24" }, \
+	{ 71, "remember.1", "spec/kv/KvSteps.tla:429:10" }, \
+	{ 72, "remember.2", "spec/kv/KvSteps.tla:430:10" }, \
+	{ 73, "confirm.1", "spec/lib/SessionSteps.tla:136:31" }, \
+	{ 74, "confirm.2", "spec/lib/SessionSteps.tla:137:42" }, \
+	{ 75, "resume.1", "spec/lib/SessionSteps.tla:142:10" }, \
+	{ 76, "resume.2", "spec/lib/SessionSteps.tla:147:10" }, \
+	{ 77, "resume.3", "spec/lib/SessionSteps.tla:149:10" }, \
+	{ 78, "issue.1", "spec/lib/SessionSteps.tla:154:10" }, \
+	{ 79, "issue.2", "spec/lib/SessionSteps.tla:155:10" }, \
+	{ 80, "claim.1", "spec/kv/KvSteps.tla:320:57" }, \
+	{ 81, "claim.overwritten", "spec/kv/KvSteps.tla:321:92" }, \
+	{ 82, "claim.3", "spec/kv/KvSteps.tla:322:17" }, \
+	{ 83, "lift.1", "spec/kv/KvSteps.tla:278:79" }, \
+	{ 84, "lift.2", "spec/kv/KvSteps.tla:285:86" }, \
+	{ 85, "lift.replaced", "spec/kv/KvSteps.tla:286:73" }, \
+	{ 86, "lift.4", "spec/kv/KvSteps.tla:288:10" }, \
+	{ 87, "stow.page_full", "spec/kv/KvSteps.tla:309:59" }, \
+	{ 88, "stow.entry_taken", "spec/kv/KvSteps.tla:310:72" }, \
+	{ 89, "stow.3", "spec/kv/KvSteps.tla:311:31" }, \
+	{ 90, "stow.old_one_gone", "spec/kv/KvSteps.tla:312:64" }, \
+	{ 91, "stow.5", "spec/kv/KvSteps.tla:313:24" }, \
+	{ 92, "stow.6", "spec/kv/KvSteps.tla:314:31" }, \
+	{ 93, "stow.old_one_moved", "spec/kv/KvSteps.tla:315:106" }, \
+	{ 94, "stow.8", "spec/kv/KvSteps.tla:316:24" }, \
 	{ 95, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
 	{ 96, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:125:26" }, \
 	{ 97, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
@@ -849,9 +850,9 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 110, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:233:29" }, \
 	{ 111, "on_occ_completion.17", "spec/occ/OccSteps.tla:236:17" }, \
 	{ 112, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:237:31" }, \
-	{ 113, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:336:34" }, \
-	{ 114, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:336:84" }, \
-	{ 115, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:361:30" }, \
+	{ 113, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 114, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 115, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:365:30" }, \
 	{ 116, "on_occ_completion.23", "spec/kv/KvSteps.tla:131:17" }, \
 	{ 117, "on_occ_completion.24", "spec/kv/KvSteps.tla:135:17" }, \
 	{ 118, "on_occ_completion.25", "spec/kv/KvSteps.tla:138:17" }, \
@@ -859,242 +860,243 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 120, "on_occ_completion.27", "spec/kv/KvSteps.tla:141:10" }, \
 	{ 121, "on_occ_completion.28", "spec/kv/KvSteps.tla:143:10" }, \
 	{ 122, "on_occ_completion.29", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 123, "on_occ_completion.late", "spec/kv/KvSteps.tla:365:18" }, \
-	{ 124, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:367:22" }, \
-	{ 125, "on_occ_completion.32", "spec/kv/KvSteps.tla:369:10" }, \
-	{ 126, "on_occ_completion.33", "spec/kv/KvSteps.tla:371:10" }, \
-	{ 127, "on_occ_completion.34", "spec/kv/KvSteps.tla:373:10" }, \
-	{ 128, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:376:30" }, \
-	{ 129, "on_occ_completion.37", "spec/kv/KvSteps.tla:380:24" }, \
-	{ 130, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:383:22" }, \
-	{ 131, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:336:34" }, \
-	{ 132, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:336:84" }, \
-	{ 133, "on_occ_completion.41", "spec/kv/KvSteps.tla:387:10" }, \
-	{ 134, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:389:22" }, \
-	{ 135, "on_occ_completion.43", "spec/kv/KvSteps.tla:391:10" }, \
-	{ 136, "on_occ_completion.44", "spec/kv/KvSteps.tla:393:10" }, \
-	{ 137, "settle.1", "spec/kv/KvSteps.tla:403:39" }, \
-	{ 138, "settle.2", "spec/kv/KvSteps.tla:404:31" }, \
-	{ 139, "settle.3", "spec/kv/KvSteps.tla:405:30" }, \
-	{ 140, "settle.4", "spec/kv/KvSteps.tla:406:17" }, \
-	{ 141, "shelve.1", "spec/kv/KvSteps.tla:410:47" }, \
-	{ 142, "shelve.2", "spec/kv/KvSteps.tla:411:62" }, \
-	{ 143, "shelve.3", "spec/kv/KvSteps.tla:412:17" }, \
-	{ 144, "find.1", "spec/kv/KvSteps.tla:219:29" }, \
-	{ 145, "find.not_seen", "spec/kv/KvSteps.tla:220:34" }, \
-	{ 146, "find.3", "spec/kv/KvSteps.tla:221:44" }, \
-	{ 147, "find.on_its_way", "spec/kv/KvSteps.tla:223:22" }, \
-	{ 148, "find.5", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 149, "find.6", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 150, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 151, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 152, "find.9", "spec/kv/KvSteps.tla:234:10" }, \
-	{ 153, "find.10", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 154, "find.11", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 155, "reserve.1", "spec/kv/KvSteps.tla:249:29" }, \
-	{ 156, "reserve.shelf_full", "spec/kv/KvSteps.tla:250:33" }, \
-	{ 157, "reserve.3", "spec/kv/KvSteps.tla:251:17" }, \
-	{ 158, "keep.1", "spec/kv/KvSteps.tla:255:36" }, \
-	{ 159, "keep.2", "spec/kv/KvSteps.tla:256:28" }, \
-	{ 160, "keep.3", "spec/kv/KvSteps.tla:257:17" }, \
-	{ 161, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 162, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 163, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 164, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 165, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
-	{ 166, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
-	{ 167, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
-	{ 168, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 169, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 170, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 171, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
-	{ 172, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
-	{ 173, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
-	{ 174, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
-	{ 175, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 176, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 177, "take.1", "spec/kv/KvSteps.tla:435:10" }, \
-	{ 178, "take.2", "spec/kv/KvSteps.tla:436:10" }, \
-	{ 179, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
-	{ 180, "occ_refill.2", "spec/kv/KvSteps.tla:454:32" }, \
-	{ 181, "occ_refill.3", "spec/kv/KvSteps.tla:455:56" }, \
-	{ 182, "occ_refill.4", "spec/kv/KvSteps.tla:456:43" }, \
-	{ 183, "occ_refill.5", "spec/kv/KvSteps.tla:458:32" }, \
-	{ 184, "occ_refill.6", "spec/kv/KvSteps.tla:460:10" }, \
-	{ 185, "occ_refill.7", "spec/kv/KvSteps.tla:463:52" }, \
-	{ 186, "occ_refill.8", "spec/kv/KvSteps.tla:463:52" }, \
-	{ 187, "occ_refill.9", "spec/kv/KvSteps.tla:464:23" }, \
-	{ 188, "occ_refill.10", "spec/kv/KvSteps.tla:465:20" }, \
-	{ 189, "occ_refill.11", "spec/kv/KvSteps.tla:466:17" }, \
-	{ 190, "overflow.1", "spec/kv/KvSteps.tla:483:24" }, \
-	{ 191, "overflow.2", "spec/kv/KvSteps.tla:484:60" }, \
-	{ 192, "overflow.3", "spec/kv/KvSteps.tla:485:61" }, \
-	{ 193, "overflow.4", "spec/kv/KvSteps.tla:486:32" }, \
-	{ 194, "overflow.5", "spec/kv/KvSteps.tla:487:19" }, \
-	{ 195, "overflow.6", "spec/kv/KvSteps.tla:488:23" }, \
-	{ 196, "overflow.7", "spec/kv/KvSteps.tla:489:22" }, \
-	{ 197, "overflow.8", "spec/kv/KvSteps.tla:490:17" }, \
-	{ 198, "report.1", "spec/kv/KvSteps.tla:492:21" }, \
-	{ 199, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 200, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 201, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 202, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 203, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 204, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 205, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 206, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 207, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 208, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 209, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 210, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 211, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 212, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 213, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 214, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 215, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 216, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 217, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 218, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 221, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 222, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
-	{ 224, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 225, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 226, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 227, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 228, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 229, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 230, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 231, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 232, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 233, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 234, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 235, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 236, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 237, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 238, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 240, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 241, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 242, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 244, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 245, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
-	{ 246, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
-	{ 247, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
-	{ 248, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
-	{ 249, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
-	{ 250, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
-	{ 251, "lift.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
-	{ 252, "lift.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
-	{ 253, "stow.choice.then", "spec/kv/KvSteps.tla:311:63" }, \
-	{ 254, "stow.choice.else", "spec/kv/KvSteps.tla:311:76" }, \
-	{ 255, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 256, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 257, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 258, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 259, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 260, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 261, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
-	{ 262, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
-	{ 263, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 264, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 265, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 266, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 267, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 268, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 269, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 270, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 271, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
-	{ 272, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
-	{ 273, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 274, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 275, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
-	{ 276, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
-	{ 277, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
-	{ 278, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
-	{ 279, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:360:64" }, \
-	{ 280, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:360:106" }, \
-	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 283, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 284, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:380:55" }, \
-	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:269:28" }, \
-	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:270:8" }, \
-	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:394:45" }, \
-	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:394:83" }, \
-	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 319, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 320, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 321, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 322, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 323, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 324, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 325, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 326, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 327, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 328, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 329, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
-	{ 330, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
-	{ 331, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
-	{ 332, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
-	{ 333, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
-	{ 334, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
-	{ 335, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 336, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 337, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 338, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 339, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 340, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 341, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 342, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 343, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 344, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 345, "take.choice.then", "spec/kv/KvSteps.tla:439:75" }, \
-	{ 346, "take.choice.else", "spec/kv/KvSteps.tla:439:90" }, \
-	{ 347, "occ_refill.choice.then", "spec/kv/KvSteps.tla:460:36" }, \
-	{ 348, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 349, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 350, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 351, "occ_refill.choice.then", "spec/kv/KvSteps.tla:446:95" }, \
-	{ 352, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 353, "occ_refill.choice.then", "spec/kv/KvSteps.tla:464:48" }, \
-	{ 354, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 356, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 357, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 358, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 123, "on_occ_completion.late", "spec/kv/KvSteps.tla:369:18" }, \
+	{ 124, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:371:22" }, \
+	{ 125, "on_occ_completion.32", "spec/kv/KvSteps.tla:373:10" }, \
+	{ 126, "on_occ_completion.33", "spec/kv/KvSteps.tla:375:10" }, \
+	{ 127, "on_occ_completion.34", "spec/kv/KvSteps.tla:377:10" }, \
+	{ 128, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:380:30" }, \
+	{ 129, "on_occ_completion.37", "spec/kv/KvSteps.tla:384:24" }, \
+	{ 130, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:387:22" }, \
+	{ 131, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 132, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 133, "on_occ_completion.41", "spec/kv/KvSteps.tla:391:10" }, \
+	{ 134, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:393:22" }, \
+	{ 135, "on_occ_completion.43", "spec/kv/KvSteps.tla:395:10" }, \
+	{ 136, "on_occ_completion.44", "spec/kv/KvSteps.tla:397:10" }, \
+	{ 137, "settle.1", "spec/kv/KvSteps.tla:407:39" }, \
+	{ 138, "settle.2", "spec/kv/KvSteps.tla:408:31" }, \
+	{ 139, "settle.3", "spec/kv/KvSteps.tla:409:30" }, \
+	{ 140, "settle.4", "spec/kv/KvSteps.tla:410:17" }, \
+	{ 141, "shelve.1", "spec/kv/KvSteps.tla:414:47" }, \
+	{ 142, "shelve.2", "spec/kv/KvSteps.tla:415:62" }, \
+	{ 143, "shelve.3", "spec/kv/KvSteps.tla:416:17" }, \
+	{ 144, "find.1", "spec/kv/KvSteps.tla:221:29" }, \
+	{ 145, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
+	{ 146, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
+	{ 147, "find.4", "spec/kv/KvSteps.tla:225:10" }, \
+	{ 148, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
+	{ 149, "find.6", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 150, "find.7", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 151, "find.8", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 152, "find.9", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 153, "find.10", "spec/kv/KvSteps.tla:238:10" }, \
+	{ 154, "find.11", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 155, "find.12", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 156, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
+	{ 157, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
+	{ 158, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
+	{ 159, "keep.1", "spec/kv/KvSteps.tla:259:36" }, \
+	{ 160, "keep.2", "spec/kv/KvSteps.tla:260:28" }, \
+	{ 161, "keep.3", "spec/kv/KvSteps.tla:261:17" }, \
+	{ 162, "expire.1", "spec/lib/SessionSteps.tla:163:44" }, \
+	{ 163, "expire.2", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 164, "expire.3", "spec/lib/SessionSteps.tla:167:10" }, \
+	{ 165, "expire.4", "spec/lib/SessionSteps.tla:168:17" }, \
+	{ 166, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
+	{ 167, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
+	{ 168, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
+	{ 169, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
+	{ 170, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 171, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 172, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
+	{ 173, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
+	{ 174, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
+	{ 175, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
+	{ 176, "retire.1", "spec/lib/SessionSteps.tla:172:10" }, \
+	{ 177, "retire.2", "spec/lib/SessionSteps.tla:173:10" }, \
+	{ 178, "take.1", "spec/kv/KvSteps.tla:439:10" }, \
+	{ 179, "take.2", "spec/kv/KvSteps.tla:440:10" }, \
+	{ 180, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
+	{ 181, "occ_refill.2", "spec/kv/KvSteps.tla:458:32" }, \
+	{ 182, "occ_refill.3", "spec/kv/KvSteps.tla:459:56" }, \
+	{ 183, "occ_refill.4", "spec/kv/KvSteps.tla:460:43" }, \
+	{ 184, "occ_refill.5", "spec/kv/KvSteps.tla:462:32" }, \
+	{ 185, "occ_refill.6", "spec/kv/KvSteps.tla:464:10" }, \
+	{ 186, "occ_refill.7", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 187, "occ_refill.8", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 188, "occ_refill.9", "spec/kv/KvSteps.tla:468:23" }, \
+	{ 189, "occ_refill.10", "spec/kv/KvSteps.tla:469:20" }, \
+	{ 190, "occ_refill.11", "spec/kv/KvSteps.tla:470:17" }, \
+	{ 191, "overflow.1", "spec/kv/KvSteps.tla:487:24" }, \
+	{ 192, "overflow.2", "spec/kv/KvSteps.tla:488:60" }, \
+	{ 193, "overflow.3", "spec/kv/KvSteps.tla:489:61" }, \
+	{ 194, "overflow.4", "spec/kv/KvSteps.tla:490:32" }, \
+	{ 195, "overflow.5", "spec/kv/KvSteps.tla:491:19" }, \
+	{ 196, "overflow.6", "spec/kv/KvSteps.tla:492:23" }, \
+	{ 197, "overflow.7", "spec/kv/KvSteps.tla:493:22" }, \
+	{ 198, "overflow.8", "spec/kv/KvSteps.tla:494:17" }, \
+	{ 199, "report.1", "spec/kv/KvSteps.tla:496:21" }, \
+	{ 200, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 201, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 202, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 203, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 204, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 205, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 206, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 207, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 208, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 209, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 210, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 211, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 212, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 213, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 214, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 215, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 216, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 217, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 218, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 219, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 220, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 221, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 222, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 223, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 224, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
+	{ 225, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 226, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 227, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 228, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 229, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 230, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 231, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 232, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 233, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 234, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 235, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 236, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
+	{ 237, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 238, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 239, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 240, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 241, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 242, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 243, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 244, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
+	{ 245, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 246, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
+	{ 247, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
+	{ 248, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
+	{ 249, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
+	{ 250, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
+	{ 251, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
+	{ 252, "lift.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
+	{ 253, "lift.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
+	{ 254, "stow.choice.then", "spec/kv/KvSteps.tla:315:63" }, \
+	{ 255, "stow.choice.else", "spec/kv/KvSteps.tla:315:76" }, \
+	{ 256, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 257, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 258, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 259, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 260, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 261, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 262, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
+	{ 263, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
+	{ 264, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 265, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 266, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 267, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 268, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 269, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 270, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 271, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 272, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
+	{ 273, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 274, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 275, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 276, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
+	{ 277, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 278, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
+	{ 279, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
+	{ 280, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:364:64" }, \
+	{ 281, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:364:106" }, \
+	{ 282, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 283, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 284, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 285, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 286, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 287, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 288, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 289, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 290, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 291, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 292, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 293, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 294, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:384:55" }, \
+	{ 295, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 296, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 297, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 298, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 299, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 300, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 301, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 302, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:273:28" }, \
+	{ 303, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:274:8" }, \
+	{ 304, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 305, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
+	{ 306, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 307, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 308, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 309, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 310, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 311, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 312, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 313, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
+	{ 314, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 315, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 316, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:398:45" }, \
+	{ 317, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:398:83" }, \
+	{ 318, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 319, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 320, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 321, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 322, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 323, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 324, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 325, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 326, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 327, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 328, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 329, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 330, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
+	{ 331, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
+	{ 332, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
+	{ 333, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
+	{ 334, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
+	{ 335, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
+	{ 336, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 337, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 338, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 339, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 340, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 341, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 342, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 343, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 344, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 345, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 346, "take.choice.then", "spec/kv/KvSteps.tla:443:75" }, \
+	{ 347, "take.choice.else", "spec/kv/KvSteps.tla:443:90" }, \
+	{ 348, "occ_refill.choice.then", "spec/kv/KvSteps.tla:464:36" }, \
+	{ 349, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 350, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 351, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 352, "occ_refill.choice.then", "spec/kv/KvSteps.tla:450:95" }, \
+	{ 353, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 354, "occ_refill.choice.then", "spec/kv/KvSteps.tla:468:48" }, \
+	{ 355, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 356, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 357, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 358, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 359, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

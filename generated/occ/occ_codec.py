@@ -37,6 +37,7 @@ TELLS_FLOOR = True
 PINNING = ('Lock',)
 REQUESTS = ('Insert', 'Update', 'Delete', 'Lock', 'Commit', 'Abort')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong', 'Locked', 'Granted', 'Conflict', 'Committed', 'Aborted', 'Refused')
+COMPLETIONS = ('Insert', 'Update', 'Delete', 'Lock', 'Commit', 'Abort')
 INTENTS = 4
 SESSIONS = 16_384
 ALL_INTENTS = 65_536

@@ -35,6 +35,7 @@ CONSTANTS
   Answers,          \* the kinds that they answer with
   Reads,            \* the kinds that change nothing: executed any number of times, in no order
   ReadAnswers,      \* the kinds that these are answered with
+  Completions,      \* the kinds that the daemon's replies have, beside Opened and Reads
   AnswersRecalled,  \* whether the next section knows more of an earlier answer than its kind
   ExecutesAgain,    \* whether a request that was left to the daemon is executed from its beginning when it is sent again
   SequenceModulus,  \* sequence numbers count modulo this
@@ -144,7 +145,7 @@ Resume(session, msg, env) ==
                   msg)
     [] msg.kind \in Reads /\ session.state \notin {"Vacant", "Closing"} ->
          Continue(session, msg)
-    [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
+    [] msg.kind \in Completions /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
          Continue([session EXCEPT !.state = "Busy"], msg)
     [] OTHER -> ResumedLate :: Drop(session, msg)
 

@@ -199,8 +199,8 @@ _Static_assert(VOTES_COUNTER_TC_KEEP_2 == VOTES_COUNTERS_TC + VOTES_LEAF_KEEP_2,
 	{ 4, "cast.full", "tests/golden/votes/spec/VotesSteps.tla:16:25" }, \
 	{ 5, "keep.1", "tests/golden/votes/spec/VotesSteps.tla:24:10" }, \
 	{ 6, "keep.2", "tests/golden/votes/spec/VotesSteps.tla:25:10" }, \
-	{ 7, "find.1", "tests/golden/votes/spec/VotesSteps.tla:20:24" }, \
-	{ 8, "find.2", "tests/golden/votes/spec/VotesSteps.tla:20:46" }, \
+	{ 7, "find.1", "tests/golden/votes/spec/VotesSteps.tla:20:45" }, \
+	{ 8, "find.2", "tests/golden/votes/spec/VotesSteps.tla:20:67" }, \
 	{ 9, "close.1", "tests/golden/votes/spec/VotesSteps.tla:29:10" }, \
 	{ 10, "close.2", "tests/golden/votes/spec/VotesSteps.tla:30:10" }, \
 	{ 11, "look.1", "tests/golden/votes/spec/VotesSteps.tla:33:22" }, \
