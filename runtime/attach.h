@@ -8,6 +8,7 @@
 struct attach_options {
 	bool allow_generic;  /* where the driver has no native XDP */
 	bool clsact;         /* a TC filter also where the kernel has tcx */
+	bool first;          /* of tables that are made: nobody can rely on what earlier ones promised */
 };
 
 /*

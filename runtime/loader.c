@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "birth.h"
 #include "daemon_file.h"
 #include "hint.h"
 #include "loader.h"
@@ -133,7 +134,7 @@ static int check_no_other_build(const struct stepwise_protocol *protocol)
 	return 0;
 }
 
-static int obtain_programs(const struct stepwise_protocol *protocol, struct loaded_programs *programs)
+static int obtain_programs(const struct stepwise_protocol *protocol, bool first, struct loaded_programs *programs)
 {
 	char path[PATH_MAX];
 	__u64 found;
@@ -155,7 +156,7 @@ static int obtain_programs(const struct stepwise_protocol *protocol, struct load
 		if (err)
 			return err;
 	}
-	return programs_load(protocol, reuse, programs);
+	return programs_load(protocol, reuse, first, programs);
 }
 
 static int move(const char *from, const char *to)
@@ -232,7 +233,7 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 		err = pins_make_directory(staging);
 	if (err)
 		goto cleanup;
-	err = obtain_programs(protocol, &programs);
+	err = obtain_programs(protocol, options->first, &programs);
 	if (err)
 		goto cleanup;
 	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd, options, staging);
@@ -274,6 +275,7 @@ int command_load(const struct stepwise_protocol *protocol, const char *interface
 	} else {
 		log_info("loaded on %s: XDP %s, TC %s", interface.name, xdp_mode_name(interface.xdp_mode),
 			 tc_mode_name(interface.tc_mode));
+		birth_tell(protocol);
 		veth_check_peer(&interface);
 	}
 	close(hold);
@@ -297,7 +299,7 @@ static int check_serves_nobody(const struct stepwise_protocol *protocol)
 	return 0;
 }
 
-static int load_tables_held(const struct stepwise_protocol *protocol)
+static int load_tables_held(const struct stepwise_protocol *protocol, bool first)
 {
 	struct loaded_programs programs = { .xdp_fd = -1, .tc_fd = -1 };
 	char staging[PATH_MAX];
@@ -311,7 +313,7 @@ static int load_tables_held(const struct stepwise_protocol *protocol)
 	if (!err)
 		err = pins_make_directory(staging);
 	if (!err)
-		err = obtain_programs(protocol, &programs);
+		err = obtain_programs(protocol, first, &programs);
 	if (!err)
 		err = commit("state");
 	if (!err)
@@ -321,7 +323,7 @@ static int load_tables_held(const struct stepwise_protocol *protocol)
 	return err;
 }
 
-int load_tables(const struct stepwise_protocol *protocol)
+int load_tables(const struct stepwise_protocol *protocol, bool first)
 {
 	int hold, err;
 
@@ -331,7 +333,7 @@ int load_tables(const struct stepwise_protocol *protocol)
 	hold = pins_hold(PINS_EXCLUSIVE);
 	if (hold < 0)
 		return hold;
-	err = load_tables_held(protocol);
+	err = load_tables_held(protocol, first);
 	if (!err)
 		return hold;
 	remove_empty_base();

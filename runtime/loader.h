@@ -12,8 +12,8 @@ int command_purge(const struct stepwise_protocol *protocol);
 
 /*
  * Programs and tables, pinned as by a load, and attached to nothing. Refuses while the protocol serves. Until the caller
- * closes the descriptor that it gets, nobody else can load it; negative after a message.
+ * closes the descriptor that it gets, nobody else can load it; negative after a message. first: see programs_load().
  */
-int load_tables(const struct stepwise_protocol *protocol);
+int load_tables(const struct stepwise_protocol *protocol, bool first);
 
 #endif

@@ -40,6 +40,7 @@ struct arguments {
 enum option_code {
 	OPTION_GENERIC = 256,
 	OPTION_CLSACT,
+	OPTION_FIRST,
 	OPTION_PURGE,
 	OPTION_ALL,
 	OPTION_JSON,
@@ -58,6 +59,7 @@ enum option_code {
 static const struct option long_options[] = {
 	{ "generic", no_argument, NULL, OPTION_GENERIC },
 	{ "clsact", no_argument, NULL, OPTION_CLSACT },
+	{ "first", no_argument, NULL, OPTION_FIRST },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
 	{ "all", no_argument, NULL, OPTION_ALL },
 	{ "json", no_argument, NULL, OPTION_JSON },
@@ -95,10 +97,10 @@ static const struct command {
 	bool restores;  /* only where rows are restored */
 	int options[OPTIONS_MAX];
 } commands[] = {
-	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT } },
+	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT, OPTION_FIRST } },
 	{ .name = "unload", .takes = TAKES_INTERFACE, .options = { OPTION_PURGE } },
 	{ .name = "purge" },
-	{ .name = "restore", .takes = TAKES_FILE, .restores = true },
+	{ .name = "restore", .takes = TAKES_FILE, .restores = true, .options = { OPTION_FIRST } },
 	{ .name = "status", .options = { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
 	{ .name = "serve", .options = { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER, OPTION_SEGMENTS } },
 	{ .name = "segments", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_JSON, OPTION_ENTRIES } },
@@ -121,7 +123,7 @@ static void print_help(FILE *stream)
 	fprintf(stream,
 		"The %s protocol in the kernel's fast path, on UDP port %u.\n"
 		"\n"
-		"  %sd load INTERFACE [--generic] [--clsact]   attach to an interface, in native XDP mode\n"
+		"  %sd load INTERFACE [--first] [--generic]    attach to an interface, in native XDP mode\n"
 		"  %sd unload INTERFACE [--purge]              detach; its tables stay for the next load\n"
 		"  %sd purge                                   remove the tables and what they hold\n"
 		"  %sd status [--all | --json | --prometheus]  what is loaded and what it has counted\n"
@@ -139,6 +141,8 @@ static void print_help(FILE *stream)
 		fprintf(stream, "  %sd recover DIR [--text] [--output FILE]    a row for each key, made of all that is whole in them\n", name);
 	fprintf(stream,
 		"\n"
+		"  --first         where the tables are made: no client can rely on what earlier\n"
+		"                  ones promised, so that new ones do not wait\n"
 		"  --generic       accept generic XDP mode where the driver has no native one\n"
 		"  --clsact        attach TC as a filter also where the kernel has tcx links\n"
 		"  --all           also the counters that are zero\n"
@@ -228,6 +232,9 @@ static bool parse_option(int code, struct arguments *arguments)
 		return true;
 	case OPTION_CLSACT:
 		arguments->attach.clsact = true;
+		return true;
+	case OPTION_FIRST:
+		arguments->attach.first = true;
 		return true;
 	case OPTION_PURGE:
 		arguments->purge = true;
@@ -389,9 +396,7 @@ static int run(const struct arguments *arguments)
 	if (!strcmp(command, "purge"))
 		return command_purge(protocol);
 	if (!strcmp(command, "restore"))
-		return command_restore(protocol, arguments->argument);
-	if (!strcmp(command, "restore"))
-		return command_restore(protocol, arguments->argument);
+		return command_restore(protocol, arguments->argument, arguments->attach.first);
 	if (!strcmp(command, "status"))
 		return command_status(protocol, &arguments->status);
 	return command_serve(protocol, &arguments->serve);

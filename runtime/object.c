@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "birth.h"
 #include "diagnose.h"
 #include "hint.h"
 #include "log.h"
@@ -76,8 +77,7 @@ int check_pinned_layout(const struct stepwise_protocol *protocol)
 	return pinned < 0 ? pinned : pinned == PINNED_SAME;
 }
 
-/* A one-element array that holds an identity, pinned at staging/<name>. */
-static int pin_identity(const char *name, __u64 identity)
+int pin_number(const char *name, __u64 number)
 {
 	char path[PATH_MAX];
 	__u32 key = 0;
@@ -86,8 +86,8 @@ static int pin_identity(const char *name, __u64 identity)
 	err = pins_path(path, "staging/%s", name);
 	if (err)
 		return err;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "identity", sizeof(key), sizeof(identity), 1, NULL);
-	err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &identity, BPF_ANY);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "number", sizeof(key), sizeof(number), 1, NULL);
+	err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &number, BPF_ANY);
 	if (!err)
 		err = bpf_obj_pin(fd, path);
 	if (err)
@@ -185,7 +185,7 @@ static int pin_map(struct bpf_object *object, const char *name, const char *dire
 	return err;
 }
 
-static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, bool with_state)
+static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, bool with_state, bool first)
 {
 	struct bpf_program *program;
 	char path[PATH_MAX];
@@ -195,9 +195,11 @@ static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_o
 	for (__u32 i = 0; !err && with_state && i < protocol->table_count; i++)
 		err = pin_map(object, protocol->tables[i].name, "state/tables/");
 	if (!err && with_state)
-		err = pin_identity("state/layout", protocol->layout_id);
+		err = pin_number("state/layout", protocol->layout_id);
+	if (!err && with_state)
+		err = birth_pin(first);
 	if (!err)
-		err = pin_identity("build/identity", build_identity(protocol));
+		err = pin_number("build/identity", build_identity(protocol));
 	if (!err)
 		err = pin_map(object, "counters", "build/");
 	for (size_t i = 0; !err && i < sizeof(daemon_maps) / sizeof(daemon_maps[0]); i++)
@@ -256,7 +258,7 @@ static int check_memory(const struct stepwise_protocol *protocol)
 	return -ENOMEM;
 }
 
-int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct loaded_programs *programs)
+int programs_load(const struct stepwise_protocol *protocol, bool reuse, bool first, struct loaded_programs *programs)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = protocol->name);
 	struct bpf_object *object;
@@ -293,7 +295,7 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 		err = err == -EACCES ? -ENOEXEC : err;
 		goto cleanup;
 	}
-	err = pin_everything(protocol, object, !reuse);
+	err = pin_everything(protocol, object, !reuse, first);
 	if (err)
 		goto cleanup;
 	programs->xdp_fd = program_fd(protocol, object, protocol->xdp_program);

@@ -24,6 +24,7 @@ OVERFLOW_CAPACITY = 16_384
 REQUESTS = ('Acquire', 'Release')
 ANSWERS = ('Granted', 'Rejected', 'Released')
 TICK_NS = 134_217_728
+TERMS = bytes.fromhex("55fb10fb94c1276c")
 
 
 class Malformed(Exception):
@@ -38,11 +39,13 @@ class Kind(IntEnum):
     TAKEN = 4
     RENEWED = 5
     CLOSED = 6
-    ACQUIRE = 7
-    RELEASE = 8
-    GRANTED = 9
-    REJECTED = 10
-    RELEASED = 11
+    OTHER_TERMS = 7
+    TOO_EARLY = 8
+    ACQUIRE = 9
+    RELEASE = 10
+    GRANTED = 11
+    REJECTED = 12
+    RELEASED = 13
 
 
 class Mode(IntEnum):

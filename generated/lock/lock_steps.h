@@ -126,7 +126,7 @@ static __always_inline void lock_u14_set_3_minus_u14_set_16(struct lock_u14_set_
 			lock_u14_set_3_append(set, lock_u14_set_3_item(&was, i));
 }
 
-/* Authenticate, SessionSteps.tla:59 */
+/* Authenticate, SessionSteps.tla:67 */
 static __always_inline __u32 lock_authenticate(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -139,16 +139,20 @@ static __always_inline __u32 lock_authenticate(const struct lock_credential_cell
 	return stepwise_drop(LOCK_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:68 */
+/* Begin, SessionSteps.tla:76 */
 static __always_inline __u32 lock_begin(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_OPEN) {
+		if (message->secret != LOCK_TERMS) {
+			message->kind = LOCK_MESSAGE_KIND_OTHER_TERMS;
+			return stepwise_reply(LOCK_LEAF_BEGIN_1);
+		}
 		if (session->state == LOCK_SESSION_STATE_VACANT) {
-			return stepwise_forward(LOCK_LEAF_BEGIN_1);
+			return stepwise_forward(LOCK_LEAF_BEGIN_2);
 		}
 		message->kind = LOCK_MESSAGE_KIND_TAKEN;
-		return stepwise_reply(LOCK_LEAF_BEGIN_2);
+		return stepwise_reply(LOCK_LEAF_BEGIN_3);
 	}
 	if (!(message->kind == LOCK_MESSAGE_KIND_ACQUIRE || message->kind == LOCK_MESSAGE_KIND_RELEASE ||
 	    message->kind == LOCK_MESSAGE_KIND_RENEW || message->kind == LOCK_MESSAGE_KIND_CLOSE)) {
@@ -182,19 +186,19 @@ static __always_inline __u32 lock_begin(struct lock_session_cell *session, struc
 		session->outcome = LOCK_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
 		message->kind = LOCK_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_11));
+		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_12));
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_CLOSE) {
 		session->state = LOCK_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = LOCK_MESSAGE_KIND_CLOSED;
 		message->kind = LOCK_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_12));
+		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_13));
 	}
 	session->state = LOCK_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + 75) % 33554432;
-	return stepwise_changed(stepwise_continue(LOCK_LEAF_BEGIN_13));
+	return stepwise_changed(stepwise_continue(LOCK_LEAF_BEGIN_14));
 }
 
 /* OnRequest, LockSteps.tla:64 */
@@ -245,7 +249,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	if (lock->mode == LOCK_LOCK_MODE_EXCLUSIVE && lock->spilled > 0) {
 		return stepwise_continue(LOCK_LEAF_ON_REQUEST_SPILLED_FIRST);
 	}
-	if (STEPWISE_CHOOSE(72, lock_u14_set_3_is_only(&lock->holders, message->client) && lock->spilled == 0)) {
+	if (STEPWISE_CHOOSE(75, lock_u14_set_3_is_only(&lock->holders, message->client) && lock->spilled == 0)) {
 		lock->mode = LOCK_LOCK_MODE_FREE;
 	}
 	lock_u14_set_3_remove(&lock->holders, message->client);
@@ -253,7 +257,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_REQUEST_12));
 }
 
-/* End, SessionSteps.tla:113 */
+/* End, SessionSteps.tla:121 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session, const struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED ||
@@ -266,20 +270,23 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session, const s
 	return stepwise_changed(stepwise_forward(LOCK_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:134 */
+/* Confirm, SessionSteps.tla:149 */
 static __always_inline __u32 lock_confirm(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
+	if (message->kind == LOCK_MESSAGE_KIND_TOO_EARLY) {
+		return stepwise_reply(LOCK_LEAF_CONFIRM_1);
+	}
 	if (message->kind == LOCK_MESSAGE_KIND_OPENED) {
-		return stepwise_continue(LOCK_LEAF_CONFIRM_1);
+		return stepwise_continue(LOCK_LEAF_CONFIRM_2);
 	}
 	if (message->secret == credential->secret) {
-		return stepwise_continue(LOCK_LEAF_CONFIRM_2);
+		return stepwise_continue(LOCK_LEAF_CONFIRM_3);
 	}
 	return stepwise_drop(LOCK_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:139 */
+/* Resume, SessionSteps.tla:155 */
 static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {
@@ -297,7 +304,7 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:151 */
+/* Issue, SessionSteps.tla:167 */
 static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -377,10 +384,10 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 		return stepwise_continue(LOCK_LEAF_ON_COMPLETION_8);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->claimed) {
-		if (STEPWISE_CHOOSE(74, lock->holders.count == 0 && lock->spilled == 1)) {
+		if (STEPWISE_CHOOSE(77, lock->holders.count == 0 && lock->spilled == 1)) {
 			lock->mode = LOCK_LOCK_MODE_FREE;
 		}
-		if (STEPWISE_CHOOSE(76, lock->spilled > 0)) {
+		if (STEPWISE_CHOOSE(79, lock->spilled > 0)) {
 			lock->spilled = lock->spilled - 1;
 		}
 		message->kind = LOCK_MESSAGE_KIND_RELEASED;
@@ -389,7 +396,7 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->entry == 0) {
 		/* ReleaseHeld, LockSteps.tla:135 */
 		if (lock_u14_set_3_has(&lock->holders, message->client)) {
-			if (STEPWISE_CHOOSE(78, lock_u14_set_3_is_only(&lock->holders, message->client) &&
+			if (STEPWISE_CHOOSE(81, lock_u14_set_3_is_only(&lock->holders, message->client) &&
 			    lock->spilled == 0)) {
 				lock->mode = LOCK_LOCK_MODE_FREE;
 			}
@@ -427,9 +434,13 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 		const struct lock_env *environment)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_OPEN) {
+		if (environment->age <= 75) {
+			message->kind = LOCK_MESSAGE_KIND_TOO_EARLY;
+			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_1);
+		}
 		message->kind = LOCK_MESSAGE_KIND_OPENED;
 		message->secret = environment->random;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_1);
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_2);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE) {
 		__u16 vacant = 0;
@@ -456,7 +467,7 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 			}
 		}
 		message->own = count;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_3);
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_4);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE) {
 		__u16 first = 0;
@@ -471,12 +482,12 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 			}
 		}
 		message->entry = first;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_4);
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_5);
 	}
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:161 */
+/* Expire, SessionSteps.tla:177 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
@@ -513,7 +524,7 @@ static __always_inline __u32 lock_evict(struct lock_lock_cell *lock, const struc
 		}
 	}
 	if (found) {
-		if (STEPWISE_CHOOSE(80, lock_u14_set_3_subset_u14_set_16(&lock->holders, &message->gone) &&
+		if (STEPWISE_CHOOSE(83, lock_u14_set_3_subset_u14_set_16(&lock->holders, &message->gone) &&
 		    lock->spilled == 0)) {
 			lock->mode = LOCK_LOCK_MODE_FREE;
 		}
@@ -537,7 +548,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow, s
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:169 */
+/* Retire, SessionSteps.tla:185 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {

@@ -27,6 +27,7 @@ TAG_MODULUS = 4_096
 REQUESTS = ('Append',)
 ANSWERS = ('Appended', 'Stored', 'Full')
 TICK_NS = 134_217_728
+TERMS = bytes.fromhex("d693ffc59a4b364b")
 
 
 class Malformed(Exception):
@@ -41,10 +42,12 @@ class Kind(IntEnum):
     TAKEN = 4
     RENEWED = 5
     CLOSED = 6
-    APPEND = 7
-    APPENDED = 8
-    STORED = 9
-    FULL = 10
+    OTHER_TERMS = 7
+    TOO_EARLY = 8
+    APPEND = 9
+    APPENDED = 10
+    STORED = 11
+    FULL = 12
 
 
 class Level(IntEnum):

@@ -72,9 +72,10 @@ class Server:
 
     # --- The daemon ---------------------------------------------------------------------------
 
-    def load(self) -> None:
-        """Attach the programs."""
-        self._daemon_must(["load", self.rig.server.iface], f"loading {self.build.name} on {self.rig.server.iface}")
+    def load(self, first: bool = True) -> None:
+        """Attach the programs. first: no client relies on what tables before these granted, so that new ones grant at once."""
+        options = ["--first"] if first else []
+        self._daemon_must(["load", self.rig.server.iface, *options], f"loading {self.build.name} on {self.rig.server.iface}")
 
     def unload(self) -> None:
         """Take the programs off; the tables stay, with what they hold."""
