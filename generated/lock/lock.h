@@ -30,9 +30,10 @@
 #define LOCK_MAX_GONE 16
 #define LOCK_MAX_HOLDERS 3
 #define LOCK_MAX_SPILLED 16383
+#define LOCK_MAX_OWNED 256
 #define LOCK_OVERFLOW_CAPACITY 16384
 #define LOCK_TICK_NS 134217728
-#define LOCK_TERMS 0x6c27c194fb10fb55ULL
+#define LOCK_TERMS 0x0e8c13d16d3345baULL
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -228,59 +229,61 @@ enum lock_leaf {
 	LOCK_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:68 */
 	LOCK_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:69 */
 	LOCK_LEAF_BEGIN_14 = 21, /* Continue, SessionSteps.tla:113 */
-	LOCK_LEAF_ON_REQUEST_NO_MODE = 22, /* Continue, LockSteps.tla:67 */
-	LOCK_LEAF_ON_REQUEST_2 = 23, /* Continue, LockSteps.tla:35 */
-	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE = 24, /* Continue, LockSteps.tla:37 */
-	LOCK_LEAF_ON_REQUEST_HELD_EXCLUSIVE = 25, /* Continue, LockSteps.tla:39 */
-	LOCK_LEAF_ON_REQUEST_5 = 26, /* Continue, LockSteps.tla:42 */
-	LOCK_LEAF_ON_REQUEST_FULL = 27, /* Continue, LockSteps.tla:43 */
-	LOCK_LEAF_ON_REQUEST_UPGRADE = 28, /* Continue, LockSteps.tla:45 */
-	LOCK_LEAF_ON_REQUEST_HELD_SHARED = 29, /* Continue, LockSteps.tla:47 */
-	LOCK_LEAF_ON_REQUEST_ELSEWHERE = 30, /* Continue, LockSteps.tla:57 */
-	LOCK_LEAF_ON_REQUEST_NOT_HELD = 31, /* Continue, LockSteps.tla:58 */
-	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST = 32, /* Continue, LockSteps.tla:60 */
-	LOCK_LEAF_ON_REQUEST_12 = 33, /* Continue, LockSteps.tla:62 */
+	LOCK_LEAF_ON_REQUEST_NO_MODE = 22, /* Continue, LockSteps.tla:68 */
+	LOCK_LEAF_ON_REQUEST_2 = 23, /* Continue, LockSteps.tla:36 */
+	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE = 24, /* Continue, LockSteps.tla:38 */
+	LOCK_LEAF_ON_REQUEST_HELD_EXCLUSIVE = 25, /* Continue, LockSteps.tla:40 */
+	LOCK_LEAF_ON_REQUEST_5 = 26, /* Continue, LockSteps.tla:43 */
+	LOCK_LEAF_ON_REQUEST_FULL = 27, /* Continue, LockSteps.tla:44 */
+	LOCK_LEAF_ON_REQUEST_UPGRADE = 28, /* Continue, LockSteps.tla:46 */
+	LOCK_LEAF_ON_REQUEST_HELD_SHARED = 29, /* Continue, LockSteps.tla:48 */
+	LOCK_LEAF_ON_REQUEST_ELSEWHERE = 30, /* Continue, LockSteps.tla:58 */
+	LOCK_LEAF_ON_REQUEST_NOT_HELD = 31, /* Continue, LockSteps.tla:59 */
+	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST = 32, /* Continue, LockSteps.tla:61 */
+	LOCK_LEAF_ON_REQUEST_12 = 33, /* Continue, LockSteps.tla:63 */
 	LOCK_LEAF_CONFIRM_2 = 34, /* Continue, SessionSteps.tla:151 */
 	LOCK_LEAF_CONFIRM_3 = 35, /* Continue, SessionSteps.tla:152 */
 	LOCK_LEAF_RESUME_1 = 36, /* Continue, SessionSteps.tla:157 */
 	LOCK_LEAF_RESUME_2 = 37, /* Continue, SessionSteps.tla:164 */
 	LOCK_LEAF_ISSUE_1 = 38, /* Continue, SessionSteps.tla:169 */
 	LOCK_LEAF_ISSUE_2 = 39, /* Continue, SessionSteps.tla:170 */
-	LOCK_LEAF_CLAIM_1 = 40, /* Continue, LockSteps.tla:100 */
-	LOCK_LEAF_CLAIM_2 = 41, /* Continue, LockSteps.tla:104 */
-	LOCK_LEAF_CLAIM_NOT_CLAIMED = 42, /* Continue, LockSteps.tla:105 */
-	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED = 43, /* Continue, LockSteps.tla:112 */
-	LOCK_LEAF_ON_COMPLETION_2 = 44, /* Continue, LockSteps.tla:114 */
-	LOCK_LEAF_ON_COMPLETION_3 = 45, /* Continue, LockSteps.tla:117 */
-	LOCK_LEAF_ON_COMPLETION_4 = 46, /* Continue, LockSteps.tla:118 */
-	LOCK_LEAF_ON_COMPLETION_5 = 47, /* Continue, LockSteps.tla:120 */
-	LOCK_LEAF_ON_COMPLETION_6 = 48, /* Continue, LockSteps.tla:122 */
-	LOCK_LEAF_ON_COMPLETION_7 = 49, /* Continue, LockSteps.tla:124 */
-	LOCK_LEAF_ON_COMPLETION_8 = 50, /* Continue, LockSteps.tla:126 */
-	LOCK_LEAF_ON_COMPLETION_9 = 51, /* Continue, LockSteps.tla:141 */
-	LOCK_LEAF_ON_COMPLETION_10 = 52, /* Continue, LockSteps.tla:136 */
-	LOCK_LEAF_ON_COMPLETION_NO_SHARE = 53, /* Continue, LockSteps.tla:137 */
-	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED = 54, /* Continue, LockSteps.tla:143 */
-	LOCK_LEAF_SETTLE_1 = 55, /* Continue, LockSteps.tla:149 */
-	LOCK_LEAF_SETTLE_2 = 56, /* Continue, LockSteps.tla:150 */
-	LOCK_LEAF_SETTLE_NOT_RELEASED = 57, /* Continue, LockSteps.tla:152 */
-	LOCK_LEAF_SETTLE_4 = 58, /* Continue, LockSteps.tla:154 */
-	LOCK_LEAF_ON_FORWARDED_1 = 59, /* Reply, LockSteps.tla:84 */
-	LOCK_LEAF_ON_FORWARDED_2 = 60, /* Reply, LockSteps.tla:84 */
-	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL = 61, /* Reply, LockSteps.tla:87 */
-	LOCK_LEAF_ON_FORWARDED_4 = 62, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_5 = 63, /* Reply, LockSteps.tla:91 */
-	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 64, /* Drop, LockSteps.tla:92 */
-	LOCK_LEAF_EXPIRE_1 = 65, /* Drop, SessionSteps.tla:178 */
-	LOCK_LEAF_EXPIRE_2 = 66, /* Continue, SessionSteps.tla:180 */
-	LOCK_LEAF_EXPIRE_3 = 67, /* Continue, SessionSteps.tla:182 */
-	LOCK_LEAF_EXPIRE_4 = 68, /* Drop, SessionSteps.tla:183 */
-	LOCK_LEAF_EVICT_1 = 69, /* Continue, LockSteps.tla:162 */
-	LOCK_LEAF_EVICT_2 = 70, /* Drop, LockSteps.tla:165 */
-	LOCK_LEAF_RECLAIM_1 = 71, /* Continue, LockSteps.tla:170 */
-	LOCK_LEAF_RECLAIM_2 = 72, /* Drop, LockSteps.tla:172 */
-	LOCK_LEAF_RETIRE_1 = 73, /* Continue, SessionSteps.tla:187 */
-	LOCK_LEAF_RETIRE_2 = 74, /* Drop, SessionSteps.tla:188 */
+	LOCK_LEAF_CLAIM_1 = 40, /* Continue, LockSteps.tla:108 */
+	LOCK_LEAF_CLAIM_2 = 41, /* Continue, LockSteps.tla:112 */
+	LOCK_LEAF_CLAIM_NOT_CLAIMED = 42, /* Continue, LockSteps.tla:113 */
+	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED = 43, /* Continue, LockSteps.tla:120 */
+	LOCK_LEAF_ON_COMPLETION_2 = 44, /* Continue, LockSteps.tla:122 */
+	LOCK_LEAF_ON_COMPLETION_3 = 45, /* Continue, LockSteps.tla:125 */
+	LOCK_LEAF_ON_COMPLETION_4 = 46, /* Continue, LockSteps.tla:126 */
+	LOCK_LEAF_ON_COMPLETION_5 = 47, /* Continue, LockSteps.tla:128 */
+	LOCK_LEAF_ON_COMPLETION_6 = 48, /* Continue, LockSteps.tla:130 */
+	LOCK_LEAF_ON_COMPLETION_7 = 49, /* Continue, LockSteps.tla:132 */
+	LOCK_LEAF_ON_COMPLETION_8 = 50, /* Continue, LockSteps.tla:134 */
+	LOCK_LEAF_ON_COMPLETION_9 = 51, /* Continue, LockSteps.tla:149 */
+	LOCK_LEAF_ON_COMPLETION_10 = 52, /* Continue, LockSteps.tla:144 */
+	LOCK_LEAF_ON_COMPLETION_NO_SHARE = 53, /* Continue, LockSteps.tla:145 */
+	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED = 54, /* Continue, LockSteps.tla:151 */
+	LOCK_LEAF_SETTLE_1 = 55, /* Continue, LockSteps.tla:157 */
+	LOCK_LEAF_SETTLE_2 = 56, /* Continue, LockSteps.tla:158 */
+	LOCK_LEAF_SETTLE_NOT_RELEASED = 57, /* Continue, LockSteps.tla:160 */
+	LOCK_LEAF_SETTLE_4 = 58, /* Continue, LockSteps.tla:162 */
+	LOCK_LEAF_ON_FORWARDED_1 = 59, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_2 = 60, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL = 61, /* Reply, LockSteps.tla:91 */
+	LOCK_LEAF_ON_FORWARDED_TOO_MANY_OWNED = 62, /* Reply, LockSteps.tla:93 */
+	LOCK_LEAF_ON_FORWARDED_5 = 63, /* Reply, LockSteps.tla:95 */
+	LOCK_LEAF_ON_FORWARDED_6 = 64, /* Reply, LockSteps.tla:97 */
+	LOCK_LEAF_ON_FORWARDED_7 = 65, /* Reply, LockSteps.tla:99 */
+	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 66, /* Drop, LockSteps.tla:100 */
+	LOCK_LEAF_EXPIRE_1 = 67, /* Drop, SessionSteps.tla:178 */
+	LOCK_LEAF_EXPIRE_2 = 68, /* Continue, SessionSteps.tla:180 */
+	LOCK_LEAF_EXPIRE_3 = 69, /* Continue, SessionSteps.tla:182 */
+	LOCK_LEAF_EXPIRE_4 = 70, /* Drop, SessionSteps.tla:183 */
+	LOCK_LEAF_EVICT_1 = 71, /* Continue, LockSteps.tla:170 */
+	LOCK_LEAF_EVICT_2 = 72, /* Drop, LockSteps.tla:173 */
+	LOCK_LEAF_RECLAIM_1 = 73, /* Continue, LockSteps.tla:178 */
+	LOCK_LEAF_RECLAIM_2 = 74, /* Drop, LockSteps.tla:180 */
+	LOCK_LEAF_RETIRE_1 = 75, /* Continue, SessionSteps.tla:187 */
+	LOCK_LEAF_RETIRE_2 = 76, /* Drop, SessionSteps.tla:188 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -393,7 +396,7 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define LOCK_BRANCHES 85
+#define LOCK_BRANCHES 87
 
 #define LOCK_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:70:32" }, \
@@ -418,69 +421,71 @@ _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LE
 	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:68:29" }, \
 	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:69:42" }, \
 	{ 21, "begin.14", "spec/lib/SessionSteps.tla:113:10" }, \
-	{ 22, "on_request.no_mode", "spec/lock/LockSteps.tla:67:27" }, \
-	{ 23, "on_request.2", "spec/lock/LockSteps.tla:35:10" }, \
-	{ 24, "on_request.another_share", "spec/lock/LockSteps.tla:37:26" }, \
-	{ 25, "on_request.held_exclusive", "spec/lock/LockSteps.tla:39:27" }, \
-	{ 26, "on_request.5", "spec/lock/LockSteps.tla:42:17" }, \
-	{ 27, "on_request.full", "spec/lock/LockSteps.tla:43:25" }, \
-	{ 28, "on_request.upgrade", "spec/lock/LockSteps.tla:45:21" }, \
-	{ 29, "on_request.held_shared", "spec/lock/LockSteps.tla:47:24" }, \
-	{ 30, "on_request.elsewhere", "spec/lock/LockSteps.tla:57:30" }, \
-	{ 31, "on_request.not_held", "spec/lock/LockSteps.tla:58:28" }, \
-	{ 32, "on_request.spilled_first", "spec/lock/LockSteps.tla:60:26" }, \
-	{ 33, "on_request.12", "spec/lock/LockSteps.tla:62:10" }, \
+	{ 22, "on_request.no_mode", "spec/lock/LockSteps.tla:68:27" }, \
+	{ 23, "on_request.2", "spec/lock/LockSteps.tla:36:10" }, \
+	{ 24, "on_request.another_share", "spec/lock/LockSteps.tla:38:26" }, \
+	{ 25, "on_request.held_exclusive", "spec/lock/LockSteps.tla:40:27" }, \
+	{ 26, "on_request.5", "spec/lock/LockSteps.tla:43:17" }, \
+	{ 27, "on_request.full", "spec/lock/LockSteps.tla:44:25" }, \
+	{ 28, "on_request.upgrade", "spec/lock/LockSteps.tla:46:21" }, \
+	{ 29, "on_request.held_shared", "spec/lock/LockSteps.tla:48:24" }, \
+	{ 30, "on_request.elsewhere", "spec/lock/LockSteps.tla:58:30" }, \
+	{ 31, "on_request.not_held", "spec/lock/LockSteps.tla:59:28" }, \
+	{ 32, "on_request.spilled_first", "spec/lock/LockSteps.tla:61:26" }, \
+	{ 33, "on_request.12", "spec/lock/LockSteps.tla:63:10" }, \
 	{ 34, "confirm.2", "spec/lib/SessionSteps.tla:151:31" }, \
 	{ 35, "confirm.3", "spec/lib/SessionSteps.tla:152:42" }, \
 	{ 36, "resume.1", "spec/lib/SessionSteps.tla:157:10" }, \
 	{ 37, "resume.2", "spec/lib/SessionSteps.tla:164:10" }, \
 	{ 38, "issue.1", "spec/lib/SessionSteps.tla:169:10" }, \
 	{ 39, "issue.2", "spec/lib/SessionSteps.tla:170:10" }, \
-	{ 40, "claim.1", "spec/lock/LockSteps.tla:100:10" }, \
-	{ 41, "claim.2", "spec/lock/LockSteps.tla:104:10" }, \
-	{ 42, "claim.not_claimed", "spec/lock/LockSteps.tla:105:31" }, \
-	{ 43, "on_completion.too_many_spilled", "spec/lock/LockSteps.tla:112:28" }, \
-	{ 44, "on_completion.2", "spec/lock/LockSteps.tla:114:10" }, \
-	{ 45, "on_completion.3", "spec/lock/LockSteps.tla:117:17" }, \
-	{ 46, "on_completion.4", "spec/lock/LockSteps.tla:118:17" }, \
-	{ 47, "on_completion.5", "spec/lock/LockSteps.tla:120:10" }, \
-	{ 48, "on_completion.6", "spec/lock/LockSteps.tla:122:10" }, \
-	{ 49, "on_completion.7", "spec/lock/LockSteps.tla:124:10" }, \
-	{ 50, "on_completion.8", "spec/lock/LockSteps.tla:126:10" }, \
-	{ 51, "on_completion.9", "spec/lock/LockSteps.tla:141:47" }, \
-	{ 52, "on_completion.10", "spec/lock/LockSteps.tla:136:10" }, \
-	{ 53, "on_completion.no_share", "spec/lock/LockSteps.tla:137:21" }, \
-	{ 54, "on_completion.not_completed", "spec/lock/LockSteps.tla:143:33" }, \
-	{ 55, "settle.1", "spec/lock/LockSteps.tla:149:25" }, \
-	{ 56, "settle.2", "spec/lock/LockSteps.tla:150:20" }, \
-	{ 57, "settle.not_released", "spec/lock/LockSteps.tla:152:25" }, \
-	{ 58, "settle.4", "spec/lock/LockSteps.tla:154:17" }, \
-	{ 59, "on_forwarded.1", "spec/lock/LockSteps.tla:84:10" }, \
-	{ 60, "on_forwarded.2", "spec/lock/LockSteps.tla:84:10" }, \
-	{ 61, "on_forwarded.overflow_full", "spec/lock/LockSteps.tla:87:33" }, \
-	{ 62, "on_forwarded.4", "spec/lock/LockSteps.tla:88:17" }, \
-	{ 63, "on_forwarded.5", "spec/lock/LockSteps.tla:91:10" }, \
-	{ 64, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:92:33" }, \
-	{ 65, "expire.1", "spec/lib/SessionSteps.tla:178:44" }, \
-	{ 66, "expire.2", "spec/lib/SessionSteps.tla:180:10" }, \
-	{ 67, "expire.3", "spec/lib/SessionSteps.tla:182:10" }, \
-	{ 68, "expire.4", "spec/lib/SessionSteps.tla:183:17" }, \
-	{ 69, "evict.1", "spec/lock/LockSteps.tla:162:10" }, \
-	{ 70, "evict.2", "spec/lock/LockSteps.tla:165:10" }, \
-	{ 71, "reclaim.1", "spec/lock/LockSteps.tla:170:10" }, \
-	{ 72, "reclaim.2", "spec/lock/LockSteps.tla:172:10" }, \
-	{ 73, "retire.1", "spec/lib/SessionSteps.tla:187:10" }, \
-	{ 74, "retire.2", "spec/lib/SessionSteps.tla:188:10" }, \
-	{ 75, "on_request.choice.then", "spec/lock/LockSteps.tla:51:77" }, \
-	{ 76, "on_request.choice.else", "spec/lock/LockSteps.tla:51:16" }, \
-	{ 77, "on_completion.choice.then", "spec/lock/LockSteps.tla:129:71" }, \
-	{ 78, "on_completion.choice.else", "spec/lock/LockSteps.tla:129:16" }, \
-	{ 79, "on_completion.choice.then", "spec/lock/LockSteps.tla:130:42" }, \
-	{ 80, "on_completion.choice.else", "spec/lock/LockSteps.tla:130:16" }, \
-	{ 81, "on_completion.choice.then", "spec/lock/LockSteps.tla:51:77" }, \
-	{ 82, "on_completion.choice.else", "spec/lock/LockSteps.tla:51:16" }, \
-	{ 83, "evict.choice.then", "spec/lock/LockSteps.tla:162:101" }, \
-	{ 84, "evict.choice.else", "spec/lock/LockSteps.tla:162:32" }, \
+	{ 40, "claim.1", "spec/lock/LockSteps.tla:108:10" }, \
+	{ 41, "claim.2", "spec/lock/LockSteps.tla:112:10" }, \
+	{ 42, "claim.not_claimed", "spec/lock/LockSteps.tla:113:31" }, \
+	{ 43, "on_completion.too_many_spilled", "spec/lock/LockSteps.tla:120:28" }, \
+	{ 44, "on_completion.2", "spec/lock/LockSteps.tla:122:10" }, \
+	{ 45, "on_completion.3", "spec/lock/LockSteps.tla:125:17" }, \
+	{ 46, "on_completion.4", "spec/lock/LockSteps.tla:126:17" }, \
+	{ 47, "on_completion.5", "spec/lock/LockSteps.tla:128:10" }, \
+	{ 48, "on_completion.6", "spec/lock/LockSteps.tla:130:10" }, \
+	{ 49, "on_completion.7", "spec/lock/LockSteps.tla:132:10" }, \
+	{ 50, "on_completion.8", "spec/lock/LockSteps.tla:134:10" }, \
+	{ 51, "on_completion.9", "spec/lock/LockSteps.tla:149:47" }, \
+	{ 52, "on_completion.10", "spec/lock/LockSteps.tla:144:10" }, \
+	{ 53, "on_completion.no_share", "spec/lock/LockSteps.tla:145:21" }, \
+	{ 54, "on_completion.not_completed", "spec/lock/LockSteps.tla:151:33" }, \
+	{ 55, "settle.1", "spec/lock/LockSteps.tla:157:25" }, \
+	{ 56, "settle.2", "spec/lock/LockSteps.tla:158:20" }, \
+	{ 57, "settle.not_released", "spec/lock/LockSteps.tla:160:25" }, \
+	{ 58, "settle.4", "spec/lock/LockSteps.tla:162:17" }, \
+	{ 59, "on_forwarded.1", "spec/lock/LockSteps.tla:88:10" }, \
+	{ 60, "on_forwarded.2", "spec/lock/LockSteps.tla:88:10" }, \
+	{ 61, "on_forwarded.overflow_full", "spec/lock/LockSteps.tla:91:33" }, \
+	{ 62, "on_forwarded.too_many_owned", "spec/lock/LockSteps.tla:93:33" }, \
+	{ 63, "on_forwarded.5", "spec/lock/LockSteps.tla:95:17" }, \
+	{ 64, "on_forwarded.6", "spec/lock/LockSteps.tla:97:17" }, \
+	{ 65, "on_forwarded.7", "spec/lock/LockSteps.tla:99:10" }, \
+	{ 66, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:100:33" }, \
+	{ 67, "expire.1", "spec/lib/SessionSteps.tla:178:44" }, \
+	{ 68, "expire.2", "spec/lib/SessionSteps.tla:180:10" }, \
+	{ 69, "expire.3", "spec/lib/SessionSteps.tla:182:10" }, \
+	{ 70, "expire.4", "spec/lib/SessionSteps.tla:183:17" }, \
+	{ 71, "evict.1", "spec/lock/LockSteps.tla:170:10" }, \
+	{ 72, "evict.2", "spec/lock/LockSteps.tla:173:10" }, \
+	{ 73, "reclaim.1", "spec/lock/LockSteps.tla:178:10" }, \
+	{ 74, "reclaim.2", "spec/lock/LockSteps.tla:180:10" }, \
+	{ 75, "retire.1", "spec/lib/SessionSteps.tla:187:10" }, \
+	{ 76, "retire.2", "spec/lib/SessionSteps.tla:188:10" }, \
+	{ 77, "on_request.choice.then", "spec/lock/LockSteps.tla:52:77" }, \
+	{ 78, "on_request.choice.else", "spec/lock/LockSteps.tla:52:16" }, \
+	{ 79, "on_completion.choice.then", "spec/lock/LockSteps.tla:137:71" }, \
+	{ 80, "on_completion.choice.else", "spec/lock/LockSteps.tla:137:16" }, \
+	{ 81, "on_completion.choice.then", "spec/lock/LockSteps.tla:138:42" }, \
+	{ 82, "on_completion.choice.else", "spec/lock/LockSteps.tla:138:16" }, \
+	{ 83, "on_completion.choice.then", "spec/lock/LockSteps.tla:52:77" }, \
+	{ 84, "on_completion.choice.else", "spec/lock/LockSteps.tla:52:16" }, \
+	{ 85, "evict.choice.then", "spec/lock/LockSteps.tla:170:101" }, \
+	{ 86, "evict.choice.else", "spec/lock/LockSteps.tla:170:32" }, \
 }
 
 #endif

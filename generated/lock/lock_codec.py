@@ -20,11 +20,12 @@ ANSWERS_RECALLED = False
 EXECUTES_AGAIN = False
 MAX_HOLDERS = 3
 MAX_SPILLED = 16_383
+MAX_OWNED = 256
 OVERFLOW_CAPACITY = 16_384
 REQUESTS = ('Acquire', 'Release')
 ANSWERS = ('Granted', 'Rejected', 'Released')
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("55fb10fb94c1276c")
+TERMS = bytes.fromhex("ba45336dd1138c0e")
 
 
 class Malformed(Exception):
