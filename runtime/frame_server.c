@@ -26,7 +26,7 @@ static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
 static void serve_batch(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
-	struct stepwise_environment environment = { .now_ns = clock_now_ns(), .cpu = sched_getcpu() };
+	struct stepwise_environment environment = { .now_ns = clock_now_ns(), .age_ns = ~0ull, .cpu = sched_getcpu() };
 	const size_t count = endpoint->operations->receive(endpoint, statistics);
 
 	for (size_t i = 0; i < count; i++) {

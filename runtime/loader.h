@@ -5,9 +5,15 @@
 
 #include "attach.h"
 
+/* How tables are made, where there are none. */
+struct fresh_tables {
+	bool first;                        /* nobody can rely on what earlier ones promised */
+	const struct stepwise_seed *seed;  /* for tests and runs that repeat; NULL for a random one */
+};
+
 struct load_options {
 	struct attach_options attach;
-	const struct stepwise_seed *seed;  /* of fresh tables, for tests and runs that repeat; NULL for a random one */
+	struct fresh_tables fresh;
 };
 
 /* Each: 0, or a negative errno after a sentence on standard error. */
@@ -17,8 +23,8 @@ int command_purge(const struct stepwise_protocol *protocol);
 
 /*
  * Programs and tables, pinned as by a load, and attached to nothing. Refuses while the protocol serves. Until the caller
- * closes the descriptor that it gets, nobody else can load it; negative after a message.
+ * closes the descriptor that it gets, nobody else can load it; negative after a message. first: see programs_load().
  */
-int load_tables(const struct stepwise_protocol *protocol);
+int load_tables(const struct stepwise_protocol *protocol, bool first);
 
 #endif

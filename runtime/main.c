@@ -43,6 +43,7 @@ enum option_code {
 	OPTION_GENERIC = 256,
 	OPTION_CLSACT,
 	OPTION_SEED,
+	OPTION_FIRST,
 	OPTION_PURGE,
 	OPTION_ALL,
 	OPTION_JSON,
@@ -62,6 +63,7 @@ static const struct option long_options[] = {
 	{ "generic", no_argument, NULL, OPTION_GENERIC },
 	{ "clsact", no_argument, NULL, OPTION_CLSACT },
 	{ "seed", required_argument, NULL, OPTION_SEED },
+	{ "first", no_argument, NULL, OPTION_FIRST },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
 	{ "all", no_argument, NULL, OPTION_ALL },
 	{ "json", no_argument, NULL, OPTION_JSON },
@@ -99,10 +101,10 @@ static const struct command {
 	bool restores;  /* only where rows are restored */
 	int options[OPTIONS_MAX];
 } commands[] = {
-	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT, OPTION_SEED } },
+	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT, OPTION_SEED, OPTION_FIRST } },
 	{ .name = "unload", .takes = TAKES_INTERFACE, .options = { OPTION_PURGE } },
 	{ .name = "purge" },
-	{ .name = "restore", .takes = TAKES_FILE, .restores = true },
+	{ .name = "restore", .takes = TAKES_FILE, .restores = true, .options = { OPTION_FIRST } },
 	{ .name = "status", .options = { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
 	{ .name = "serve", .options = { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER, OPTION_SEGMENTS } },
 	{ .name = "segments", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_JSON, OPTION_ENTRIES } },
@@ -125,7 +127,7 @@ static void print_help(FILE *stream)
 	fprintf(stream,
 		"The %s protocol in the kernel's fast path, on UDP port %u.\n"
 		"\n"
-		"  %sd load INTERFACE [--generic] [--clsact]   attach to an interface, in native XDP mode\n"
+		"  %sd load INTERFACE [--first] [--generic]    attach to an interface, in native XDP mode\n"
 		"  %sd unload INTERFACE [--purge]              detach; its tables stay for the next load\n"
 		"  %sd purge                                   remove the tables and what they hold\n"
 		"  %sd status [--all | --json | --prometheus]  what is loaded and what it has counted\n"
@@ -143,6 +145,8 @@ static void print_help(FILE *stream)
 		fprintf(stream, "  %sd recover DIR [--text] [--output FILE]    a row for each key, made of all that is whole in them\n", name);
 	fprintf(stream,
 		"\n"
+		"  --first         where the tables are made: no client can rely on what earlier\n"
+		"                  ones promised, so that new ones do not wait\n"
 		"  --generic       accept generic XDP mode where the driver has no native one\n"
 		"  --clsact        attach TC as a filter also where the kernel has tcx links\n"
 		"  --seed HEX      for tests, and runs that are to repeat: not a random seed for the\n"
@@ -236,8 +240,11 @@ static bool parse_option(int code, struct arguments *arguments)
 		arguments->load.attach.clsact = true;
 		return true;
 	case OPTION_SEED:
-		arguments->load.seed = &arguments->seed;
+		arguments->load.fresh.seed = &arguments->seed;
 		return seed_parse(optarg, &arguments->seed);
+	case OPTION_FIRST:
+		arguments->load.fresh.first = true;
+		return true;
 	case OPTION_PURGE:
 		arguments->purge = true;
 		return true;
@@ -398,9 +405,7 @@ static int run(const struct arguments *arguments)
 	if (!strcmp(command, "purge"))
 		return command_purge(protocol);
 	if (!strcmp(command, "restore"))
-		return command_restore(protocol, arguments->argument);
-	if (!strcmp(command, "restore"))
-		return command_restore(protocol, arguments->argument);
+		return command_restore(protocol, arguments->argument, arguments->load.fresh.first);
 	if (!strcmp(command, "status"))
 		return command_status(protocol, &arguments->status);
 	return command_serve(protocol, &arguments->serve);

@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "birth.h"
 #include "diagnose.h"
 #include "hint.h"
 #include "log.h"
@@ -78,8 +79,7 @@ int check_pinned_layout(const struct stepwise_protocol *protocol)
 	return pinned < 0 ? pinned : pinned == PINNED_SAME;
 }
 
-/* A one-element array that holds an identity, pinned at staging/<name>. */
-static int pin_identity(const char *name, __u64 identity)
+int pin_number(const char *name, __u64 number)
 {
 	char path[PATH_MAX];
 	__u32 key = 0;
@@ -88,8 +88,8 @@ static int pin_identity(const char *name, __u64 identity)
 	err = pins_path(path, "staging/%s", name);
 	if (err)
 		return err;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "identity", sizeof(key), sizeof(identity), 1, NULL);
-	err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &identity, BPF_ANY);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "number", sizeof(key), sizeof(number), 1, NULL);
+	err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &number, BPF_ANY);
 	if (!err)
 		err = bpf_obj_pin(fd, path);
 	if (err)
@@ -201,8 +201,8 @@ static int pin_map(struct bpf_object *object, const char *name, const char *dire
 	return err;
 }
 
-/* What stays when the programs go: the tables, and what they depend on. */
-static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed)
+/* What stays when the programs go: the tables, and what they depend on. `first`: see programs_load(). */
+static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed, bool first)
 {
 	char path[PATH_MAX];
 	int err = 0;
@@ -211,11 +211,13 @@ static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object
 		err = pin_map(object, protocol->tables[i].name, "state/tables/");
 	if (!err && protocol->seed)
 		err = pins_path(path, "staging/state/seed") ?: seed_pin(path, seed);
-	return err ? err : pin_identity("state/layout", protocol->layout_id);
+	if (!err)
+		err = birth_pin(first);
+	return err ? err : pin_number("state/layout", protocol->layout_id);
 }
 
 /* seed: of fresh tables, which are pinned too; NULL where they are already. */
-static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed)
+static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed, bool first)
 {
 	struct bpf_program *program;
 	char path[PATH_MAX];
@@ -223,9 +225,9 @@ static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_o
 
 	err = make_staging_directories(seed);
 	if (!err && seed)
-		err = pin_state(protocol, object, seed);
+		err = pin_state(protocol, object, seed, first);
 	if (!err)
-		err = pin_identity("build/identity", build_identity(protocol));
+		err = pin_number("build/identity", build_identity(protocol));
 	if (!err)
 		err = pin_map(object, "counters", "build/");
 	for (size_t i = 0; !err && i < sizeof(daemon_maps) / sizeof(daemon_maps[0]); i++)
@@ -284,7 +286,8 @@ static int check_memory(const struct stepwise_protocol *protocol)
 	return -ENOMEM;
 }
 
-int programs_load(const struct stepwise_protocol *protocol, bool reuse, const struct stepwise_seed *seed, struct loaded_programs *programs)
+int programs_load(const struct stepwise_protocol *protocol, bool reuse, const struct stepwise_seed *seed, bool first,
+		  struct loaded_programs *programs)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = protocol->name);
 	struct bpf_object *object;
@@ -323,7 +326,7 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, const st
 		err = err == -EACCES ? -ENOEXEC : err;
 		goto cleanup;
 	}
-	err = pin_everything(protocol, object, reuse ? NULL : seed);
+	err = pin_everything(protocol, object, reuse ? NULL : seed, first);
 	if (err)
 		goto cleanup;
 	programs->xdp_fd = program_fd(protocol, object, protocol->xdp_program);

@@ -232,6 +232,7 @@ static void serve_batch(struct rare_path *path, struct endpoint *endpoint, size_
 {
 	struct stepwise_environment environment = { .now_ns = clock_now_ns() };
 
+	environment.age_ns = tables_age_ns(path->tables, environment.now_ns);
 	read_indices(path);
 	path->endpoint = endpoint;
 	for (size_t i = 0; i < count; i++) {

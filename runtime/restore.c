@@ -215,14 +215,14 @@ static int restore_all(struct restoring *restoring)
 	return err;
 }
 
-static int restore_stream(struct restoring *restoring, FILE *stream, const char *name)
+static int restore_stream(struct restoring *restoring, FILE *stream, const char *name, bool first)
 {
 	int err, hold;
 
 	restoring->rows = rows_open(stream, name, restoring->restore->fields, restoring->restore->field_count);
 	if (!restoring->rows)
 		return -EINVAL;
-	hold = load_tables(restoring->protocol);
+	hold = load_tables(restoring->protocol, first);
 	err = hold < 0 ? hold : restore_all(restoring);
 	if (hold >= 0)
 		close(hold);
@@ -230,7 +230,7 @@ static int restore_stream(struct restoring *restoring, FILE *stream, const char 
 	return err;
 }
 
-int command_restore(const struct stepwise_protocol *protocol, const char *path)
+int command_restore(const struct stepwise_protocol *protocol, const char *path, bool first)
 {
 	bool standard = !strcmp(path, "-");
 	struct restoring restoring = { .protocol = protocol, .restore = protocol->restore, .program_fd = -1 };
@@ -251,7 +251,7 @@ int command_restore(const struct stepwise_protocol *protocol, const char *path)
 		log_error("cannot open %s: %s; it is to be what `recover` wrote", path, strerror(-err));
 		return err;
 	}
-	err = restore_stream(&restoring, stream, standard ? "standard input" : path);
+	err = restore_stream(&restoring, stream, standard ? "standard input" : path, first);
 	if (!standard)
 		fclose(stream);
 	return err;

@@ -20,6 +20,9 @@ void tables_close(struct tables *tables);
 /* For stepwise_protocol.on_forwarded. */
 const struct stepwise_tables *tables_interface(const struct tables *tables);
 
+/* For how long they have been there: see birth.h. */
+__u64 tables_age_ns(const struct tables *tables, __u64 now_ns);
+
 /* Whether the kernel lets this process read cells by the map; errno says why not. */
 bool tables_may_read(const struct tables *tables);
 

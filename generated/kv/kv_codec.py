@@ -39,6 +39,7 @@ REQUESTS = ('Insert', 'Update', 'Delete')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong')
 COMPLETIONS = ('Insert', 'Update', 'Delete')
 TICK_NS = 134_217_728
+TERMS = bytes.fromhex("4399d839c08cc307")
 
 
 class Malformed(Exception):
@@ -53,19 +54,21 @@ class Kind(IntEnum):
     TAKEN = 4
     RENEWED = 5
     CLOSED = 6
-    GET = 7
-    INSERT = 8
-    UPDATE = 9
-    DELETE = 10
-    VALUE = 11
-    MISSING = 12
-    INSERTED = 13
-    EXISTS = 14
-    UPDATED = 15
-    DELETED = 16
-    ABSENT = 17
-    NO_ROOM = 18
-    TOO_LONG = 19
+    OTHER_TERMS = 7
+    TOO_EARLY = 8
+    GET = 9
+    INSERT = 10
+    UPDATE = 11
+    DELETE = 12
+    VALUE = 13
+    MISSING = 14
+    INSERTED = 15
+    EXISTS = 16
+    UPDATED = 17
+    DELETED = 18
+    ABSENT = 19
+    NO_ROOM = 20
+    TOO_LONG = 21
 
 
 @dataclass

@@ -21,11 +21,13 @@ ANSWERS_RECALLED = False
 EXECUTES_AGAIN = False
 MAX_HOLDERS = 3
 MAX_SPILLED = 16_383
+MAX_OWNED = 256
 OVERFLOW_CAPACITY = 16_384
 REQUESTS = ('Acquire', 'Release')
 ANSWERS = ('Granted', 'Rejected', 'Released')
 COMPLETIONS = ('Acquire', 'Release', 'Rejected')
 TICK_NS = 134_217_728
+TERMS = bytes.fromhex("de552b05489f8509")
 
 
 class Malformed(Exception):
@@ -40,11 +42,13 @@ class Kind(IntEnum):
     TAKEN = 4
     RENEWED = 5
     CLOSED = 6
-    ACQUIRE = 7
-    RELEASE = 8
-    GRANTED = 9
-    REJECTED = 10
-    RELEASED = 11
+    OTHER_TERMS = 7
+    TOO_EARLY = 8
+    ACQUIRE = 9
+    RELEASE = 10
+    GRANTED = 11
+    REJECTED = 12
+    RELEASED = 13
 
 
 class Mode(IntEnum):

@@ -42,6 +42,7 @@ INTENTS = 4
 SESSIONS = 16_384
 ALL_INTENTS = 65_536
 TICK_NS = 134_217_728
+TERMS = bytes.fromhex("31a7f830c44a5a65")
 
 
 class Malformed(Exception):
@@ -56,28 +57,30 @@ class Kind(IntEnum):
     TAKEN = 4
     RENEWED = 5
     CLOSED = 6
-    GET = 7
-    INSERT = 8
-    UPDATE = 9
-    DELETE = 10
-    VALUE = 11
-    MISSING = 12
-    INSERTED = 13
-    EXISTS = 14
-    UPDATED = 15
-    DELETED = 16
-    ABSENT = 17
-    NO_ROOM = 18
-    TOO_LONG = 19
-    LOCK = 20
-    COMMIT = 21
-    ABORT = 22
-    LOCKED = 23
-    GRANTED = 24
-    CONFLICT = 25
-    COMMITTED = 26
-    ABORTED = 27
-    REFUSED = 28
+    OTHER_TERMS = 7
+    TOO_EARLY = 8
+    GET = 9
+    INSERT = 10
+    UPDATE = 11
+    DELETE = 12
+    VALUE = 13
+    MISSING = 14
+    INSERTED = 15
+    EXISTS = 16
+    UPDATED = 17
+    DELETED = 18
+    ABSENT = 19
+    NO_ROOM = 20
+    TOO_LONG = 21
+    LOCK = 22
+    COMMIT = 23
+    ABORT = 24
+    LOCKED = 25
+    GRANTED = 26
+    CONFLICT = 27
+    COMMITTED = 28
+    ABORTED = 29
+    REFUSED = 30
 
 
 @dataclass

@@ -145,7 +145,7 @@ class WithDaemon:
         """The daemon's loader takes no interface that another's program is on."""
         with self.link.rig.server.entered():
             bpf.detach_xdp(self.link.rig.server.ifindex)
-        self._run("load", self.link.rig.server.iface, *self._seed_option())
+        self._run("load", self.link.rig.server.iface, "--first", *self._seed_option())
         self._is_attached = self._has_tables = True
         if self._process is None:
             self._process = started(self.link.rig.server, self._cpu, [self.build.daemon, "serve", *self._segments_option()])

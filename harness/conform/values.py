@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Iterator
 
 from codegen import ir
+from codegen.emit.identity import terms
 from harness.conform.wide import computed
 from harness.seeds import PLAIN, Seed
 
@@ -143,10 +144,14 @@ def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
     return list({section.step.name: section.step for section in sections}.values())
 
 
+TERMS_NUMBER = 1
+"""Of 8 bytes, what stands for env.terms, which the program has as a constant."""
+
+
 class Patterns:
     """The one-to-one map between the model's small integers and real bytes and wide integers.
 
-    0 is zero, since blank cells and messages are. What steps compute with is what it is (wide.py). 1 and 2 of another wide
+    0 is zero, since blank cells and messages are. Number 1 of 8 bytes is env.terms, where the layout has that. What steps compute with is what it is (wide.py). 1 and 2 of another wide
     integer are 1 and its greatest value,
     except where an index is hashed from such integers: then number n has a value whose hash is
     n modulo the capacity, so that a domain reaches every cell; and where another is, of the same integers, that
@@ -165,6 +170,9 @@ class Patterns:
                 known.append(hashed)
         self._forward: dict[tuple[ir.Type, int], int] = {}
         self._backward: dict[tuple[ir.Type, int], int] = {}
+        if (kind := dict(protocol.env.fields).get(ir.TERMS)) is not None:
+            value = int.from_bytes(terms(protocol), "little")
+            self._forward[kind, TERMS_NUMBER], self._backward[kind, value] = value, TERMS_NUMBER
 
     def real(self, kind: ir.Type, number: int) -> int:
         """The integer of at most 64 bits (8 * size for bytes, first byte lowest) that `number` stands for."""

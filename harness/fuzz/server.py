@@ -76,10 +76,14 @@ class Server:
 
     # --- The daemon ---------------------------------------------------------------------------
 
-    def load(self) -> None:
-        """Attach the programs, and tell the codec by what seed they find cells."""
-        seed = [] if self.seed is None else ["--seed", str(self.seed)]
-        self._daemon_must(["load", self.rig.server.iface, *seed], f"loading {self.build.name} on {self.rig.server.iface}")
+    def load(self, first: bool = True) -> None:
+        """Attach the programs, and tell the codec by what seed they find cells.
+
+        first: no client relies on what tables before these granted, so that new ones grant at once.
+        """
+        options = ["--first"] if first else []
+        options += [] if self.seed is None else ["--seed", str(self.seed)]
+        self._daemon_must(["load", self.rig.server.iface, *options], f"loading {self.build.name} on {self.rig.server.iface}")
         if self.build.protocol.hashes:
             self.build.codec.seed = self.tables_seed()
 

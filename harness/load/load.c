@@ -107,6 +107,12 @@ static _Noreturn void fail(const char *doing)
 	exit(1);
 }
 
+_Noreturn void load_refuse(const char *reason)
+{
+	fprintf(stderr, "load: %s\n", reason);
+	exit(1);
+}
+
 void load_record(struct load_thread *thread, struct load_record record)
 {
 	if (thread->record_count == thread->record_capacity) {

@@ -186,7 +186,7 @@ Now(client) == IF client \in Clients /\ ReliesOn(client) THEN 0 ELSE TimeModulus
 
 \* Every invitation has a secret of its own.
 Serve(packet) ==
-  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, index |-> 0])
+  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, age |-> Lease + 1, index |-> 0])
   /\ IF packet.message.kind = "Open"
        THEN issued < Cardinality(Clients) + MaxSecrets /\ issued' = issued + 1
        ELSE UNCHANGED issued

@@ -108,11 +108,15 @@ SectionsOf(hook) ==
 \* What XDP reads of a client's packet.
 FromClient(message) == HandedOver(message, BlankMessage)
 
-\* A packet arrives at a hook, on a processor.  `old` is set when a grace period begins.
+\* env.terms: what the server's build is known by.  (A client of the same build says the same.)
+OwnTerms == 0
+
+\* A packet arrives at a hook, on a processor.  `old` is set when a grace period begins.  `age` of the tables: only the
+\* daemon's runs know it.
 NewRun(hook, packet, now, random, cpu) ==
   [hook |-> hook, at |-> 1, peer |-> packet.peer, packet |-> packet.message,
    message |-> Arrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message),
-   now |-> now, random |-> random, cpu |-> cpu, old |-> FALSE]
+   now |-> now, random |-> random, cpu |-> cpu, age |-> 0, old |-> FALSE]
 
 SectionOf(run) == SectionsOf(run.hook)[run.at]
 
@@ -121,7 +125,7 @@ IndexOf(run) == TableIndex(SectionOf(run).table, run.message)
 SectionResult(run) ==
   LET table == cells[SectionOf(run).table]
       index == IndexOf(run)
-      env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, index |-> index]
+      env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, age |-> run.age, terms |-> OwnTerms, index |-> index]
   IN  CASE run.hook = "XDP" -> XdpStep(run.at, table[index], run.message, env)
         [] run.hook = "TC" -> TcStep(run.at, table[index], run.message, env)
         [] SectionOf(run).reads = "table" -> UserStep(run.at, table, run.message, env)
@@ -227,7 +231,7 @@ SkipSection(r) ==
 ServeForwarded(packet, env) ==
   /\ packet \in AtDaemon
   /\ ~ DaemonRuns
-  /\ \E run \in {NewRun("User", packet, env.now, env.random, 0)} : Execute(run, LAMBDA next : runs \o next, completions)
+  /\ \E run \in {[NewRun("User", packet, env.now, env.random, 0) EXCEPT !.age = env.age]} : Execute(run, LAMBDA next : runs \o next, completions)
   /\ <<cells, runs, completions>>' # <<cells, runs, completions>>
   /\ UNCHANGED <<sweep, requests>>
 

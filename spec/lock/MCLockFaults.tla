@@ -110,6 +110,13 @@ ForwardedOfDraft(overflow, msg, env) ==
              Reply(overflow, [msg EXCEPT !.entry = vacant, !.own = CountIndex(1, OverflowCapacity - 1, Own)])
         [] OTHER -> Reply(overflow, [msg EXCEPT !.entry = held])
 
+\* Who asks for an entry gets one as long as there are any.
+ForwardedUnbounded(overflow, msg, env) ==
+  LET vacant == FirstIndex(1, OverflowCapacity - 1, 0, LAMBDA i : overflow[i].state = "Vacant")
+  IN  IF vacant = 0
+        THEN Reply(overflow, [msg EXCEPT !.kind = "Rejected"])
+        ELSE Reply(overflow, [msg EXCEPT !.entry = vacant])
+
 \* The cell is changed before it is looked whether the entry was got; if not, the client is told to try again.
 CompletionUnclaimed(lock, msg) ==
   CASE msg.kind = "Acquire" -> Admit(lock, msg)

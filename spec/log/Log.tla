@@ -456,7 +456,7 @@ MachineCrashes ==
 (* The server                                                              *)
 (***************************************************************************)
 
-Serve(packet) == daemon.up /\ ServeForwarded(packet, [now |-> 0, random |-> 0, index |-> 0])
+Serve(packet) == daemon.up /\ ServeForwarded(packet, [now |-> 0, random |-> 0, age |-> Lease + 1, index |-> 0])
 
 AtXdp(cpu, packet) == ArriveAtXdpOn(cpu, packet, 0)
 AtTc(packet) == ArriveAtTc(packet, 0)

@@ -288,7 +288,7 @@ RunActs ==
   /\ Notes
 
 DaemonActs ==
-  /\ \/ \E packet \in AtDaemon : ServeForwarded(packet, [now |-> 0, random |-> 0, index |-> 0])
+  /\ \/ \E packet \in AtDaemon : ServeForwarded(packet, [now |-> 0, random |-> 0, age |-> Lease + 1, index |-> 0])
      \/ SweepSection(Now)
      \/ \E index \in Clients : SweepBegins(index, Now)
      \/ SkipSweepSection

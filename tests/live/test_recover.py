@@ -35,7 +35,7 @@ import sys
 from pathlib import Path
 from harness import recover, service
 recover.daemon = service.daemon = {"log": Path(sys.argv[1]), "kv": Path(sys.argv[2])}.__getitem__
-raise SystemExit(recover.main([sys.argv[3]]))
+raise SystemExit(recover.main([sys.argv[3], "--first"]))
 """
 
 

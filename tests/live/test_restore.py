@@ -47,7 +47,7 @@ def row(key: int, version: int, value: bytes = b"", deletes: bool = False) -> di
 
 
 def restore(rig: Rig, built: Build, content: bytes) -> subprocess.CompletedProcess[bytes]:
-    return rig.server.run([str(built.daemon), "restore", "-"], input=content, capture_output=True)
+    return rig.server.run([str(built.daemon), "restore", "-", "--first"], input=content, capture_output=True)
 
 
 def restored(rig: Rig, built: Build, content: bytes) -> str:
