@@ -244,7 +244,7 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		err = server->sweep ? 0 : -EIO;
 	}
 	if (!err && protocol->drain) {
-		server->drain = drain_open(protocol, options->segments, server->statistics);
+		server->drain = drain_open(protocol, server->statistics);
 		err = server->drain ? 0 : -EIO;
 	}
 	close(hold);
@@ -255,7 +255,8 @@ static bool server_works(void *context)
 {
 	const struct server *server = context;
 
-	return (!server->rare_path || rare_path_may_run(server->rare_path)) && (!server->sweep || sweep_may_run(server->sweep));
+	return (!server->rare_path || rare_path_may_run(server->rare_path)) && (!server->sweep || sweep_may_run(server->sweep)) &&
+	       (!server->drain || drain_may_run(server->drain));
 }
 
 static int open_server(struct server *server, const struct serve_options *options)
@@ -273,9 +274,9 @@ static int open_server(struct server *server, const struct serve_options *option
 		err = open_pinned(server, options);
 	if (!err)
 		err = privileges_drop(options->user, server_works, server);
-	/* Not before: a thread keeps the privileges that it was begun with. */
+	/* Not before: files are the user's, and a thread keeps the privileges that it was begun with. */
 	if (!err && server->drain)
-		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?: drain_begin(server->drain);
+		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?: drain_begin(server->drain, options->segments);
 	if (err || !server->sweep)
 		return err;
 	server->grace = grace_open();

@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -160,6 +161,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return folders[key]
 
     return build
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A folder of root's that other users may enter, unlike those of pytest."""
+    with tempfile.TemporaryDirectory(prefix="stepwise-") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
 
 
 @pytest.fixture(scope="session")
