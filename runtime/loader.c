@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon_claim.h"
 #include "daemon_file.h"
 #include "hint.h"
 #include "loader.h"

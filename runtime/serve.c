@@ -16,6 +16,7 @@
 
 #include "again.h"
 #include "background.h"
+#include "daemon_claim.h"
 #include "daemon_file.h"
 #include "drain.h"
 #include "endpoint.h"

@@ -28,6 +28,7 @@ PORT = 20999
 EXIT_PRIVILEGE = 4
 ADD, ADDED, ASK, TOLD, COMPLETED, IGNORED = range(1, 7)
 MESSAGE = struct.Struct("=B3xIQ")  # struct echo_message
+FLOCK = struct.Struct("@hhqqi4x")  # struct flock
 READY_TIMEOUT_S = 10
 
 Build = Callable[..., "Echo"]
@@ -216,14 +217,14 @@ def hold_port(endpoint: Endpoint) -> socket.socket:
     return taken
 
 
-def is_held(path: Path) -> bool:
-    """Whether a process has claimed this pid file."""
+def holder_of(path: Path) -> int:
+    """The process that holds this claim, by what the kernel says; 0 where none does."""
+    if not path.exists():
+        return 0
     with path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        claim = FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, pid = FLOCK.unpack(fcntl.fcntl(file, fcntl.F_GETLK, claim))
+    return 0 if kind == fcntl.F_UNLCK else pid
 
 
 def process_status(pid: int) -> dict[str, str]:
