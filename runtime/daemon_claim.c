@@ -66,8 +66,7 @@ static int open_claim(int folder_fd, const char *path, int flags)
 	return err;
 }
 
-/* -ENOENT, without a message, where there is none. */
-static int open_existing_claim(const struct stepwise_protocol *protocol)
+int daemon_claim_open(const struct stepwise_protocol *protocol)
 {
 	char path[PATH_MAX];
 	int err = run_path(path, "%s.claim", protocol->name);
@@ -89,7 +88,7 @@ static pid_t holder(int claim_fd)
 static unsigned long read_netns(int claim_fd, pid_t pid)
 {
 	unsigned long netns = 0;
-	char text[64] = "";
+	char text[DAEMON_CLAIM_TEXT_BYTES] = "";
 	int written = 0;
 
 	if (pread(claim_fd, text, sizeof(text) - 1, 0) < 0 || sscanf(text, "%d %lu", &written, &netns) != 2)
@@ -99,7 +98,7 @@ static unsigned long read_netns(int claim_fd, pid_t pid)
 
 pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *netns)
 {
-	const int fd = open_existing_claim(protocol);
+	const int fd = daemon_claim_open(protocol);
 	const pid_t pid = fd < 0 ? 0 : holder(fd);
 
 	if (netns)
@@ -122,7 +121,7 @@ static int write_text(int fd, const char *text)
 static int write_pid(int folder_fd, int claim_fd, const struct stepwise_protocol *protocol)
 {
 	unsigned long netns = netns_here();
-	char text[64], name[PATH_MAX];
+	char text[DAEMON_CLAIM_TEXT_BYTES], name[PATH_MAX];
 	int fd, err;
 
 	if (!netns)
@@ -207,7 +206,7 @@ int daemon_claim(const struct stepwise_protocol *protocol)
 int daemon_claim_remove(const struct stepwise_protocol *protocol)
 {
 	struct flock claim = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	const int fd = open_existing_claim(protocol);
+	const int fd = daemon_claim_open(protocol);
 	char path[PATH_MAX];
 	int err;
 
@@ -269,7 +268,7 @@ static int stop_process(const struct stepwise_protocol *protocol, int claim_fd, 
 
 int command_stop(const struct stepwise_protocol *protocol)
 {
-	const int fd = open_existing_claim(protocol);
+	const int fd = daemon_claim_open(protocol);
 	pid_t pid = 0, stopped = 0;
 	int err = fd < 0 && fd != -ENOENT ? fd : 0;
 

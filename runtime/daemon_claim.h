@@ -11,6 +11,9 @@
 
 #include "stepwise.h"
 
+/* Of the claim that its text has, who the daemon is; what is behind it is daemon_rounds.c's. */
+#define DAEMON_CLAIM_TEXT_BYTES 64
+
 /* What is returned of a daemon that this process has no number for: it is in another namespace of processes. */
 #define DAEMON_ELSEWHERE (-1)
 
@@ -25,6 +28,9 @@ pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *ne
  * until this or another descriptor of the same file is closed. -EEXIST, with a message, where there is one.
  */
 int daemon_claim(const struct stepwise_protocol *protocol);
+
+/* The claim, to look at; -ENOENT where there is none, or another negative errno. Never in a process that holds it: see there. */
+int daemon_claim_open(const struct stepwise_protocol *protocol);
 
 /*
  * Ends the daemon by SIGTERM and waits for it; there may be none. The signal goes to no process that has not been seen to

@@ -18,6 +18,7 @@
 #include "background.h"
 #include "daemon_claim.h"
 #include "daemon_file.h"
+#include "daemon_rounds.h"
 #include "drain.h"
 #include "endpoint.h"
 #include "frame_queues.h"
@@ -56,6 +57,7 @@ struct server {
 	const struct stepwise_protocol *protocol;
 	struct daemon_statistics *statistics;
 	int claim_fd;
+	struct daemon_rounds *rounds;
 	int epoll_fd;
 	int signal_fd;
 	int period_fd;
@@ -230,6 +232,10 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		server->claim_fd = daemon_claim(protocol);
 	if (!err && server->claim_fd < 0)
 		err = server->claim_fd;
+	if (!err) {
+		server->rounds = daemon_rounds_open(server->claim_fd);
+		err = server->rounds ? 0 : -EIO;
+	}
 	if (!err)
 		server->statistics = daemon_statistics_open(protocol);
 	if (!err && !server->statistics)
@@ -300,6 +306,7 @@ static void close_server(struct server *server)
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	daemon_rounds_close(server->rounds);
 	if (server->statistics)
 		munmap(server->statistics, sizeof(*server->statistics));
 }
@@ -376,10 +383,12 @@ static int run_server(struct server *server)
 			log_error("cannot wait for events: %s", strerror(errno));
 			return -errno;
 		}
+		daemon_rounds_begin(server->rounds);
 		for (int i = 0; i < count; i++)
 			handle_event(server, events[i].data.u32);
 		if (server->chunk_due)
 			run_chunk(server);
+		daemon_rounds_end(server->rounds);
 	}
 	return server->failed;
 }

@@ -149,7 +149,11 @@ def test_who_may_not_look_is_told_so(echo: Echo, reachable: Path) -> None:
     assert echo.end(daemon)[0] == 0
 
 
-@pytest.mark.parametrize(("mode", "user", "words"), [(0o777, 0, "with mode 0777"), (0o775, 0, "with mode 0775"), (0o755, 65534, "it is of user 65534")])
+@pytest.mark.parametrize(
+    ("mode", "user", "words"),
+    [(0o777, 0, "with mode 0777"), (0o775, 0, "with mode 0775"), (0o755, 65534, "it is of user 65534")],
+    ids=["all", "group", "owner"],
+)
 def test_a_directory_that_others_write_to_is_refused(echo: Echo, mode: int, user: int, words: str) -> None:
     echo.load()
     run = Path(echo.rig.run_directory)
