@@ -12,7 +12,9 @@
 #include "log.h"
 #include "segments_read.h"
 
+#ifndef CHUNK_BYTES
 #define CHUNK_BYTES (1u << 20)
+#endif
 
 struct reader {
 	int folder_fd;
