@@ -9,10 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,6 @@ from harness.build import BuildError, build, lacking
 from harness.freshness import CannotTell, staleness
 from harness.protocols import UnknownProtocol, chosen, daemon, protocols
 
-STOP_TIMEOUT_S = 10
 EXIT_PRIVILEGE = 4  # the daemon's, where it may not look
 # So that the commands which the daemon's messages recommend are recipes.
 ENVIRONMENT = {"STEPWISE_BY_RECIPE": "1"}
@@ -87,17 +84,13 @@ def serve_options(protocol: str, segments: str | None) -> list[str]:
     return ["--segments", str(folder)]
 
 
-def stop(protocol: str, process: int) -> None:
-    """End the protocol's daemon and wait for it."""
-    try:
-        os.kill(process, signal.SIGTERM)
-    except ProcessLookupError:
-        pass  # it has ended by itself
-    deadline = time.monotonic() + STOP_TIMEOUT_S
-    while status(protocol)["daemon"]["alive"]:
-        if time.monotonic() > deadline:
-            raise ServiceError(f"the daemon of {protocol} (process {process}) does not end on SIGTERM")
-        time.sleep(0.05)
+def stop(protocol: str) -> None:
+    """End the protocol's daemon and wait for it.
+
+    It is the daemon's own command that does, and knows by the claim which process that is: a number that was read before may
+    be another process' by now.
+    """
+    run(protocol, "stop", "--quiet")
     print(f"the daemon of {protocol} has ended")
 
 
@@ -174,7 +167,7 @@ def unload(interface: str) -> None:
         run(protocol, "unload", interface)
         report = status(protocol)
         if report["daemon"]["alive"] and all(each["gone"] for each in report["interfaces"]):
-            stop(protocol, report["daemon"]["pid"])
+            stop(protocol)
 
 
 def serve(protocol: str, options: list[str], segments: str | None) -> None:
@@ -227,7 +220,7 @@ def parser() -> argparse.ArgumentParser:
     serving = commands.add_parser("serve")
     serving.add_argument("protocol")
     serving.add_argument("--daemonize", action="store_true", help="leave the terminal when ready")
-    serving.add_argument("--user", metavar="NAME", help="run as this user once everything is open")
+    serving.add_argument("--user", metavar="NAME", help="run as this user once all that takes privilege is open")
     add_segments(serving)
     commands.add_parser("status").add_argument("--all", action="store_true", help="also the counters that are zero")
     return made

@@ -22,7 +22,7 @@ static int open_log(const struct stepwise_protocol *protocol)
 		err = run_path(path, "%s.log", protocol->name);
 	if (err)
 		return err;
-	log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (log_fd >= 0)
 		return 0;
 	err = -errno;

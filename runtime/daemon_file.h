@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a daemon leaves in the run directory for other commands to see: <protocol>.pid,
- * held for as long as it lives, with its pid and the inode of its network namespace, a
- * line each; and <protocol>.statistics, which it counts in.
+ * What a daemon leaves in the run directory for other commands to see: <protocol>.claim and <protocol>.pid
+ * (daemon_claim.h), each with its pid and the inode of its network namespace, a line each; and <protocol>.statistics,
+ * which it counts in.
  */
 #ifndef STEPWISE_DAEMON_FILE_H
 #define STEPWISE_DAEMON_FILE_H
@@ -45,18 +45,6 @@ struct daemon_statistics {
 #define DAEMON_STATISTICS_GAUGE (offsetof(struct daemon_statistics, drain_sync_last_us) / sizeof(__u64))
 extern const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT];
 
-/*
- * The daemon of this protocol that is alive, or 0. *netns is the inode of its network
- * namespace, or 0 where the daemon is of a build that did not say; it may be NULL.
- */
-pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *netns);
-
-/*
- * Becomes the daemon of this protocol. The descriptor holds that for as long as
- * it is open, through fork() too; -EEXIST, with a message, where there is one.
- */
-int daemon_claim(const struct stepwise_protocol *protocol);
-
 /* Shared memory to count in; NULL, with a message, where it cannot be had. */
 struct daemon_statistics *daemon_statistics_open(const struct stepwise_protocol *protocol);
 
@@ -66,7 +54,7 @@ int daemon_statistics_read(const struct stepwise_protocol *protocol, struct daem
 /* After <program>, the file with what the verifier had to say of it. */
 #define VERIFIER_LOG_SUFFIX "-verifier.log"
 
-/* Removes everything of this protocol from the run directory; how many files there were, or negative after a message. */
+/* Removes everything of this protocol from the run directory, unless a daemon runs; how many files there were, or negative after a message. */
 int daemon_files_remove(const struct stepwise_protocol *protocol);
 
 #endif

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "drain.h"
 #include "log.h"
+#include "segment_file.h"
 #include "segments.h"
 #include "tables.h"
 
@@ -93,7 +94,7 @@ static void fail(struct drain *drain, int err)
 /* From every lane what is there. *is_more: a lane has had a whole batch, and may have more. */
 static size_t take_batch(struct drain *drain, bool *is_more)
 {
-	const size_t stride = segments_stride(drain->segments);
+	const size_t stride = segment_stride(drain->steps->entries);
 	size_t count = 0;
 
 	*is_more = false;
@@ -413,7 +414,7 @@ static int open_memory(struct drain *drain)
 	drain->covered = calloc(lanes, sizeof(*drain->covered));
 	drain->synced = calloc(lanes, sizeof(*drain->synced));
 	drain->taken = calloc(lanes, sizeof(*drain->taken));
-	drain->entries = malloc((size_t)lanes * drain->steps->batch * segments_stride(drain->segments));
+	drain->entries = malloc((size_t)lanes * drain->steps->batch * segment_stride(drain->steps->entries));
 	drain->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (drain->written && drain->covered && drain->synced && drain->taken && drain->entries && drain->event_fd >= 0)
 		return 0;
@@ -421,29 +422,7 @@ static int open_memory(struct drain *drain)
 	return -ENOMEM;
 }
 
-static int open_drain(struct drain *drain, const struct stepwise_protocol *protocol, const char *folder)
-{
-	__u64 epoch;
-	int err;
-
-	drain->opened = tables_open(protocol, NULL, NULL);
-	if (!drain->opened)
-		return -EIO;
-	drain->tables = tables_interface(drain->opened);
-	drain->segments = segments_open(folder, drain->steps->entries);
-	if (!drain->segments)
-		return -EIO;
-	err = open_memory(drain);
-	if (err)
-		return err;
-	epoch = epoch_of_tables(drain);
-	err = epoch ? check_belongs(drain, folder, epoch) : begin_epoch(drain, folder);
-	if (!err)
-		tell_tables(drain);
-	return err;
-}
-
-struct drain *drain_open(const struct stepwise_protocol *protocol, const char *folder, struct daemon_statistics *statistics)
+struct drain *drain_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
 {
 	struct drain *drain = calloc(1, sizeof(*drain));
 
@@ -457,10 +436,31 @@ struct drain *drain_open(const struct stepwise_protocol *protocol, const char *f
 	drain->statistics = statistics;
 	drain->event_fd = -1;
 	drain->may_rotate = true;
-	if (!open_drain(drain, protocol, folder))
+	drain->opened = tables_open(protocol, NULL, NULL);
+	if (drain->opened && !open_memory(drain)) {
+		drain->tables = tables_interface(drain->opened);
 		return drain;
+	}
 	drain_close(drain);
 	return NULL;
+}
+
+bool drain_may_run(const struct drain *drain)
+{
+	return tables_may_read(drain->opened);
+}
+
+static int open_segments(struct drain *drain, const char *folder)
+{
+	const __u64 epoch = epoch_of_tables(drain);
+	int err = segments_open(folder, drain->steps->entries, &drain->segments);
+
+	if (!err)
+		err = epoch ? check_belongs(drain, folder, epoch) : begin_epoch(drain, folder);
+	if (!err)
+		tell_tables(drain);
+	/* Corruption is what the commands report that look for it; here it is one reason of many not to begin. */
+	return err == -EBADMSG ? -EIO : err;
 }
 
 static void end_syncer(struct drain *drain)
@@ -485,9 +485,9 @@ static int begin_thread(pthread_t *thread, void *(*run)(void *context), struct d
 	return err;
 }
 
-int drain_begin(struct drain *drain)
+int drain_begin(struct drain *drain, const char *folder)
 {
-	int err = segments_may_write(drain->segments);
+	int err = open_segments(drain, folder);
 
 	if (err)
 		return err;

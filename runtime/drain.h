@@ -16,15 +16,19 @@
 
 struct drain;
 
-/*
- * Opens the folder, cuts its last segment, and brings the tables to where the files end; tables that are new begin an
- * epoch, which is on the disk before a lane is opened. NULL after a message: also where folder and tables are not of
- * one another.
- */
-struct drain *drain_open(const struct stepwise_protocol *protocol, const char *folder, struct daemon_statistics *statistics);
+/* Opens what takes privilege: the tables. NULL after a message. */
+struct drain *drain_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics);
 
-/* Begins the threads, as the user that the daemon is by now. A negative errno after a message. */
-int drain_begin(struct drain *drain);
+/* Whether this process, with the privileges that it has by now, may read them. */
+bool drain_may_run(const struct drain *drain);
+
+/*
+ * Opens the folder, as the user that the daemon is by now and with that user's rights alone: whoever owns a folder can put
+ * links into it. Cuts its last segment, and brings the tables to where the files end; tables that are new begin an epoch,
+ * which is on the disk before a lane is opened. Then begins the threads. A negative errno after a message: also where
+ * folder and tables are not of one another.
+ */
+int drain_begin(struct drain *drain, const char *folder);
 
 /* Readable when a sync has ended or all has; drain_ended() reads it: a negative errno, after a message, when the daemon must end. */
 int drain_fd(const struct drain *drain);

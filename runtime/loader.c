@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "birth.h"
+#include "daemon_claim.h"
 #include "daemon_file.h"
+#include "daemon_rounds.h"
 #include "hint.h"
 #include "loader.h"
 #include "log.h"
@@ -17,8 +19,6 @@
 #include "privileges.h"
 #include "seed.h"
 #include "veth.h"
-
-#define BATCH_US_MAX 20000
 
 /* A load that failed or was killed: what it attached comes off, and its pins go. */
 static int remove_staging(void)
@@ -387,7 +387,7 @@ static int find_loaded(const struct stepwise_protocol *protocol, const char *nam
 }
 
 /* Takes the interface off the list that the daemon looks at before each batch, and waits for a batch under way. */
-static int withdraw(const struct interface *interface)
+static int withdraw(const struct stepwise_protocol *protocol, const struct interface *interface)
 {
 	char staging[PATH_MAX];
 	int err = pins_path(staging, "staging");
@@ -396,12 +396,14 @@ static int withdraw(const struct interface *interface)
 		err = pins_make_directory(staging);
 	if (!err)
 		err = pins_path(staging, "staging/interface");
-	if (!err && rename(interface->path, staging)) {
-		err = -errno;
-		log_error("cannot move %s to %s: %s", interface->path, staging, strerror(-err));
-	}
 	if (!err)
-		usleep(BATCH_US_MAX);
+		err = move(interface->path, staging);
+	if (err)
+		return err;
+	err = daemon_rounds_await(protocol);
+	/* TC stays, so the interface has to be found again. */
+	if (err)
+		move(staging, interface->path);
 	return err;
 }
 
@@ -422,7 +424,7 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 	detach_xdp_link(interface.path);
 	if (!interface.gone)
 		look_ahead_leave(interface.ifindex);
-	err = withdraw(&interface);
+	err = withdraw(protocol, &interface);
 	if (!err)
 		err = detach_filter(protocol, &interface);
 	if (!err)

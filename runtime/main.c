@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 
+#include "daemon_claim.h"
 #include "hint.h"
 #include "loader.h"
 #include "log.h"
@@ -107,6 +108,7 @@ static const struct command {
 	{ .name = "restore", .takes = TAKES_FILE, .restores = true, .options = { OPTION_FIRST } },
 	{ .name = "status", .options = { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
 	{ .name = "serve", .options = { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER, OPTION_SEGMENTS } },
+	{ .name = "stop" },
 	{ .name = "segments", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_JSON, OPTION_ENTRIES } },
 	{ .name = "truncate", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_BEFORE } },
 	{ .name = "recover", .takes = TAKES_FOLDER, .recovers = true, .options = { OPTION_TEXT, OPTION_OUTPUT } },
@@ -131,8 +133,9 @@ static void print_help(FILE *stream)
 		"  %sd unload INTERFACE [--purge]              detach; its tables stay for the next load\n"
 		"  %sd purge                                   remove the tables and what they hold\n"
 		"  %sd status [--all | --json | --prometheus]  what is loaded and what it has counted\n"
-		"  %sd serve [--daemonize] [--user NAME]       answer the rare path and sweep\n",
-		name, protocol->port, name, name, name, name, name);
+		"  %sd serve [--daemonize] [--user NAME]       answer the rare path and sweep\n"
+		"  %sd stop                                    end the daemon, and wait for it\n",
+		name, protocol->port, name, name, name, name, name, name);
 	if (protocol->drain)
 		fprintf(stream,
 			"        --segments DIR                         and drain to the files in this folder\n"
@@ -153,7 +156,7 @@ static void print_help(FILE *stream)
 		"                  hashes of fresh tables; who knows it can choose keys that share a cell\n"
 		"  --all           also the counters that are zero\n"
 		"  --daemonize     leave the terminal when ready\n"
-		"  --user NAME     run as this user once everything is open\n"
+		"  --user NAME     run as this user once all that takes privilege is open\n"
 		"  --receive-buffer BYTES\n"
 		"                  room in each queue, and in the ring buffer, for what waits\n"
 		"                  for the daemon (%u)\n"
@@ -406,6 +409,8 @@ static int run(const struct arguments *arguments)
 		return command_purge(protocol);
 	if (!strcmp(command, "restore"))
 		return command_restore(protocol, arguments->argument, arguments->load.fresh.first);
+	if (!strcmp(command, "stop"))
+		return command_stop(protocol);
 	if (!strcmp(command, "status"))
 		return command_status(protocol, &arguments->status);
 	return command_serve(protocol, &arguments->serve);

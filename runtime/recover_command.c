@@ -7,13 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "crc32c.h"
+#include "files.h"
 #include "log.h"
 #include "recovery.h"
 #include "segments.h"
 #include "segments_command.h"
+#include "segments_folder.h"
 #include "segments_read.h"
 #include "shown.h"
 #include "stepwise_rows.h"
@@ -79,21 +82,46 @@ static void write_binary(FILE *stream, const struct recovery *recovery, const st
 	fwrite(&sum, sizeof(sum), 1, stream);
 }
 
-/* A file has another name until it is complete and on the disk. */
-static FILE *open_output(const char *output, char **partial)
+/* What has the name of the output is to be replaced, and only a file may be. A link is replaced itself. */
+static int check_output(const char *output)
 {
-	FILE *stream = NULL;
+	struct stat status;
+
+	if (lstat(output, &status) || S_ISREG(status.st_mode) || S_ISLNK(status.st_mode))
+		return 0;
+	log_error("cannot write rows to %s: it is %s, and not a regular file; without --output, rows go to standard output", output,
+		  files_kind(status.st_mode));
+	return -EINVAL;
+}
+
+/* A file has another name until it is complete and on the disk. *partial is to be freed, also where this fails. */
+static int open_output(const char *output, char **partial, FILE **stream)
+{
+	int fd, err;
 
 	*partial = NULL;
+	*stream = stdout;
 	if (!output)
-		return stdout;
-	if (asprintf(partial, "%s.new", output) >= 0)
-		stream = fopen(*partial, "we");
-	if (stream)
-		return stream;
-	log_error("cannot write rows to %s: %s", output, strerror(errno));
-	free(*partial);
-	return NULL;
+		return 0;
+	err = check_output(output);
+	if (err)
+		return err;
+	if (asprintf(partial, "%s.new", output) < 0) {
+		*partial = NULL; /* which it leaves undefined */
+		log_error("cannot write rows to %s: %s", output, strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	fd = files_make(AT_FDCWD, NULL, *partial, NULL);
+	if (fd < 0)
+		return fd;
+	*stream = fdopen(fd, "w");
+	if (*stream)
+		return 0;
+	err = -errno;
+	log_error("cannot write rows to %s: %s", output, strerror(-err));
+	close(fd);
+	unlink(*partial);
+	return err;
 }
 
 static int end_output(FILE *stream, const char *output, const char *partial)
@@ -114,19 +142,21 @@ static int end_output(FILE *stream, const char *output, const char *partial)
 static int write_rows(const struct recovery *recovery, const struct stepwise_recovery *steps, const struct segments_options *options)
 {
 	unsigned char *row = malloc(steps->row_size);
-	char *partial;
-	FILE *stream = row ? open_output(options->output, &partial) : NULL;
-	int err = -EIO;
+	char *partial = NULL;
+	FILE *stream;
+	int err = row ? open_output(options->output, &partial, &stream) : -ENOMEM;
 
-	if (stream) {
+	if (!row)
+		log_error("cannot write rows: %s", strerror(ENOMEM));
+	if (!err) {
 		setvbuf(stream, NULL, _IOFBF, BUFFER_BYTES);
 		if (options->text)
 			write_text(stream, recovery, steps, row);
 		else
 			write_binary(stream, recovery, steps, row);
 		err = end_output(stream, options->output, partial);
-		free(partial);
 	}
+	free(partial);
 	free(row);
 	return err;
 }
@@ -175,7 +205,7 @@ int command_recover(const struct stepwise_entries *entries, const struct stepwis
 		log_error("cannot write rows to a terminal: they are not to be read; use --text, or --output FILE");
 		return -ENOTTY;
 	}
-	fd = segments_open_to_read(folder, &is_written);
+	fd = segments_folder_open(folder, &is_written);
 	if (fd < 0)
 		return fd;
 	err = recover(fd, is_written, entries, steps, folder, options);

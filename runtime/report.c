@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "daemon_claim.h"
 #include "log.h"
 #include "look_ahead.h"
 #include "object.h"

@@ -5,9 +5,11 @@
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <bpf/bpf.h>
 
 #include "clock.h"
+#include "files.h"
 #include "loader.h"
 #include "log.h"
 #include "object.h"
@@ -20,6 +22,7 @@
 
 #define ATTEMPTS_MAX 1000
 #define FAILURES_SHOWN 5
+#define STANDARD "standard input"
 
 struct restoring {
 	const struct stepwise_protocol *protocol;
@@ -230,6 +233,26 @@ static int restore_stream(struct restoring *restoring, FILE *stream, const char 
 	return err;
 }
 
+/* One that can be read twice. */
+static FILE *open_rows(const char *path, bool standard)
+{
+	struct stat status;
+	FILE *stream;
+	int fd;
+
+	if (standard && fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
+		return stdin;
+	if (standard)
+		return files_spool(stdin, STANDARD);
+	fd = files_open_path(path, "`restore -` reads what comes in");
+	stream = fd < 0 ? NULL : fdopen(fd, "r");
+	if (fd >= 0 && !stream) {
+		log_error("cannot read %s: %s", path, strerror(errno));
+		close(fd);
+	}
+	return stream;
+}
+
 int command_restore(const struct stepwise_protocol *protocol, const char *path, bool first)
 {
 	bool standard = !strcmp(path, "-");
@@ -245,14 +268,11 @@ int command_restore(const struct stepwise_protocol *protocol, const char *path, 
 	err = privileges_check("restore rows");
 	if (err)
 		return err;
-	stream = standard ? stdin : fopen(path, "re");
-	if (!stream) {
-		err = -errno;
-		log_error("cannot open %s: %s; it is to be what `recover` wrote", path, strerror(-err));
-		return err;
-	}
-	err = restore_stream(&restoring, stream, standard ? "standard input" : path, first);
-	if (!standard)
+	stream = open_rows(path, standard);
+	if (!stream)
+		return -EIO;
+	err = restore_stream(&restoring, stream, standard ? STANDARD : path, first);
+	if (stream != stdin)
 		fclose(stream);
 	return err;
 }

@@ -132,6 +132,53 @@ static int read_head(struct rows *rows, const struct stepwise_row_field *fields,
 	return take_fields(rows, head.field_count, fields, field_count);
 }
 
+static int check_sum(struct rows *rows, const char *otherwise)
+{
+	const __u32 wanted = rows->sum;
+	__u32 found;
+	int err = read_all(rows, &found, sizeof(found), "its checksum");
+
+	if (err || found == wanted)
+		return err;
+	log_error("%s is damaged: the rows are not those that were written%s", rows->name, otherwise);
+	return -EINVAL;
+}
+
+static int read_row(struct rows *rows)
+{
+	char what[64];
+	int err;
+
+	snprintf(what, sizeof(what), "row %llu of %llu", (unsigned long long)rows->taken + 1, (unsigned long long)rows->count);
+	err = read_all(rows, rows->row, rows->row_size, what);
+	rows->taken += !err;
+	return err;
+}
+
+/* Whether all behind the head is as it was written, and nothing follows. Then the first row is the next one again. */
+static int check_rest(struct rows *rows)
+{
+	const off_t first = ftello(rows->stream);
+	const __u32 sum = rows->sum;
+	int err = 0;
+
+	while (!err && rows->taken < rows->count)
+		err = read_row(rows);
+	if (!err)
+		err = check_sum(rows, "; nothing was restored");
+	if (!err && fgetc(rows->stream) != EOF) {
+		log_error("%s goes on behind its checksum: it is more than what one `recover` wrote; nothing was restored", rows->name);
+		err = -EINVAL;
+	}
+	if (!err && (first < 0 || fseeko(rows->stream, first, SEEK_SET))) {
+		err = -errno;
+		log_error("cannot read %s once more: %s", rows->name, strerror(-err));
+	}
+	rows->sum = sum;
+	rows->taken = 0;
+	return err;
+}
+
 struct rows *rows_open(FILE *stream, const char *name, const struct stepwise_row_field *fields, __u32 field_count)
 {
 	struct rows *rows = calloc(1, sizeof(*rows));
@@ -142,7 +189,7 @@ struct rows *rows_open(FILE *stream, const char *name, const struct stepwise_row
 	}
 	rows->stream = stream;
 	rows->name = name;
-	if (!read_head(rows, fields, field_count))
+	if (!read_head(rows, fields, field_count) && !check_rest(rows))
 		return rows;
 	rows_close(rows);
 	return NULL;
@@ -158,29 +205,13 @@ __u64 rows_count(const struct rows *rows)
 	return rows->count;
 }
 
-static int check_sum(struct rows *rows)
-{
-	const __u32 wanted = rows->sum;
-	__u32 found;
-	int err = read_all(rows, &found, sizeof(found), "its checksum");
-
-	if (err || found == wanted)
-		return err;
-	log_error("%s is damaged: the rows are not those that were written; purge what was restored of them", rows->name);
-	return -EINVAL;
-}
-
 int rows_next(struct rows *rows, void *cell)
 {
-	char what[64];
-	int err;
+	const int err = read_row(rows);
 
-	snprintf(what, sizeof(what), "row %llu of %llu", (unsigned long long)rows->taken + 1, (unsigned long long)rows->count);
-	err = read_all(rows, rows->row, rows->row_size, what);
 	if (err)
 		return err;
-	rows->taken++;
 	for (__u32 i = 0; i < rows->copied_count; i++)
 		memcpy((unsigned char *)cell + rows->copied[i].to, rows->row + rows->copied[i].from, rows->copied[i].size);
-	return rows->taken == rows->count ? check_sum(rows) : 0;
+	return rows->taken == rows->count ? check_sum(rows, " when it was looked at first; purge what was restored of them") : 0;
 }

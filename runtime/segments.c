@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
+#include "files.h"
 #include "log.h"
 #include "segments.h"
+#include "segments_folder.h"
 #include "segments_read.h"
 
 struct segments {
 	const struct stepwise_entries *entries;
 	char *folder;
-	int folder_fd;  /* and the claim on it */
+	struct segments_folder opened;
 	int fd;         /* of the last segment; -1 where there is none */
 	__u64 number;   /* of the last segment */
 	__u64 epoch;
@@ -70,11 +67,11 @@ static int replacement_begin(struct segments *segments, const struct segment_hea
 	replacement->stride = segment_stride(segments->entries);
 	if (bytes) {
 		segment_header_encode(segments->entries, header, bytes);
-		replacement->fd = openat(segments->folder_fd, replacement->name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		err = replacement->fd < 0 ? -errno : segment_write(replacement->fd, bytes, size, 0);
+		replacement->fd = files_make(segments->opened.fd, segments->folder, replacement->name, remedy_of);
+		err = replacement->fd < 0 ? replacement->fd : segment_write(replacement->fd, bytes, size, 0);
 	}
 	free(bytes);
-	return err ? say(segments, "write", replacement->name, err, remedy_of(err)) : 0;
+	return err && (!bytes || replacement->fd >= 0) ? say(segments, "write", replacement->name, err, remedy_of(err)) : err;
 }
 
 /* On the disk under its own name, with its folder. */
@@ -88,9 +85,9 @@ static int replacement_end(const struct segments *segments, const struct replace
 		err = -errno;
 		return say(segments, "sync", replacement->name, err, remedy_of(err));
 	}
-	if (renameat(segments->folder_fd, replacement->name, segments->folder_fd, name))
+	if (renameat(segments->opened.fd, replacement->name, segments->opened.fd, name))
 		return say(segments, "rename to a segment", replacement->name, -errno, "");
-	if (fsync(segments->folder_fd))
+	if (fsync(segments->opened.fd))
 		return say(segments, "sync the folder after renaming", name, -errno, "");
 	return 0;
 }
@@ -100,7 +97,7 @@ static void replacement_discard(const struct segments *segments, const struct re
 	if (replacement->fd < 0)
 		return;
 	close(replacement->fd);
-	unlinkat(segments->folder_fd, replacement->name, 0);
+	unlinkat(segments->opened.fd, replacement->name, 0);
 }
 
 /* The file that was made is the last segment now. */
@@ -196,7 +193,7 @@ static int copy_last(struct segments *segments)
 {
 	struct segments_reading reading;
 	struct copying copying = { .segments = segments, .replacement.fd = -1, .reading = &reading };
-	int err = segments_read(segments->folder_fd, segments->folder, segments->entries, SEGMENTS_LAST, copy, &copying, &reading);
+	int err = segments_read(segments->opened.fd, segments->folder, segments->entries, SEGMENTS_LAST, copy, &copying, &reading);
 
 	if (!err)
 		err = refuse_corrupt(segments, &reading);
@@ -220,65 +217,20 @@ static void remove_replacements(const struct segments *segments, __u64 last)
 
 	for (__u64 number = last; number <= last + 1; number++) {
 		replacement_name(name, number);
-		if (unlinkat(segments->folder_fd, name, 0) == 0)
+		if (unlinkat(segments->opened.fd, name, 0) == 0)
 			log_debug("removed %s/%s, which was not complete", segments->folder, name);
 	}
-}
-
-/* A folder that was made is there after the machine goes down as well. */
-static int make_folder(const char *folder)
-{
-	char copied[PATH_MAX];
-	int fd, err;
-
-	if (mkdir(folder, 0755))
-		return errno == EEXIST ? 0 : -errno;
-	snprintf(copied, sizeof(copied), "%s", folder);
-	fd = open(dirname(copied), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = fsync(fd) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
-/* Held as long as the descriptor is open, also by the threads. */
-static int claim_folder(struct segments *segments)
-{
-	int err = make_folder(segments->folder);
-
-	if (!err) {
-		segments->folder_fd = open(segments->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		err = segments->folder_fd < 0 ? -errno : 0;
-	}
-	if (err) {
-		log_error("cannot open the folder of segments %s: %s; name one that can be made or written to", segments->folder, strerror(-err));
-		return err;
-	}
-	for (int attempt = 0; flock(segments->folder_fd, LOCK_EX | LOCK_NB); attempt++) {
-		/* A command may look whether it is held. */
-		if (errno == EWOULDBLOCK && attempt < 20) {
-			usleep(5000);
-			continue;
-		}
-		err = -errno;
-		log_error("cannot write segments to %s: %s", segments->folder,
-			  err == -EWOULDBLOCK ? "another daemon has it open; end that first, or name another folder" :
-						strerror(-err));
-		return err == -EWOULDBLOCK ? -EEXIST : err;
-	}
-	return 0;
 }
 
 static int open_segments(struct segments *segments)
 {
 	__u64 *numbers;
 	ssize_t count;
-	int err = claim_folder(segments);
+	int err = segments_folder_claim(&segments->opened, segments->folder);
 
 	if (err)
 		return err;
-	count = segment_numbers(segments->folder_fd, segments->folder, &numbers);
+	count = segment_numbers(segments->opened.fd, segments->folder, &numbers);
 	if (count < 0)
 		return count;
 	remove_replacements(segments, count ? numbers[count - 1] : 0);
@@ -286,27 +238,29 @@ static int open_segments(struct segments *segments)
 	return copy_last(segments);
 }
 
-struct segments *segments_open(const char *folder, const struct stepwise_entries *entries)
+int segments_open(const char *folder, const struct stepwise_entries *entries, struct segments **opened)
 {
 	struct segments *segments = calloc(1, sizeof(*segments));
+	int err = -ENOMEM;
 
+	*opened = NULL;
 	if (segments) {
 		segments->entries = entries;
-		segments->folder_fd = -1;
+		segments->opened = (struct segments_folder){ .fd = -1, .claim_fd = -1 };
 		segments->fd = -1;
 		segments->folder = strdup(folder);
 		segments->numbers = calloc(entries->lanes, sizeof(*segments->numbers));
 		segments->next = calloc(entries->lanes, sizeof(*segments->next));
 	}
-	if (!segments || !segments->folder || !segments->numbers || !segments->next) {
-		log_error("cannot open the folder of segments %s: %s", folder, strerror(ENOMEM));
+	if (!segments || !segments->folder || !segments->numbers || !segments->next)
+		log_error("cannot open the folder of segments %s: %s", folder, strerror(-err));
+	else
+		err = open_segments(segments);
+	if (err)
 		segments_close(segments);
-		return NULL;
-	}
-	if (!open_segments(segments))
-		return segments;
-	segments_close(segments);
-	return NULL;
+	else
+		*opened = segments;
+	return err;
 }
 
 void segments_close(struct segments *segments)
@@ -315,8 +269,7 @@ void segments_close(struct segments *segments)
 		return;
 	if (segments->fd >= 0)
 		close(segments->fd);
-	if (segments->folder_fd >= 0)
-		close(segments->folder_fd);
+	segments_folder_close(&segments->opened);
 	free(segments->folder);
 	free(segments->numbers);
 	free(segments->next);
@@ -360,14 +313,6 @@ int segments_begin_epoch(struct segments *segments, __u64 epoch)
 int segments_rotate(struct segments *segments)
 {
 	return begin_segment(segments, segments->epoch, segments->numbers);
-}
-
-int segments_may_write(const struct segments *segments)
-{
-	if (faccessat(segments->folder_fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
-		return 0;
-	log_error("cannot begin files in %s as user %d: %s; let the folder belong to that user", segments->folder, (int)geteuid(), strerror(errno));
-	return -EACCES;
 }
 
 /* A record that a file would lack between two others is seen here, and not when it is missed. */
@@ -428,22 +373,6 @@ int segments_sync(struct segments *segments)
 
 /* --- Commands ----------------------------------------------------------------------------------------------------- */
 
-int segments_open_to_read(const char *folder, bool *is_written)
-{
-	const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0) {
-		const int err = -errno;
-
-		log_error("cannot open the folder of segments %s: %s; name the one that was given to serve as --segments", folder, strerror(-err));
-		return err;
-	}
-	*is_written = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-	/* Not held: a daemon that is to begin need not wait for who reads. */
-	flock(fd, LOCK_UN);
-	return fd;
-}
-
 /* Of its own header, where it can be read. */
 static int check_first(int folder_fd, const char *folder, const struct stepwise_entries *entries, __u64 number)
 {
@@ -455,7 +384,7 @@ static int check_first(int folder_fd, const char *folder, const struct stepwise_
 	int fd;
 
 	segment_name(name, number);
-	fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC);
+	fd = files_open(folder_fd, folder, name);
 	if (fd >= 0 && bytes && header.before) {
 		const ssize_t count = segment_read(fd, bytes, size, 0);
 
@@ -465,8 +394,8 @@ static int check_first(int folder_fd, const char *folder, const struct stepwise_
 		close(fd);
 	free(bytes);
 	free(header.before);
-	if (is == SEGMENT_HEADER_RIGHT)
-		return 0;
+	if (is == SEGMENT_HEADER_RIGHT || fd < 0)
+		return fd < 0 ? fd : 0;
 	log_error("cannot remove segments from %s: %s is none of this %s: %s", folder, name, entries->protocol, *found ? found : "it cannot be read");
 	return -EMEDIUMTYPE;
 }
@@ -477,7 +406,7 @@ int segments_truncate(const char *folder, const struct stepwise_entries *entries
 	int err = 0, removed = 0;
 	ssize_t count;
 	bool is_written;
-	const int folder_fd = segments_open_to_read(folder, &is_written);
+	const int folder_fd = segments_folder_open(folder, &is_written);
 
 	if (folder_fd < 0)
 		return folder_fd;

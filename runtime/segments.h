@@ -14,12 +14,12 @@
 struct segments;
 
 /*
- * Opens a folder, which is made where there is none, for this process alone; cuts the torn tail of the last segment,
+ * Opens a folder, as segments_folder_claim() does: as the user that this process is by now, for this process alone. Cuts the torn tail of the last segment,
  * copies what is left to another file, which is synced and takes its place: what the kernel has given up of the old one,
- * without a word to a process that was not there, it would still show. NULL after a message: also where a segment is
- * corrupt, or of other entries.
+ * without a word to a process that was not there, it would still show. A negative errno, after a message, with *segments
+ * NULL: also where a segment is corrupt, or of other entries.
  */
-struct segments *segments_open(const char *folder, const struct stepwise_entries *entries);
+int segments_open(const char *folder, const struct stepwise_entries *entries, struct segments **segments);
 void segments_close(struct segments *segments);
 
 /* Of the last segment; 0 where there is none. And of each lane, the last number of that epoch that is in a file. */
@@ -31,9 +31,6 @@ int segments_begin_epoch(struct segments *segments, __u64 epoch);
 
 /* Bytes from one entry to the next in what is appended: its checksum, which is set here, has its place behind it. */
 size_t segments_stride(const struct segments *segments);
-
-/* Whether this process, as the user that it is by now, may make files there: 0, or a negative errno after a message. */
-int segments_may_write(const struct segments *segments);
 
 /*
  * Writes entries behind the last one, which is when a process that is killed does not take them along. -ENOSPC, -EDQUOT and
@@ -59,8 +56,5 @@ int segments_rotate(struct segments *segments);
  * after a message.
  */
 int segments_truncate(const char *folder, const struct stepwise_entries *entries, __u64 number);
-
-/* Of a folder that is only read. *is_written: whether a daemon has it open. A negative errno after a message. */
-int segments_open_to_read(const char *folder, bool *is_written);
 
 #endif

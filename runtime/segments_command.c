@@ -7,6 +7,7 @@
 #include "log.h"
 #include "segments.h"
 #include "segments_command.h"
+#include "segments_folder.h"
 #include "segments_read.h"
 #include "shown.h"
 
@@ -67,7 +68,7 @@ int command_segments(const struct stepwise_entries *entries, const char *folder,
 	struct showing showing = { .entries = entries, .format = options->json ? SHOWN_JSON : SHOWN_TEXT };
 	struct segments_reading reading;
 	bool is_written;
-	int err, fd = segments_open_to_read(folder, &is_written);
+	int err, fd = segments_folder_open(folder, &is_written);
 
 	if (fd < 0)
 		return fd;

@@ -8,10 +8,13 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
+#include "files.h"
 #include "log.h"
 #include "segments_read.h"
 
+#ifndef CHUNK_BYTES
 #define CHUNK_BYTES (1u << 20)
+#endif
 
 struct reader {
 	int folder_fd;
@@ -252,13 +255,12 @@ static void count_entries(struct reader *reader, const struct file *file)
 	reader->is_counted = true;
 }
 
-static int read_file(struct reader *reader, struct file *file)
+static int read_opened(struct reader *reader, struct file *file)
 {
 	struct stat status;
 	int right;
 
-	file->fd = openat(reader->folder_fd, file->name, O_RDONLY | O_CLOEXEC);
-	if (file->fd < 0 || fstat(file->fd, &status))
+	if (fstat(file->fd, &status))
 		return -errno;
 	file->size = status.st_size;
 	reader->reading->segments++;
@@ -272,6 +274,20 @@ static int read_file(struct reader *reader, struct file *file)
 		return read_entries(reader, file);
 	count_entries(reader, file);
 	return 0;
+}
+
+static int read_file(struct reader *reader, struct file *file)
+{
+	int err;
+
+	file->fd = files_open(reader->folder_fd, reader->folder, file->name);
+	if (file->fd < 0)
+		return file->fd;
+	err = read_opened(reader, file);
+	close(file->fd);
+	if (err && err != -EMEDIUMTYPE && err != -ECANCELED)
+		log_error("cannot read %s/%s: %s", reader->folder, file->name, strerror(-err));
+	return err;
 }
 
 static int read_folder(struct reader *reader, const __u64 *numbers, size_t count)
@@ -289,10 +305,6 @@ static int read_folder(struct reader *reader, const __u64 *numbers, size_t count
 		}
 		segment_name(file.name, numbers[i]);
 		err = read_file(reader, &file);
-		if (file.fd >= 0)
-			close(file.fd);
-		if (err && err != -EMEDIUMTYPE && err != -ECANCELED)
-			log_error("cannot read %s/%s: %s", reader->folder, file.name, strerror(-err));
 		if (err)
 			return err;
 	}
@@ -379,8 +391,8 @@ ssize_t segments_entries_max(int folder_fd, const char *folder, const struct ste
 		struct stat status;
 
 		segment_name(name, numbers[i]);
-		/* One that goes in this moment has no entries. */
-		if (!fstatat(folder_fd, name, &status, 0))
+		/* One that goes in this moment has no entries, nor has what is no file: reading says what that is. */
+		if (!fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) && S_ISREG(status.st_mode))
 			total += status.st_size / segment_stride(entries);
 	}
 	free(numbers);

@@ -9,7 +9,9 @@
 
 #include "segment_file.h"
 
+#ifndef SEGMENTS_FINDINGS_MAX
 #define SEGMENTS_FINDINGS_MAX 1000  /* that are kept; all are counted */
+#endif
 
 struct segments_finding {
 	char file[SEGMENT_NAME_SIZE];

@@ -16,7 +16,9 @@
 
 #include "again.h"
 #include "background.h"
+#include "daemon_claim.h"
 #include "daemon_file.h"
+#include "daemon_rounds.h"
 #include "drain.h"
 #include "endpoint.h"
 #include "frame_queues.h"
@@ -58,6 +60,7 @@ struct server {
 	const struct stepwise_protocol *protocol;
 	struct daemon_statistics *statistics;
 	int claim_fd;
+	struct daemon_rounds *rounds;
 	int epoll_fd;
 	int signal_fd;
 	int period_fd;
@@ -234,6 +237,10 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		server->claim_fd = daemon_claim(protocol);
 	if (!err && server->claim_fd < 0)
 		err = server->claim_fd;
+	if (!err) {
+		server->rounds = daemon_rounds_open(server->claim_fd);
+		err = server->rounds ? 0 : -EIO;
+	}
 	if (!err)
 		server->statistics = daemon_statistics_open(protocol);
 	if (!err && !server->statistics)
@@ -249,7 +256,7 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		err = server->sweep ? 0 : -EIO;
 	}
 	if (!err && protocol->drain) {
-		server->drain = drain_open(protocol, options->segments, server->statistics);
+		server->drain = drain_open(protocol, server->statistics);
 		err = server->drain ? 0 : -EIO;
 	}
 	close(hold);
@@ -260,7 +267,8 @@ static bool server_works(void *context)
 {
 	const struct server *server = context;
 
-	return (!server->rare_path || rare_path_may_run(server->rare_path)) && (!server->sweep || sweep_may_run(server->sweep));
+	return (!server->rare_path || rare_path_may_run(server->rare_path)) && (!server->sweep || sweep_may_run(server->sweep)) &&
+	       (!server->drain || drain_may_run(server->drain));
 }
 
 static int open_server(struct server *server, const struct serve_options *options)
@@ -278,9 +286,9 @@ static int open_server(struct server *server, const struct serve_options *option
 		err = open_pinned(server, options);
 	if (!err)
 		err = privileges_drop(options->user, server_works, server);
-	/* Not before: a thread keeps the privileges that it was begun with. */
+	/* Not before: files are the user's, and a thread keeps the privileges that it was begun with. */
 	if (!err && server->drain)
-		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?: drain_begin(server->drain);
+		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?: drain_begin(server->drain, options->segments);
 	if (err || !server->sweep)
 		return err;
 	server->grace = grace_open();
@@ -316,6 +324,7 @@ static void close_server(struct server *server)
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	daemon_rounds_close(server->rounds);
 	if (server->statistics)
 		munmap(server->statistics, sizeof(*server->statistics));
 }
@@ -396,10 +405,12 @@ static int run_server(struct server *server)
 			log_error("cannot wait for events: %s", strerror(errno));
 			return -errno;
 		}
+		daemon_rounds_begin(server->rounds);
 		for (int i = 0; i < count; i++)
 			handle_event(server, events[i].data.u32);
 		if (server->chunk_due)
 			run_chunk(server);
+		daemon_rounds_end(server->rounds);
 	}
 	return server->failed;
 }

@@ -17,6 +17,7 @@ from harness.fuzz.kinds import KINDS
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.replay import replay
 from harness.parsers import cli as parsers
+from harness.readers import cli as readers
 from harness.protocols import UnknownProtocol, chosen
 from harness.results import ResultsError
 
@@ -34,6 +35,8 @@ def main(argv: list[str]) -> int:
                 return _crash(rest)
             case ["parsers", *rest]:
                 return parsers.main(rest)
+            case ["readers", *rest]:
+                return readers.main(rest)
             case ["replay", *rest]:
                 return _replay(rest)
         return _fuzz(argv)
@@ -70,7 +73,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         "natively (parsers).",
         epilog="The same seed and commit play the same rounds in the same order; the time says how many. What fails is saved in "
         "tests/regressions, and `replay FILE...` plays it again. `kill PROTOCOL`, `crash PROTOCOL` and `parsers [PROTOCOL ...]` "
-        "do one thing, at length: see their --help.",
+        "and `readers [TARGET ...]` do one thing, at length: see their --help.",
     )
     parser.add_argument("protocol", nargs="?", default="all")
     parser.add_argument(

@@ -58,12 +58,12 @@ def build(given: Sources, into: Path) -> Path:
         )
     target = into / f"{given.protocol}-parsers"
     parts = (given.runtime.glob("*.h"), given.runtime.glob("bpf/*.h"), given.generated.glob("*.[ch]"))
-    with _stamped(into, [path for part in (_own(), *parts) for path in sorted(part)]) as is_current:
+    with stamped(into, [path for part in (_own(), *parts) for path in sorted(part)]) as is_current:
         if not is_current or not target.is_file():
             include = [f"-I{path}" for path in (*OWN_INCLUDE, given.runtime, given.generated)]
-            fuzzing = ("-fsanitize=fuzzer", *SANITIZERS, "-fvisibility=hidden")
+            fuzzing = ("-fsanitize=fuzzer", "-fvisibility=hidden")
             around = _around(given)
-            _compile(given, *include, *fuzzing, *_definitions(given), str(HERE / "program.c"), *around, "-o", str(target))
+            compile_target(f"parsers of {given.protocol}", *include, *fuzzing, *_definitions(given), str(HERE / "program.c"), *around, "-o", str(target))
     return target
 
 
@@ -71,10 +71,10 @@ def _around(given: Sources) -> list[str]:
     """The objects of the target's own sources, which know of no protocol and are compiled once for all."""
     into = folder("_around")
     objects = {name: into / f"{name}.o" for name in AROUND}
-    with _stamped(into, sorted(_own())) as is_current:
+    with stamped(into, sorted(_own())) as is_current:
         if not is_current or not all(path.is_file() for path in objects.values()):
             for name, path in objects.items():
-                _compile(given, *(f"-I{path}" for path in OWN_INCLUDE), *SANITIZERS, "-c", str(HERE / name), "-o", str(path))
+                compile_target(f"parsers of {given.protocol}", *(f"-I{path}" for path in OWN_INCLUDE), "-c", str(HERE / name), "-o", str(path))
     return [str(path) for path in objects.values()]
 
 
@@ -83,7 +83,7 @@ def _own() -> list[Path]:
 
 
 @contextlib.contextmanager
-def _stamped(into: Path, made_of: list[Path]) -> Iterator[bool]:
+def stamped(into: Path, made_of: list[Path]) -> Iterator[bool]:
     """Whether the files in a folder are of these; once the block has ended without an exception, they are."""
     digest = hashlib.sha256()
     for path in made_of:
@@ -110,10 +110,11 @@ def _definitions(given: Sources) -> list[str]:
     return definitions + ([f"-DPROTOCOL_HANDS_OVER_AT={handed_over[1]}"] if handed_over else [])
 
 
-def _compile(given: Sources, *arguments: str) -> None:
+def compile_target(what: str, *arguments: str) -> None:
+    """With the sanitizers. what: for errors."""
     if shutil.which(COMPILER) is None:
-        raise ParsersError(f"compiling the parsers of {given.protocol}: there is no {COMPILER} on the PATH; run ./bootstrap")
-    done = subprocess.run([COMPILER, *FLAGS, *arguments], capture_output=True, text=True, check=False)
+        raise ParsersError(f"compiling the {what}: there is no {COMPILER} on the PATH; run ./bootstrap")
+    done = subprocess.run([COMPILER, *FLAGS, *SANITIZERS, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         hint = "\nlibclang-rt-19-dev is not installed: run ./bootstrap" if "libclang_rt" in done.stderr else ""
-        raise ParsersError(f"compiling the parsers of {given.protocol}:\n{done.stderr.strip()}{hint}")
+        raise ParsersError(f"compiling the {what}:\n{done.stderr.strip()}{hint}")

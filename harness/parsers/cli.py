@@ -44,8 +44,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         epilog="A frame with which a fault was found is saved in tests/regressions/parsers/PROTOCOL, where a test replays it.",
     )
     parser.add_argument("protocol", nargs="*", metavar="PROTOCOL", help="all, where none is named")
-    parser.add_argument("--inputs", type=_inputs, default=10_000_000, metavar="N", help="for all protocols together (10 million)")
-    parser.add_argument("--seed", type=_seed, metavar="S", help="the same seed and commit make the same run; a random one is told")
+    parser.add_argument("--inputs", type=inputs_of, default=10_000_000, metavar="N", help="for all protocols together (10 million)")
+    parser.add_argument("--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random one is told")
     parser.add_argument(
         "--keep", action="store_true", help="keep what reaches more in tests/regressions/parsers/PROTOCOL, as few inputs as do"
     )
@@ -53,13 +53,13 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _inputs(text: str) -> int:
+def inputs_of(text: str) -> int:
     if not text.replace("_", "").isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of inputs: give 1 or more")
     return int(text)
 
 
-def _seed(text: str) -> int:
+def seed_of(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= SEED_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is not a seed: give a number from 1 to {SEED_MAX}")
     return int(text)

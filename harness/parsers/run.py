@@ -55,6 +55,9 @@ def fuzz(
     seed: int,
     save_in: Path,
     report: Callable[[int], None] = lambda _: None,
+    *,
+    bytes_max: int = FRAME_BYTES_MAX,
+    suffix: str = SUFFIX,
 ) -> Found:
     """So many inputs, from these starts; ends at the first fault.
 
@@ -65,12 +68,12 @@ def fuzz(
     for number, start in enumerate(starts):
         (origin / f"{number:05}").write_bytes(start)
     arguments = [
-        f"-runs={inputs}", f"-seed={seed}", f"-max_len={FRAME_BYTES_MAX}", f"-timeout={INPUT_SECONDS_MAX}", "-reload=0",
+        f"-runs={inputs}", f"-seed={seed}", f"-max_len={bytes_max}", f"-timeout={INPUT_SECONDS_MAX}", "-reload=0",
         "-print_final_stats=1", f"-artifact_prefix={crashes}/", str(corpus), str(origin),
     ]  # fmt: skip
     began = time.monotonic()
     lines = _run(target, arguments, report)
-    return _found(lines, time.monotonic() - began, corpus, crashes, save_in)
+    return _found(lines, time.monotonic() - began, corpus, crashes, save_in, suffix)
 
 
 def _run(target: Path, arguments: list[str], report: Callable[[int], None]) -> list[str]:
@@ -92,7 +95,7 @@ def _run(target: Path, arguments: list[str], report: Callable[[int], None]) -> l
     return lines
 
 
-def _found(lines: list[str], seconds: float, corpus: Path, crashes: Path, save_in: Path) -> Found:
+def _found(lines: list[str], seconds: float, corpus: Path, crashes: Path, save_in: Path, suffix: str) -> Found:
     text = "\n".join(lines)
     inputs = re.search(r"stat::number_of_executed_units: (\d+)", text)
     edges = re.findall(r"^#\d+\s.* cov: (\d+) ", text, re.MULTILINE)
@@ -103,7 +106,7 @@ def _found(lines: list[str], seconds: float, corpus: Path, crashes: Path, save_i
             raise ParsersError(f"the target ended before its inputs did, and said\n{text[-WORDS_MAX:]}")
         return Found(*numbers, sum(1 for _ in corpus.iterdir()))
     save_in.mkdir(parents=True, exist_ok=True)
-    saved = save_in / f"{artifacts[0].name}{SUFFIX}"
+    saved = save_in / f"{artifacts[0].name}{suffix}"
     shutil.copyfile(artifacts[0], saved)
     return Found(*numbers, sum(1 for _ in corpus.iterdir()), fault_in(text), saved)
 
@@ -139,22 +142,22 @@ def _end(target: Path, arguments: list[str], doing: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def keep(protocol: str, target: Path) -> list[Path]:
-    """Makes the corpus of the last run, and what was kept, the kept one: as few as reach the same. Faults stay."""
+def keep(name: str, target: Path, into: Path = KEPT, bytes_max: int = FRAME_BYTES_MAX, suffix: str = SUFFIX) -> list[Path]:
+    """Makes the corpus of the last run, and what was kept in `into`/`name`, the kept one: as few as reach the same. Faults stay."""
     merged = _emptied(target.parent / "merged")
-    old = KEPT / protocol
+    old = into / name
     old.mkdir(parents=True, exist_ok=True)
     folders = map(str, (merged, target.parent / "starts", target.parent / "corpus", old))
-    doing = f"choosing which inputs of {protocol} to keep"
-    code, said = _end(target, ["-merge=1", f"-max_len={FRAME_BYTES_MAX}", *folders], doing)
+    doing = f"choosing which inputs of {name} to keep"
+    code, said = _end(target, ["-merge=1", f"-max_len={bytes_max}", *folders], doing)
     if code:
         raise ParsersError(f"{doing}: {fault_in(said)}")
-    for path in kept(protocol):
-        if re.fullmatch(rf"[0-9a-f]{{40}}{re.escape(SUFFIX)}", path.name):
+    for path in old.glob(f"*{suffix}"):
+        if re.fullmatch(rf"[0-9a-f]{{40}}{re.escape(suffix)}", path.name):
             path.unlink()
     for path in merged.iterdir():
-        shutil.copyfile(path, old / f"{path.name}{SUFFIX}")
-    return kept(protocol)
+        shutil.copyfile(path, old / f"{path.name}{suffix}")
+    return sorted(old.glob(f"*{suffix}"))
 
 
 def _emptied(path: Path) -> Path:

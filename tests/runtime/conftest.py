@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ PORT = 20999
 EXIT_PRIVILEGE = 4
 ADD, ADDED, ASK, TOLD, COMPLETED, IGNORED = range(1, 7)
 MESSAGE = struct.Struct("=B3xIQ")  # struct echo_message
+FLOCK = struct.Struct("@hhqqi4x")  # struct flock
 READY_TIMEOUT_S = 10
 
 Build = Callable[..., "Echo"]
@@ -162,6 +164,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     return build
 
 
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A folder of root's that other users may enter, unlike those of pytest."""
+    with tempfile.TemporaryDirectory(prefix="stepwise-") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
+
+
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("old-kernel") / "old_kernel.so"
@@ -215,14 +226,14 @@ def hold_port(endpoint: Endpoint) -> socket.socket:
     return taken
 
 
-def is_held(path: Path) -> bool:
-    """Whether a process has claimed this pid file."""
+def holder_of(path: Path) -> int:
+    """The process that holds this claim, by what the kernel says; 0 where none does."""
+    if not path.exists():
+        return 0
     with path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        claim = FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, pid = FLOCK.unpack(fcntl.fcntl(file, fcntl.F_GETLK, claim))
+    return 0 if kind == fcntl.F_UNLCK else pid
 
 
 def process_status(pid: int) -> dict[str, str]:

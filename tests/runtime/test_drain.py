@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -360,11 +361,17 @@ def test_the_sanitizers_find_nothing(built: Callable[..., Path], rig: Rig, tmp_p
     ledger.socket.close()
 
 
-def test_as_another_user(ledger: Ledger) -> None:
-    """Who may not make files there is told so; a folder that is theirs is written to."""
-    refused = ledger.run("serve", "--segments", str(ledger.segments), "--user", "nobody")
-    assert refused.returncode == 4 and "cannot begin files in" in refused.stderr and "let the folder belong to that user" in refused.stderr
-    subprocess.run(["chown", "nobody", ledger.segments], check=True)
+def test_as_another_user(ledger: Ledger, reachable: Path) -> None:
+    """The folder is opened with that user's rights: who may not make it, or files there, is told so; one that is theirs is written to."""
+    ledger.segments = reachable / "segments"
+    serve = ("serve", "--segments", str(ledger.segments), "--user", "nobody")
+    assert "as user 65534: Permission denied; name one that this user can make or write to" in ledger.refuse(*serve, code=4)
+    ledger.end(ledger.begin())
+    ledger.segments.chmod(0o755)
+    assert f"cannot begin files in {ledger.segments} as user 65534: Permission denied; let the folder, and the files in it" in ledger.refuse(*serve, code=4)
+    shutil.chown(ledger.segments, "nobody")
+    assert "let it, and the segments, belong to the user that the daemon runs as" in ledger.refuse(*serve, code=4)
+    subprocess.run(["chown", "-R", "nobody", ledger.segments], check=True)
     daemon = ledger.begin("--user", "nobody")
     assert process_status(daemon.pid)["Uid"].split()[0] != "0"
     ledger.fill(2000)

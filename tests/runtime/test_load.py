@@ -396,7 +396,7 @@ def test_load_killed_at_any_moment(echo: Echo, client: Client, killed: str, then
         (("status", "x"), "status takes no argument"),
         (("status", "--generic"), "status does not take --generic"),
         (("unload", "x", "--clsact"), "unload does not take --clsact"),
-        (("reload",), "there is no command reload; there are load, unload, purge, status and serve"),
+        (("reload",), "there is no command reload; there are load, unload, purge, status, serve and stop"),
         (("--nonsense",), "unrecognized option '--nonsense'"),
         ((), "load INTERFACE [--first] [--generic]"),
     ],

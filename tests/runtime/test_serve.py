@@ -31,7 +31,7 @@ from tests.runtime.conftest import (
     bpf_mappings,
     cpu_seconds,
     hold_port,
-    is_held,
+    holder_of,
     process_status,
     wait_for,
 )
@@ -421,14 +421,14 @@ def test_daemonize(echo: Echo, client: Client) -> None:
     pid = int((run / "echo.pid").read_text().split()[0])
     try:
         assert done.stdout == f"READY echo port 20999 pid {pid}\n"
-        assert is_held(run / "echo.pid")
+        assert holder_of(run / "echo.claim") == pid
         assert os.getsid(pid) == pid
         assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
         assert f"(pid {pid})" in echo.refuse("serve", "--daemonize")
         assert os.readlink(f"/proc/{pid}/fd/2") == str(run / "echo.log")
     finally:
         os.kill(pid, signal.SIGTERM)
-    wait_for(lambda: not is_held(run / "echo.pid"), "it ends")
+    wait_for(lambda: not holder_of(run / "echo.claim"), "it ends")
 
 
 def test_daemonize_reports_a_failure(echo: Echo) -> None:

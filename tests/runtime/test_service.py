@@ -16,7 +16,7 @@ from codegen import cli
 from harness import freshness, protocols, service
 from harness.rig import Rig
 from harness.rig.netns import Endpoint
-from tests.runtime.conftest import ASK, COMPLETED, ROOT, Client, Echo, hold_port, is_held, wait_for
+from tests.runtime.conftest import ASK, COMPLETED, ROOT, Client, Echo, hold_port, holder_of, wait_for
 from tests.runtime.test_load import add_pair, delete_interface
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
@@ -53,11 +53,10 @@ def recipe(echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: p
 def no_daemon_stays(rig: Rig) -> object:
     """One that left the terminal is nobody's child: the rig does not know it."""
     yield
-    for file in Path(rig.run_directory).glob("*.pid"):
-        if is_held(file):
-            pid = int(file.read_text().split()[0])
+    for file in Path(rig.run_directory).glob("*.claim"):
+        if pid := holder_of(file):
             os.kill(pid, signal.SIGKILL)
-            wait_for(lambda: not is_held(file), f"process {pid} ends")
+            wait_for(lambda: not holder_of(file), f"process {pid} ends")
 
 
 def daemon_pid(echo: Echo) -> int:
@@ -160,7 +159,7 @@ def test_purge(echo: Echo, recipe: Recipe) -> None:
     recipe("load", "echo", echo.iface)
     code, _, errors = recipe("purge", "echo")
     assert code == 1 and f"it is loaded on {echo.iface}" in errors
-    assert {each.name for each in Path(echo.rig.run_directory).iterdir()} == {"echo.pid", "echo.log", "echo.statistics"}
+    assert {each.name for each in Path(echo.rig.run_directory).iterdir()} == {"echo.claim", "echo.pid", "echo.log", "echo.statistics"}
     recipe("unload", echo.iface)
     code, _, errors = recipe("purge", "echo")
     assert code == 0 and "removed the tables of echo and what they held" in errors
@@ -288,16 +287,17 @@ def test_recipes(rig: Rig) -> None:
     assert "XDP generic" in limiter and "counted   malformed" in limiter
     assert "tc." not in limiter and "sweep" not in limiter and "received" not in limiter, "it has neither"
     pid = int(Path(rig.run_directory, "limiter.pid").read_text().split()[0])
+    assert pid == holder_of(Path(rig.run_directory, "limiter.claim"))
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not is_held(Path(rig.run_directory, "limiter.pid")), "it ends")
+    wait_for(lambda: not holder_of(Path(rig.run_directory, "limiter.claim")), "it ends")
 
     serving = rig.server.popen(["just", "serve", "limiter"], cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert serving.stdout and serving.stdout.readline().startswith("READY limiter port 20231 pid ")
     os.killpg(serving.pid, signal.SIGINT)  # as Ctrl-C does
     serving.wait(10)
-    assert not is_held(Path(rig.run_directory, "limiter.pid"))
+    assert not holder_of(Path(rig.run_directory, "limiter.claim"))
     just("serve", "limiter", "--daemonize")
-    assert is_held(Path(rig.run_directory, "limiter.pid"))
+    assert holder_of(Path(rig.run_directory, "limiter.claim"))
     just("unload", "lo")
     just("purge", "limiter")
     assert list(Path(rig.run_directory).iterdir()) == []

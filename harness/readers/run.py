@@ -1,0 +1,54 @@
+"""Runs the readers' targets: what harness.parsers.run does for frames, with a folder for the files of an input."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from harness.parsers import run
+from harness.parsers.run import Found
+from harness.protocols import REPOSITORY
+from harness.readers.build import Target
+from harness.readers.seeds import seeds
+
+KEPT = REPOSITORY / "tests" / "regressions" / "readers"
+SUFFIX = ".input"
+BYTES_MAX = 2048
+MEMORY = Path("/dev/shm")  # a disk would be written to for each input
+
+
+def kept(target: Target) -> list[Path]:
+    """The inputs in tests/regressions/readers: a corpus, and what once was a fault."""
+    return sorted((KEPT / target.name).glob(f"*{SUFFIX}"))
+
+
+def fuzz(program: Path, target: Target, inputs: int, seed: int, save_in: Path, report: Callable[[int], None] = lambda _: None) -> Found:
+    """So many inputs, from the seeds and those that are kept; ends at the first fault. See harness.parsers.run."""
+    starts = [*seeds(target), *(path.read_bytes() for path in kept(target))]
+    with _with_folder():
+        return run.fuzz(program, starts, inputs, seed, save_in, report, bytes_max=BYTES_MAX, suffix=SUFFIX)
+
+
+def replay(program: Path, inputs: list[Path]) -> str | None:
+    """Each of the inputs once: None, or what the target says of the first that has a fault."""
+    with _with_folder():
+        return run.replay(program, inputs)
+
+
+def keep(program: Path, target: Target) -> list[Path]:
+    """Makes the corpus of the last run, and what was kept, the kept one: as few as reach the same. Faults stay."""
+    with _with_folder():
+        return run.keep(target.name, program, KEPT, bytes_max=BYTES_MAX, suffix=SUFFIX)
+
+
+@contextlib.contextmanager
+def _with_folder() -> Iterator[None]:
+    with tempfile.TemporaryDirectory(prefix="stepwise-readers-", dir=MEMORY if MEMORY.is_dir() else None) as name:
+        os.environ["STEPWISE_READERS"] = name
+        try:
+            yield
+        finally:
+            del os.environ["STEPWISE_READERS"]

@@ -1,0 +1,33 @@
+"""What fuzzing of a reader starts from, beside the kept inputs."""
+
+from __future__ import annotations
+
+from harness import rows
+from harness.parsers import seeds as frames
+from harness.readers.build import Target
+from harness.rows import Column
+
+COLUMNS = (Column("version", 4), Column("key", 8), Column("value", 16, opaque=True), Column("length", 1), Column("deletes", 1))
+
+
+IFINDEX = 7  # of frames.c
+
+
+def seeds(target: Target) -> list[bytes]:
+    """Whole files of rows, and frames that are right or wrong. Of segments there are none: what follows a change makes them."""
+    match target.name:
+        case "rows":
+            return [_rows(count) for count in (0, 1, 3)]
+        case "frames":
+            return [_sample(frame, flags) for frame in frames.seeds(target.protocol) for flags in (0, 1, 2)]
+    return []
+
+
+def _rows(count: int) -> bytes:
+    return rows.encode(COLUMNS, [{"version": 1, "key": key, "value": b"%d" % key, "length": 1, "deletes": 0} for key in range(count)])
+
+
+def _sample(frame: bytes, flags: int) -> bytes:
+    """A piece of an input: flags, size, and what is in the ring buffer, or, with flag 1, comes by AF_XDP."""
+    sample = IFINDEX.to_bytes(4, "little") + len(frame).to_bytes(4, "little") + frame
+    return bytes([flags]) + len(sample).to_bytes(2, "little") + sample
