@@ -18,6 +18,8 @@
 /* What stepwise_to_daemon() says where no daemon lives; not an XDP action. */
 #define STEPWISE_NO_DAEMON (-1)
 
+#define STEPWISE_FRAME_BYTES_MIN 42 /* the headers of Ethernet, IPv4 and UDP */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
 	__type(key, __u32);
@@ -66,6 +68,7 @@ static __always_inline void stepwise_to_ring(struct xdp_md *context, __u32 ifind
 	const __u32 key = 0;
 	struct stepwise_ring_limits *limits = bpf_map_lookup_elem(&stepwise_ring_limits, &key);
 	struct stepwise_ring_frame *frame = NULL;
+	__u64 bytes = size;
 
 	if (!limits)
 		return;
@@ -75,14 +78,22 @@ static __always_inline void stepwise_to_ring(struct xdp_md *context, __u32 ifind
 		__sync_fetch_and_add(&limits->lost, 1);
 		return;
 	}
-	asm volatile("" : "+r"(size)); /* clang knows the bounds, and would leave out the test that shows them to the verifier */
-	if (!size || size > size_max || bpf_xdp_load_bytes(context, 0, frame->bytes, size)) {
-		bpf_ringbuf_discard(frame, 0);
-		return;
-	}
+	/*
+	 * Two tests of one register of 64 bits: clang knows the bounds, and would leave both out, or make them a test of a
+	 * difference, of which older verifiers learn nothing.
+	 */
+	asm volatile("" : "+r"(bytes));
+	if (bytes < STEPWISE_FRAME_BYTES_MIN)
+		goto discard;
+	asm volatile("" : "+r"(bytes));
+	if (bytes > size_max || bpf_xdp_load_bytes(context, 0, frame->bytes, bytes))
+		goto discard;
 	frame->ifindex = ifindex;
 	frame->size = size;
 	bpf_ringbuf_submit(frame, 0);
+	return;
+discard:
+	bpf_ringbuf_discard(frame, 0);
 }
 
 /* Of a program of an interface: the XDP action, or STEPWISE_NO_DAEMON. `size`: of the frame without padding, at most `size_max`. */
