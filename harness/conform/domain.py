@@ -22,7 +22,7 @@ from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Beyond, DomainError, Place, Places, built
 from harness.conform.samples import Sampler
-from harness.conform.values import TERMS_NUMBER, TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
+from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
 from harness.forms import merged
 
 CASES_MAX = 200_000
@@ -218,7 +218,6 @@ class Domain:
             choice = self._together(text.name, choices)
             if not choice or choice[0]:  # none at all is a family without a case
                 dimensions.append(choice)
-        dimensions += self._terms(text.name, dimensions)
         family = Family(text.name, hook, number, text.first, text.count, tuple(dimensions), frozenset(free), self._trouble(text, hook))
         self._check(family, text.sample)
         count = self._samples(text, family)
@@ -226,15 +225,6 @@ class Domain:
             return self._with_hashes(family)
         generator = random.Random(f"{self.protocol.name} {text.name}")
         return self._sampler.sample(family, count, generator, family.first, anything=False)
-
-    def _terms(self, name: str, dimensions: list[tuple[Assignment, ...]]) -> list[tuple[Assignment, ...]]:
-        """env.terms, which every run finds alike: no family can give another."""
-        if ir.TERMS not in dict(self.protocol.env.fields):
-            return []
-        place = Place("env", None, ir.TERMS)
-        if any(place == given for dimension in dimensions for given, _ in dimension[0]):
-            raise DomainError(f"{self.source}: family {name!r}: {place} is a constant of the program, number {TERMS_NUMBER}: do not give it")
-        return [(((place, TERMS_NUMBER),),)]
 
     def _hook(self, text: str | int) -> tuple[str, int]:
         """A hook, and which pass of the sweep: rows are restored by the last one, which no number of the file means."""
@@ -285,6 +275,8 @@ class Domain:
         for place in places:
             if family.hook == "xdp" and place.home == "message" and place.field in self.protocol.handover:
                 raise DomainError(f"{self.source}: family {family.name!r}: {place} is handed over: xdp takes it as zero, whatever the packet has there")
+            if place.home == "env" and place.field == ir.TERMS:
+                raise DomainError(f"{self.source}: family {family.name!r}: {place} is a constant of the program: do not give it")
             if family.hook in drained.HOOKS and place.home == "message" and place.field not in (has := drained.message_fields(self.protocol, family.hook)):
                 raise DomainError(f"{self.source}: family {family.name!r}: {place} is zero: in {family.hook} the message has {', '.join(has)}")
 

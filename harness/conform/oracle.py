@@ -25,7 +25,7 @@ from harness.conform import drained
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Place, nest
-from harness.conform.values import refers, resolved, tail_size, to_tla, zero
+from harness.conform.values import TERMS_NUMBER, refers, resolved, tail_size, to_tla, zero
 
 HERE = Path(__file__).parent
 MODULE = "ConformRun"
@@ -159,12 +159,17 @@ class Oracle:
         lines.append(f"\\* {family.name}")
         lines.append(f"ASSUME {chr(92)}A {', '.join(bound)} :" if bound else "ASSUME")
         lines.append(f"  LET msg == {self._message(places)}")
-        lines.append(f"      env == {_text(self.protocol.env, _parts(places, 'env'))}")
+        lines.append(f"      env == {_text(self.protocol.env, self._surroundings(places, str))}")
         tables = [table for table in self.protocol.tables if table.name != ENTRY or family.hook == "recover"]
         lines.append(f"      cells == [{', '.join(self._table(table, family, places) for table in tables)}]")
         lines.append(f"      r == {self._run(family)}")
         lines.append(f"  IN  PrintT(ToString(<<{', '.join(printed)}, r.verdict, r.ended, FlatMessage(r.msg), FlatWrites(r.writes)>>))")
         return lines
+
+    def _surroundings(self, places: dict[Place, Any], form: type) -> dict[Way, Any]:
+        """What is given of env, and the terms, which every run finds alike. form: that of values."""
+        terms = {(ir.TERMS,): form(TERMS_NUMBER)} if ir.TERMS in dict(self.protocol.env.fields) else {}
+        return terms | _parts(places, "env")
 
     def _message(self, places: dict[Place, str]) -> str:
         """With its tail, where it may have one."""
@@ -275,7 +280,7 @@ class Oracle:
         message = self._built(self.protocol.message, _parts(given, "message"))
         if self.protocol.tail is not None and not tail_size(self.protocol.tail, message):
             message[self.protocol.tail.field] = 0
-        env = self._built(self.protocol.env, _parts(given, "env"))
+        env = self._built(self.protocol.env, self._surroundings(given, int))
         each = self.protocol.sweep[family.sweep_pass - 1].each if family.hook == "sweep" else None
         named: dict[tuple[str, int | None], dict[Way, Any]] = {}
         for place, value in given.items():

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 from codegen import ir
+from codegen.emit.identity import terms
+from codegen.front import load
 from harness.conform.domain import CASES_MAX, PAIRS_MIN, Domain, DomainError, DomainText, load_text
 from harness.conform.families import Family
 from harness.conform.places import Place
@@ -327,3 +330,14 @@ def test_a_section_that_loses_is_named_by_its_step():
         domain({"name": "lost", "hook": "xdp", "contended": "Look"})
     with pytest.raises(DomainError, match="section Tidy of xdp"):
         domain({"name": "lost", "hook": "xdp", "contended": "Tidy"})
+
+
+def test_the_terms_are_a_constant():
+    """Number 1 stands for them in every case, as the program has them."""
+    golden = Path(__file__).resolve().parents[1] / "golden" / "cloakroom" / "spec"
+    protocol = load(golden)
+    patterns = Patterns(protocol)
+    assert patterns.real(protocol.env.field("terms"), 1) == int.from_bytes(terms(protocol), "little")
+    text = DomainText.model_validate({"families": [{"name": "wrong", "hook": "xdp", "given": {"env.terms": 2}}]})
+    with pytest.raises(DomainError, match="env.terms is a constant of the program: do not give it"):
+        Domain(text, protocol, patterns, "conform.yaml")
