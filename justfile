@@ -83,7 +83,7 @@ report *options:
 docker *arguments:
     {{ python }} -m harness.docker "$@"
 
-# Load a protocol on an interface and start its daemon; options: --generic, --stale
+# Load a protocol on an interface and start its daemon; options: --first (no client relies on earlier tables), --generic, --stale
 [group('service')]
 load protocol interface *options:
     {{ python }} -m harness.service load "$@"
@@ -103,7 +103,7 @@ serve protocol *options:
 purge protocol:
     {{ python }} -m harness.service purge "$@"
 
-# After a crash: rebuild a store from a folder of segments; options: --from, --into
+# After a crash: rebuild a store from a folder of segments; options: --from, --into, --first
 [group('service')]
 recover folder *options: build
     {{ python }} -m harness.recover "$@"

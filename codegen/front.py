@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import drain_steps, idle, indices, ir, layout, owned, resolve, sany
+from codegen import drain_steps, forwarded, idle, indices, ir, layout, owned, resolve, sany
 from codegen.arriving import arriving
 from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
@@ -185,7 +185,8 @@ class Loader:
             if operator is None:
                 self.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
                 continue
-            hidden = {"index" if plan.user else "random", *(["cpu"] if plan.step in anywhere else [])}
+            hidden = {"index"} if plan.user else {"random", "age"}
+            hidden |= {"cpu"} if plan.step in anywhere else set()
             step = self.step(module, within, resolved, operator, plan, hidden)
             if step is not None:
                 steps[plan.step] = step
@@ -267,6 +268,7 @@ class Loader:
             hashes=resolved.hashes,
             env=resolved.env,
             tick_ns=written.env.now.tick_ns if written.env.now else None,
+            young_ticks=0 if resolved.age_until is None else resolved.age_until + 1,
             tables=tuple(resolved.tables.values()),
             xdp=sections(resolved.xdp),
             tc=sections(resolved.tc),
@@ -306,6 +308,7 @@ class Loader:
         if not resolved.user:
             self.check_forwards(resolved, steps)
         self.check_user(resolved, steps)
+        forwarded.check(resolved, steps, self.errors)
 
     def check_user(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         in_row = isinstance(resolved.layout.hooks.user, list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from codegen import ir
 from codegen.errors import Errors, LayoutInconsistent
@@ -26,25 +26,41 @@ def found_first(hook: Iterable[tuple[ir.TableLayout, bool, set[str]]]) -> dict[s
     return found
 
 
+def left_out(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]) -> list[bool]:
+    """Of each section, whether it may be left out because its index is beyond the table.
+
+    Where that is known before the first one, the hook ends there instead; the daemon drops what it has no cell for.
+    """
+    return [late and not within for _, late, within in _lookups(resolved, steps, hook)]
+
+
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
     """Every value of such an index must be that of a cell.
 
     Out of range, a section would be left out, which the hook has only said that it can live with where it is `contended: skip`.
     """
     for hook in resolved.hooks():
-        in_kernel = hook is resolved.xdp or hook is resolved.tc
-        sure = found_first((resolved.tables[plan.table], plan.when is None, _written(steps[plan.step])) for plan in hook if in_kernel)
-        written: set[str] = set()
         writer = ""
-        for plan in hook:
+        for plan, late, within in _lookups(resolved, steps, hook):
             step, table = steps[plan.step], resolved.tables[plan.table]
-            late = not plan.user and (table.index in written or plan.daemon or plan.when is not None) and plan.contended != "skip"
-            if not plan.swept and (table.atomic == "owned" or writer and late) and not _within(resolved, table, plan, written, sure):
+            sure = late and plan.contended != "skip"
+            if not plan.swept and (table.atomic == "owned" or writer and sure) and not within:
                 reason = "which is `atomic: owned`" if table.atomic == "owned" else f"which is looked up after {writer} may have changed a cell"
                 errors.add(_beyond(resolved, table, plan, reason))
-            written |= _written(step)
             if any(leaf.cell and leaf.verdict == "Continue" for leaf in leaves(step.body)):
                 writer = writer or plan.step
+
+
+def _lookups(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]) -> Iterator[tuple[SectionPlan, bool, bool]]:
+    """Of each section, whether its cell is looked up right before it, by a program, and whether there is one for every index."""
+    in_kernel = hook is resolved.xdp or hook is resolved.tc
+    sure = found_first((resolved.tables[plan.table], plan.when is None, _written(steps[plan.step])) for plan in hook if in_kernel)
+    written: set[str] = set()
+    for plan in hook:
+        table = resolved.tables[plan.table]
+        late = not plan.user and not plan.swept and (table.index in written or plan.daemon or plan.when is not None)
+        yield plan, late, _within(resolved, table, plan, written, sure)
+        written |= _written(steps[plan.step])
 
 
 def _written(step: ir.Step) -> set[str]:

@@ -549,14 +549,19 @@ EPOCH = "epoch"
 """The message's field of a drain that says since when numbers are counted."""
 
 
+TERMS = "terms"
+"""The field of env that is a hash of all that a client relies on."""
+
+
 @dataclass(frozen=True)
 class Protocol:
     """Everything the emitters need.
 
     message: wire fields, handover fields and local fields in one record; `wire` lists the first in their order on the wire.
     handover: fields that follow on the wire, which the hooks hand to one another: zero when a packet comes from a client.
-    env: fields now (when the layout has a clock), cpu (when it asks for that), random (Bytes(8)) and index (UInt(32)).
+    env: fields now (when the layout has a clock), cpu, age and terms (when it asks for those), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
+    young_ticks: from what age on the tables are old to every step: see env.age. 0 where no step asks.
     sweep: the passes of the sweep; the last one is that over rows where any are restored, and is not the sweep's.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
     forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.
@@ -587,12 +592,18 @@ class Protocol:
     restore: Restore | None = None
     drain: Drain | None = None
     recovery: Recovery | None = None
+    young_ticks: int = 0
 
     @property
     def daemon_steps(self) -> tuple[Step, ...]:
         """Steps of the drain and of recovery, each once."""
         found = {section.step.name: section.step for section in self.drain.sections} if self.drain else {}
         return (*found.values(), *((self.recovery.step,) if self.recovery else ()))
+
+    @property
+    def environment(self) -> Record:
+        """What of env each run is given: terms are the same for all, and a constant."""
+        return Record(self.env.name, tuple((name, type_) for name, type_ in self.env.fields if name != TERMS))
 
     @property
     def ahead(self) -> TableLayout | None:

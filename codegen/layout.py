@@ -128,11 +128,22 @@ class Clock(Strict):
     tick_ns: int = Field(gt=0, strict=True)
 
 
+class Age(Strict):
+    """env.age: ticks of env.now since the tables were made. until: the last age that steps tell from greater ones."""
+
+    until: Bound
+
+
 class Environment(Strict):
-    """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc step runs on."""
+    """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc step runs on.
+
+    terms: env.terms, a hash of all that a client relies on, is {bytes: 8}.
+    """
 
     now: Clock | None = None
     cpu: TypeName | None = None
+    age: Age | None = None
+    terms: BytesType | None = None
 
 
 class Local(Strict):

@@ -32,6 +32,12 @@ APART_ITEMS_MAX = 16
 PROCESSOR_BITS_MAX = 32
 """What bpf_get_smp_processor_id() says."""
 
+TERMS_BYTES = 8
+"""Of the hash that env.terms is."""
+
+AGE_MAX = 2**31 - 2
+"""Ages that steps may tell apart: their type has 32 bits at most."""
+
 UNGUARDED = {"word": "is a word, which", "user": "is the daemon's alone, and", "owned": "is stepped without a guard, and"}
 """Of `atomic`: why a table has nothing to keep apart."""
 
@@ -43,7 +49,7 @@ C_KEYWORDS = frozenset(
     " restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true"
     " false asm typeof errno".split()
 )
-C_CONSTANTS = ("PORT", "WIRE_SIZE", "TICK_NS", "TAIL_OVER", "TAIL_MAX", "BRANCHES", "BRANCH_LINES", "COUNTERS", "COUNTER_NAMES")
+C_CONSTANTS = ("PORT", "WIRE_SIZE", "TICK_NS", "TAIL_OVER", "TAIL_MAX", "BRANCHES", "BRANCH_LINES", "COUNTERS", "COUNTER_NAMES", "TERMS")
 """Behind the protocol's name: those that every header has."""
 
 WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
@@ -68,6 +74,7 @@ class Resolved:
     used: set[str] = field(default_factory=set)
     drain: DrainPlan | None = None
     recovery: RecoveryPlan | None = None
+    age_until: int | None = None
 
     def hooks(self) -> list[list[SectionPlan]]:
         """The sections of each hook; of the sweep, of each pass."""
@@ -121,6 +128,7 @@ class Resolver(Sections):
         self.resolved: dict[Place, ir.Type] = {}
         self.resolving: list[Place] = []
         self.used: set[str] = set()
+        self.age_until: int | None = None
         self.constants = {
             name: tuple(value) if isinstance(value, list) else value for name, value in layout.constants.items()
         }
@@ -148,7 +156,7 @@ class Resolver(Sections):
         self.check_ahead()
         drain, recovery = plan_drain(self, message, tables), plan_recovery(self, message)
         return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
-                        xdp, tc, user, sweep, restored, tail, self.used, drain, recovery)  # fmt: skip
+                        xdp, tc, user, sweep, restored, tail, self.used, drain, recovery, self.age_until)  # fmt: skip
 
     # --- Types ------------------------------------------------------------------------------------------
 
@@ -371,6 +379,13 @@ class Resolver(Sections):
             fields.append(("now", kind))
         if self.layout.env.cpu is not None:
             fields.append(("cpu", self.processor(self.layout.env.cpu)))
+        if self.layout.env.age is not None:
+            fields.append(("age", self.age()))
+        if self.layout.env.terms is not None:
+            size = self.bound(self.layout.env.terms.bytes, ("env", "terms", "bytes"), 1, 1024, TERMS_BYTES)
+            if size != TERMS_BYTES:
+                self.complain(("env", "terms", "bytes"), f"env.terms has {size} bytes", f"it is a hash: write {{bytes: {TERMS_BYTES}}}")
+            fields.append(("terms", ir.Bytes(TERMS_BYTES)))
         fields += [("random", ir.Bytes(8)), ("index", ir.UInt(32))]
         return ir.Record("env", tuple(fields))
 
@@ -380,6 +395,16 @@ class Resolver(Sections):
             return kind
         self.complain(("env", "cpu"), f"the processor's number has the type {text}", f"it must be u1 to u{PROCESSOR_BITS_MAX}, such as u16")
         return ir.UInt(PROCESSOR_BITS_MAX)
+
+    def age(self) -> ir.Type:
+        """The smallest type that holds more than the last age that matters: at its greatest value the age stays."""
+        place: Place = ("env", "age")
+        self.age_until = self.bound(self.layout.env.age.until, (*place, "until"), 0, AGE_MAX, 0)
+        if self.layout.env.now is None:
+            self.complain(place, "env.age counts ticks, and there is no env.now", "add env.now, which says how long a tick is")
+        if self.layout.hooks.user is None:
+            self.complain(place, "env.age is for steps of the user hook, and there is none", "remove it, or add hooks.user")
+        return ir.UInt((self.age_until + 1).bit_length())
 
     def hashes(self, message: ir.Record) -> tuple[ir.HashIndex, ...]:
         """The local fields that are computed on arrival."""

@@ -40,11 +40,14 @@ def one(named: str | None, key: str, option: str, what: str) -> str:
     return found[0]
 
 
-def recover(folder: str, source: str, target: str) -> bool:
-    """Whether all files were whole. ServiceError where not all that is whole got into the tables."""
+def recover(folder: str, source: str, target: str, first: bool) -> bool:
+    """Whether all files were whole. ServiceError where not all that is whole got into the tables.
+
+    first: no client relies on what earlier tables granted.
+    """
     require_built(source)
     require_built(target)
-    reads, restores = [daemon(source), "recover", folder], [daemon(target), "restore", "-"]
+    reads, restores = [daemon(source), "recover", folder], [daemon(target), "restore", "-", *(["--first"] if first else [])]
     environment = os.environ | ENVIRONMENT
     with subprocess.Popen(reads, stdout=subprocess.PIPE, env=environment) as reader:
         restored = subprocess.run(restores, stdin=reader.stdout, env=environment, check=False).returncode
@@ -61,11 +64,12 @@ def main(values: list[str] | None = None) -> int:
     parser.add_argument("folder", metavar="DIR", help="the folder with the segments")
     parser.add_argument("--from", dest="source", metavar="PROTOCOL", help="whose segments they are: where several protocols drain to files")
     parser.add_argument("--into", dest="target", metavar="PROTOCOL", help="the store: where rows can be restored to several that do not use one another's tables")
+    parser.add_argument("--first", action="store_true", help="no client relies on what earlier tables granted: new ones need not wait before they grant")
     arguments = parser.parse_args(values)
     try:
         source = one(arguments.source, "recover", "--from", "makes no rows of files")
         target = one(arguments.target, "restore", "--into", "takes no rows")
-        whole = recover(arguments.folder, source, target)
+        whole = recover(arguments.folder, source, target, arguments.first)
     except (ServiceError, UnknownProtocol) as error:
         if str(error):
             print(f"recover: error: {error}", file=sys.stderr)

@@ -210,6 +210,7 @@ def parser() -> argparse.ArgumentParser:
     loading = commands.add_parser("load")
     loading.add_argument("protocol")
     loading.add_argument("interface")
+    loading.add_argument("--first", action="store_true", help="no client relies on what earlier tables granted: new ones need not wait before they grant")
     loading.add_argument("--generic", action="store_true", help="accept generic XDP mode where the driver has no native one")
     loading.add_argument("--clsact", action="store_true", help="attach TC as a filter also where the kernel has tcx links")
     add_segments(loading)
@@ -239,7 +240,7 @@ def flags(arguments: argparse.Namespace, *names: str) -> list[str]:
 def dispatch(arguments: argparse.Namespace) -> None:
     match arguments.command:
         case "load":
-            load(arguments.protocol, arguments.interface, flags(arguments, "generic", "clsact"), arguments.stale, arguments.segments)
+            load(arguments.protocol, arguments.interface, flags(arguments, "first", "generic", "clsact"), arguments.stale, arguments.segments)
         case "unload":
             unload(arguments.interface)
         case "purge":

@@ -15,13 +15,14 @@
 /* In the order of the struct. */
 const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
 	"received",
-	"received_by_udp",
+	"received_by_ring",
 	"replied",
 	"dropped",
 	"kept",
 	"kept_dropped",
 	"malformed",
 	"unexpected_interface",
+	"strangers",
 	"overflowed",
 	"receive_failed",
 	"send_failed",

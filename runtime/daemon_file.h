@@ -14,13 +14,14 @@
 /* Counted since the file was made; a daemon that is started again goes on from there. */
 struct daemon_statistics {
 	__u64 received;                 /* datagrams */
-	__u64 received_by_udp;          /* of these, by a UDP socket, which costs more */
+	__u64 received_by_ring;         /* of these, by the ring buffer */
 	__u64 replied;
 	__u64 dropped;                  /* as the protocol's handler decided */
 	__u64 kept;                     /* likewise, to be served once more */
 	__u64 kept_dropped;             /* of these the oldest, where too many waited */
 	__u64 malformed;                /* not of the wire size */
-	__u64 unexpected_interface;     /* arrived where the protocol is not loaded, so not through XDP */
+	__u64 unexpected_interface;     /* its interface was unloaded since it arrived */
+	__u64 strangers;                /* came to the port up the network stack, so not from XDP: not received */
 	__u64 overflowed;               /* found no room to wait in: the daemon was too slow, or its buffer is too small */
 	__u64 receive_failed;           /* errors of the socket */
 	__u64 send_failed;

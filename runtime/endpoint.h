@@ -14,20 +14,18 @@ struct endpoint_datagram {
 	unsigned char *payload;  /* until the next batch; there is room for ENDPOINT_PAYLOAD_BYTES_MAX */
 	size_t size;             /* of what came, then of the reply */
 	unsigned int ifindex;  /* where it arrived */
-	unsigned char *frame;  /* that it is in, of an endpoint that gets whole frames */
+	unsigned char *frame;  /* that it is in */
 };
 
 /* Of the longest frame: with the headers of IPv6. */
 #define FRAME_HEADERS_BYTES_MAX 62
 #define FRAME_BYTES_MAX (FRAME_HEADERS_BYTES_MAX + ENDPOINT_PAYLOAD_BYTES_MAX)
-#define ENDPOINT_WAY_BYTES_MAX 256 /* of a peer's address and the way to it, where there is no frame */
 
-/* A datagram as it came, with all that a reply to it takes. */
+/* A datagram as it came, in its frame: all that a reply to it takes. */
 struct endpoint_kept {
 	size_t size;
 	unsigned int ifindex;
-	_Alignas(8) unsigned char bytes[FRAME_BYTES_MAX > ENDPOINT_PAYLOAD_BYTES_MAX + ENDPOINT_WAY_BYTES_MAX ?
-						FRAME_BYTES_MAX : ENDPOINT_PAYLOAD_BYTES_MAX + ENDPOINT_WAY_BYTES_MAX];
+	_Alignas(8) unsigned char bytes[FRAME_BYTES_MAX];
 };
 
 struct endpoint {

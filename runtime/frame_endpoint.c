@@ -109,7 +109,6 @@ static void close_endpoint(struct endpoint *endpoint)
 	unmap_ring(&frame->vacant);
 	if (endpoint->fd >= 0)
 		close(endpoint->fd);
-	frame_replies_close(&frame->replies);
 	if (frame->memory)
 		munmap(frame->memory, (size_t)frame->chunk_count * CHUNK_BYTES);
 	free(frame);
@@ -207,18 +206,18 @@ static __u32 chunks_of(__u32 buffer_bytes)
 	return chunks;
 }
 
-struct endpoint *frame_endpoint_open(const struct frame_queue *queue, __u32 buffer_bytes)
+struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd, __u32 buffer_bytes)
 {
 	struct frame_endpoint *frame = calloc(1, sizeof(*frame));
 	void *memory;
-	int err;
+	int err = 0;
 
 	if (!frame)
 		return NULL;
 	frame->ifindex = queue->ifindex;
 	frame->chunk_count = chunks_of(buffer_bytes);
 	frame->endpoint.operations = &operations;
-	err = frame_replies_open(&frame->replies);
+	frame->replies.fd = sender_fd;
 	frame->endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 	memory = mmap(NULL, (size_t)frame->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory != MAP_FAILED)

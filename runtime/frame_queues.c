@@ -36,24 +36,24 @@ static unsigned int queue_count(const char *name)
 /*
  * The queue of a daemon that was killed is its own until the kernel comes to letting go of
  * it, some milliseconds after its end, or as long as others keep the processors busy. What
- * arrives meanwhile waits in the UDP sockets.
+ * arrives meanwhile waits in the ring buffer.
  */
-static struct endpoint *open_when_free(const struct frame_queue *queue, __u32 buffer_bytes)
+static struct endpoint *open_when_free(const struct frame_queue *queue, int sender_fd, __u32 buffer_bytes)
 {
-	struct endpoint *endpoint = frame_endpoint_open(queue, buffer_bytes);
+	struct endpoint *endpoint = frame_endpoint_open(queue, sender_fd, buffer_bytes);
 
 	for (int attempt = 0; !endpoint && errno == EBUSY && attempt < BUSY_ATTEMPTS_MAX; attempt++) {
 		usleep(BUSY_PAUSE_US);
-		endpoint = frame_endpoint_open(queue, buffer_bytes);
+		endpoint = frame_endpoint_open(queue, sender_fd, buffer_bytes);
 	}
 	return endpoint;
 }
 
 /* NULL with errno set. */
-static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *queue, __u32 buffer_bytes)
+static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *queue, int sender_fd, __u32 buffer_bytes)
 {
 	const __u32 place = STEPWISE_QUEUE(queue->ifindex, queue->number);
-	struct endpoint *endpoint = open_when_free(queue, buffer_bytes);
+	struct endpoint *endpoint = open_when_free(queue, sender_fd, buffer_bytes);
 	int err;
 
 	if (!endpoint)
@@ -66,16 +66,17 @@ static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *que
 	return NULL;
 }
 
-static void open_interface(int sockets_fd, const struct interface *interface, struct frame_queues *opened, __u32 buffer_bytes)
+static void open_interface(int sockets_fd, const struct interface *interface, struct frame_queues *opened, int sender_fd,
+			   __u32 buffer_bytes)
 {
 	const unsigned int count = queue_count(interface->name);
 
 	for (unsigned int number = 0; number < count && opened->count < FRAME_QUEUES_MAX; number++) {
 		const struct frame_queue queue = { interface->ifindex, number };
-		struct endpoint *endpoint = open_queue(sockets_fd, &queue, buffer_bytes);
+		struct endpoint *endpoint = open_queue(sockets_fd, &queue, sender_fd, buffer_bytes);
 
 		if (!endpoint) {
-			log_info("queue %u of %s is served by UDP sockets, which costs more: cannot open an AF_XDP socket: %s", number,
+			log_info("queue %u of %s is served by the ring buffer, which costs more: cannot open an AF_XDP socket: %s", number,
 				 interface->name, strerror(errno));
 			break;
 		}
@@ -91,12 +92,12 @@ static bool fits(const struct interface *interface)
 
 	if (count <= STEPWISE_INTERFACE_QUEUES && interface->ifindex < STEPWISE_INTERFACES)
 		return true;
-	log_info("%s has %u queues and index %u: no interface is served by AF_XDP sockets, but by UDP ones, which costs more", interface->name,
+	log_info("%s has %u queues and index %u: no interface is served by AF_XDP sockets, but by the ring buffer, which costs more", interface->name,
 		 count, interface->ifindex);
 	return false;
 }
 
-void frame_queues_open(struct frame_queues *opened, __u32 buffer_bytes)
+void frame_queues_open(struct frame_queues *opened, int sender_fd, __u32 buffer_bytes)
 {
 	struct interface *list = NULL;
 	size_t count = 0;
@@ -113,7 +114,7 @@ void frame_queues_open(struct frame_queues *opened, __u32 buffer_bytes)
 		all_fit = !list[i].here || fits(&list[i]);
 	for (size_t i = 0; i < count && all_fit; i++)
 		if (list[i].here && list[i].xdp_mode == XDP_MODE_NATIVE)
-			open_interface(sockets_fd, &list[i], opened, buffer_bytes);
+			open_interface(sockets_fd, &list[i], opened, sender_fd, buffer_bytes);
 	free(list);
 	if (sockets_fd >= 0)
 		close(sockets_fd);

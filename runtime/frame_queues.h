@@ -15,9 +15,9 @@ struct frame_queues {
 
 /*
  * Opens an endpoint for each and tells XDP; waits up to a second for one that somebody else
- * has, says what could not be had and goes on: the UDP sockets get the datagrams of other
- * queues.
+ * has, says what could not be had and goes on: the frames of other queues come by the ring
+ * buffer.
  */
-void frame_queues_open(struct frame_queues *opened, __u32 buffer_bytes);
+void frame_queues_open(struct frame_queues *opened, int sender_fd, __u32 buffer_bytes);
 
 #endif

@@ -134,19 +134,6 @@ static size_t turn_round(unsigned char *bytes, size_t payload_bytes)
 	return (unsigned char *)udp - bytes + ntohs(udp->len);
 }
 
-int frame_replies_open(struct frame_replies *replies)
-{
-	/* Protocol 0: it receives nothing. Bound to no interface: each reply says its own. */
-	replies->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	return replies->fd < 0 ? -errno : 0;
-}
-
-void frame_replies_close(struct frame_replies *replies)
-{
-	if (replies->fd >= 0)
-		close(replies->fd);
-}
-
 void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply)
 {
 	struct iovec *vector = &replies->vectors[replies->count];

@@ -9,9 +9,9 @@
 
 #include "endpoint.h"
 
-/* Those that wait to be sent. They leave as frames (AF_PACKET), and so through TC as any others. */
+/* Replies that wait to be sent. They leave as frames by the sender's socket, and so through TC as any others. */
 struct frame_replies {
-	int fd;
+	int fd;  /* the sender's */
 	size_t count;
 	struct iovec vectors[ENDPOINT_BATCH_MAX];
 	struct sockaddr_ll ways[ENDPOINT_BATCH_MAX];
@@ -23,10 +23,6 @@ bool frame_is_whole(const unsigned char *frame, size_t size);
 
 /* What is in a frame that is whole, as XDP has found it to be or frame_is_whole(). */
 struct endpoint_datagram frame_datagram(unsigned char *frame, unsigned int ifindex);
-
-/* 0 or a negative errno, without a message; to be closed either way. */
-int frame_replies_open(struct frame_replies *replies);
-void frame_replies_close(struct frame_replies *replies);
 
 /* Makes the frame that `reply` came in, whose payload is changed already, into one that goes back where it came from. */
 void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply);

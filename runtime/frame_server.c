@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "frame_endpoint.h"
 #include "log.h"
+#include "sender.h"
 #include "userspace_steps.h"
 
 #define EXIT_USAGE 2
@@ -25,7 +26,7 @@ static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
 static void serve_batch(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
-	struct stepwise_environment environment = { .now_ns = clock_now_ns(), .cpu = sched_getcpu() };
+	struct stepwise_environment environment = { .now_ns = clock_now_ns(), .age_ns = ~0ull, .cpu = sched_getcpu() };
 	const size_t count = endpoint->operations->receive(endpoint, statistics);
 
 	for (size_t i = 0; i < count; i++) {
@@ -52,6 +53,7 @@ int main(int count, char **values)
 	struct frame_queue queue = {};
 	struct endpoint *endpoint;
 	unsigned int sockets_fd;
+	int sender_fd;
 	char name[64];
 	int err;
 
@@ -72,7 +74,8 @@ int main(int count, char **values)
 		log_error("cannot allocate the tables of %s: %s", protocol->name, strerror(-err));
 		return 1;
 	}
-	endpoint = frame_endpoint_open(&queue, BUFFER_BYTES);
+	sender_fd = sender_open();
+	endpoint = sender_fd < 0 ? NULL : frame_endpoint_open(&queue, sender_fd, BUFFER_BYTES);
 	if (!endpoint || bpf_map_update_elem((int)sockets_fd, &queue.number, &endpoint->fd, BPF_ANY)) {
 		log_error("cannot open an AF_XDP socket on queue %u of interface %u: %s", queue.number, queue.ifindex, strerror(errno));
 		return 1;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "birth.h"
 #include "daemon_claim.h"
 #include "daemon_file.h"
 #include "daemon_rounds.h"
@@ -16,6 +17,7 @@
 #include "object.h"
 #include "pins.h"
 #include "privileges.h"
+#include "seed.h"
 #include "veth.h"
 
 /* A load that failed or was killed: what it attached comes off, and its pins go. */
@@ -133,8 +135,9 @@ static int check_no_other_build(const struct stepwise_protocol *protocol)
 	return 0;
 }
 
-static int obtain_programs(const struct stepwise_protocol *protocol, struct loaded_programs *programs)
+static int obtain_programs(const struct stepwise_protocol *protocol, const struct fresh_tables *fresh, struct loaded_programs *programs)
 {
+	struct stepwise_seed seed = {};
 	char path[PATH_MAX];
 	__u64 found;
 	int pinned, reuse, err;
@@ -146,7 +149,7 @@ static int obtain_programs(const struct stepwise_protocol *protocol, struct load
 	if (pinned < 0)
 		return pinned;
 	if (pinned == PINNED_SAME)
-		return programs_from_pins(protocol, programs);
+		return seed_choose(protocol, true, fresh->seed, &seed) ?: programs_from_pins(protocol, programs);
 	reuse = check_pinned_layout(protocol);
 	if (reuse < 0)
 		return reuse;
@@ -155,7 +158,8 @@ static int obtain_programs(const struct stepwise_protocol *protocol, struct load
 		if (err)
 			return err;
 	}
-	return programs_load(protocol, reuse, programs);
+	err = seed_choose(protocol, reuse, fresh->seed, &seed);
+	return err ? err : programs_load(protocol, reuse, &seed, fresh->first, programs);
 }
 
 static int move(const char *from, const char *to)
@@ -211,7 +215,7 @@ static int find_interface(const char *name, struct interface *interface)
 }
 
 /* With the pins held: everything is made in staging/, and moved at the end. */
-static int load_held(const struct stepwise_protocol *protocol, struct interface *interface, const struct attach_options *options)
+static int load_held(const struct stepwise_protocol *protocol, struct interface *interface, const struct load_options *options)
 {
 	struct loaded_programs programs = { .xdp_fd = -1, .tc_fd = -1 };
 	char staging[PATH_MAX];
@@ -232,10 +236,10 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 		err = pins_make_directory(staging);
 	if (err)
 		goto cleanup;
-	err = obtain_programs(protocol, &programs);
+	err = obtain_programs(protocol, &options->fresh, &programs);
 	if (err)
 		goto cleanup;
-	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd, options, staging);
+	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd, &options->attach, staging);
 	if (err)
 		goto cleanup;
 	err = commit("state");
@@ -251,7 +255,7 @@ cleanup:
 	return err;
 }
 
-int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct attach_options *options)
+int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct load_options *options)
 {
 	struct interface interface;
 	char doing[128];
@@ -274,6 +278,7 @@ int command_load(const struct stepwise_protocol *protocol, const char *interface
 	} else {
 		log_info("loaded on %s: XDP %s, TC %s", interface.name, xdp_mode_name(interface.xdp_mode),
 			 tc_mode_name(interface.tc_mode));
+		birth_tell(protocol);
 		veth_check_peer(&interface);
 	}
 	close(hold);
@@ -297,8 +302,9 @@ static int check_serves_nobody(const struct stepwise_protocol *protocol)
 	return 0;
 }
 
-static int load_tables_held(const struct stepwise_protocol *protocol)
+static int load_tables_held(const struct stepwise_protocol *protocol, bool first)
 {
+	const struct fresh_tables fresh = { .first = first };
 	struct loaded_programs programs = { .xdp_fd = -1, .tc_fd = -1 };
 	char staging[PATH_MAX];
 	int err;
@@ -311,7 +317,7 @@ static int load_tables_held(const struct stepwise_protocol *protocol)
 	if (!err)
 		err = pins_make_directory(staging);
 	if (!err)
-		err = obtain_programs(protocol, &programs);
+		err = obtain_programs(protocol, &fresh, &programs);
 	if (!err)
 		err = commit("state");
 	if (!err)
@@ -321,7 +327,7 @@ static int load_tables_held(const struct stepwise_protocol *protocol)
 	return err;
 }
 
-int load_tables(const struct stepwise_protocol *protocol)
+int load_tables(const struct stepwise_protocol *protocol, bool first)
 {
 	int hold, err;
 
@@ -331,7 +337,7 @@ int load_tables(const struct stepwise_protocol *protocol)
 	hold = pins_hold(PINS_EXCLUSIVE);
 	if (hold < 0)
 		return hold;
-	err = load_tables_held(protocol);
+	err = load_tables_held(protocol, first);
 	if (!err)
 		return hold;
 	remove_empty_base();

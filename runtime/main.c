@@ -15,6 +15,7 @@
 #include "log.h"
 #include "pins.h"
 #include "restore.h"
+#include "seed.h"
 #include "segments_command.h"
 #include "serve.h"
 #include "status.h"
@@ -29,7 +30,8 @@ static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 struct arguments {
 	const char *command;
 	const char *argument;  /* an interface, a folder or a file */
-	struct attach_options attach;
+	struct load_options load;
+	struct stepwise_seed seed;
 	struct serve_options serve;
 	struct status_options status;
 	struct segments_options segments;
@@ -41,6 +43,8 @@ struct arguments {
 enum option_code {
 	OPTION_GENERIC = 256,
 	OPTION_CLSACT,
+	OPTION_SEED,
+	OPTION_FIRST,
 	OPTION_PURGE,
 	OPTION_ALL,
 	OPTION_JSON,
@@ -59,6 +63,8 @@ enum option_code {
 static const struct option long_options[] = {
 	{ "generic", no_argument, NULL, OPTION_GENERIC },
 	{ "clsact", no_argument, NULL, OPTION_CLSACT },
+	{ "seed", required_argument, NULL, OPTION_SEED },
+	{ "first", no_argument, NULL, OPTION_FIRST },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
 	{ "all", no_argument, NULL, OPTION_ALL },
 	{ "json", no_argument, NULL, OPTION_JSON },
@@ -96,10 +102,10 @@ static const struct command {
 	bool restores;  /* only where rows are restored */
 	int options[OPTIONS_MAX];
 } commands[] = {
-	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT } },
+	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT, OPTION_SEED, OPTION_FIRST } },
 	{ .name = "unload", .takes = TAKES_INTERFACE, .options = { OPTION_PURGE } },
 	{ .name = "purge" },
-	{ .name = "restore", .takes = TAKES_FILE, .restores = true },
+	{ .name = "restore", .takes = TAKES_FILE, .restores = true, .options = { OPTION_FIRST } },
 	{ .name = "status", .options = { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
 	{ .name = "serve", .options = { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER, OPTION_SEGMENTS } },
 	{ .name = "stop" },
@@ -123,7 +129,7 @@ static void print_help(FILE *stream)
 	fprintf(stream,
 		"The %s protocol in the kernel's fast path, on UDP port %u.\n"
 		"\n"
-		"  %sd load INTERFACE [--generic] [--clsact]   attach to an interface, in native XDP mode\n"
+		"  %sd load INTERFACE [--first] [--generic]    attach to an interface, in native XDP mode\n"
 		"  %sd unload INTERFACE [--purge]              detach; its tables stay for the next load\n"
 		"  %sd purge                                   remove the tables and what they hold\n"
 		"  %sd status [--all | --json | --prometheus]  what is loaded and what it has counted\n"
@@ -142,14 +148,18 @@ static void print_help(FILE *stream)
 		fprintf(stream, "  %sd recover DIR [--text] [--output FILE]    a row for each key, made of all that is whole in them\n", name);
 	fprintf(stream,
 		"\n"
+		"  --first         where the tables are made: no client can rely on what earlier\n"
+		"                  ones promised, so that new ones do not wait\n"
 		"  --generic       accept generic XDP mode where the driver has no native one\n"
 		"  --clsact        attach TC as a filter also where the kernel has tcx links\n"
+		"  --seed HEX      for tests, and runs that are to repeat: not a random seed for the\n"
+		"                  hashes of fresh tables; who knows it can choose keys that share a cell\n"
 		"  --all           also the counters that are zero\n"
 		"  --daemonize     leave the terminal when ready\n"
 		"  --user NAME     run as this user once all that takes privilege is open\n"
 		"  --receive-buffer BYTES\n"
-		"                  room in each socket, and in the ring of a protocol that\n"
-		"                  looks ahead, for what waits for the daemon (%u)\n"
+		"                  room in each queue, and in the ring buffer, for what waits\n"
+		"                  for the daemon (%u)\n"
 		"  -v, --verbose   also say what libbpf has to say\n"
 		"  -q, --quiet     only errors\n"
 		"\n"
@@ -227,10 +237,16 @@ static bool parse_option(int code, struct arguments *arguments)
 {
 	switch (code) {
 	case OPTION_GENERIC:
-		arguments->attach.allow_generic = true;
+		arguments->load.attach.allow_generic = true;
 		return true;
 	case OPTION_CLSACT:
-		arguments->attach.clsact = true;
+		arguments->load.attach.clsact = true;
+		return true;
+	case OPTION_SEED:
+		arguments->load.fresh.seed = &arguments->seed;
+		return seed_parse(optarg, &arguments->seed);
+	case OPTION_FIRST:
+		arguments->load.fresh.first = true;
 		return true;
 	case OPTION_PURGE:
 		arguments->purge = true;
@@ -386,13 +402,13 @@ static int run(const struct arguments *arguments)
 	const char *command = arguments->command;
 
 	if (!strcmp(command, "load"))
-		return command_load(protocol, arguments->argument, &arguments->attach);
+		return command_load(protocol, arguments->argument, &arguments->load);
 	if (!strcmp(command, "unload"))
 		return command_unload(protocol, arguments->argument, arguments->purge);
 	if (!strcmp(command, "purge"))
 		return command_purge(protocol);
 	if (!strcmp(command, "restore"))
-		return command_restore(protocol, arguments->argument);
+		return command_restore(protocol, arguments->argument, arguments->load.fresh.first);
 	if (!strcmp(command, "stop"))
 		return command_stop(protocol);
 	if (!strcmp(command, "status"))

@@ -6,16 +6,19 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "birth.h"
 #include "diagnose.h"
 #include "hint.h"
 #include "log.h"
 #include "object.h"
 #include "pins.h"
+#include "seed.h"
 
 #define SOCKETS_MAP "stepwise_sockets"
 
-/* By which programs forward to the daemon, and which interfaces look ahead; each only in an object that does. */
-static const char *const daemon_maps[] = { SOCKETS_MAP, "stepwise_devices", "stepwise_ring", "stepwise_ring_limits" };
+/* By which programs forward to the daemon and know what it sends, and which interfaces look ahead; each only in an object that does. */
+static const char *const daemon_maps[] = { SOCKETS_MAP, "stepwise_ring", "stepwise_ring_limits", "stepwise_alive", "stepwise_sender",
+					   "stepwise_devices" };
 
 __u64 build_identity(const struct stepwise_protocol *protocol)
 {
@@ -76,8 +79,7 @@ int check_pinned_layout(const struct stepwise_protocol *protocol)
 	return pinned < 0 ? pinned : pinned == PINNED_SAME;
 }
 
-/* A one-element array that holds an identity, pinned at staging/<name>. */
-static int pin_identity(const char *name, __u64 identity)
+int pin_number(const char *name, __u64 number)
 {
 	char path[PATH_MAX];
 	__u32 key = 0;
@@ -86,8 +88,8 @@ static int pin_identity(const char *name, __u64 identity)
 	err = pins_path(path, "staging/%s", name);
 	if (err)
 		return err;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "identity", sizeof(key), sizeof(identity), 1, NULL);
-	err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &identity, BPF_ANY);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "number", sizeof(key), sizeof(number), 1, NULL);
+	err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &number, BPF_ANY);
 	if (!err)
 		err = bpf_obj_pin(fd, path);
 	if (err)
@@ -145,7 +147,7 @@ static int set_table(const struct stepwise_protocol *protocol, const struct step
 
 /*
  * A kernel without AF_XDP has no map of its sockets, but others that a program can redirect
- * by: this one stays empty, and packets go on to the UDP sockets.
+ * by: this one stays empty, and packets go by the ring buffer.
  */
 static int set_sockets(struct bpf_object *object)
 {
@@ -154,6 +156,20 @@ static int set_sockets(struct bpf_object *object)
 	if (!map || libbpf_probe_bpf_map_type(BPF_MAP_TYPE_XSKMAP, NULL))
 		return 0;
 	return bpf_map__set_type(map, BPF_MAP_TYPE_DEVMAP);
+}
+
+/* A constant of the programs, like any other to the verifier. */
+static int set_seed(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, STEPWISE_SEED_SECTION);
+	int err;
+
+	if (!protocol->seed)
+		return 0;
+	err = map ? bpf_map__set_initial_value(map, seed, sizeof(*seed)) : -ENOENT;
+	if (err)
+		log_error("the object and the descriptor of %s disagree on the seed of its hashes: generate and build again", protocol->name);
+	return err;
 }
 
 static int make_staging_directories(bool with_state)
@@ -185,19 +201,33 @@ static int pin_map(struct bpf_object *object, const char *name, const char *dire
 	return err;
 }
 
-static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, bool with_state)
+/* What stays when the programs go: the tables, and what they depend on. `first`: see programs_load(). */
+static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed, bool first)
+{
+	char path[PATH_MAX];
+	int err = 0;
+
+	for (__u32 i = 0; !err && i < protocol->table_count; i++)
+		err = pin_map(object, protocol->tables[i].name, "state/tables/");
+	if (!err && protocol->seed)
+		err = pins_path(path, "staging/state/seed") ?: seed_pin(path, seed);
+	if (!err)
+		err = birth_pin(first);
+	return err ? err : pin_number("state/layout", protocol->layout_id);
+}
+
+/* seed: of fresh tables, which are pinned too; NULL where they are already. */
+static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed, bool first)
 {
 	struct bpf_program *program;
 	char path[PATH_MAX];
 	int err;
 
-	err = make_staging_directories(with_state);
-	for (__u32 i = 0; !err && with_state && i < protocol->table_count; i++)
-		err = pin_map(object, protocol->tables[i].name, "state/tables/");
-	if (!err && with_state)
-		err = pin_identity("state/layout", protocol->layout_id);
+	err = make_staging_directories(seed);
+	if (!err && seed)
+		err = pin_state(protocol, object, seed, first);
 	if (!err)
-		err = pin_identity("build/identity", build_identity(protocol));
+		err = pin_number("build/identity", build_identity(protocol));
 	if (!err)
 		err = pin_map(object, "counters", "build/");
 	for (size_t i = 0; !err && i < sizeof(daemon_maps) / sizeof(daemon_maps[0]); i++)
@@ -256,7 +286,8 @@ static int check_memory(const struct stepwise_protocol *protocol)
 	return -ENOMEM;
 }
 
-int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct loaded_programs *programs)
+int programs_load(const struct stepwise_protocol *protocol, bool reuse, const struct stepwise_seed *seed, bool first,
+		  struct loaded_programs *programs)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = protocol->name);
 	struct bpf_object *object;
@@ -281,6 +312,8 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 	for (__u32 i = 0; !err && i < protocol->table_count; i++)
 		err = set_table(protocol, &protocol->tables[i], object, reuse);
 	if (!err)
+		err = set_seed(protocol, object, seed);
+	if (!err)
 		err = set_sockets(object);
 	if (!err)
 		err = verifier_logs_open(&logs, object);
@@ -293,7 +326,7 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct l
 		err = err == -EACCES ? -ENOEXEC : err;
 		goto cleanup;
 	}
-	err = pin_everything(protocol, object, !reuse);
+	err = pin_everything(protocol, object, reuse ? NULL : seed, first);
 	if (err)
 		goto cleanup;
 	programs->xdp_fd = program_fd(protocol, object, protocol->xdp_program);

@@ -22,6 +22,9 @@ enum pinned_identity {
 /* Compares a pinned one-element array with `identity`; `found` gets what it holds. Negative after a message. */
 int pinned_identity(const char *pin, __u64 identity, __u64 *found);
 
+/* Pins a one-element array that holds the number at staging/<name>. 0, or a negative errno after a message. */
+int pin_number(const char *name, __u64 number);
+
 /* The programs to attach. */
 struct loaded_programs {
 	struct bpf_object *object;  /* NULL when they are from the pins */
@@ -38,9 +41,11 @@ int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_p
 
 /*
  * Loads the object and pins everything under staging/. Works on the tables that
- * are pinned in state/ when `reuse` says that check_pinned_layout() found them.
+ * are pinned in state/ when `reuse` says that check_pinned_layout() found them; where it makes others, `first` says that
+ * nobody can rely on what earlier ones promised. `seed` is that of the tables: see seed_choose().
  */
-int programs_load(const struct stepwise_protocol *protocol, bool reuse, struct loaded_programs *programs);
+int programs_load(const struct stepwise_protocol *protocol, bool reuse, const struct stepwise_seed *seed, bool first,
+		  struct loaded_programs *programs);
 
 void programs_close(struct loaded_programs *programs);
 

@@ -172,10 +172,10 @@ bool rare_path_may_run(const struct rare_path *path)
 }
 
 /*
- * What comes by another interface has not been through XDP, and the reply would
- * leave without TC's completion: a client would be told what never came to be.
+ * An interface may have been unloaded since. The reply would leave without TC's
+ * completion: a client would be told what never came to be.
  */
-static bool arrived_through_xdp(const struct rare_path *path, unsigned int ifindex)
+static bool is_loaded_on(const struct rare_path *path, unsigned int ifindex)
 {
 	for (size_t i = 0; i < path->index_count; i++)
 		if (path->indices[i] == ifindex)
@@ -202,7 +202,7 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 	struct daemon_statistics *statistics = path->statistics;
 	enum stepwise_verdict verdict = STEPWISE_DROP;
 
-	if (!arrived_through_xdp(path, datagram->ifindex)) {
+	if (!is_loaded_on(path, datagram->ifindex)) {
 		statistics->unexpected_interface++;
 		return false;
 	}
@@ -219,13 +219,12 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 	return verdict == STEPWISE_REPLY;
 }
 
-/* Whenever some find no room, others wait, so that there is another batch to look after. */
+/* Where some found no room others wait, so there is another batch to look after. */
 static void count_overflowed(struct rare_path *path, struct endpoint *endpoint)
 {
 	__u64 overflowed = endpoint->operations->overflowed(endpoint);
 
-	/* A UDP socket counts in 32 bits. */
-	path->statistics->overflowed += (__u32)(overflowed - endpoint->overflowed);
+	path->statistics->overflowed += overflowed - endpoint->overflowed;
 	endpoint->overflowed = overflowed;
 }
 
@@ -233,6 +232,7 @@ static void serve_batch(struct rare_path *path, struct endpoint *endpoint, size_
 {
 	struct stepwise_environment environment = { .now_ns = clock_now_ns() };
 
+	environment.age_ns = tables_age_ns(path->tables, environment.now_ns);
 	read_indices(path);
 	path->endpoint = endpoint;
 	for (size_t i = 0; i < count; i++) {

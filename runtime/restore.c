@@ -17,6 +17,7 @@
 #include "privileges.h"
 #include "restore.h"
 #include "rows.h"
+#include "seed.h"
 #include "stepwise_sweep.h"
 
 #define ATTEMPTS_MAX 1000
@@ -154,6 +155,9 @@ static int open_restoring(struct restoring *restoring)
 		log_error("cannot restore %s: %s", restoring->protocol->name, strerror(ENOMEM));
 		return -ENOMEM;
 	}
+	err = seed_take(restoring->protocol);
+	if (err)
+		return err;
 	restoring->program_fd = open_pinned_program(restoring->restore->pass.program);
 	if (restoring->program_fd < 0)
 		return restoring->program_fd;
@@ -214,14 +218,14 @@ static int restore_all(struct restoring *restoring)
 	return err;
 }
 
-static int restore_stream(struct restoring *restoring, FILE *stream, const char *name)
+static int restore_stream(struct restoring *restoring, FILE *stream, const char *name, bool first)
 {
 	int err, hold;
 
 	restoring->rows = rows_open(stream, name, restoring->restore->fields, restoring->restore->field_count);
 	if (!restoring->rows)
 		return -EINVAL;
-	hold = load_tables(restoring->protocol);
+	hold = load_tables(restoring->protocol, first);
 	err = hold < 0 ? hold : restore_all(restoring);
 	if (hold >= 0)
 		close(hold);
@@ -249,7 +253,7 @@ static FILE *open_rows(const char *path, bool standard)
 	return stream;
 }
 
-int command_restore(const struct stepwise_protocol *protocol, const char *path)
+int command_restore(const struct stepwise_protocol *protocol, const char *path, bool first)
 {
 	bool standard = !strcmp(path, "-");
 	struct restoring restoring = { .protocol = protocol, .restore = protocol->restore, .program_fd = -1 };
@@ -267,7 +271,7 @@ int command_restore(const struct stepwise_protocol *protocol, const char *path)
 	stream = open_rows(path, standard);
 	if (!stream)
 		return -EIO;
-	err = restore_stream(&restoring, stream, standard ? STANDARD : path);
+	err = restore_stream(&restoring, stream, standard ? STANDARD : path, first);
 	if (stream != stdin)
 		fclose(stream);
 	return err;

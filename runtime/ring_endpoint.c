@@ -10,7 +10,7 @@
 #include "log.h"
 #include "object.h"
 #include "ring_endpoint.h"
-#include "stepwise_ahead.h"
+#include "stepwise_forward.h"
 
 struct frame {
 	_Alignas(8) unsigned char bytes[FRAME_BYTES_MAX];
@@ -63,6 +63,7 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 	ring->sample_count = 0;
 	ring->frame_count = 0;
 	ring_buffer__consume(ring->ring);
+	statistics->received_by_ring += ring->frame_count;
 	return ring->frame_count;
 }
 
@@ -94,7 +95,6 @@ static void close_endpoint(struct endpoint *endpoint)
 		close(ring->endpoint.fd);
 	if (ring->limits)
 		munmap(ring->limits, sizeof(*ring->limits));
-	frame_replies_close(&ring->replies);
 	free(ring);
 }
 
@@ -160,7 +160,7 @@ static int open_ring(struct ring_endpoint *ring, __u32 buffer_bytes)
 		return err;
 	}
 	ring->ring = ring_buffer__new(ring->endpoint.fd, take, ring, NULL);
-	err = ring->ring ? frame_replies_open(&ring->replies) : -errno;
+	err = ring->ring ? 0 : -errno;
 	if (err) {
 		log_error("cannot open the ring buffer of what the programs forward: %s", strerror(-err));
 		return err;
@@ -168,7 +168,7 @@ static int open_ring(struct ring_endpoint *ring, __u32 buffer_bytes)
 	return map_limits(ring, buffer_bytes);
 }
 
-struct endpoint *ring_endpoint_open(__u32 buffer_bytes)
+struct endpoint *ring_endpoint_open(int sender_fd, __u32 buffer_bytes)
 {
 	struct ring_endpoint *ring = calloc(1, sizeof(*ring));
 
@@ -177,7 +177,8 @@ struct endpoint *ring_endpoint_open(__u32 buffer_bytes)
 		return NULL;
 	}
 	ring->endpoint.operations = &operations;
-	ring->endpoint.fd = ring->replies.fd = -1;
+	ring->endpoint.fd = -1;
+	ring->replies.fd = sender_fd;
 	if (open_ring(ring, buffer_bytes) == 0)
 		return &ring->endpoint;
 	close_endpoint(&ring->endpoint);

@@ -30,13 +30,14 @@
 #include "netns.h"
 #include "object.h"
 #include "pins.h"
+#include "port.h"
 #include "privileges.h"
 #include "rare_path.h"
 #include "ring_endpoint.h"
+#include "sender.h"
 #include "serve.h"
-#include "stepwise_ahead.h"
+#include "stepwise_forward.h"
 #include "sweep.h"
-#include "udp_endpoint.h"
 
 enum event {
 	EVENT_SIGNAL,
@@ -45,13 +46,15 @@ enum event {
 	EVENT_RETRY,   /* a contended cell may be free */
 	EVENT_DRAIN,   /* a sync has ended, or the drain has */
 	EVENT_AGAIN,   /* what the handler could not answer yet may be answered now */
+	EVENT_PORT,    /* strangers are to be counted */
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
 
-#define ENDPOINTS_MAX (2 + FRAME_QUEUES_MAX + 1)
+#define ENDPOINTS_MAX (FRAME_QUEUES_MAX + 1)
 #define RETRY_MS 1
+#define STRANGERS_MS 1000
 
-_Static_assert(SERVE_BUFFER_BYTES == STEPWISE_RING_BYTES, "--help and the documentation say that sockets and the ring have the same room");
+_Static_assert(SERVE_BUFFER_BYTES == STEPWISE_RING_BYTES, "--help and the documentation say that queues and the ring have the same room");
 
 struct server {
 	const struct stepwise_protocol *protocol;
@@ -62,6 +65,10 @@ struct server {
 	int signal_fd;
 	int period_fd;
 	int retry_fd;
+	int strangers_fd;
+	int sender_fd;
+	struct port port;
+	__u64 strangers;  /* of those that the port has dropped, already counted */
 	struct endpoint *endpoints[ENDPOINTS_MAX];
 	size_t endpoint_count;
 	struct rare_path *rare_path;
@@ -102,50 +109,6 @@ static int add_endpoint(struct server *server, struct endpoint *endpoint)
 	return watch(server, endpoint->fd, EVENT_SOCKET + server->endpoint_count++);
 }
 
-/* They also get what no queue takes, and hold the port: without them, clients would be told that it is closed. */
-static int open_udp(struct server *server, __u32 buffer_bytes)
-{
-	static const int families[] = { AF_INET, AF_INET6 };
-
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-		bool unsupported;
-		struct endpoint *endpoint = udp_endpoint_open(families[i], server->protocol->port, buffer_bytes, &unsupported);
-		int err;
-
-		if (!endpoint && unsupported)
-			continue;
-		if (!endpoint)
-			return -EADDRNOTAVAIL;
-		err = add_endpoint(server, endpoint);
-		if (err)
-			return err;
-	}
-	if (server->endpoint_count)
-		return 0;
-	log_error("cannot serve %s: the system has neither IPv4 nor IPv6", server->protocol->name);
-	return -EAFNOSUPPORT;
-}
-
-static int open_endpoints(struct server *server, __u32 buffer_bytes)
-{
-	const bool looks_ahead = server->protocol->ahead_program;
-	struct frame_queues queues;
-	struct endpoint *ring;
-	int err = open_udp(server, buffer_bytes);
-
-	/* The ring before the queues, empty and with room: the programs put frames into it as soon as there is a queue. */
-	if (!err && looks_ahead) {
-		ring = ring_endpoint_open(buffer_bytes);
-		err = ring ? add_endpoint(server, ring) : -EIO;
-	}
-	if (err)
-		return err;
-	frame_queues_open(&queues, buffer_bytes);
-	for (size_t i = 0; i < queues.count; i++)
-		err = add_endpoint(server, queues.endpoints[i]) ?: err;
-	return err || !looks_ahead ? err : look_ahead_enter(server->protocol, &queues);
-}
-
 static int set_timer(int fd, unsigned int delay_ms, unsigned int period_ms)
 {
 	struct itimerspec timer = {
@@ -154,6 +117,48 @@ static int set_timer(int fd, unsigned int delay_ms, unsigned int period_ms)
 	};
 
 	return timerfd_settime(fd, 0, &timer, NULL) ? -errno : 0;
+}
+
+/* The port wakes nobody, so its count is looked at now and then. */
+static int open_strangers_timer(struct server *server)
+{
+	int err;
+
+	server->strangers_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	err = watch(server, server->strangers_fd, EVENT_PORT);
+	return err ? err : set_timer(server->strangers_fd, STRANGERS_MS, STRANGERS_MS);
+}
+
+/*
+ * The order is that of a request: there is room for it, TC knows whose its reply is, and only then do the programs hear that
+ * a daemon lives, and put frames into the ring; last come the queues, for some of which it may have to wait.
+ */
+static int open_endpoints(struct server *server, __u32 buffer_bytes)
+{
+	const struct stepwise_protocol *protocol = server->protocol;
+	struct frame_queues queues;
+	struct endpoint *ring;
+	int err = port_hold(&server->port, protocol->port);
+
+	if (err)
+		return err;
+	server->sender_fd = sender_open();
+	if (server->sender_fd < 0) {
+		log_error("cannot open the socket by which replies leave: %s; run serve as root", strerror(-server->sender_fd));
+		return server->sender_fd;
+	}
+	ring = ring_endpoint_open(server->sender_fd, buffer_bytes);
+	err = ring ? add_endpoint(server, ring) : -EIO;
+	if (!err && protocol->tc_program)
+		err = sender_announce(server->sender_fd);
+	if (!err)
+		err = port_announce(&server->port);
+	if (err)
+		return err;
+	frame_queues_open(&queues, server->sender_fd, buffer_bytes);
+	for (size_t i = 0; i < queues.count; i++)
+		err = add_endpoint(server, queues.endpoints[i]) ?: err;
+	return err || !protocol->ahead_program ? err : look_ahead_enter(protocol, &queues);
 }
 
 static int open_timers(struct server *server)
@@ -244,7 +249,7 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		server->rare_path = rare_path_open(protocol, server->statistics);
 		err = server->rare_path ? open_endpoints(server, options->buffer_bytes ? options->buffer_bytes : SERVE_BUFFER_BYTES) : -EIO;
 		if (!err)
-			err = watch(server, again_fd(rare_path_again(server->rare_path)), EVENT_AGAIN);
+			err = watch(server, again_fd(rare_path_again(server->rare_path)), EVENT_AGAIN) ?: open_strangers_timer(server);
 	}
 	if (!err && protocol->pass_count) {
 		server->sweep = sweep_open(protocol, server->statistics);
@@ -293,10 +298,23 @@ static int open_server(struct server *server, const struct serve_options *option
 	return err ? err : open_timers(server);
 }
 
+/* The kernel counts in 32 bits. */
+static void count_strangers(struct server *server)
+{
+	const __u64 strangers = port_strangers(&server->port);
+
+	server->statistics->strangers += (__u32)(strangers - server->strangers);
+	server->strangers = strangers;
+}
+
 static void close_server(struct server *server)
 {
-	const int fds[] = { server->claim_fd, server->epoll_fd, server->signal_fd, server->period_fd, server->retry_fd };
+	const int fds[] = { server->claim_fd, server->epoll_fd, server->signal_fd, server->period_fd, server->retry_fd,
+			    server->strangers_fd, server->sender_fd };
 
+	if (server->statistics)
+		count_strangers(server);
+	port_release(&server->port);
 	drain_close(server->drain);
 	grace_close(server->grace);
 	sweep_close(server->sweep);
@@ -349,6 +367,10 @@ static void handle_event(struct server *server, unsigned int event)
 	case EVENT_AGAIN:
 		rare_path_serve_again(server->rare_path);
 		return;
+	case EVENT_PORT:
+		discard_expirations(server->strangers_fd);
+		count_strangers(server);
+		return;
 	default:
 		rare_path_serve(server->rare_path, server->endpoints[event - EVENT_SOCKET]);
 	}
@@ -396,7 +418,7 @@ static int run_server(struct server *server)
 int command_serve(const struct stepwise_protocol *protocol, const struct serve_options *options)
 {
 	struct server server = { .protocol = protocol, .claim_fd = -1, .epoll_fd = -1, .signal_fd = -1, .period_fd = -1,
-				 .retry_fd = -1 };
+				 .retry_fd = -1, .strangers_fd = -1, .sender_fd = -1 };
 	struct background background;
 	int err;
 

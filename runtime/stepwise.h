@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "stepwise_drain.h"
+#include "stepwise_seed.h"
 
 enum stepwise_verdict {
 	STEPWISE_CONTINUE,
@@ -24,8 +25,15 @@ enum stepwise_verdict {
 struct stepwise_environment {
 	__u64 now_ns;  /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns() */
 	__u64 random;  /* from getrandom() */
+	__u64 age_ns;  /* since the tables were made; of on_forwarded alone */
 	__u32 cpu;     /* that it runs on; of run_xdp and run_tc alone */
 };
+
+/* For a field of the steps' environment that stays at its greatest value. */
+static inline __u32 stepwise_at_most(__u64 value, __u32 most)
+{
+	return value < most ? (__u32)value : most;
+}
 
 /* What the user hook reads of a table, or writes. */
 enum stepwise_user_reads {
@@ -112,6 +120,8 @@ struct stepwise_protocol {
 	__u32 sweep_size;       /* bytes of the protocol's struct that is threaded through a sweep */
 	__u32 sweep_period_ms;  /* 0 where nothing is swept */
 	__u64 layout_id;        /* hash of everything that pinned maps depend on */
+	struct stepwise_seed *seed;  /* of the steps below, to be set before they run; NULL where nothing is hashed */
+	__u64 young_ns;         /* from what age on tables are old to every step; 0 where none asks */
 
 	const struct stepwise_table *tables;
 	__u32 table_count;

@@ -5,8 +5,8 @@
 
 /*
  * The map stepwise_sockets has a place for each of so many queues of each interface with so
- * low an index: no search, and an empty place costs 8 bytes. The daemon's UDP sockets get
- * the packets of all others.
+ * low an index: no search, and an empty place costs 8 bytes. The packets of all others go by
+ * the ring buffer.
  */
 #define STEPWISE_INTERFACE_QUEUES 64
 #define STEPWISE_INTERFACES 4096

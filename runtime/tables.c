@@ -6,8 +6,10 @@
 #include <sys/mman.h>
 #include <bpf/bpf.h>
 
+#include "birth.h"
 #include "log.h"
 #include "pins.h"
+#include "seed.h"
 #include "tables.h"
 
 struct tables {
@@ -17,6 +19,7 @@ struct tables {
 	void *context;
 	void **memory;
 	int *fds;  /* of maps that are read by the cell; -1 for the others */
+	__u64 born_ns;
 };
 
 static size_t table_bytes(const struct stepwise_table *table)
@@ -125,7 +128,12 @@ struct tables *tables_open(const struct stepwise_protocol *protocol, tables_obse
 		log_error("cannot open the tables of %s: %s", protocol->name, strerror(-err));
 		goto failed;
 	}
+	err = seed_take(protocol);
+	if (err)
+		goto failed;
 	tables->interface = (struct stepwise_tables){ .memory = tables->memory, .read_cell = read_cell, .cell = cell };
+	if (birth_read(&tables->born_ns))
+		goto failed;
 	for (__u32 i = 0; i < protocol->table_count; i++) {
 		err = open_table(tables, i);
 		if (err)
@@ -155,6 +163,11 @@ void tables_close(struct tables *tables)
 const struct stepwise_tables *tables_interface(const struct tables *tables)
 {
 	return &tables->interface;
+}
+
+__u64 tables_age_ns(const struct tables *tables, __u64 now_ns)
+{
+	return birth_age_ns(tables->born_ns, now_ns);
 }
 
 bool tables_may_read(const struct tables *tables)

@@ -25,6 +25,7 @@ static bool handler_steps;
 static pthread_mutex_t drain_guard = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char *drained;
 
+/* The steps keep the plain seed: these servers are there to be compared, with the same keys in the same cells. */
 static int allocate_tables(void)
 {
 	if (protocol->table_count > TABLES_MAX)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from codegen.c_names import Names, field, python_field, upper
+from codegen.emit.identity import terms
 from codegen.emit.types import GeneratorError, WireField, bytes_alignment, c_type, declared_types, handover_place, is_scalar, packet_fields
 from codegen.ir import (
-    Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, Type, UInt,
+    TERMS, Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, Type, UInt,
 )  # fmt: skip
 
 
@@ -118,6 +119,7 @@ def python_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "constants": [
             *((upper(name), _python_constant(value)) for name, value in protocol.constants),
             *([("TICK_NS", _python_constant(protocol.tick_ns))] if protocol.tick_ns else []),
+            *([(upper(TERMS), f'bytes.fromhex("{terms(protocol).hex()}")')] if TERMS in dict(protocol.env.fields) else []),
         ],
         "enums": [{"name": enum_class(protocol, each), "members": [upper(member) for member in each.members]} for each in used],
         "fields": [_python_field(protocol, each) for each in wire],
@@ -180,7 +182,8 @@ def _python_hash(protocol: Protocol, each: Any) -> dict[str, Any]:
         "source": source,
         "type": "bytes" if opaque else "int",
         "capacity": each.capacity,
-        "half": f"_mix({argument}) & 0xFFFFFFFF" if each.lower else f"_mix({argument}) >> 32",
+        "argument": argument,
+        "multiplier": "seed.lower" if each.lower else "seed.upper",
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from codegen.c_names import Names, field, variable
+from codegen.c_names import ENVIRONMENT, Names, field, variable
 from codegen.emit.apart import ApartItems
 from codegen.emit.branchless import Branchless
 from codegen.emit.c_values import (
@@ -23,7 +23,7 @@ from codegen.emit.terms import Choice, interval_of, is_path, location, substitut
 from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar
 from codegen.emit.values import Values
 from codegen.ir import (
-    Arith, Array, Bits, Bool, Cardinality, Compare, Count, Enum, Expr, Field, Filter, First, If, Image, In, Index, Int,
+    TERMS, Arith, Array, Bits, Bool, Cardinality, Compare, Count, Enum, Expr, Field, Filter, First, If, Image, In, Index, Int,
     Interval, Let, Literal, Logic, Not, Quantifier, Range, Record, RecordOf, Sequence, SequenceOf, Set, SetOf, SetOp,
     Subset, Table, Type, UInt, Var,
 )  # fmt: skip
@@ -109,6 +109,8 @@ class Expressions(Values, Loops, Branchless, ApartItems):
             case Var(name=name):
                 bound = self.bound[name]
                 return bound if isinstance(bound, Place) else Place(bound.text)
+            case Field() if (constant := self.environment_constant(expr)) is not None:
+                return Place(constant)
             case Field(base=base, name=name) if not self.elsewhere(expr):
                 return self.place(base).member(field(name))
             case Index(base=base) if isinstance(base.type, Table):
@@ -128,6 +130,11 @@ class Expressions(Values, Loops, Branchless, ApartItems):
         self.lines.add("")
         self.into(Place(local), expr.type, expr)
         return Place(local)
+
+    def environment_constant(self, expr: Field) -> str | None:
+        """The macro of what every run finds alike in its environment."""
+        is_terms = expr.name == TERMS and isinstance(expr.base, Var) and self.place(expr.base).text == ENVIRONMENT
+        return self.names.macro(TERMS) if is_terms else None
 
     def elsewhere(self, expr: Expr) -> bool:
         """Whether it is a field whose bytes lie where no address of its type may: they are copied, and nothing else."""

@@ -9,13 +9,14 @@ from codegen.emit.apart import apart_of, resident
 from codegen.emit.guarded import Guarded
 from codegen.emit.helpers import Helpers
 from codegen.emit.hooks import GUARDED
+from codegen.emit.identity import terms
 from codegen.emit.leaves import Leaves
 from codegen.emit.owned import ELEMENT_ALIGNMENT, cell_alignment
 from codegen.emit.steps import StepWriter, is_lined, value_type
 from codegen.emit.types import (
     Vector, bytes_alignment, c_type, declaration, declared_types, is_vector, made_types, packet_fields, unsigned, word_fields,
 )  # fmt: skip
-from codegen.ir import Bytes, Enum, Protocol, Record, Table, TailLayout, Type
+from codegen.ir import TERMS, Bytes, Enum, Protocol, Record, Table, TailLayout, Type
 
 PLAIN = {"alias": "", "tail": "", "attribute": ""}
 """Of a struct: a type of a pointer, a member that is one, and an attribute, which most have not."""
@@ -24,7 +25,7 @@ PLAIN = {"alias": "", "tail": "", "attribute": ""}
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
     cells = [part for table in protocol.tables for part in (resident(table), *(table.cell.field(name).element for name in table.apart))]
     recovered = [protocol.recovery.cell] if protocol.recovery else []
-    roots = (*cells, *recovered, protocol.message, protocol.env, *made_types(protocol))
+    roots = (*cells, *recovered, protocol.message, protocol.environment, *made_types(protocol))
     types = list(declared_types(roots))
     wire = packet_fields(protocol)
     guarded = {resident(table): Guarded.of(table) for table in protocol.tables if table.atomic in GUARDED}
@@ -37,6 +38,7 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
         *((entry.capacity_macro, f"({entry.size} * {names.macro('capacity', each.table)})") for each in apart for entry in each.fields),
         *((names.macro(name), value) for name, value in protocol.constants if type(value) is int),
         *([(names.macro("tick_ns"), protocol.tick_ns)] if protocol.tick_ns else []),
+        *([(names.macro(TERMS), f"{int.from_bytes(terms(protocol), 'little'):#018x}ULL")] if TERMS in dict(protocol.env.fields) else []),
         *([(names.macro("tail_over"), protocol.tail.over), (names.macro("tail_max"), protocol.tail.max)] if protocol.tail else []),
     ]
     return {

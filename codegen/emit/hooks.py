@@ -367,7 +367,7 @@ class Hooks:
                 saved=(),
                 retried=retried,
                 read=self._members(message, _read(step, step.message) | set(written_fields(step))),
-                environment_read=self._members(self._protocol.env, _read(step, step.env)),
+                environment_read=self._members(self._protocol.environment, _read(step, step.env)),
                 written=self._members(message, set(written_fields(step))),
             )
         if retried:

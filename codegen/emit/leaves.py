@@ -16,7 +16,7 @@ from codegen.ir import If, Leaf, Protocol, Section, Span, Step
 XDP_FIXED = ("foreign", "malformed", "contended", "skipped", "lost")
 """Counters of the xdp hook beside its leaves: see the comment in templates/protocol.h.j2."""
 
-TC_FIXED = tuple(f"tc.{name}" for name in XDP_FIXED)
+TC_FIXED = (*(f"tc.{name}" for name in XDP_FIXED), "tc.stranger")
 SWEEP_FIXED = ("sweep.contended", "sweep.skipped", "sweep.lost")
 
 

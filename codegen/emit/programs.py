@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 from codegen.c_names import Names, field
 from codegen.emit.apart import apart_of
 from codegen.emit.codecs import tail_macros
-from codegen.emit.guarded import Guarded
 from codegen.emit.hooks import GUARDED, Hooks, hook_fields
+from codegen.emit.identity import layout_id
 from codegen.emit.leaves import Leaves
 from codegen.emit.restore import restore_context
 from codegen.emit.rare_path import user_reads, user_sections
@@ -25,9 +23,6 @@ CLOCK_BITS = 32
 
 PROCESSOR_BITS = 32
 """Of a processor's number, as the kernel tells it."""
-
-MEMORY = 2
-"""How values lie in memory: raised whenever they come to lie otherwise, since maps that are pinned are read again."""
 
 
 class Programs:
@@ -90,7 +85,7 @@ class Programs:
             "now": self._now() if self._kernel_asks_for_now() else None,
             "cpu": self._cpu() if self.xdp.cpu or (self.tc is not None and self.tc.cpu) else None,
             "message": self.names.tag(self.protocol.message),
-            "environment": self.names.tag(self.protocol.env),
+            "environment": self.names.tag(self.protocol.environment),
             "hooks_header": self.names.file("_hooks.h"),
             "steps_header": self.names.file("_steps.h"),
             "codec_header": self.names.file("_codec.h"),
@@ -101,7 +96,6 @@ class Programs:
             "encode_forwarded": self._encode_forwarded(),
             "tail": tail_macros(self.protocol, self.names),
             "ahead": self._ahead(),
-            "to_daemon": self._to_daemon(),
             "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
         }
 
@@ -130,11 +124,6 @@ class Programs:
             "function": self.names.function(table.name, "element"),
             "tail_size": f"{size}(payload)" if self.protocol.tail else None,
         }
-
-    def _to_daemon(self) -> str:
-        if self.protocol.ahead is None:
-            return "stepwise_to_daemon(context)"
-        return f"sends == XDP_TX ? stepwise_to_daemon(context) : stepwise_to_ring(context, udp_offset, {self.names.macro('wire', 'size')})"
 
     def _encode_forwarded(self) -> str:
         """The function that writes what xdp has for the daemon, '' where it has nothing."""
@@ -199,8 +188,10 @@ class Programs:
             "environment_used": self._userspace_sets_environment(),
             "restore": restore_context(self.protocol, self.names),
             "sweep_period_ms": self.protocol.sweep_period_ms if self.protocol.sweep else 0,
+            "hashes": bool(self.protocol.hashes),
             "drain": self.names.file("_drain.h") if self.protocol.drain else "",
             "recovers": self.protocol.recovery is not None,
+            "young_ns": self.protocol.young_ticks * (self.protocol.tick_ns or 0),
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
         }  # fmt: skip
 
@@ -228,22 +219,13 @@ class Programs:
 
     def _environment_fields(self) -> list[tuple[str, str]]:
         found, now = [], self._now()
-        for name, type_ in self.protocol.env.fields:
+        for name, type_ in self.protocol.environment.fields:
             if name == "now" and now is not None:
                 found.append((field(name), f"({c_type(self.names, type_)})(from->now_ns >> {now['shift']} & {now['mask']})"))
             elif name == "cpu":
                 found.append((field(name), f"from->cpu{self._cpu()['mask']}"))
+            elif name == "age":
+                found.append((field(name), f"stepwise_at_most(from->age_ns >> {self.protocol.tick_ns.bit_length() - 1}, {(1 << width_bits(type_)) - 1:#x})"))
             elif name == "random":
                 found.append((field(name), "from->random"))
         return found
-
-
-def layout_id(protocol: Protocol, numbers: Leaves) -> int:
-    """A hash of everything that pinned maps depend on: cells and how they lie in memory, capacities, atomicity and counters."""
-    described = [MEMORY, protocol.name, [counter.name for counter in numbers.counters]]
-    for table in protocol.tables:
-        guard = [Guarded.of(table).size, Guarded.of(table).lined] if table.atomic in GUARDED else []
-        lines = ["own_line"] if table.own_line else []
-        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *lines, *table.apart])
-    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
-    return int.from_bytes(digest[:8], "little")

@@ -16,7 +16,7 @@ from codegen.emit.terms import (
     Location, interval_of, is_path, leaves, location, overlap, reads, reads_location, target_location, uses, walk,
 )  # fmt: skip
 from codegen.emit.types import Vector, c_type
-from codegen.ir import Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Path, Protocol, Span, Step, Table, Type, Var
+from codegen.ir import TERMS, Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Path, Protocol, Span, Step, Table, Type, Var
 
 _VERDICTS = {
     "Continue": "stepwise_continue",
@@ -66,7 +66,7 @@ class StepWriter:
         apart = [f"const {self.apart.struct} *{APART}"] if self.apart is not None else []
         found = [cell, *apart, f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"]
         if self.step.env is not None:
-            found.append(f"const {c_type(self.names, self.protocol.env)} *{ENVIRONMENT}")
+            found.append(f"const {c_type(self.names, self.protocol.environment)} *{ENVIRONMENT}")
         return found
 
     def _writes_resident(self) -> bool:
@@ -89,6 +89,8 @@ class StepWriter:
         return found + ([(ENVIRONMENT, self.step.env)] if self.step.env is not None else [])
 
     def _used(self, parameter: str) -> bool:
+        if parameter == self.step.env:
+            return any(where[0] == parameter and where[1:] != (TERMS,) for where in reads(self.step.body))
         if parameter != self.step.cell or self.apart is None:
             return bool(uses(self.step.body, parameter))
         return any(where[0] == parameter and self.apart.field(where[1]) is None for where in reads(self.step.body))

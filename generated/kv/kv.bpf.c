@@ -6,7 +6,7 @@
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
 #include "bpf/stepwise_look_ahead.h"
-#include "bpf/stepwise_ring.h"
+#include "bpf/stepwise_sender.h"
 #include "bpf/stepwise_tail.h"
 #include "stepwise_sweep.h"
 #include "kv_codec.h"
@@ -239,15 +239,38 @@ static __always_inline int kv_xdp_reply(struct xdp_md *context, __u32 udp_offset
 	return stepwise_turn_round(packet, end, udp) ? sends : XDP_ABORTED;
 }
 
-/* To the daemon, with what the hook has for it, by what the program can reach it. */
-static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, int sends)
+/*
+ * No daemon lives. The packet goes up the stack, which tells its client that the port is closed, but without its
+ * message: somebody else may have bound the port, and what it says (a secret) is none of theirs.
+ */
+static __always_inline int kv_xdp_refuse(struct xdp_md *context, __u32 udp_offset)
 {
 	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, KV_WIRE_SIZE);
 
 	if (!udp)
 		return XDP_ABORTED;
+	if (udp->len != bpf_htons(sizeof(*udp) + KV_WIRE_SIZE))
+		return XDP_DROP; /* a tail is not blanked */
+	stepwise_correct_checksum(udp, stepwise_blank((unsigned char *)(udp + 1), 0, KV_WIRE_SIZE));
+	return XDP_PASS;
+}
+
+/* To the daemon, with what the hook has for it, by a way on which nobody else can put a packet. */
+static __always_inline int kv_xdp_forward(struct xdp_md *context, __u32 udp_offset, const struct kv_message *message, int sends)
+{
+	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + KV_WIRE_SIZE;
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, KV_WIRE_SIZE);
+	__u32 size;
+	int action;
+
+	if (!udp)
+		return XDP_ABORTED;
+	size = udp_offset + bpf_ntohs(udp->len);
 	stepwise_correct_checksum(udp, kv_store_handover((unsigned char *)(udp + 1), message));
-	return sends == XDP_TX ? stepwise_to_daemon(context) : stepwise_to_ring(context, udp_offset, KV_WIRE_SIZE);
+	if (sends == XDP_PASS)
+		return stepwise_to_daemon_ahead(context, size, size_max); /* what has a tail is not put off */
+	action = stepwise_to_daemon(context, size, size_max + KV_TAIL_MAX);
+	return action == STEPWISE_NO_DAEMON ? kv_xdp_refuse(context, udp_offset) : action;
 }
 
 /* Of a packet that no section sees. */
@@ -365,12 +388,16 @@ static __always_inline __u32 kv_tc_run(struct __sk_buff *skb, __u32 *udp_offset,
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
 	switch (stepwise_parse_sent_tailed(skb, KV_PORT, KV_WIRE_SIZE, kv_message_tail_size, udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
+		if (stepwise_is_from_port(skb, KV_PORT))
+			return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, KV_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;
 	}
+	if (!stepwise_is_from_daemon(skb))
+		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_STRANGER);
 	if (!kv_message_decode_handed_over(payload, message))
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
 	environment.now = kv_now();

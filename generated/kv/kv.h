@@ -56,6 +56,7 @@
 #define KV_GENERATION_MODULUS 1073741824
 #define KV_FILTER_BITS 64
 #define KV_TICK_NS 134217728
+#define KV_TERMS 0x07c38cc039d89943ULL
 #define KV_TAIL_OVER 40
 #define KV_TAIL_MAX 1024
 
@@ -79,6 +80,8 @@ enum kv_message_kind {
 	KV_MESSAGE_KIND_TAKEN,
 	KV_MESSAGE_KIND_RENEWED,
 	KV_MESSAGE_KIND_CLOSED,
+	KV_MESSAGE_KIND_OTHER_TERMS,
+	KV_MESSAGE_KIND_TOO_EARLY,
 	KV_MESSAGE_KIND_GET,
 	KV_MESSAGE_KIND_INSERT,
 	KV_MESSAGE_KIND_UPDATE,
@@ -273,6 +276,7 @@ struct kv_message {
 
 struct kv_env {
 	__u32 now;
+	__u8 age;
 	__u64 random;
 	__u32 index;
 };
@@ -349,145 +353,149 @@ _Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum kv_leaf {
-	KV_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:62 */
-	KV_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:71 */
-	KV_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:72 */
-	KV_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:74 */
-	KV_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:77 */
-	KV_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:78 */
-	KV_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:82 */
-	KV_LEAF_BEGIN_ANSWER_AGAIN = 7, /* Reply, SessionSteps.tla:88 */
-	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
-	KV_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
-	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
-	KV_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:420 */
-	KV_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:421 */
-	KV_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
-	KV_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
-	KV_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
-	KV_LEAF_END_4 = 16, /* Forward, SessionSteps.tla:121 */
-	KV_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:137 */
-	KV_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:149 */
-	KV_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:60 */
-	KV_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:61 */
-	KV_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
-	KV_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
-	KV_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
-	KV_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:419 */
-	KV_LEAF_ON_REQUEST_TOO_LONG = 25, /* Continue, KvSteps.tla:182 */
-	KV_LEAF_ON_REQUEST_TAIL_READ = 26, /* Continue, KvSteps.tla:164 */
-	KV_LEAF_ON_REQUEST_WRITTEN = 27, /* Continue, KvSteps.tla:168 */
-	KV_LEAF_ON_REQUEST_4 = 28, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_REQUEST_5 = 29, /* Continue, KvSteps.tla:135 */
-	KV_LEAF_ON_REQUEST_6 = 30, /* Continue, KvSteps.tla:138 */
-	KV_LEAF_ON_REQUEST_7 = 31, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_REQUEST_8 = 32, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_REQUEST_9 = 33, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_REQUEST_10 = 34, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_REQUEST_11 = 35, /* Continue, KvSteps.tla:188 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 36, /* Continue, KvSteps.tla:190 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED = 37, /* Continue, KvSteps.tla:192 */
-	KV_LEAF_ON_REQUEST_14 = 38, /* Continue, KvSteps.tla:194 */
-	KV_LEAF_ON_REQUEST_FULL = 39, /* Continue, KvSteps.tla:197 */
-	KV_LEAF_REMEMBER_1 = 40, /* Continue, KvSteps.tla:425 */
-	KV_LEAF_REMEMBER_2 = 41, /* Continue, KvSteps.tla:426 */
-	KV_LEAF_CONFIRM_1 = 42, /* Continue, SessionSteps.tla:135 */
-	KV_LEAF_CONFIRM_2 = 43, /* Continue, SessionSteps.tla:136 */
-	KV_LEAF_RESUME_1 = 44, /* Continue, SessionSteps.tla:141 */
-	KV_LEAF_RESUME_2 = 45, /* Continue, SessionSteps.tla:146 */
-	KV_LEAF_RESUME_3 = 46, /* Continue, SessionSteps.tla:148 */
-	KV_LEAF_ISSUE_1 = 47, /* Continue, SessionSteps.tla:153 */
-	KV_LEAF_ISSUE_2 = 48, /* Continue, SessionSteps.tla:154 */
-	KV_LEAF_CLAIM_1 = 49, /* Continue, KvSteps.tla:316 */
-	KV_LEAF_CLAIM_OVERWRITTEN = 50, /* Continue, KvSteps.tla:317 */
-	KV_LEAF_CLAIM_3 = 51, /* Continue, KvSteps.tla:318 */
-	KV_LEAF_LIFT_1 = 52, /* Continue, KvSteps.tla:274 */
-	KV_LEAF_LIFT_2 = 53, /* Continue, KvSteps.tla:281 */
-	KV_LEAF_LIFT_REPLACED = 54, /* Continue, KvSteps.tla:282 */
-	KV_LEAF_LIFT_4 = 55, /* Continue, KvSteps.tla:284 */
-	KV_LEAF_STOW_PAGE_FULL = 56, /* Continue, KvSteps.tla:305 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 57, /* Continue, KvSteps.tla:306 */
-	KV_LEAF_STOW_3 = 58, /* Continue, KvSteps.tla:307 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 59, /* Continue, KvSteps.tla:308 */
-	KV_LEAF_STOW_5 = 60, /* Continue, KvSteps.tla:309 */
-	KV_LEAF_STOW_6 = 61, /* Continue, KvSteps.tla:310 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 62, /* Continue, KvSteps.tla:311 */
-	KV_LEAF_STOW_8 = 63, /* Continue, KvSteps.tla:312 */
-	KV_LEAF_ON_COMPLETION_1 = 64, /* Continue, KvSteps.tla:356 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT = 65, /* Continue, KvSteps.tla:336 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED = 66, /* Continue, KvSteps.tla:336 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 67, /* Continue, KvSteps.tla:361 */
-	KV_LEAF_ON_COMPLETION_5 = 68, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_COMPLETION_6 = 69, /* Continue, KvSteps.tla:135 */
-	KV_LEAF_ON_COMPLETION_7 = 70, /* Continue, KvSteps.tla:138 */
-	KV_LEAF_ON_COMPLETION_8 = 71, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_COMPLETION_9 = 72, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_COMPLETION_10 = 73, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_COMPLETION_11 = 74, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_COMPLETION_LATE = 75, /* Continue, KvSteps.tla:365 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER = 76, /* Continue, KvSteps.tla:367 */
-	KV_LEAF_ON_COMPLETION_14 = 77, /* Continue, KvSteps.tla:369 */
-	KV_LEAF_ON_COMPLETION_15 = 78, /* Continue, KvSteps.tla:371 */
-	KV_LEAF_ON_COMPLETION_16 = 79, /* Continue, KvSteps.tla:373 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 80, /* Continue, KvSteps.tla:376 */
-	KV_LEAF_ON_COMPLETION_19 = 81, /* Continue, KvSteps.tla:380 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 82, /* Continue, KvSteps.tla:383 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 83, /* Continue, KvSteps.tla:336 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 84, /* Continue, KvSteps.tla:336 */
-	KV_LEAF_ON_COMPLETION_23 = 85, /* Continue, KvSteps.tla:387 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 86, /* Continue, KvSteps.tla:389 */
-	KV_LEAF_ON_COMPLETION_25 = 87, /* Continue, KvSteps.tla:391 */
-	KV_LEAF_ON_COMPLETION_26 = 88, /* Continue, KvSteps.tla:393 */
-	KV_LEAF_SETTLE_1 = 89, /* Continue, KvSteps.tla:403 */
-	KV_LEAF_SETTLE_2 = 90, /* Continue, KvSteps.tla:404 */
-	KV_LEAF_SETTLE_3 = 91, /* Continue, KvSteps.tla:405 */
-	KV_LEAF_SETTLE_4 = 92, /* Continue, KvSteps.tla:406 */
-	KV_LEAF_SHELVE_1 = 93, /* Continue, KvSteps.tla:410 */
-	KV_LEAF_SHELVE_2 = 94, /* Continue, KvSteps.tla:411 */
-	KV_LEAF_SHELVE_3 = 95, /* Continue, KvSteps.tla:412 */
-	KV_LEAF_FIND_1 = 96, /* Reply, KvSteps.tla:219 */
-	KV_LEAF_FIND_NOT_SEEN = 97, /* Drop, KvSteps.tla:220 */
-	KV_LEAF_FIND_3 = 98, /* Continue, KvSteps.tla:221 */
-	KV_LEAF_FIND_ON_ITS_WAY = 99, /* Drop, KvSteps.tla:223 */
-	KV_LEAF_FIND_5 = 100, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_6 = 101, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_FIND_7 = 102, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_8 = 103, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_FIND_9 = 104, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_10 = 105, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_RESERVE_1 = 106, /* Continue, KvSteps.tla:249 */
-	KV_LEAF_RESERVE_SHELF_FULL = 107, /* Continue, KvSteps.tla:250 */
-	KV_LEAF_RESERVE_3 = 108, /* Continue, KvSteps.tla:251 */
-	KV_LEAF_KEEP_1 = 109, /* Reply, KvSteps.tla:255 */
-	KV_LEAF_KEEP_2 = 110, /* Reply, KvSteps.tla:256 */
-	KV_LEAF_KEEP_3 = 111, /* Reply, KvSteps.tla:257 */
-	KV_LEAF_EXPIRE_1 = 112, /* Drop, SessionSteps.tla:162 */
-	KV_LEAF_EXPIRE_2 = 113, /* Continue, SessionSteps.tla:164 */
-	KV_LEAF_EXPIRE_3 = 114, /* Continue, SessionSteps.tla:166 */
-	KV_LEAF_EXPIRE_4 = 115, /* Drop, SessionSteps.tla:167 */
-	KV_LEAF_RETIRE_1 = 116, /* Continue, SessionSteps.tla:171 */
-	KV_LEAF_RETIRE_2 = 117, /* Drop, SessionSteps.tla:172 */
-	KV_LEAF_TAKE_1 = 118, /* Drop, KvSteps.tla:435 */
-	KV_LEAF_TAKE_2 = 119, /* Continue, KvSteps.tla:436 */
-	KV_LEAF_REFILL_1 = 120, /* Continue, KvSteps.tla:454 */
-	KV_LEAF_REFILL_2 = 121, /* Continue, KvSteps.tla:455 */
-	KV_LEAF_REFILL_3 = 122, /* Continue, KvSteps.tla:456 */
-	KV_LEAF_REFILL_4 = 123, /* Continue, KvSteps.tla:458 */
-	KV_LEAF_REFILL_5 = 124, /* Continue, KvSteps.tla:460 */
-	KV_LEAF_REFILL_6 = 125, /* Continue, KvSteps.tla:463 */
-	KV_LEAF_REFILL_7 = 126, /* Continue, KvSteps.tla:463 */
-	KV_LEAF_REFILL_8 = 127, /* Continue, KvSteps.tla:464 */
-	KV_LEAF_REFILL_9 = 128, /* Continue, KvSteps.tla:465 */
-	KV_LEAF_REFILL_10 = 129, /* Continue, KvSteps.tla:466 */
-	KV_LEAF_OVERFLOW_1 = 130, /* Continue, KvSteps.tla:483 */
-	KV_LEAF_OVERFLOW_2 = 131, /* Continue, KvSteps.tla:484 */
-	KV_LEAF_OVERFLOW_3 = 132, /* Continue, KvSteps.tla:485 */
-	KV_LEAF_OVERFLOW_4 = 133, /* Continue, KvSteps.tla:486 */
-	KV_LEAF_OVERFLOW_5 = 134, /* Continue, KvSteps.tla:487 */
-	KV_LEAF_OVERFLOW_6 = 135, /* Continue, KvSteps.tla:488 */
-	KV_LEAF_OVERFLOW_7 = 136, /* Continue, KvSteps.tla:489 */
-	KV_LEAF_OVERFLOW_8 = 137, /* Continue, KvSteps.tla:490 */
-	KV_LEAF_REPORT_1 = 138, /* Continue, KvSteps.tla:492 */
+	KV_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:71 */
+	KV_LEAF_BEGIN_1 = 1, /* Reply, SessionSteps.tla:79 */
+	KV_LEAF_BEGIN_2 = 2, /* Forward, SessionSteps.tla:80 */
+	KV_LEAF_BEGIN_3 = 3, /* Reply, SessionSteps.tla:81 */
+	KV_LEAF_BEGIN_NOT_A_REQUEST = 4, /* Drop, SessionSteps.tla:83 */
+	KV_LEAF_BEGIN_CLOSED_ALREADY = 5, /* Reply, SessionSteps.tla:86 */
+	KV_LEAF_BEGIN_NO_SESSION = 6, /* Drop, SessionSteps.tla:87 */
+	KV_LEAF_BEGIN_IN_PROGRESS = 7, /* Drop, SessionSteps.tla:91 */
+	KV_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:97 */
+	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:99 */
+	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:103 */
+	KV_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:109 */
+	KV_LEAF_RECALL_MOVED_ON = 12, /* Drop, KvSteps.tla:424 */
+	KV_LEAF_RECALL_3 = 13, /* Reply, KvSteps.tla:425 */
+	KV_LEAF_END_1 = 14, /* Reply, SessionSteps.tla:124 */
+	KV_LEAF_END_2 = 15, /* Reply, SessionSteps.tla:126 */
+	KV_LEAF_END_3 = 16, /* Forward, SessionSteps.tla:128 */
+	KV_LEAF_END_4 = 17, /* Forward, SessionSteps.tla:130 */
+	KV_LEAF_CONFIRM_1 = 18, /* Reply, SessionSteps.tla:151 */
+	KV_LEAF_CONFIRM_CONFIRMED_LATE = 19, /* Drop, SessionSteps.tla:154 */
+	KV_LEAF_RESUME_RESUMED_LATE = 20, /* Drop, SessionSteps.tla:166 */
+	KV_LEAF_AUTHENTICATE_1 = 21, /* Continue, SessionSteps.tla:69 */
+	KV_LEAF_AUTHENTICATE_2 = 22, /* Continue, SessionSteps.tla:70 */
+	KV_LEAF_BEGIN_7 = 23, /* Continue, SessionSteps.tla:89 */
+	KV_LEAF_BEGIN_RECALLED = 24, /* Continue, SessionSteps.tla:96 */
+	KV_LEAF_BEGIN_16 = 25, /* Continue, SessionSteps.tla:114 */
+	KV_LEAF_RECALL_1 = 26, /* Continue, KvSteps.tla:423 */
+	KV_LEAF_ON_REQUEST_TOO_LONG = 27, /* Continue, KvSteps.tla:182 */
+	KV_LEAF_ON_REQUEST_TAIL_READ = 28, /* Continue, KvSteps.tla:164 */
+	KV_LEAF_ON_REQUEST_WRITTEN = 29, /* Continue, KvSteps.tla:168 */
+	KV_LEAF_ON_REQUEST_4 = 30, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_REQUEST_5 = 31, /* Continue, KvSteps.tla:135 */
+	KV_LEAF_ON_REQUEST_6 = 32, /* Continue, KvSteps.tla:138 */
+	KV_LEAF_ON_REQUEST_7 = 33, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_REQUEST_8 = 34, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_REQUEST_9 = 35, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_REQUEST_10 = 36, /* Continue, KvSteps.tla:145 */
+	KV_LEAF_ON_REQUEST_11 = 37, /* Continue, KvSteps.tla:188 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 38, /* Continue, KvSteps.tla:190 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED = 39, /* Continue, KvSteps.tla:192 */
+	KV_LEAF_ON_REQUEST_14 = 40, /* Continue, KvSteps.tla:194 */
+	KV_LEAF_ON_REQUEST_FULL = 41, /* Continue, KvSteps.tla:197 */
+	KV_LEAF_REMEMBER_1 = 42, /* Continue, KvSteps.tla:429 */
+	KV_LEAF_REMEMBER_2 = 43, /* Continue, KvSteps.tla:430 */
+	KV_LEAF_CONFIRM_2 = 44, /* Continue, SessionSteps.tla:152 */
+	KV_LEAF_CONFIRM_3 = 45, /* Continue, SessionSteps.tla:153 */
+	KV_LEAF_RESUME_1 = 46, /* Continue, SessionSteps.tla:158 */
+	KV_LEAF_RESUME_2 = 47, /* Continue, SessionSteps.tla:163 */
+	KV_LEAF_RESUME_3 = 48, /* Continue, SessionSteps.tla:165 */
+	KV_LEAF_ISSUE_1 = 49, /* Continue, SessionSteps.tla:170 */
+	KV_LEAF_ISSUE_2 = 50, /* Continue, SessionSteps.tla:171 */
+	KV_LEAF_CLAIM_1 = 51, /* Continue, KvSteps.tla:320 */
+	KV_LEAF_CLAIM_OVERWRITTEN = 52, /* Continue, KvSteps.tla:321 */
+	KV_LEAF_CLAIM_3 = 53, /* Continue, KvSteps.tla:322 */
+	KV_LEAF_LIFT_1 = 54, /* Continue, KvSteps.tla:278 */
+	KV_LEAF_LIFT_2 = 55, /* Continue, KvSteps.tla:285 */
+	KV_LEAF_LIFT_REPLACED = 56, /* Continue, KvSteps.tla:286 */
+	KV_LEAF_LIFT_4 = 57, /* Continue, KvSteps.tla:288 */
+	KV_LEAF_STOW_PAGE_FULL = 58, /* Continue, KvSteps.tla:309 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 59, /* Continue, KvSteps.tla:310 */
+	KV_LEAF_STOW_3 = 60, /* Continue, KvSteps.tla:311 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 61, /* Continue, KvSteps.tla:312 */
+	KV_LEAF_STOW_5 = 62, /* Continue, KvSteps.tla:313 */
+	KV_LEAF_STOW_6 = 63, /* Continue, KvSteps.tla:314 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 64, /* Continue, KvSteps.tla:315 */
+	KV_LEAF_STOW_8 = 65, /* Continue, KvSteps.tla:316 */
+	KV_LEAF_ON_COMPLETION_1 = 66, /* Continue, KvSteps.tla:360 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT = 67, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED = 68, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 69, /* Continue, KvSteps.tla:365 */
+	KV_LEAF_ON_COMPLETION_5 = 70, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_COMPLETION_6 = 71, /* Continue, KvSteps.tla:135 */
+	KV_LEAF_ON_COMPLETION_7 = 72, /* Continue, KvSteps.tla:138 */
+	KV_LEAF_ON_COMPLETION_8 = 73, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_COMPLETION_9 = 74, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_COMPLETION_10 = 75, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_COMPLETION_11 = 76, /* Continue, KvSteps.tla:145 */
+	KV_LEAF_ON_COMPLETION_LATE = 77, /* Continue, KvSteps.tla:369 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER = 78, /* Continue, KvSteps.tla:371 */
+	KV_LEAF_ON_COMPLETION_14 = 79, /* Continue, KvSteps.tla:373 */
+	KV_LEAF_ON_COMPLETION_15 = 80, /* Continue, KvSteps.tla:375 */
+	KV_LEAF_ON_COMPLETION_16 = 81, /* Continue, KvSteps.tla:377 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 82, /* Continue, KvSteps.tla:380 */
+	KV_LEAF_ON_COMPLETION_19 = 83, /* Continue, KvSteps.tla:384 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 84, /* Continue, KvSteps.tla:387 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 85, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 86, /* Continue, KvSteps.tla:340 */
+	KV_LEAF_ON_COMPLETION_23 = 87, /* Continue, KvSteps.tla:391 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 88, /* Continue, KvSteps.tla:393 */
+	KV_LEAF_ON_COMPLETION_25 = 89, /* Continue, KvSteps.tla:395 */
+	KV_LEAF_ON_COMPLETION_26 = 90, /* Continue, KvSteps.tla:397 */
+	KV_LEAF_SETTLE_1 = 91, /* Continue, KvSteps.tla:407 */
+	KV_LEAF_SETTLE_2 = 92, /* Continue, KvSteps.tla:408 */
+	KV_LEAF_SETTLE_3 = 93, /* Continue, KvSteps.tla:409 */
+	KV_LEAF_SETTLE_4 = 94, /* Continue, KvSteps.tla:410 */
+	KV_LEAF_SHELVE_1 = 95, /* Continue, KvSteps.tla:414 */
+	KV_LEAF_SHELVE_2 = 96, /* Continue, KvSteps.tla:415 */
+	KV_LEAF_SHELVE_3 = 97, /* Continue, KvSteps.tla:416 */
+	KV_LEAF_FIND_1 = 98, /* Reply, KvSteps.tla:221 */
+	KV_LEAF_FIND_2 = 99, /* Reply, KvSteps.tla:221 */
+	KV_LEAF_FIND_NOT_FORWARDED = 100, /* Drop, KvSteps.tla:222 */
+	KV_LEAF_FIND_NOT_SEEN = 101, /* Drop, KvSteps.tla:223 */
+	KV_LEAF_FIND_5 = 102, /* Continue, KvSteps.tla:225 */
+	KV_LEAF_FIND_ON_ITS_WAY = 103, /* Drop, KvSteps.tla:227 */
+	KV_LEAF_FIND_7 = 104, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_8 = 105, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_9 = 106, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_10 = 107, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_11 = 108, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_12 = 109, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_RESERVE_1 = 110, /* Continue, KvSteps.tla:253 */
+	KV_LEAF_RESERVE_SHELF_FULL = 111, /* Continue, KvSteps.tla:254 */
+	KV_LEAF_RESERVE_3 = 112, /* Continue, KvSteps.tla:255 */
+	KV_LEAF_KEEP_1 = 113, /* Reply, KvSteps.tla:259 */
+	KV_LEAF_KEEP_2 = 114, /* Reply, KvSteps.tla:260 */
+	KV_LEAF_KEEP_3 = 115, /* Reply, KvSteps.tla:261 */
+	KV_LEAF_EXPIRE_1 = 116, /* Drop, SessionSteps.tla:179 */
+	KV_LEAF_EXPIRE_2 = 117, /* Continue, SessionSteps.tla:181 */
+	KV_LEAF_EXPIRE_3 = 118, /* Continue, SessionSteps.tla:183 */
+	KV_LEAF_EXPIRE_4 = 119, /* Drop, SessionSteps.tla:184 */
+	KV_LEAF_RETIRE_1 = 120, /* Continue, SessionSteps.tla:188 */
+	KV_LEAF_RETIRE_2 = 121, /* Drop, SessionSteps.tla:189 */
+	KV_LEAF_TAKE_1 = 122, /* Drop, KvSteps.tla:439 */
+	KV_LEAF_TAKE_2 = 123, /* Continue, KvSteps.tla:440 */
+	KV_LEAF_REFILL_1 = 124, /* Continue, KvSteps.tla:458 */
+	KV_LEAF_REFILL_2 = 125, /* Continue, KvSteps.tla:459 */
+	KV_LEAF_REFILL_3 = 126, /* Continue, KvSteps.tla:460 */
+	KV_LEAF_REFILL_4 = 127, /* Continue, KvSteps.tla:462 */
+	KV_LEAF_REFILL_5 = 128, /* Continue, KvSteps.tla:464 */
+	KV_LEAF_REFILL_6 = 129, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_7 = 130, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_8 = 131, /* Continue, KvSteps.tla:468 */
+	KV_LEAF_REFILL_9 = 132, /* Continue, KvSteps.tla:469 */
+	KV_LEAF_REFILL_10 = 133, /* Continue, KvSteps.tla:470 */
+	KV_LEAF_OVERFLOW_1 = 134, /* Continue, KvSteps.tla:487 */
+	KV_LEAF_OVERFLOW_2 = 135, /* Continue, KvSteps.tla:488 */
+	KV_LEAF_OVERFLOW_3 = 136, /* Continue, KvSteps.tla:489 */
+	KV_LEAF_OVERFLOW_4 = 137, /* Continue, KvSteps.tla:490 */
+	KV_LEAF_OVERFLOW_5 = 138, /* Continue, KvSteps.tla:491 */
+	KV_LEAF_OVERFLOW_6 = 139, /* Continue, KvSteps.tla:492 */
+	KV_LEAF_OVERFLOW_7 = 140, /* Continue, KvSteps.tla:493 */
+	KV_LEAF_OVERFLOW_8 = 141, /* Continue, KvSteps.tla:494 */
+	KV_LEAF_REPORT_1 = 142, /* Continue, KvSteps.tla:496 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -496,20 +504,22 @@ enum kv_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum kv_counter {
 	KV_COUNTER_AUTHENTICATE_WRONG_SECRET,
 	KV_COUNTER_BEGIN_1,
 	KV_COUNTER_BEGIN_2,
+	KV_COUNTER_BEGIN_3,
 	KV_COUNTER_BEGIN_NOT_A_REQUEST,
 	KV_COUNTER_BEGIN_CLOSED_ALREADY,
 	KV_COUNTER_BEGIN_NO_SESSION,
 	KV_COUNTER_BEGIN_IN_PROGRESS,
 	KV_COUNTER_BEGIN_ANSWER_AGAIN,
 	KV_COUNTER_BEGIN_OUT_OF_SEQUENCE,
-	KV_COUNTER_BEGIN_13,
 	KV_COUNTER_BEGIN_14,
+	KV_COUNTER_BEGIN_15,
 	KV_COUNTER_RECALL_MOVED_ON,
 	KV_COUNTER_RECALL_3,
 	KV_COUNTER_END_1,
@@ -520,6 +530,7 @@ enum kv_counter {
 	KV_COUNTER_TC_END_2,
 	KV_COUNTER_TC_END_3,
 	KV_COUNTER_TC_END_4,
+	KV_COUNTER_TC_CONFIRM_1,
 	KV_COUNTER_TC_CONFIRM_CONFIRMED_LATE,
 	KV_COUNTER_TC_RESUME_RESUMED_LATE,
 	KV_COUNTER_FOREIGN,
@@ -532,6 +543,7 @@ enum kv_counter {
 	KV_COUNTER_TC_CONTENDED,
 	KV_COUNTER_TC_SKIPPED,
 	KV_COUNTER_TC_LOST,
+	KV_COUNTER_TC_STRANGER,
 	KV_COUNTER_SWEEP_CONTENDED,
 	KV_COUNTER_SWEEP_SKIPPED,
 	KV_COUNTER_SWEEP_LOST,
@@ -542,14 +554,15 @@ enum kv_counter {
 	"authenticate.wrong_secret", \
 	"begin.1", \
 	"begin.2", \
+	"begin.3", \
 	"begin.not_a_request", \
 	"begin.closed_already", \
 	"begin.no_session", \
 	"begin.in_progress", \
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
-	"begin.13", \
 	"begin.14", \
+	"begin.15", \
 	"recall.moved_on", \
 	"recall.3", \
 	"end.1", \
@@ -560,6 +573,7 @@ enum kv_counter {
 	"tc.end.2", \
 	"tc.end.3", \
 	"tc.end.4", \
+	"tc.confirm.1", \
 	"tc.confirm.confirmed_late", \
 	"tc.resume.resumed_late", \
 	"foreign", \
@@ -572,6 +586,7 @@ enum kv_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
@@ -583,14 +598,15 @@ enum kv_counter {
 _Static_assert(KV_COUNTER_AUTHENTICATE_WRONG_SECRET == KV_COUNTERS_XDP + KV_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_1 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_1, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_2 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_2, "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_3 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_3, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_NOT_A_REQUEST == KV_COUNTERS_XDP + KV_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_CLOSED_ALREADY == KV_COUNTERS_XDP + KV_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_NO_SESSION == KV_COUNTERS_XDP + KV_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_IN_PROGRESS == KV_COUNTERS_XDP + KV_LEAF_BEGIN_IN_PROGRESS, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_ANSWER_AGAIN == KV_COUNTERS_XDP + KV_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_OUT_OF_SEQUENCE == KV_COUNTERS_XDP + KV_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_13 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_13, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_14 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_14, "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_15 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_15, "counter of a leaf");
 _Static_assert(KV_COUNTER_RECALL_MOVED_ON == KV_COUNTERS_XDP + KV_LEAF_RECALL_MOVED_ON, "counter of a leaf");
 _Static_assert(KV_COUNTER_RECALL_3 == KV_COUNTERS_XDP + KV_LEAF_RECALL_3, "counter of a leaf");
 _Static_assert(KV_COUNTER_END_1 == KV_COUNTERS_XDP + KV_LEAF_END_1, "counter of a leaf");
@@ -601,241 +617,246 @@ _Static_assert(KV_COUNTER_TC_END_1 == KV_COUNTERS_TC + KV_LEAF_END_1, "counter o
 _Static_assert(KV_COUNTER_TC_END_2 == KV_COUNTERS_TC + KV_LEAF_END_2, "counter of a leaf");
 _Static_assert(KV_COUNTER_TC_END_3 == KV_COUNTERS_TC + KV_LEAF_END_3, "counter of a leaf");
 _Static_assert(KV_COUNTER_TC_END_4 == KV_COUNTERS_TC + KV_LEAF_END_4, "counter of a leaf");
+_Static_assert(KV_COUNTER_TC_CONFIRM_1 == KV_COUNTERS_TC + KV_LEAF_CONFIRM_1, "counter of a leaf");
 _Static_assert(KV_COUNTER_TC_CONFIRM_CONFIRMED_LATE == KV_COUNTERS_TC + KV_LEAF_CONFIRM_CONFIRMED_LATE, "counter of a leaf");
 _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RESUME_RESUMED_LATE, "counter of a leaf");
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define KV_BRANCHES 227
+#define KV_BRANCHES 231
 
 #define KV_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:71:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:72:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:74:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:77:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:78:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:82:24" }, \
-	{ 7, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
-	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
-	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:420:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:421:17" }, \
-	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
-	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
-	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
-	{ 16, "end.4", "spec/lib/SessionSteps.tla:121:10" }, \
-	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
-	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
-	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
-	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
-	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
-	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
-	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:419:44" }, \
-	{ 25, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
-	{ 26, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
-	{ 27, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
-	{ 28, "on_request.4", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 29, "on_request.5", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 30, "on_request.6", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 31, "on_request.7", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 32, "on_request.8", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 33, "on_request.9", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 34, "on_request.10", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 35, "on_request.11", "spec/kv/KvSteps.tla:188:10" }, \
-	{ 36, "on_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
-	{ 37, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
-	{ 38, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
-	{ 39, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 40, "remember.1", "spec/kv/KvSteps.tla:425:10" }, \
-	{ 41, "remember.2", "spec/kv/KvSteps.tla:426:10" }, \
-	{ 42, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 43, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 44, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 45, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
-	{ 46, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 47, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 48, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 49, "claim.1", "spec/kv/KvSteps.tla:316:57" }, \
-	{ 50, "claim.overwritten", "spec/kv/KvSteps.tla:317:92" }, \
-	{ 51, "claim.3", "spec/kv/KvSteps.tla:318:17" }, \
-	{ 52, "lift.1", "spec/kv/KvSteps.tla:274:79" }, \
-	{ 53, "lift.2", "spec/kv/KvSteps.tla:281:86" }, \
-	{ 54, "lift.replaced", "spec/kv/KvSteps.tla:282:73" }, \
-	{ 55, "lift.4", "spec/kv/KvSteps.tla:284:10" }, \
-	{ 56, "stow.page_full", "spec/kv/KvSteps.tla:305:59" }, \
-	{ 57, "stow.entry_taken", "spec/kv/KvSteps.tla:306:72" }, \
-	{ 58, "stow.3", "spec/kv/KvSteps.tla:307:31" }, \
-	{ 59, "stow.old_one_gone", "spec/kv/KvSteps.tla:308:64" }, \
-	{ 60, "stow.5", "spec/kv/KvSteps.tla:309:24" }, \
-	{ 61, "stow.6", "spec/kv/KvSteps.tla:310:31" }, \
-	{ 62, "stow.old_one_moved", "spec/kv/KvSteps.tla:311:106" }, \
-	{ 63, "stow.8", "spec/kv/KvSteps.tla:312:24" }, \
-	{ 64, "on_completion.1", "spec/kv/KvSteps.tla:356:10" }, \
-	{ 65, "on_completion.no_spot", "spec/kv/KvSteps.tla:336:34" }, \
-	{ 66, "on_completion.unclaimed", "spec/kv/KvSteps.tla:336:84" }, \
-	{ 67, "on_completion.other_tail", "spec/kv/KvSteps.tla:361:30" }, \
-	{ 68, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 69, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 70, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 71, "on_completion.8", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 72, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 73, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 74, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 75, "on_completion.late", "spec/kv/KvSteps.tla:365:18" }, \
-	{ 76, "on_completion.no_longer", "spec/kv/KvSteps.tla:367:22" }, \
-	{ 77, "on_completion.14", "spec/kv/KvSteps.tla:369:10" }, \
-	{ 78, "on_completion.15", "spec/kv/KvSteps.tla:371:10" }, \
-	{ 79, "on_completion.16", "spec/kv/KvSteps.tla:373:10" }, \
-	{ 80, "on_completion.not_stowed", "spec/kv/KvSteps.tla:376:30" }, \
-	{ 81, "on_completion.19", "spec/kv/KvSteps.tla:380:24" }, \
-	{ 82, "on_completion.uncached", "spec/kv/KvSteps.tla:383:22" }, \
-	{ 83, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:336:34" }, \
-	{ 84, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:336:84" }, \
-	{ 85, "on_completion.23", "spec/kv/KvSteps.tla:387:10" }, \
-	{ 86, "on_completion.not_ready", "spec/kv/KvSteps.tla:389:22" }, \
-	{ 87, "on_completion.25", "spec/kv/KvSteps.tla:391:10" }, \
-	{ 88, "on_completion.26", "spec/kv/KvSteps.tla:393:10" }, \
-	{ 89, "settle.1", "spec/kv/KvSteps.tla:403:39" }, \
-	{ 90, "settle.2", "spec/kv/KvSteps.tla:404:31" }, \
-	{ 91, "settle.3", "spec/kv/KvSteps.tla:405:30" }, \
-	{ 92, "settle.4", "spec/kv/KvSteps.tla:406:17" }, \
-	{ 93, "shelve.1", "spec/kv/KvSteps.tla:410:47" }, \
-	{ 94, "shelve.2", "spec/kv/KvSteps.tla:411:62" }, \
-	{ 95, "shelve.3", "spec/kv/KvSteps.tla:412:17" }, \
-	{ 96, "find.1", "spec/kv/KvSteps.tla:219:29" }, \
-	{ 97, "find.not_seen", "spec/kv/KvSteps.tla:220:34" }, \
-	{ 98, "find.3", "spec/kv/KvSteps.tla:221:44" }, \
-	{ 99, "find.on_its_way", "spec/kv/KvSteps.tla:223:22" }, \
-	{ 100, "find.5", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 101, "find.6", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 102, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 103, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 104, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 105, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 106, "reserve.1", "spec/kv/KvSteps.tla:249:29" }, \
-	{ 107, "reserve.shelf_full", "spec/kv/KvSteps.tla:250:33" }, \
-	{ 108, "reserve.3", "spec/kv/KvSteps.tla:251:17" }, \
-	{ 109, "keep.1", "spec/kv/KvSteps.tla:255:36" }, \
-	{ 110, "keep.2", "spec/kv/KvSteps.tla:256:28" }, \
-	{ 111, "keep.3", "spec/kv/KvSteps.tla:257:17" }, \
-	{ 112, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 113, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 114, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 115, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 116, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 117, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 118, "take.1", "spec/kv/KvSteps.tla:435:10" }, \
-	{ 119, "take.2", "spec/kv/KvSteps.tla:436:10" }, \
-	{ 120, "refill.1", "spec/kv/KvSteps.tla:454:32" }, \
-	{ 121, "refill.2", "spec/kv/KvSteps.tla:455:56" }, \
-	{ 122, "refill.3", "spec/kv/KvSteps.tla:456:43" }, \
-	{ 123, "refill.4", "spec/kv/KvSteps.tla:458:32" }, \
-	{ 124, "refill.5", "spec/kv/KvSteps.tla:460:10" }, \
-	{ 125, "refill.6", "spec/kv/KvSteps.tla:463:52" }, \
-	{ 126, "refill.7", "spec/kv/KvSteps.tla:463:52" }, \
-	{ 127, "refill.8", "spec/kv/KvSteps.tla:464:23" }, \
-	{ 128, "refill.9", "spec/kv/KvSteps.tla:465:20" }, \
-	{ 129, "refill.10", "spec/kv/KvSteps.tla:466:17" }, \
-	{ 130, "overflow.1", "spec/kv/KvSteps.tla:483:24" }, \
-	{ 131, "overflow.2", "spec/kv/KvSteps.tla:484:60" }, \
-	{ 132, "overflow.3", "spec/kv/KvSteps.tla:485:61" }, \
-	{ 133, "overflow.4", "spec/kv/KvSteps.tla:486:32" }, \
-	{ 134, "overflow.5", "spec/kv/KvSteps.tla:487:19" }, \
-	{ 135, "overflow.6", "spec/kv/KvSteps.tla:488:23" }, \
-	{ 136, "overflow.7", "spec/kv/KvSteps.tla:489:22" }, \
-	{ 137, "overflow.8", "spec/kv/KvSteps.tla:490:17" }, \
-	{ 138, "report.1", "spec/kv/KvSteps.tla:492:21" }, \
-	{ 139, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 140, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 141, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 142, "on_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 143, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 144, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 145, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
-	{ 146, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
-	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
-	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 149, "on_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 150, "on_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 151, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
-	{ 152, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
-	{ 153, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
-	{ 154, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 155, "lift.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
-	{ 156, "lift.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
-	{ 157, "stow.choice.then", "spec/kv/KvSteps.tla:311:63" }, \
-	{ 158, "stow.choice.else", "spec/kv/KvSteps.tla:311:76" }, \
-	{ 159, "on_completion.choice.then", "spec/kv/KvSteps.tla:360:64" }, \
-	{ 160, "on_completion.choice.else", "spec/kv/KvSteps.tla:360:106" }, \
-	{ 161, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 162, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 163, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 164, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 165, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 166, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:380:55" }, \
-	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:269:28" }, \
-	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:270:8" }, \
-	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 193, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 194, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:394:45" }, \
-	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:394:83" }, \
-	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 201, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 202, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 203, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 204, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 205, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 206, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 207, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 208, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 209, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
-	{ 210, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
-	{ 211, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
-	{ 212, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
-	{ 213, "take.choice.then", "spec/kv/KvSteps.tla:439:75" }, \
-	{ 214, "take.choice.else", "spec/kv/KvSteps.tla:439:90" }, \
-	{ 215, "refill.choice.then", "spec/kv/KvSteps.tla:460:36" }, \
-	{ 216, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 217, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 218, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 219, "refill.choice.then", "spec/kv/KvSteps.tla:446:95" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:71:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:79:41" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:80:43" }, \
+	{ 3, "begin.3", "spec/lib/SessionSteps.tla:81:24" }, \
+	{ 4, "begin.not_a_request", "spec/lib/SessionSteps.tla:83:25" }, \
+	{ 5, "begin.closed_already", "spec/lib/SessionSteps.tla:86:34" }, \
+	{ 6, "begin.no_session", "spec/lib/SessionSteps.tla:87:30" }, \
+	{ 7, "begin.in_progress", "spec/lib/SessionSteps.tla:91:24" }, \
+	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:97:39" }, \
+	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:99:27" }, \
+	{ 10, "begin.14", "spec/lib/SessionSteps.tla:103:10" }, \
+	{ 11, "begin.15", "spec/lib/SessionSteps.tla:109:10" }, \
+	{ 12, "recall.moved_on", "spec/kv/KvSteps.tla:424:53" }, \
+	{ 13, "recall.3", "spec/kv/KvSteps.tla:425:17" }, \
+	{ 14, "end.1", "spec/lib/SessionSteps.tla:124:10" }, \
+	{ 15, "end.2", "spec/lib/SessionSteps.tla:126:10" }, \
+	{ 16, "end.3", "spec/lib/SessionSteps.tla:128:10" }, \
+	{ 17, "end.4", "spec/lib/SessionSteps.tla:130:10" }, \
+	{ 18, "confirm.1", "spec/lib/SessionSteps.tla:151:33" }, \
+	{ 19, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:154:34" }, \
+	{ 20, "resume.resumed_late", "spec/lib/SessionSteps.tla:166:32" }, \
+	{ 21, "authenticate.1", "spec/lib/SessionSteps.tla:69:29" }, \
+	{ 22, "authenticate.2", "spec/lib/SessionSteps.tla:70:42" }, \
+	{ 23, "begin.7", "spec/lib/SessionSteps.tla:89:10" }, \
+	{ 24, "begin.recalled", "spec/lib/SessionSteps.tla:96:36" }, \
+	{ 25, "begin.16", "spec/lib/SessionSteps.tla:114:10" }, \
+	{ 26, "recall.1", "spec/kv/KvSteps.tla:423:44" }, \
+	{ 27, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
+	{ 28, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
+	{ 29, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
+	{ 30, "on_request.4", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 31, "on_request.5", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 32, "on_request.6", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 33, "on_request.7", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 34, "on_request.8", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 35, "on_request.9", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 36, "on_request.10", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 37, "on_request.11", "spec/kv/KvSteps.tla:188:10" }, \
+	{ 38, "on_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
+	{ 39, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
+	{ 40, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
+	{ 41, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
+	{ 42, "remember.1", "spec/kv/KvSteps.tla:429:10" }, \
+	{ 43, "remember.2", "spec/kv/KvSteps.tla:430:10" }, \
+	{ 44, "confirm.2", "spec/lib/SessionSteps.tla:152:31" }, \
+	{ 45, "confirm.3", "spec/lib/SessionSteps.tla:153:42" }, \
+	{ 46, "resume.1", "spec/lib/SessionSteps.tla:158:10" }, \
+	{ 47, "resume.2", "spec/lib/SessionSteps.tla:163:10" }, \
+	{ 48, "resume.3", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 49, "issue.1", "spec/lib/SessionSteps.tla:170:10" }, \
+	{ 50, "issue.2", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 51, "claim.1", "spec/kv/KvSteps.tla:320:57" }, \
+	{ 52, "claim.overwritten", "spec/kv/KvSteps.tla:321:92" }, \
+	{ 53, "claim.3", "spec/kv/KvSteps.tla:322:17" }, \
+	{ 54, "lift.1", "spec/kv/KvSteps.tla:278:79" }, \
+	{ 55, "lift.2", "spec/kv/KvSteps.tla:285:86" }, \
+	{ 56, "lift.replaced", "spec/kv/KvSteps.tla:286:73" }, \
+	{ 57, "lift.4", "spec/kv/KvSteps.tla:288:10" }, \
+	{ 58, "stow.page_full", "spec/kv/KvSteps.tla:309:59" }, \
+	{ 59, "stow.entry_taken", "spec/kv/KvSteps.tla:310:72" }, \
+	{ 60, "stow.3", "spec/kv/KvSteps.tla:311:31" }, \
+	{ 61, "stow.old_one_gone", "spec/kv/KvSteps.tla:312:64" }, \
+	{ 62, "stow.5", "spec/kv/KvSteps.tla:313:24" }, \
+	{ 63, "stow.6", "spec/kv/KvSteps.tla:314:31" }, \
+	{ 64, "stow.old_one_moved", "spec/kv/KvSteps.tla:315:106" }, \
+	{ 65, "stow.8", "spec/kv/KvSteps.tla:316:24" }, \
+	{ 66, "on_completion.1", "spec/kv/KvSteps.tla:360:10" }, \
+	{ 67, "on_completion.no_spot", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 68, "on_completion.unclaimed", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 69, "on_completion.other_tail", "spec/kv/KvSteps.tla:365:30" }, \
+	{ 70, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 71, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 72, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 73, "on_completion.8", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 74, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 75, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 76, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 77, "on_completion.late", "spec/kv/KvSteps.tla:369:18" }, \
+	{ 78, "on_completion.no_longer", "spec/kv/KvSteps.tla:371:22" }, \
+	{ 79, "on_completion.14", "spec/kv/KvSteps.tla:373:10" }, \
+	{ 80, "on_completion.15", "spec/kv/KvSteps.tla:375:10" }, \
+	{ 81, "on_completion.16", "spec/kv/KvSteps.tla:377:10" }, \
+	{ 82, "on_completion.not_stowed", "spec/kv/KvSteps.tla:380:30" }, \
+	{ 83, "on_completion.19", "spec/kv/KvSteps.tla:384:24" }, \
+	{ 84, "on_completion.uncached", "spec/kv/KvSteps.tla:387:22" }, \
+	{ 85, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 86, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 87, "on_completion.23", "spec/kv/KvSteps.tla:391:10" }, \
+	{ 88, "on_completion.not_ready", "spec/kv/KvSteps.tla:393:22" }, \
+	{ 89, "on_completion.25", "spec/kv/KvSteps.tla:395:10" }, \
+	{ 90, "on_completion.26", "spec/kv/KvSteps.tla:397:10" }, \
+	{ 91, "settle.1", "spec/kv/KvSteps.tla:407:39" }, \
+	{ 92, "settle.2", "spec/kv/KvSteps.tla:408:31" }, \
+	{ 93, "settle.3", "spec/kv/KvSteps.tla:409:30" }, \
+	{ 94, "settle.4", "spec/kv/KvSteps.tla:410:17" }, \
+	{ 95, "shelve.1", "spec/kv/KvSteps.tla:414:47" }, \
+	{ 96, "shelve.2", "spec/kv/KvSteps.tla:415:62" }, \
+	{ 97, "shelve.3", "spec/kv/KvSteps.tla:416:17" }, \
+	{ 98, "find.1", "spec/kv/KvSteps.tla:221:29" }, \
+	{ 99, "find.2", "spec/kv/KvSteps.tla:221:29" }, \
+	{ 100, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
+	{ 101, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
+	{ 102, "find.5", "spec/kv/KvSteps.tla:225:10" }, \
+	{ 103, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
+	{ 104, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 105, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 106, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 107, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 108, "find.11", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 109, "find.12", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 110, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
+	{ 111, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
+	{ 112, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
+	{ 113, "keep.1", "spec/kv/KvSteps.tla:259:36" }, \
+	{ 114, "keep.2", "spec/kv/KvSteps.tla:260:28" }, \
+	{ 115, "keep.3", "spec/kv/KvSteps.tla:261:17" }, \
+	{ 116, "expire.1", "spec/lib/SessionSteps.tla:179:44" }, \
+	{ 117, "expire.2", "spec/lib/SessionSteps.tla:181:10" }, \
+	{ 118, "expire.3", "spec/lib/SessionSteps.tla:183:10" }, \
+	{ 119, "expire.4", "spec/lib/SessionSteps.tla:184:17" }, \
+	{ 120, "retire.1", "spec/lib/SessionSteps.tla:188:10" }, \
+	{ 121, "retire.2", "spec/lib/SessionSteps.tla:189:10" }, \
+	{ 122, "take.1", "spec/kv/KvSteps.tla:439:10" }, \
+	{ 123, "take.2", "spec/kv/KvSteps.tla:440:10" }, \
+	{ 124, "refill.1", "spec/kv/KvSteps.tla:458:32" }, \
+	{ 125, "refill.2", "spec/kv/KvSteps.tla:459:56" }, \
+	{ 126, "refill.3", "spec/kv/KvSteps.tla:460:43" }, \
+	{ 127, "refill.4", "spec/kv/KvSteps.tla:462:32" }, \
+	{ 128, "refill.5", "spec/kv/KvSteps.tla:464:10" }, \
+	{ 129, "refill.6", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 130, "refill.7", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 131, "refill.8", "spec/kv/KvSteps.tla:468:23" }, \
+	{ 132, "refill.9", "spec/kv/KvSteps.tla:469:20" }, \
+	{ 133, "refill.10", "spec/kv/KvSteps.tla:470:17" }, \
+	{ 134, "overflow.1", "spec/kv/KvSteps.tla:487:24" }, \
+	{ 135, "overflow.2", "spec/kv/KvSteps.tla:488:60" }, \
+	{ 136, "overflow.3", "spec/kv/KvSteps.tla:489:61" }, \
+	{ 137, "overflow.4", "spec/kv/KvSteps.tla:490:32" }, \
+	{ 138, "overflow.5", "spec/kv/KvSteps.tla:491:19" }, \
+	{ 139, "overflow.6", "spec/kv/KvSteps.tla:492:23" }, \
+	{ 140, "overflow.7", "spec/kv/KvSteps.tla:493:22" }, \
+	{ 141, "overflow.8", "spec/kv/KvSteps.tla:494:17" }, \
+	{ 142, "report.1", "spec/kv/KvSteps.tla:496:21" }, \
+	{ 143, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 144, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 145, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 146, "on_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 149, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
+	{ 150, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
+	{ 151, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
+	{ 152, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
+	{ 153, "on_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 154, "on_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 155, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
+	{ 156, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
+	{ 157, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
+	{ 158, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
+	{ 159, "lift.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
+	{ 160, "lift.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
+	{ 161, "stow.choice.then", "spec/kv/KvSteps.tla:315:63" }, \
+	{ 162, "stow.choice.else", "spec/kv/KvSteps.tla:315:76" }, \
+	{ 163, "on_completion.choice.then", "spec/kv/KvSteps.tla:364:64" }, \
+	{ 164, "on_completion.choice.else", "spec/kv/KvSteps.tla:364:106" }, \
+	{ 165, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 166, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:384:55" }, \
+	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:273:28" }, \
+	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:274:8" }, \
+	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
+	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 193, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 194, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
+	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:398:45" }, \
+	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:398:83" }, \
+	{ 201, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 202, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 203, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 204, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 205, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 206, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 207, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 208, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 209, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 210, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 211, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 212, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 213, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
+	{ 214, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
+	{ 215, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
+	{ 216, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
+	{ 217, "take.choice.then", "spec/kv/KvSteps.tla:443:75" }, \
+	{ 218, "take.choice.else", "spec/kv/KvSteps.tla:443:90" }, \
+	{ 219, "refill.choice.then", "spec/kv/KvSteps.tla:464:36" }, \
 	{ 220, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 221, "refill.choice.then", "spec/kv/KvSteps.tla:464:48" }, \
-	{ 222, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 224, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 225, "refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 226, "refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 221, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 222, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:450:95" }, \
+	{ 224, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 225, "refill.choice.then", "spec/kv/KvSteps.tla:468:48" }, \
+	{ 226, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 227, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 228, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 229, "refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 230, "refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

@@ -9,6 +9,7 @@
 #define KV_CODEC_H
 
 #include "kv.h"
+#include "bpf/stepwise_hash.h"
 #include "bpf/stepwise_wire.h"
 
 static __always_inline __u32 kv_hash_slot(__u64 key)

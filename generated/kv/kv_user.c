@@ -74,6 +74,7 @@ static void kv_env_set(struct kv_env *to, const struct stepwise_environment *fro
 {
 	*to = (struct kv_env){
 		.now = (__u32)(from->now_ns >> 27 & 0x1ffffff),
+		.age = stepwise_at_most(from->age_ns >> 27, 0x7f),
 		.random = from->random,
 	};
 }
@@ -318,7 +319,9 @@ const struct stepwise_protocol stepwise_protocol = {
 	.tail_max = KV_TAIL_MAX,
 	.sweep_size = offsetof(struct kv_message, tail), /* the programs' has no more */
 	.sweep_period_ms = 250,
-	.layout_id = 0x3d2be4c2c785ac2,
+	.layout_id = 0xcb1ce81885a7748e,
+	.seed = &stepwise_seed,
+	.young_ns = 10200547328,
 	.tables = kv_tables,
 	.table_count = 8,
 	.counters = kv_counters,

@@ -80,7 +80,8 @@ enum limiter_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum limiter_counter {
 	LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST,
@@ -96,6 +97,7 @@ enum limiter_counter {
 	LIMITER_COUNTER_TC_CONTENDED,
 	LIMITER_COUNTER_TC_SKIPPED,
 	LIMITER_COUNTER_TC_LOST,
+	LIMITER_COUNTER_TC_STRANGER,
 	LIMITER_COUNTER_SWEEP_CONTENDED,
 	LIMITER_COUNTER_SWEEP_SKIPPED,
 	LIMITER_COUNTER_SWEEP_LOST,
@@ -116,6 +118,7 @@ enum limiter_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \

@@ -9,6 +9,7 @@
 #define LIMITER_CODEC_H
 
 #include "limiter.h"
+#include "bpf/stepwise_hash.h"
 #include "bpf/stepwise_wire.h"
 
 static __always_inline __u32 limiter_hash_slot(__u64 key)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 PORT = 20231
 WIRE_SIZE = 11
@@ -62,15 +63,30 @@ class Message:
         return message
 
 
-def _mix(value: int) -> int:
+class Seed(NamedTuple):
+    """The seed of a server's tables, from which indices are hashed: `state/seed` of its pins, in words of the machine's order.
+
+    The default is that of programs that no loader has loaded. A client needs none: it has no cells.
+    """
+
+    salt: int = 0
+    upper: int = 0xC4CEB9FE1A85EC53
+    lower: int = 0x9E3779B97F4A7C15
+
+
+seed = Seed()
+"""Of the functions below; to be set by who compares them with a server's tables."""
+
+
+def _index(value: int, multiplier: int, capacity: int) -> int:
     mask = (1 << 64) - 1
+    value ^= seed.salt
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & mask
     value ^= value >> 33
-    value = value * 0xC4CEB9FE1A85EC53 & mask
-    return value ^ value >> 33
+    return ((value * multiplier & mask) >> 32) * capacity >> 32
 
 
 def hash_slot(key: int) -> int:
     """The message's `slot`, an index below 65536."""
-    return (_mix(key) >> 32) * 65536 >> 32
+    return _index(key, seed.upper, 65536)

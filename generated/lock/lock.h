@@ -30,8 +30,10 @@
 #define LOCK_MAX_GONE 16
 #define LOCK_MAX_HOLDERS 3
 #define LOCK_MAX_SPILLED 16383
+#define LOCK_MAX_OWNED 256
 #define LOCK_OVERFLOW_CAPACITY 16384
 #define LOCK_TICK_NS 134217728
+#define LOCK_TERMS 0x09859f48052b55deULL
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -53,6 +55,8 @@ enum lock_message_kind {
 	LOCK_MESSAGE_KIND_TAKEN,
 	LOCK_MESSAGE_KIND_RENEWED,
 	LOCK_MESSAGE_KIND_CLOSED,
+	LOCK_MESSAGE_KIND_OTHER_TERMS,
+	LOCK_MESSAGE_KIND_TOO_EARLY,
 	LOCK_MESSAGE_KIND_ACQUIRE,
 	LOCK_MESSAGE_KIND_RELEASE,
 	LOCK_MESSAGE_KIND_GRANTED,
@@ -125,6 +129,7 @@ struct lock_message {
 
 struct lock_env {
 	__u32 now;
+	__u8 age;
 	__u64 random;
 	__u32 index;
 };
@@ -202,78 +207,83 @@ static __always_inline struct lock_overflow_cell lock_overflow_cell_unpack(__u64
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum lock_leaf {
-	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:62 */
-	LOCK_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:71 */
-	LOCK_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:72 */
-	LOCK_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:74 */
-	LOCK_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:77 */
-	LOCK_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:78 */
-	LOCK_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:82 */
-	LOCK_LEAF_BEGIN_FORWARD_AGAIN = 7, /* Forward, SessionSteps.tla:85 */
-	LOCK_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:88 */
-	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:90 */
-	LOCK_LEAF_BEGIN_UNANSWERED = 10, /* Drop, SessionSteps.tla:92 */
-	LOCK_LEAF_BEGIN_11 = 11, /* Reply, SessionSteps.tla:94 */
-	LOCK_LEAF_BEGIN_12 = 12, /* Reply, SessionSteps.tla:100 */
-	LOCK_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
-	LOCK_LEAF_END_2 = 14, /* Forward, SessionSteps.tla:121 */
-	LOCK_LEAF_CONFIRM_CONFIRMED_LATE = 15, /* Drop, SessionSteps.tla:137 */
-	LOCK_LEAF_RESUME_RESUMED_LATE = 16, /* Drop, SessionSteps.tla:149 */
-	LOCK_LEAF_AUTHENTICATE_1 = 17, /* Continue, SessionSteps.tla:60 */
-	LOCK_LEAF_AUTHENTICATE_2 = 18, /* Continue, SessionSteps.tla:61 */
-	LOCK_LEAF_BEGIN_13 = 19, /* Continue, SessionSteps.tla:105 */
-	LOCK_LEAF_ON_REQUEST_NO_MODE = 20, /* Continue, LockSteps.tla:67 */
-	LOCK_LEAF_ON_REQUEST_2 = 21, /* Continue, LockSteps.tla:35 */
-	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE = 22, /* Continue, LockSteps.tla:37 */
-	LOCK_LEAF_ON_REQUEST_HELD_EXCLUSIVE = 23, /* Continue, LockSteps.tla:39 */
-	LOCK_LEAF_ON_REQUEST_5 = 24, /* Continue, LockSteps.tla:42 */
-	LOCK_LEAF_ON_REQUEST_FULL = 25, /* Continue, LockSteps.tla:43 */
-	LOCK_LEAF_ON_REQUEST_UPGRADE = 26, /* Continue, LockSteps.tla:45 */
-	LOCK_LEAF_ON_REQUEST_HELD_SHARED = 27, /* Continue, LockSteps.tla:47 */
-	LOCK_LEAF_ON_REQUEST_ELSEWHERE = 28, /* Continue, LockSteps.tla:57 */
-	LOCK_LEAF_ON_REQUEST_NOT_HELD = 29, /* Continue, LockSteps.tla:58 */
-	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST = 30, /* Continue, LockSteps.tla:60 */
-	LOCK_LEAF_ON_REQUEST_12 = 31, /* Continue, LockSteps.tla:62 */
-	LOCK_LEAF_CONFIRM_1 = 32, /* Continue, SessionSteps.tla:135 */
-	LOCK_LEAF_CONFIRM_2 = 33, /* Continue, SessionSteps.tla:136 */
-	LOCK_LEAF_RESUME_1 = 34, /* Continue, SessionSteps.tla:141 */
-	LOCK_LEAF_RESUME_2 = 35, /* Continue, SessionSteps.tla:148 */
-	LOCK_LEAF_ISSUE_1 = 36, /* Continue, SessionSteps.tla:153 */
-	LOCK_LEAF_ISSUE_2 = 37, /* Continue, SessionSteps.tla:154 */
-	LOCK_LEAF_CLAIM_1 = 38, /* Continue, LockSteps.tla:100 */
-	LOCK_LEAF_CLAIM_2 = 39, /* Continue, LockSteps.tla:104 */
-	LOCK_LEAF_CLAIM_NOT_CLAIMED = 40, /* Continue, LockSteps.tla:105 */
-	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED = 41, /* Continue, LockSteps.tla:112 */
-	LOCK_LEAF_ON_COMPLETION_2 = 42, /* Continue, LockSteps.tla:114 */
-	LOCK_LEAF_ON_COMPLETION_3 = 43, /* Continue, LockSteps.tla:117 */
-	LOCK_LEAF_ON_COMPLETION_4 = 44, /* Continue, LockSteps.tla:118 */
-	LOCK_LEAF_ON_COMPLETION_5 = 45, /* Continue, LockSteps.tla:120 */
-	LOCK_LEAF_ON_COMPLETION_6 = 46, /* Continue, LockSteps.tla:122 */
-	LOCK_LEAF_ON_COMPLETION_7 = 47, /* Continue, LockSteps.tla:124 */
-	LOCK_LEAF_ON_COMPLETION_8 = 48, /* Continue, LockSteps.tla:126 */
-	LOCK_LEAF_ON_COMPLETION_9 = 49, /* Continue, LockSteps.tla:141 */
-	LOCK_LEAF_ON_COMPLETION_10 = 50, /* Continue, LockSteps.tla:136 */
-	LOCK_LEAF_ON_COMPLETION_NO_SHARE = 51, /* Continue, LockSteps.tla:137 */
-	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED = 52, /* Continue, LockSteps.tla:143 */
-	LOCK_LEAF_SETTLE_1 = 53, /* Continue, LockSteps.tla:149 */
-	LOCK_LEAF_SETTLE_2 = 54, /* Continue, LockSteps.tla:150 */
-	LOCK_LEAF_SETTLE_NOT_RELEASED = 55, /* Continue, LockSteps.tla:152 */
-	LOCK_LEAF_SETTLE_4 = 56, /* Continue, LockSteps.tla:154 */
-	LOCK_LEAF_ON_FORWARDED_1 = 57, /* Reply, LockSteps.tla:84 */
-	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL = 58, /* Reply, LockSteps.tla:87 */
-	LOCK_LEAF_ON_FORWARDED_3 = 59, /* Reply, LockSteps.tla:88 */
-	LOCK_LEAF_ON_FORWARDED_4 = 60, /* Reply, LockSteps.tla:91 */
-	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 61, /* Drop, LockSteps.tla:92 */
-	LOCK_LEAF_EXPIRE_1 = 62, /* Drop, SessionSteps.tla:162 */
-	LOCK_LEAF_EXPIRE_2 = 63, /* Continue, SessionSteps.tla:164 */
-	LOCK_LEAF_EXPIRE_3 = 64, /* Continue, SessionSteps.tla:166 */
-	LOCK_LEAF_EXPIRE_4 = 65, /* Drop, SessionSteps.tla:167 */
-	LOCK_LEAF_EVICT_1 = 66, /* Continue, LockSteps.tla:162 */
-	LOCK_LEAF_EVICT_2 = 67, /* Drop, LockSteps.tla:165 */
-	LOCK_LEAF_RECLAIM_1 = 68, /* Continue, LockSteps.tla:170 */
-	LOCK_LEAF_RECLAIM_2 = 69, /* Drop, LockSteps.tla:172 */
-	LOCK_LEAF_RETIRE_1 = 70, /* Continue, SessionSteps.tla:171 */
-	LOCK_LEAF_RETIRE_2 = 71, /* Drop, SessionSteps.tla:172 */
+	LOCK_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:71 */
+	LOCK_LEAF_BEGIN_1 = 1, /* Reply, SessionSteps.tla:79 */
+	LOCK_LEAF_BEGIN_2 = 2, /* Forward, SessionSteps.tla:80 */
+	LOCK_LEAF_BEGIN_3 = 3, /* Reply, SessionSteps.tla:81 */
+	LOCK_LEAF_BEGIN_NOT_A_REQUEST = 4, /* Drop, SessionSteps.tla:83 */
+	LOCK_LEAF_BEGIN_CLOSED_ALREADY = 5, /* Reply, SessionSteps.tla:86 */
+	LOCK_LEAF_BEGIN_NO_SESSION = 6, /* Drop, SessionSteps.tla:87 */
+	LOCK_LEAF_BEGIN_IN_PROGRESS = 7, /* Drop, SessionSteps.tla:91 */
+	LOCK_LEAF_BEGIN_FORWARD_AGAIN = 8, /* Forward, SessionSteps.tla:94 */
+	LOCK_LEAF_BEGIN_ANSWER_AGAIN = 9, /* Reply, SessionSteps.tla:97 */
+	LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:99 */
+	LOCK_LEAF_BEGIN_UNANSWERED = 11, /* Drop, SessionSteps.tla:101 */
+	LOCK_LEAF_BEGIN_12 = 12, /* Reply, SessionSteps.tla:103 */
+	LOCK_LEAF_BEGIN_13 = 13, /* Reply, SessionSteps.tla:109 */
+	LOCK_LEAF_END_1 = 14, /* Reply, SessionSteps.tla:124 */
+	LOCK_LEAF_END_2 = 15, /* Forward, SessionSteps.tla:130 */
+	LOCK_LEAF_CONFIRM_1 = 16, /* Reply, SessionSteps.tla:151 */
+	LOCK_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:154 */
+	LOCK_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:166 */
+	LOCK_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:69 */
+	LOCK_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:70 */
+	LOCK_LEAF_BEGIN_14 = 21, /* Continue, SessionSteps.tla:114 */
+	LOCK_LEAF_ON_REQUEST_NO_MODE = 22, /* Continue, LockSteps.tla:68 */
+	LOCK_LEAF_ON_REQUEST_2 = 23, /* Continue, LockSteps.tla:36 */
+	LOCK_LEAF_ON_REQUEST_ANOTHER_SHARE = 24, /* Continue, LockSteps.tla:38 */
+	LOCK_LEAF_ON_REQUEST_HELD_EXCLUSIVE = 25, /* Continue, LockSteps.tla:40 */
+	LOCK_LEAF_ON_REQUEST_5 = 26, /* Continue, LockSteps.tla:43 */
+	LOCK_LEAF_ON_REQUEST_FULL = 27, /* Continue, LockSteps.tla:44 */
+	LOCK_LEAF_ON_REQUEST_UPGRADE = 28, /* Continue, LockSteps.tla:46 */
+	LOCK_LEAF_ON_REQUEST_HELD_SHARED = 29, /* Continue, LockSteps.tla:48 */
+	LOCK_LEAF_ON_REQUEST_ELSEWHERE = 30, /* Continue, LockSteps.tla:58 */
+	LOCK_LEAF_ON_REQUEST_NOT_HELD = 31, /* Continue, LockSteps.tla:59 */
+	LOCK_LEAF_ON_REQUEST_SPILLED_FIRST = 32, /* Continue, LockSteps.tla:61 */
+	LOCK_LEAF_ON_REQUEST_12 = 33, /* Continue, LockSteps.tla:63 */
+	LOCK_LEAF_CONFIRM_2 = 34, /* Continue, SessionSteps.tla:152 */
+	LOCK_LEAF_CONFIRM_3 = 35, /* Continue, SessionSteps.tla:153 */
+	LOCK_LEAF_RESUME_1 = 36, /* Continue, SessionSteps.tla:158 */
+	LOCK_LEAF_RESUME_2 = 37, /* Continue, SessionSteps.tla:165 */
+	LOCK_LEAF_ISSUE_1 = 38, /* Continue, SessionSteps.tla:170 */
+	LOCK_LEAF_ISSUE_2 = 39, /* Continue, SessionSteps.tla:171 */
+	LOCK_LEAF_CLAIM_1 = 40, /* Continue, LockSteps.tla:108 */
+	LOCK_LEAF_CLAIM_2 = 41, /* Continue, LockSteps.tla:112 */
+	LOCK_LEAF_CLAIM_NOT_CLAIMED = 42, /* Continue, LockSteps.tla:113 */
+	LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED = 43, /* Continue, LockSteps.tla:120 */
+	LOCK_LEAF_ON_COMPLETION_2 = 44, /* Continue, LockSteps.tla:122 */
+	LOCK_LEAF_ON_COMPLETION_3 = 45, /* Continue, LockSteps.tla:125 */
+	LOCK_LEAF_ON_COMPLETION_4 = 46, /* Continue, LockSteps.tla:126 */
+	LOCK_LEAF_ON_COMPLETION_5 = 47, /* Continue, LockSteps.tla:128 */
+	LOCK_LEAF_ON_COMPLETION_6 = 48, /* Continue, LockSteps.tla:130 */
+	LOCK_LEAF_ON_COMPLETION_7 = 49, /* Continue, LockSteps.tla:132 */
+	LOCK_LEAF_ON_COMPLETION_8 = 50, /* Continue, LockSteps.tla:134 */
+	LOCK_LEAF_ON_COMPLETION_9 = 51, /* Continue, LockSteps.tla:149 */
+	LOCK_LEAF_ON_COMPLETION_10 = 52, /* Continue, LockSteps.tla:144 */
+	LOCK_LEAF_ON_COMPLETION_NO_SHARE = 53, /* Continue, LockSteps.tla:145 */
+	LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED = 54, /* Continue, LockSteps.tla:151 */
+	LOCK_LEAF_SETTLE_1 = 55, /* Continue, LockSteps.tla:157 */
+	LOCK_LEAF_SETTLE_2 = 56, /* Continue, LockSteps.tla:158 */
+	LOCK_LEAF_SETTLE_NOT_RELEASED = 57, /* Continue, LockSteps.tla:160 */
+	LOCK_LEAF_SETTLE_4 = 58, /* Continue, LockSteps.tla:162 */
+	LOCK_LEAF_ON_FORWARDED_1 = 59, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_2 = 60, /* Reply, LockSteps.tla:88 */
+	LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL = 61, /* Reply, LockSteps.tla:91 */
+	LOCK_LEAF_ON_FORWARDED_TOO_MANY_OWNED = 62, /* Reply, LockSteps.tla:93 */
+	LOCK_LEAF_ON_FORWARDED_5 = 63, /* Reply, LockSteps.tla:95 */
+	LOCK_LEAF_ON_FORWARDED_6 = 64, /* Reply, LockSteps.tla:97 */
+	LOCK_LEAF_ON_FORWARDED_7 = 65, /* Reply, LockSteps.tla:99 */
+	LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED = 66, /* Drop, LockSteps.tla:100 */
+	LOCK_LEAF_EXPIRE_1 = 67, /* Drop, SessionSteps.tla:179 */
+	LOCK_LEAF_EXPIRE_2 = 68, /* Continue, SessionSteps.tla:181 */
+	LOCK_LEAF_EXPIRE_3 = 69, /* Continue, SessionSteps.tla:183 */
+	LOCK_LEAF_EXPIRE_4 = 70, /* Drop, SessionSteps.tla:184 */
+	LOCK_LEAF_EVICT_1 = 71, /* Continue, LockSteps.tla:170 */
+	LOCK_LEAF_EVICT_2 = 72, /* Drop, LockSteps.tla:173 */
+	LOCK_LEAF_RECLAIM_1 = 73, /* Continue, LockSteps.tla:178 */
+	LOCK_LEAF_RECLAIM_2 = 74, /* Drop, LockSteps.tla:180 */
+	LOCK_LEAF_RETIRE_1 = 75, /* Continue, SessionSteps.tla:188 */
+	LOCK_LEAF_RETIRE_2 = 76, /* Drop, SessionSteps.tla:189 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -282,12 +292,14 @@ enum lock_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum lock_counter {
 	LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET,
 	LOCK_COUNTER_BEGIN_1,
 	LOCK_COUNTER_BEGIN_2,
+	LOCK_COUNTER_BEGIN_3,
 	LOCK_COUNTER_BEGIN_NOT_A_REQUEST,
 	LOCK_COUNTER_BEGIN_CLOSED_ALREADY,
 	LOCK_COUNTER_BEGIN_NO_SESSION,
@@ -296,12 +308,13 @@ enum lock_counter {
 	LOCK_COUNTER_BEGIN_ANSWER_AGAIN,
 	LOCK_COUNTER_BEGIN_OUT_OF_SEQUENCE,
 	LOCK_COUNTER_BEGIN_UNANSWERED,
-	LOCK_COUNTER_BEGIN_11,
 	LOCK_COUNTER_BEGIN_12,
+	LOCK_COUNTER_BEGIN_13,
 	LOCK_COUNTER_END_1,
 	LOCK_COUNTER_END_2,
 	LOCK_COUNTER_TC_END_1,
 	LOCK_COUNTER_TC_END_2,
+	LOCK_COUNTER_TC_CONFIRM_1,
 	LOCK_COUNTER_TC_CONFIRM_CONFIRMED_LATE,
 	LOCK_COUNTER_TC_RESUME_RESUMED_LATE,
 	LOCK_COUNTER_FOREIGN,
@@ -314,6 +327,7 @@ enum lock_counter {
 	LOCK_COUNTER_TC_CONTENDED,
 	LOCK_COUNTER_TC_SKIPPED,
 	LOCK_COUNTER_TC_LOST,
+	LOCK_COUNTER_TC_STRANGER,
 	LOCK_COUNTER_SWEEP_CONTENDED,
 	LOCK_COUNTER_SWEEP_SKIPPED,
 	LOCK_COUNTER_SWEEP_LOST,
@@ -324,6 +338,7 @@ enum lock_counter {
 	"authenticate.wrong_secret", \
 	"begin.1", \
 	"begin.2", \
+	"begin.3", \
 	"begin.not_a_request", \
 	"begin.closed_already", \
 	"begin.no_session", \
@@ -332,12 +347,13 @@ enum lock_counter {
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
 	"begin.unanswered", \
-	"begin.11", \
 	"begin.12", \
+	"begin.13", \
 	"end.1", \
 	"end.2", \
 	"tc.end.1", \
 	"tc.end.2", \
+	"tc.confirm.1", \
 	"tc.confirm.confirmed_late", \
 	"tc.resume.resumed_late", \
 	"foreign", \
@@ -350,6 +366,7 @@ enum lock_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
@@ -361,6 +378,7 @@ enum lock_counter {
 _Static_assert(LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET == LOCK_COUNTERS_XDP + LOCK_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_1 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_1, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_2 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_2, "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_3 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_3, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_NOT_A_REQUEST == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_CLOSED_ALREADY == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_NO_SESSION == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
@@ -369,102 +387,108 @@ _Static_assert(LOCK_COUNTER_BEGIN_FORWARD_AGAIN == LOCK_COUNTERS_XDP + LOCK_LEAF
 _Static_assert(LOCK_COUNTER_BEGIN_ANSWER_AGAIN == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_OUT_OF_SEQUENCE == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_UNANSWERED == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_UNANSWERED, "counter of a leaf");
-_Static_assert(LOCK_COUNTER_BEGIN_11 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_11, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_BEGIN_12 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_12, "counter of a leaf");
+_Static_assert(LOCK_COUNTER_BEGIN_13 == LOCK_COUNTERS_XDP + LOCK_LEAF_BEGIN_13, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_END_1 == LOCK_COUNTERS_XDP + LOCK_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_END_2 == LOCK_COUNTERS_XDP + LOCK_LEAF_END_2, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_TC_END_1 == LOCK_COUNTERS_TC + LOCK_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_TC_END_2 == LOCK_COUNTERS_TC + LOCK_LEAF_END_2, "counter of a leaf");
+_Static_assert(LOCK_COUNTER_TC_CONFIRM_1 == LOCK_COUNTERS_TC + LOCK_LEAF_CONFIRM_1, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_TC_CONFIRM_CONFIRMED_LATE == LOCK_COUNTERS_TC + LOCK_LEAF_CONFIRM_CONFIRMED_LATE, "counter of a leaf");
 _Static_assert(LOCK_COUNTER_TC_RESUME_RESUMED_LATE == LOCK_COUNTERS_TC + LOCK_LEAF_RESUME_RESUMED_LATE, "counter of a leaf");
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define LOCK_BRANCHES 82
+#define LOCK_BRANCHES 87
 
 #define LOCK_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:71:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:72:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:74:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:77:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:78:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:82:24" }, \
-	{ 7, "begin.forward_again", "spec/lib/SessionSteps.tla:85:33" }, \
-	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
-	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
-	{ 10, "begin.unanswered", "spec/lib/SessionSteps.tla:92:24" }, \
-	{ 11, "begin.11", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 12, "begin.12", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
-	{ 14, "end.2", "spec/lib/SessionSteps.tla:121:10" }, \
-	{ 15, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
-	{ 16, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
-	{ 17, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
-	{ 18, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
-	{ 19, "begin.13", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 20, "on_request.no_mode", "spec/lock/LockSteps.tla:67:27" }, \
-	{ 21, "on_request.2", "spec/lock/LockSteps.tla:35:10" }, \
-	{ 22, "on_request.another_share", "spec/lock/LockSteps.tla:37:26" }, \
-	{ 23, "on_request.held_exclusive", "spec/lock/LockSteps.tla:39:27" }, \
-	{ 24, "on_request.5", "spec/lock/LockSteps.tla:42:17" }, \
-	{ 25, "on_request.full", "spec/lock/LockSteps.tla:43:25" }, \
-	{ 26, "on_request.upgrade", "spec/lock/LockSteps.tla:45:21" }, \
-	{ 27, "on_request.held_shared", "spec/lock/LockSteps.tla:47:24" }, \
-	{ 28, "on_request.elsewhere", "spec/lock/LockSteps.tla:57:30" }, \
-	{ 29, "on_request.not_held", "spec/lock/LockSteps.tla:58:28" }, \
-	{ 30, "on_request.spilled_first", "spec/lock/LockSteps.tla:60:26" }, \
-	{ 31, "on_request.12", "spec/lock/LockSteps.tla:62:10" }, \
-	{ 32, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 33, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 34, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 35, "resume.2", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 36, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 37, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 38, "claim.1", "spec/lock/LockSteps.tla:100:10" }, \
-	{ 39, "claim.2", "spec/lock/LockSteps.tla:104:10" }, \
-	{ 40, "claim.not_claimed", "spec/lock/LockSteps.tla:105:31" }, \
-	{ 41, "on_completion.too_many_spilled", "spec/lock/LockSteps.tla:112:28" }, \
-	{ 42, "on_completion.2", "spec/lock/LockSteps.tla:114:10" }, \
-	{ 43, "on_completion.3", "spec/lock/LockSteps.tla:117:17" }, \
-	{ 44, "on_completion.4", "spec/lock/LockSteps.tla:118:17" }, \
-	{ 45, "on_completion.5", "spec/lock/LockSteps.tla:120:10" }, \
-	{ 46, "on_completion.6", "spec/lock/LockSteps.tla:122:10" }, \
-	{ 47, "on_completion.7", "spec/lock/LockSteps.tla:124:10" }, \
-	{ 48, "on_completion.8", "spec/lock/LockSteps.tla:126:10" }, \
-	{ 49, "on_completion.9", "spec/lock/LockSteps.tla:141:47" }, \
-	{ 50, "on_completion.10", "spec/lock/LockSteps.tla:136:10" }, \
-	{ 51, "on_completion.no_share", "spec/lock/LockSteps.tla:137:21" }, \
-	{ 52, "on_completion.not_completed", "spec/lock/LockSteps.tla:143:33" }, \
-	{ 53, "settle.1", "spec/lock/LockSteps.tla:149:25" }, \
-	{ 54, "settle.2", "spec/lock/LockSteps.tla:150:20" }, \
-	{ 55, "settle.not_released", "spec/lock/LockSteps.tla:152:25" }, \
-	{ 56, "settle.4", "spec/lock/LockSteps.tla:154:17" }, \
-	{ 57, "on_forwarded.1", "spec/lock/LockSteps.tla:84:10" }, \
-	{ 58, "on_forwarded.overflow_full", "spec/lock/LockSteps.tla:87:33" }, \
-	{ 59, "on_forwarded.3", "spec/lock/LockSteps.tla:88:17" }, \
-	{ 60, "on_forwarded.4", "spec/lock/LockSteps.tla:91:10" }, \
-	{ 61, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:92:33" }, \
-	{ 62, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 63, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 64, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 65, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 66, "evict.1", "spec/lock/LockSteps.tla:162:10" }, \
-	{ 67, "evict.2", "spec/lock/LockSteps.tla:165:10" }, \
-	{ 68, "reclaim.1", "spec/lock/LockSteps.tla:170:10" }, \
-	{ 69, "reclaim.2", "spec/lock/LockSteps.tla:172:10" }, \
-	{ 70, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 71, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 72, "on_request.choice.then", "spec/lock/LockSteps.tla:51:77" }, \
-	{ 73, "on_request.choice.else", "spec/lock/LockSteps.tla:51:16" }, \
-	{ 74, "on_completion.choice.then", "spec/lock/LockSteps.tla:129:71" }, \
-	{ 75, "on_completion.choice.else", "spec/lock/LockSteps.tla:129:16" }, \
-	{ 76, "on_completion.choice.then", "spec/lock/LockSteps.tla:130:42" }, \
-	{ 77, "on_completion.choice.else", "spec/lock/LockSteps.tla:130:16" }, \
-	{ 78, "on_completion.choice.then", "spec/lock/LockSteps.tla:51:77" }, \
-	{ 79, "on_completion.choice.else", "spec/lock/LockSteps.tla:51:16" }, \
-	{ 80, "evict.choice.then", "spec/lock/LockSteps.tla:162:101" }, \
-	{ 81, "evict.choice.else", "spec/lock/LockSteps.tla:162:32" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:71:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:79:41" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:80:43" }, \
+	{ 3, "begin.3", "spec/lib/SessionSteps.tla:81:24" }, \
+	{ 4, "begin.not_a_request", "spec/lib/SessionSteps.tla:83:25" }, \
+	{ 5, "begin.closed_already", "spec/lib/SessionSteps.tla:86:34" }, \
+	{ 6, "begin.no_session", "spec/lib/SessionSteps.tla:87:30" }, \
+	{ 7, "begin.in_progress", "spec/lib/SessionSteps.tla:91:24" }, \
+	{ 8, "begin.forward_again", "spec/lib/SessionSteps.tla:94:33" }, \
+	{ 9, "begin.answer_again", "spec/lib/SessionSteps.tla:97:39" }, \
+	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:99:27" }, \
+	{ 11, "begin.unanswered", "spec/lib/SessionSteps.tla:101:24" }, \
+	{ 12, "begin.12", "spec/lib/SessionSteps.tla:103:10" }, \
+	{ 13, "begin.13", "spec/lib/SessionSteps.tla:109:10" }, \
+	{ 14, "end.1", "spec/lib/SessionSteps.tla:124:10" }, \
+	{ 15, "end.2", "spec/lib/SessionSteps.tla:130:10" }, \
+	{ 16, "confirm.1", "spec/lib/SessionSteps.tla:151:33" }, \
+	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:154:34" }, \
+	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:166:32" }, \
+	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:69:29" }, \
+	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:70:42" }, \
+	{ 21, "begin.14", "spec/lib/SessionSteps.tla:114:10" }, \
+	{ 22, "on_request.no_mode", "spec/lock/LockSteps.tla:68:27" }, \
+	{ 23, "on_request.2", "spec/lock/LockSteps.tla:36:10" }, \
+	{ 24, "on_request.another_share", "spec/lock/LockSteps.tla:38:26" }, \
+	{ 25, "on_request.held_exclusive", "spec/lock/LockSteps.tla:40:27" }, \
+	{ 26, "on_request.5", "spec/lock/LockSteps.tla:43:17" }, \
+	{ 27, "on_request.full", "spec/lock/LockSteps.tla:44:25" }, \
+	{ 28, "on_request.upgrade", "spec/lock/LockSteps.tla:46:21" }, \
+	{ 29, "on_request.held_shared", "spec/lock/LockSteps.tla:48:24" }, \
+	{ 30, "on_request.elsewhere", "spec/lock/LockSteps.tla:58:30" }, \
+	{ 31, "on_request.not_held", "spec/lock/LockSteps.tla:59:28" }, \
+	{ 32, "on_request.spilled_first", "spec/lock/LockSteps.tla:61:26" }, \
+	{ 33, "on_request.12", "spec/lock/LockSteps.tla:63:10" }, \
+	{ 34, "confirm.2", "spec/lib/SessionSteps.tla:152:31" }, \
+	{ 35, "confirm.3", "spec/lib/SessionSteps.tla:153:42" }, \
+	{ 36, "resume.1", "spec/lib/SessionSteps.tla:158:10" }, \
+	{ 37, "resume.2", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 38, "issue.1", "spec/lib/SessionSteps.tla:170:10" }, \
+	{ 39, "issue.2", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 40, "claim.1", "spec/lock/LockSteps.tla:108:10" }, \
+	{ 41, "claim.2", "spec/lock/LockSteps.tla:112:10" }, \
+	{ 42, "claim.not_claimed", "spec/lock/LockSteps.tla:113:31" }, \
+	{ 43, "on_completion.too_many_spilled", "spec/lock/LockSteps.tla:120:28" }, \
+	{ 44, "on_completion.2", "spec/lock/LockSteps.tla:122:10" }, \
+	{ 45, "on_completion.3", "spec/lock/LockSteps.tla:125:17" }, \
+	{ 46, "on_completion.4", "spec/lock/LockSteps.tla:126:17" }, \
+	{ 47, "on_completion.5", "spec/lock/LockSteps.tla:128:10" }, \
+	{ 48, "on_completion.6", "spec/lock/LockSteps.tla:130:10" }, \
+	{ 49, "on_completion.7", "spec/lock/LockSteps.tla:132:10" }, \
+	{ 50, "on_completion.8", "spec/lock/LockSteps.tla:134:10" }, \
+	{ 51, "on_completion.9", "spec/lock/LockSteps.tla:149:47" }, \
+	{ 52, "on_completion.10", "spec/lock/LockSteps.tla:144:10" }, \
+	{ 53, "on_completion.no_share", "spec/lock/LockSteps.tla:145:21" }, \
+	{ 54, "on_completion.not_completed", "spec/lock/LockSteps.tla:151:33" }, \
+	{ 55, "settle.1", "spec/lock/LockSteps.tla:157:25" }, \
+	{ 56, "settle.2", "spec/lock/LockSteps.tla:158:20" }, \
+	{ 57, "settle.not_released", "spec/lock/LockSteps.tla:160:25" }, \
+	{ 58, "settle.4", "spec/lock/LockSteps.tla:162:17" }, \
+	{ 59, "on_forwarded.1", "spec/lock/LockSteps.tla:88:10" }, \
+	{ 60, "on_forwarded.2", "spec/lock/LockSteps.tla:88:10" }, \
+	{ 61, "on_forwarded.overflow_full", "spec/lock/LockSteps.tla:91:33" }, \
+	{ 62, "on_forwarded.too_many_owned", "spec/lock/LockSteps.tla:93:33" }, \
+	{ 63, "on_forwarded.5", "spec/lock/LockSteps.tla:95:17" }, \
+	{ 64, "on_forwarded.6", "spec/lock/LockSteps.tla:97:17" }, \
+	{ 65, "on_forwarded.7", "spec/lock/LockSteps.tla:99:10" }, \
+	{ 66, "on_forwarded.not_forwarded", "spec/lock/LockSteps.tla:100:33" }, \
+	{ 67, "expire.1", "spec/lib/SessionSteps.tla:179:44" }, \
+	{ 68, "expire.2", "spec/lib/SessionSteps.tla:181:10" }, \
+	{ 69, "expire.3", "spec/lib/SessionSteps.tla:183:10" }, \
+	{ 70, "expire.4", "spec/lib/SessionSteps.tla:184:17" }, \
+	{ 71, "evict.1", "spec/lock/LockSteps.tla:170:10" }, \
+	{ 72, "evict.2", "spec/lock/LockSteps.tla:173:10" }, \
+	{ 73, "reclaim.1", "spec/lock/LockSteps.tla:178:10" }, \
+	{ 74, "reclaim.2", "spec/lock/LockSteps.tla:180:10" }, \
+	{ 75, "retire.1", "spec/lib/SessionSteps.tla:188:10" }, \
+	{ 76, "retire.2", "spec/lib/SessionSteps.tla:189:10" }, \
+	{ 77, "on_request.choice.then", "spec/lock/LockSteps.tla:52:77" }, \
+	{ 78, "on_request.choice.else", "spec/lock/LockSteps.tla:52:16" }, \
+	{ 79, "on_completion.choice.then", "spec/lock/LockSteps.tla:137:71" }, \
+	{ 80, "on_completion.choice.else", "spec/lock/LockSteps.tla:137:16" }, \
+	{ 81, "on_completion.choice.then", "spec/lock/LockSteps.tla:138:42" }, \
+	{ 82, "on_completion.choice.else", "spec/lock/LockSteps.tla:138:16" }, \
+	{ 83, "on_completion.choice.then", "spec/lock/LockSteps.tla:52:77" }, \
+	{ 84, "on_completion.choice.else", "spec/lock/LockSteps.tla:52:16" }, \
+	{ 85, "evict.choice.then", "spec/lock/LockSteps.tla:170:101" }, \
+	{ 86, "evict.choice.else", "spec/lock/LockSteps.tla:170:32" }, \
 }
 
 #endif

@@ -9,6 +9,7 @@
 #define LOCK_CODEC_H
 
 #include "lock.h"
+#include "bpf/stepwise_hash.h"
 #include "bpf/stepwise_wire.h"
 
 static __always_inline __u32 lock_hash_slot(__u64 lock)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 PORT = 20230
 WIRE_SIZE = 28
@@ -20,10 +21,13 @@ ANSWERS_RECALLED = False
 EXECUTES_AGAIN = False
 MAX_HOLDERS = 3
 MAX_SPILLED = 16_383
+MAX_OWNED = 256
 OVERFLOW_CAPACITY = 16_384
 REQUESTS = ('Acquire', 'Release')
 ANSWERS = ('Granted', 'Rejected', 'Released')
+COMPLETIONS = ('Acquire', 'Release', 'Rejected')
 TICK_NS = 134_217_728
+TERMS = bytes.fromhex("de552b05489f8509")
 
 
 class Malformed(Exception):
@@ -38,11 +42,13 @@ class Kind(IntEnum):
     TAKEN = 4
     RENEWED = 5
     CLOSED = 6
-    ACQUIRE = 7
-    RELEASE = 8
-    GRANTED = 9
-    REJECTED = 10
-    RELEASED = 11
+    OTHER_TERMS = 7
+    TOO_EARLY = 8
+    ACQUIRE = 9
+    RELEASE = 10
+    GRANTED = 11
+    REJECTED = 12
+    RELEASED = 13
 
 
 class Mode(IntEnum):
@@ -118,15 +124,30 @@ class Message:
         return message
 
 
-def _mix(value: int) -> int:
+class Seed(NamedTuple):
+    """The seed of a server's tables, from which indices are hashed: `state/seed` of its pins, in words of the machine's order.
+
+    The default is that of programs that no loader has loaded. A client needs none: it has no cells.
+    """
+
+    salt: int = 0
+    upper: int = 0xC4CEB9FE1A85EC53
+    lower: int = 0x9E3779B97F4A7C15
+
+
+seed = Seed()
+"""Of the functions below; to be set by who compares them with a server's tables."""
+
+
+def _index(value: int, multiplier: int, capacity: int) -> int:
     mask = (1 << 64) - 1
+    value ^= seed.salt
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & mask
     value ^= value >> 33
-    value = value * 0xC4CEB9FE1A85EC53 & mask
-    return value ^ value >> 33
+    return ((value * multiplier & mask) >> 32) * capacity >> 32
 
 
 def hash_slot(lock: int) -> int:
     """The message's `slot`, an index below 1048576."""
-    return (_mix(lock) >> 32) * 1048576 >> 32
+    return _index(lock, seed.upper, 1048576)

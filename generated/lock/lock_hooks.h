@@ -46,12 +46,14 @@ static __always_inline __u32 lock_begin_on_session(__u64 *element, struct lock_m
 struct lock_begin_on_session_attempt {
 	__u64 *element;
 	STEPWISE_HIDES(1);
+	__u64 secret;
+	STEPWISE_HIDES(2);
 	enum lock_message_kind kind_after;
 	enum lock_message_kind kind;
 	__u32 sequence;
-	STEPWISE_HIDES(2);
-	__u32 now;
 	STEPWISE_HIDES(3);
+	__u32 now;
+	STEPWISE_HIDES(4);
 	volatile __u32 outcome;
 };
 
@@ -64,6 +66,7 @@ static long lock_begin_on_session_again(__u32 number, void *context)
 	struct lock_message message = {
 		.kind = attempt->kind,
 		.sequence = attempt->sequence,
+		.secret = attempt->secret,
 	};
 
 	(void)number;
@@ -83,6 +86,7 @@ static __always_inline __u32 lock_begin_on_session_retried(__u64 *element, struc
 	attempt.element = element;
 	attempt.kind = message->kind;
 	attempt.sequence = message->sequence;
+	attempt.secret = message->secret;
 	attempt.now = environment->now;
 	attempt.outcome = outcome;
 	attempt.kind_after = message->kind;

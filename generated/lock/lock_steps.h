@@ -126,7 +126,7 @@ static __always_inline void lock_u14_set_3_minus_u14_set_16(struct lock_u14_set_
 			lock_u14_set_3_append(set, lock_u14_set_3_item(&was, i));
 }
 
-/* Authenticate, SessionSteps.tla:59 */
+/* Authenticate, SessionSteps.tla:68 */
 static __always_inline __u32 lock_authenticate(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -139,16 +139,20 @@ static __always_inline __u32 lock_authenticate(const struct lock_credential_cell
 	return stepwise_drop(LOCK_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:68 */
+/* Begin, SessionSteps.tla:77 */
 static __always_inline __u32 lock_begin(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_OPEN) {
+		if (message->secret != LOCK_TERMS) {
+			message->kind = LOCK_MESSAGE_KIND_OTHER_TERMS;
+			return stepwise_reply(LOCK_LEAF_BEGIN_1);
+		}
 		if (session->state == LOCK_SESSION_STATE_VACANT) {
-			return stepwise_forward(LOCK_LEAF_BEGIN_1);
+			return stepwise_forward(LOCK_LEAF_BEGIN_2);
 		}
 		message->kind = LOCK_MESSAGE_KIND_TAKEN;
-		return stepwise_reply(LOCK_LEAF_BEGIN_2);
+		return stepwise_reply(LOCK_LEAF_BEGIN_3);
 	}
 	if (!(message->kind == LOCK_MESSAGE_KIND_ACQUIRE || message->kind == LOCK_MESSAGE_KIND_RELEASE ||
 	    message->kind == LOCK_MESSAGE_KIND_RENEW || message->kind == LOCK_MESSAGE_KIND_CLOSE)) {
@@ -182,22 +186,22 @@ static __always_inline __u32 lock_begin(struct lock_session_cell *session, struc
 		session->outcome = LOCK_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
 		message->kind = LOCK_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_11));
+		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_12));
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_CLOSE) {
 		session->state = LOCK_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = LOCK_MESSAGE_KIND_CLOSED;
 		message->kind = LOCK_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_12));
+		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_13));
 	}
 	session->state = LOCK_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + 75) % 33554432;
-	return stepwise_changed(stepwise_continue(LOCK_LEAF_BEGIN_13));
+	return stepwise_changed(stepwise_continue(LOCK_LEAF_BEGIN_14));
 }
 
-/* OnRequest, LockSteps.tla:64 */
+/* OnRequest, LockSteps.tla:65 */
 static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE) {
@@ -205,7 +209,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 			message->kind = LOCK_MESSAGE_KIND_REJECTED;
 			return stepwise_continue(LOCK_LEAF_ON_REQUEST_NO_MODE);
 		}
-		/* Acquire, LockSteps.tla:34 */
+		/* Acquire, LockSteps.tla:35 */
 		if (lock->mode == LOCK_LOCK_MODE_FREE) {
 			lock->mode = message->mode;
 			lock->holders = (struct lock_u14_set_3){ .count = 1, .items = message->client };
@@ -234,7 +238,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 		message->kind = LOCK_MESSAGE_KIND_REJECTED;
 		return stepwise_continue(LOCK_LEAF_ON_REQUEST_HELD_SHARED);
 	}
-	/* Release, LockSteps.tla:55 */
+	/* Release, LockSteps.tla:56 */
 	if (!lock_u14_set_3_has(&lock->holders, message->client)) {
 		if (lock->mode == LOCK_LOCK_MODE_SHARED && lock->spilled > 0) {
 			return stepwise_continue(LOCK_LEAF_ON_REQUEST_ELSEWHERE);
@@ -245,7 +249,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	if (lock->mode == LOCK_LOCK_MODE_EXCLUSIVE && lock->spilled > 0) {
 		return stepwise_continue(LOCK_LEAF_ON_REQUEST_SPILLED_FIRST);
 	}
-	if (STEPWISE_CHOOSE(72, lock_u14_set_3_is_only(&lock->holders, message->client) && lock->spilled == 0)) {
+	if (STEPWISE_CHOOSE(77, lock_u14_set_3_is_only(&lock->holders, message->client) && lock->spilled == 0)) {
 		lock->mode = LOCK_LOCK_MODE_FREE;
 	}
 	lock_u14_set_3_remove(&lock->holders, message->client);
@@ -253,7 +257,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_REQUEST_12));
 }
 
-/* End, SessionSteps.tla:113 */
+/* End, SessionSteps.tla:122 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session, const struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED ||
@@ -266,20 +270,23 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session, const s
 	return stepwise_changed(stepwise_forward(LOCK_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:134 */
+/* Confirm, SessionSteps.tla:150 */
 static __always_inline __u32 lock_confirm(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
+	if (message->kind == LOCK_MESSAGE_KIND_TOO_EARLY) {
+		return stepwise_reply(LOCK_LEAF_CONFIRM_1);
+	}
 	if (message->kind == LOCK_MESSAGE_KIND_OPENED) {
-		return stepwise_continue(LOCK_LEAF_CONFIRM_1);
+		return stepwise_continue(LOCK_LEAF_CONFIRM_2);
 	}
 	if (message->secret == credential->secret) {
-		return stepwise_continue(LOCK_LEAF_CONFIRM_2);
+		return stepwise_continue(LOCK_LEAF_CONFIRM_3);
 	}
 	return stepwise_drop(LOCK_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:139 */
+/* Resume, SessionSteps.tla:156 */
 static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {
@@ -289,7 +296,8 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		session->deadline = (environment->now + 75) % 33554432;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_RESUME_1));
 	}
-	if (message->kind != LOCK_MESSAGE_KIND_OPENED && session->state == LOCK_SESSION_STATE_FORWARDED &&
+	if ((message->kind == LOCK_MESSAGE_KIND_ACQUIRE || message->kind == LOCK_MESSAGE_KIND_RELEASE ||
+	    message->kind == LOCK_MESSAGE_KIND_REJECTED) && session->state == LOCK_SESSION_STATE_FORWARDED &&
 	    session->sequence == message->sequence) {
 		session->state = LOCK_SESSION_STATE_BUSY;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_RESUME_2));
@@ -297,7 +305,7 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:151 */
+/* Issue, SessionSteps.tla:168 */
 static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -308,7 +316,7 @@ static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 	return stepwise_continue(LOCK_LEAF_ISSUE_2);
 }
 
-/* Claim, LockSteps.tla:98 */
+/* Claim, LockSteps.tla:106 */
 static __always_inline __u32 lock_claim(struct lock_overflow_cell *overflow, struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE && overflow->state == LOCK_OVERFLOW_STATE_VACANT) {
@@ -327,11 +335,11 @@ static __always_inline __u32 lock_claim(struct lock_overflow_cell *overflow, str
 	return stepwise_continue(LOCK_LEAF_CLAIM_NOT_CLAIMED);
 }
 
-/* OnCompletion, LockSteps.tla:139 */
+/* OnCompletion, LockSteps.tla:147 */
 static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE && message->claimed) {
-		/* Admit, LockSteps.tla:111 */
+		/* Admit, LockSteps.tla:119 */
 		if (lock->spilled >= 16383) {
 			message->kind = LOCK_MESSAGE_KIND_REJECTED;
 			return stepwise_continue(LOCK_LEAF_ON_COMPLETION_TOO_MANY_SPILLED);
@@ -377,19 +385,19 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 		return stepwise_continue(LOCK_LEAF_ON_COMPLETION_8);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->claimed) {
-		if (STEPWISE_CHOOSE(74, lock->holders.count == 0 && lock->spilled == 1)) {
+		if (STEPWISE_CHOOSE(79, lock->holders.count == 0 && lock->spilled == 1)) {
 			lock->mode = LOCK_LOCK_MODE_FREE;
 		}
-		if (STEPWISE_CHOOSE(76, lock->spilled > 0)) {
+		if (STEPWISE_CHOOSE(81, lock->spilled > 0)) {
 			lock->spilled = lock->spilled - 1;
 		}
 		message->kind = LOCK_MESSAGE_KIND_RELEASED;
 		return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_COMPLETION_9));
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->entry == 0) {
-		/* ReleaseHeld, LockSteps.tla:135 */
+		/* ReleaseHeld, LockSteps.tla:143 */
 		if (lock_u14_set_3_has(&lock->holders, message->client)) {
-			if (STEPWISE_CHOOSE(78, lock_u14_set_3_is_only(&lock->holders, message->client) &&
+			if (STEPWISE_CHOOSE(83, lock_u14_set_3_is_only(&lock->holders, message->client) &&
 			    lock->spilled == 0)) {
 				lock->mode = LOCK_LOCK_MODE_FREE;
 			}
@@ -403,7 +411,7 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 	return stepwise_continue(LOCK_LEAF_ON_COMPLETION_NOT_COMPLETED);
 }
 
-/* Settle, LockSteps.tla:148 */
+/* Settle, LockSteps.tla:156 */
 static __always_inline __u32 lock_settle(struct lock_overflow_cell *overflow, struct lock_message *message)
 {
 	if (!message->claimed) {
@@ -422,14 +430,18 @@ static __always_inline __u32 lock_settle(struct lock_overflow_cell *overflow, st
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_SETTLE_4));
 }
 
-/* OnForwarded, LockSteps.tla:76 */
+/* OnForwarded, LockSteps.tla:77 */
 static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct lock_message *message,
 		const struct lock_env *environment)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_OPEN) {
+		if (environment->age <= 75) {
+			message->kind = LOCK_MESSAGE_KIND_TOO_EARLY;
+			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_1);
+		}
 		message->kind = LOCK_MESSAGE_KIND_OPENED;
 		message->secret = environment->random;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_1);
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_2);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE) {
 		__u16 vacant = 0;
@@ -444,39 +456,57 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 			message->kind = LOCK_MESSAGE_KIND_REJECTED;
 			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_OVERFLOW_FULL);
 		}
-		message->entry = vacant;
 		__u16 count = 0;
 
 		for (__u32 i_2 = 1; i_2 <= 16383; i_2++) {
-			const enum lock_overflow_state element_6 = lock_overflow_at(overflow, i_2).state;
-			if ((element_6 == LOCK_OVERFLOW_STATE_HELD || element_6 == LOCK_OVERFLOW_STATE_LEAVING) &&
-			    lock_overflow_at(overflow, i_2).client == message->client &&
-			    lock_overflow_at(overflow, i_2).slot == message->slot) {
+			if (lock_overflow_at(overflow, i_2).state != LOCK_OVERFLOW_STATE_VACANT &&
+			    lock_overflow_at(overflow, i_2).client == message->client) {
 				count++;
 			}
 		}
-		message->own = count;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_3);
+		if (count >= 256) {
+			message->kind = LOCK_MESSAGE_KIND_REJECTED;
+			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_TOO_MANY_OWNED);
+		}
+		if (message->mode == LOCK_LOCK_MODE_EXCLUSIVE) {
+			message->entry = vacant;
+			__u16 count_2 = 0;
+
+			for (__u32 i_3 = 1; i_3 <= 16383; i_3++) {
+				const enum lock_overflow_state element_7 = lock_overflow_at(overflow, i_3).state;
+				if ((element_7 == LOCK_OVERFLOW_STATE_HELD ||
+				    element_7 == LOCK_OVERFLOW_STATE_LEAVING) &&
+				    lock_overflow_at(overflow, i_3).client == message->client &&
+				    lock_overflow_at(overflow, i_3).slot == message->slot) {
+					count_2++;
+				}
+			}
+			message->own = count_2;
+			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_5);
+		}
+		message->entry = vacant;
+		message->own = 0;
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_6);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE) {
 		__u16 first = 0;
 
-		for (__u32 i_3 = 1; i_3 <= 16383; i_3++) {
-			const enum lock_overflow_state element_8 = lock_overflow_at(overflow, i_3).state;
-			if ((element_8 == LOCK_OVERFLOW_STATE_HELD || element_8 == LOCK_OVERFLOW_STATE_LEAVING) &&
-			    lock_overflow_at(overflow, i_3).client == message->client &&
-			    lock_overflow_at(overflow, i_3).slot == message->slot) {
-				first = i_3;
+		for (__u32 i_4 = 1; i_4 <= 16383; i_4++) {
+			const enum lock_overflow_state element_9 = lock_overflow_at(overflow, i_4).state;
+			if ((element_9 == LOCK_OVERFLOW_STATE_HELD || element_9 == LOCK_OVERFLOW_STATE_LEAVING) &&
+			    lock_overflow_at(overflow, i_4).client == message->client &&
+			    lock_overflow_at(overflow, i_4).slot == message->slot) {
+				first = i_4;
 				break;
 			}
 		}
 		message->entry = first;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_4);
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_7);
 	}
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:161 */
+/* Expire, SessionSteps.tla:178 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
@@ -496,7 +526,7 @@ static __always_inline __u32 lock_expire(struct lock_session_cell *session, stru
 	return stepwise_drop(LOCK_LEAF_EXPIRE_4);
 }
 
-/* Evict, LockSteps.tla:160 */
+/* Evict, LockSteps.tla:168 */
 static __always_inline __u32 lock_evict(struct lock_lock_cell *lock, const struct lock_message *message)
 {
 	bool found = false;
@@ -513,7 +543,7 @@ static __always_inline __u32 lock_evict(struct lock_lock_cell *lock, const struc
 		}
 	}
 	if (found) {
-		if (STEPWISE_CHOOSE(80, lock_u14_set_3_subset_u14_set_16(&lock->holders, &message->gone) &&
+		if (STEPWISE_CHOOSE(85, lock_u14_set_3_subset_u14_set_16(&lock->holders, &message->gone) &&
 		    lock->spilled == 0)) {
 			lock->mode = LOCK_LOCK_MODE_FREE;
 		}
@@ -523,7 +553,7 @@ static __always_inline __u32 lock_evict(struct lock_lock_cell *lock, const struc
 	return stepwise_drop(LOCK_LEAF_EVICT_2);
 }
 
-/* Reclaim, LockSteps.tla:168 */
+/* Reclaim, LockSteps.tla:176 */
 static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow, struct lock_message *message)
 {
 	if (overflow->state == LOCK_OVERFLOW_STATE_HELD && lock_u14_set_16_has(&message->gone, overflow->client)) {
@@ -537,7 +567,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow, s
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:169 */
+/* Retire, SessionSteps.tla:186 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {

@@ -45,6 +45,7 @@
 #define LOG_LAST_NUMBER 281474976710655
 #define LOG_TAG_MODULUS 4096
 #define LOG_TICK_NS 134217728
+#define LOG_TERMS 0x54320a549920a5d8ULL
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -66,6 +67,8 @@ enum log_message_kind {
 	LOG_MESSAGE_KIND_TAKEN,
 	LOG_MESSAGE_KIND_RENEWED,
 	LOG_MESSAGE_KIND_CLOSED,
+	LOG_MESSAGE_KIND_OTHER_TERMS,
+	LOG_MESSAGE_KIND_TOO_EARLY,
 	LOG_MESSAGE_KIND_APPEND,
 	LOG_MESSAGE_KIND_APPENDED,
 	LOG_MESSAGE_KIND_STORED,
@@ -161,6 +164,7 @@ struct log_message {
 struct log_env {
 	__u32 now;
 	__u16 cpu;
+	__u8 age;
 	__u64 random;
 	__u32 index;
 };
@@ -275,72 +279,75 @@ static __always_inline struct log_stamp_cell log_stamp_cell_unpack(__u64 word)
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum log_leaf {
-	LOG_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:62 */
-	LOG_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:71 */
-	LOG_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:72 */
-	LOG_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:74 */
-	LOG_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:77 */
-	LOG_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:78 */
-	LOG_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:82 */
-	LOG_LEAF_BEGIN_FORWARD_AGAIN = 7, /* Forward, SessionSteps.tla:85 */
-	LOG_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:88 */
-	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:90 */
-	LOG_LEAF_BEGIN_UNANSWERED = 10, /* Drop, SessionSteps.tla:92 */
-	LOG_LEAF_BEGIN_12 = 11, /* Reply, SessionSteps.tla:94 */
-	LOG_LEAF_BEGIN_13 = 12, /* Reply, SessionSteps.tla:100 */
-	LOG_LEAF_RECALL_FULL_AGAIN = 13, /* Reply, LogSteps.tla:56 */
-	LOG_LEAF_RECALL_MOVED_ON = 14, /* Drop, LogSteps.tla:58 */
-	LOG_LEAF_ROOM_RECALLED = 15, /* Reply, LogSteps.tla:68 */
-	LOG_LEAF_END_1 = 16, /* Reply, SessionSteps.tla:115 */
-	LOG_LEAF_END_2 = 17, /* Forward, SessionSteps.tla:121 */
-	LOG_LEAF_CONFIRM_CONFIRMED_LATE = 18, /* Drop, SessionSteps.tla:137 */
-	LOG_LEAF_RESUME_RESUMED_LATE = 19, /* Drop, SessionSteps.tla:149 */
-	LOG_LEAF_AUTHENTICATE_1 = 20, /* Continue, SessionSteps.tla:60 */
-	LOG_LEAF_AUTHENTICATE_2 = 21, /* Continue, SessionSteps.tla:61 */
-	LOG_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
-	LOG_LEAF_BEGIN_14 = 23, /* Continue, SessionSteps.tla:105 */
-	LOG_LEAF_RECALL_1 = 24, /* Continue, LogSteps.tla:54 */
-	LOG_LEAF_RECALL_4 = 25, /* Continue, LogSteps.tla:60 */
-	LOG_LEAF_ROOM_1 = 26, /* Continue, LogSteps.tla:66 */
-	LOG_LEAF_RESERVE_EXHAUSTED = 27, /* Continue, LogSteps.tla:74 */
-	LOG_LEAF_RESERVE_NO_ROOM = 28, /* Continue, LogSteps.tla:76 */
-	LOG_LEAF_RESERVE_3 = 29, /* Continue, LogSteps.tla:78 */
-	LOG_LEAF_WRITE_1 = 30, /* Continue, LogSteps.tla:83 */
-	LOG_LEAF_WRITE_2 = 31, /* Continue, LogSteps.tla:90 */
-	LOG_LEAF_STAMP_1 = 32, /* Continue, LogSteps.tla:95 */
-	LOG_LEAF_STAMP_2 = 33, /* Continue, LogSteps.tla:96 */
-	LOG_LEAF_REMEMBER_1 = 34, /* Continue, LogSteps.tla:101 */
-	LOG_LEAF_REMEMBER_NOT_RESERVED = 35, /* Continue, LogSteps.tla:103 */
-	LOG_LEAF_REMEMBER_3 = 36, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_REMEMBER_4 = 37, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_CONFIRM_1 = 38, /* Continue, SessionSteps.tla:135 */
-	LOG_LEAF_CONFIRM_2 = 39, /* Continue, SessionSteps.tla:136 */
-	LOG_LEAF_RESUME_1 = 40, /* Continue, SessionSteps.tla:141 */
-	LOG_LEAF_RESUME_2 = 41, /* Continue, SessionSteps.tla:148 */
-	LOG_LEAF_ISSUE_1 = 42, /* Continue, SessionSteps.tla:153 */
-	LOG_LEAF_ISSUE_2 = 43, /* Continue, SessionSteps.tla:154 */
-	LOG_LEAF_LOCATE_1 = 44, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_NOT_FORWARDED = 45, /* Drop, LogSteps.tla:118 */
-	LOG_LEAF_LOCATE_3 = 46, /* Continue, LogSteps.tla:120 */
-	LOG_LEAF_AWAIT_1 = 47, /* Reply, LogSteps.tla:124 */
-	LOG_LEAF_AWAIT_NOT_YET = 48, /* Drop, LogSteps.tla:125 */
-	LOG_LEAF_EXPIRE_1 = 49, /* Drop, SessionSteps.tla:162 */
-	LOG_LEAF_EXPIRE_2 = 50, /* Continue, SessionSteps.tla:164 */
-	LOG_LEAF_EXPIRE_3 = 51, /* Continue, SessionSteps.tla:166 */
-	LOG_LEAF_EXPIRE_4 = 52, /* Drop, SessionSteps.tla:167 */
-	LOG_LEAF_RETIRE_1 = 53, /* Continue, SessionSteps.tla:171 */
-	LOG_LEAF_RETIRE_2 = 54, /* Drop, SessionSteps.tla:172 */
-	LOG_LEAF_NEXT_NO_MORE = 55, /* Drop, LogSteps.tla:141 */
-	LOG_LEAF_NEXT_2 = 56, /* Continue, LogSteps.tla:142 */
-	LOG_LEAF_LOOK_1 = 57, /* Continue, LogSteps.tla:145 */
-	LOG_LEAF_LOOK_NOT_WRITTEN = 58, /* Drop, LogSteps.tla:145 */
-	LOG_LEAF_TAKE_1 = 59, /* Reply, LogSteps.tla:148 */
-	LOG_LEAF_REACHED_1 = 60, /* Continue, LogSteps.tla:157 */
-	LOG_LEAF_REACHED_2 = 61, /* Drop, LogSteps.tla:158 */
-	LOG_LEAF_BEGUN_1 = 62, /* Continue, LogSteps.tla:163 */
-	LOG_LEAF_BEGUN_2 = 63, /* Drop, LogSteps.tla:164 */
-	LOG_LEAF_NEWER_1 = 64, /* Continue, LogSteps.tla:172 */
-	LOG_LEAF_NEWER_OLDER = 65, /* Drop, LogSteps.tla:173 */
+	LOG_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:71 */
+	LOG_LEAF_BEGIN_1 = 1, /* Reply, SessionSteps.tla:79 */
+	LOG_LEAF_BEGIN_2 = 2, /* Forward, SessionSteps.tla:80 */
+	LOG_LEAF_BEGIN_3 = 3, /* Reply, SessionSteps.tla:81 */
+	LOG_LEAF_BEGIN_NOT_A_REQUEST = 4, /* Drop, SessionSteps.tla:83 */
+	LOG_LEAF_BEGIN_CLOSED_ALREADY = 5, /* Reply, SessionSteps.tla:86 */
+	LOG_LEAF_BEGIN_NO_SESSION = 6, /* Drop, SessionSteps.tla:87 */
+	LOG_LEAF_BEGIN_IN_PROGRESS = 7, /* Drop, SessionSteps.tla:91 */
+	LOG_LEAF_BEGIN_FORWARD_AGAIN = 8, /* Forward, SessionSteps.tla:94 */
+	LOG_LEAF_BEGIN_ANSWER_AGAIN = 9, /* Reply, SessionSteps.tla:97 */
+	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:99 */
+	LOG_LEAF_BEGIN_UNANSWERED = 11, /* Drop, SessionSteps.tla:101 */
+	LOG_LEAF_BEGIN_13 = 12, /* Reply, SessionSteps.tla:103 */
+	LOG_LEAF_BEGIN_14 = 13, /* Reply, SessionSteps.tla:109 */
+	LOG_LEAF_RECALL_FULL_AGAIN = 14, /* Reply, LogSteps.tla:56 */
+	LOG_LEAF_RECALL_MOVED_ON = 15, /* Drop, LogSteps.tla:58 */
+	LOG_LEAF_ROOM_RECALLED = 16, /* Reply, LogSteps.tla:68 */
+	LOG_LEAF_END_1 = 17, /* Reply, SessionSteps.tla:124 */
+	LOG_LEAF_END_2 = 18, /* Forward, SessionSteps.tla:130 */
+	LOG_LEAF_CONFIRM_1 = 19, /* Reply, SessionSteps.tla:151 */
+	LOG_LEAF_CONFIRM_CONFIRMED_LATE = 20, /* Drop, SessionSteps.tla:154 */
+	LOG_LEAF_RESUME_RESUMED_LATE = 21, /* Drop, SessionSteps.tla:166 */
+	LOG_LEAF_AUTHENTICATE_1 = 22, /* Continue, SessionSteps.tla:69 */
+	LOG_LEAF_AUTHENTICATE_2 = 23, /* Continue, SessionSteps.tla:70 */
+	LOG_LEAF_BEGIN_RECALLED = 24, /* Continue, SessionSteps.tla:96 */
+	LOG_LEAF_BEGIN_15 = 25, /* Continue, SessionSteps.tla:114 */
+	LOG_LEAF_RECALL_1 = 26, /* Continue, LogSteps.tla:54 */
+	LOG_LEAF_RECALL_4 = 27, /* Continue, LogSteps.tla:60 */
+	LOG_LEAF_ROOM_1 = 28, /* Continue, LogSteps.tla:66 */
+	LOG_LEAF_RESERVE_EXHAUSTED = 29, /* Continue, LogSteps.tla:74 */
+	LOG_LEAF_RESERVE_NO_ROOM = 30, /* Continue, LogSteps.tla:76 */
+	LOG_LEAF_RESERVE_3 = 31, /* Continue, LogSteps.tla:78 */
+	LOG_LEAF_WRITE_1 = 32, /* Continue, LogSteps.tla:83 */
+	LOG_LEAF_WRITE_2 = 33, /* Continue, LogSteps.tla:90 */
+	LOG_LEAF_STAMP_1 = 34, /* Continue, LogSteps.tla:95 */
+	LOG_LEAF_STAMP_2 = 35, /* Continue, LogSteps.tla:96 */
+	LOG_LEAF_REMEMBER_1 = 36, /* Continue, LogSteps.tla:101 */
+	LOG_LEAF_REMEMBER_NOT_RESERVED = 37, /* Continue, LogSteps.tla:103 */
+	LOG_LEAF_REMEMBER_3 = 38, /* Continue, LogSteps.tla:105 */
+	LOG_LEAF_REMEMBER_4 = 39, /* Continue, LogSteps.tla:105 */
+	LOG_LEAF_CONFIRM_2 = 40, /* Continue, SessionSteps.tla:152 */
+	LOG_LEAF_CONFIRM_3 = 41, /* Continue, SessionSteps.tla:153 */
+	LOG_LEAF_RESUME_1 = 42, /* Continue, SessionSteps.tla:158 */
+	LOG_LEAF_RESUME_2 = 43, /* Continue, SessionSteps.tla:165 */
+	LOG_LEAF_ISSUE_1 = 44, /* Continue, SessionSteps.tla:170 */
+	LOG_LEAF_ISSUE_2 = 45, /* Continue, SessionSteps.tla:171 */
+	LOG_LEAF_LOCATE_1 = 46, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_2 = 47, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_NOT_FORWARDED = 48, /* Drop, LogSteps.tla:118 */
+	LOG_LEAF_LOCATE_4 = 49, /* Continue, LogSteps.tla:120 */
+	LOG_LEAF_AWAIT_1 = 50, /* Reply, LogSteps.tla:124 */
+	LOG_LEAF_AWAIT_NOT_YET = 51, /* Drop, LogSteps.tla:125 */
+	LOG_LEAF_EXPIRE_1 = 52, /* Drop, SessionSteps.tla:179 */
+	LOG_LEAF_EXPIRE_2 = 53, /* Continue, SessionSteps.tla:181 */
+	LOG_LEAF_EXPIRE_3 = 54, /* Continue, SessionSteps.tla:183 */
+	LOG_LEAF_EXPIRE_4 = 55, /* Drop, SessionSteps.tla:184 */
+	LOG_LEAF_RETIRE_1 = 56, /* Continue, SessionSteps.tla:188 */
+	LOG_LEAF_RETIRE_2 = 57, /* Drop, SessionSteps.tla:189 */
+	LOG_LEAF_NEXT_NO_MORE = 58, /* Drop, LogSteps.tla:141 */
+	LOG_LEAF_NEXT_2 = 59, /* Continue, LogSteps.tla:142 */
+	LOG_LEAF_LOOK_1 = 60, /* Continue, LogSteps.tla:145 */
+	LOG_LEAF_LOOK_NOT_WRITTEN = 61, /* Drop, LogSteps.tla:145 */
+	LOG_LEAF_TAKE_1 = 62, /* Reply, LogSteps.tla:148 */
+	LOG_LEAF_REACHED_1 = 63, /* Continue, LogSteps.tla:157 */
+	LOG_LEAF_REACHED_2 = 64, /* Drop, LogSteps.tla:158 */
+	LOG_LEAF_BEGUN_1 = 65, /* Continue, LogSteps.tla:163 */
+	LOG_LEAF_BEGUN_2 = 66, /* Drop, LogSteps.tla:164 */
+	LOG_LEAF_NEWER_1 = 67, /* Continue, LogSteps.tla:172 */
+	LOG_LEAF_NEWER_OLDER = 68, /* Drop, LogSteps.tla:173 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -349,12 +356,14 @@ enum log_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum log_counter {
 	LOG_COUNTER_AUTHENTICATE_WRONG_SECRET,
 	LOG_COUNTER_BEGIN_1,
 	LOG_COUNTER_BEGIN_2,
+	LOG_COUNTER_BEGIN_3,
 	LOG_COUNTER_BEGIN_NOT_A_REQUEST,
 	LOG_COUNTER_BEGIN_CLOSED_ALREADY,
 	LOG_COUNTER_BEGIN_NO_SESSION,
@@ -363,8 +372,8 @@ enum log_counter {
 	LOG_COUNTER_BEGIN_ANSWER_AGAIN,
 	LOG_COUNTER_BEGIN_OUT_OF_SEQUENCE,
 	LOG_COUNTER_BEGIN_UNANSWERED,
-	LOG_COUNTER_BEGIN_12,
 	LOG_COUNTER_BEGIN_13,
+	LOG_COUNTER_BEGIN_14,
 	LOG_COUNTER_RECALL_FULL_AGAIN,
 	LOG_COUNTER_RECALL_MOVED_ON,
 	LOG_COUNTER_ROOM_RECALLED,
@@ -372,6 +381,7 @@ enum log_counter {
 	LOG_COUNTER_END_2,
 	LOG_COUNTER_TC_END_1,
 	LOG_COUNTER_TC_END_2,
+	LOG_COUNTER_TC_CONFIRM_1,
 	LOG_COUNTER_TC_CONFIRM_CONFIRMED_LATE,
 	LOG_COUNTER_TC_RESUME_RESUMED_LATE,
 	LOG_COUNTER_FOREIGN,
@@ -384,6 +394,7 @@ enum log_counter {
 	LOG_COUNTER_TC_CONTENDED,
 	LOG_COUNTER_TC_SKIPPED,
 	LOG_COUNTER_TC_LOST,
+	LOG_COUNTER_TC_STRANGER,
 	LOG_COUNTER_SWEEP_CONTENDED,
 	LOG_COUNTER_SWEEP_SKIPPED,
 	LOG_COUNTER_SWEEP_LOST,
@@ -394,6 +405,7 @@ enum log_counter {
 	"authenticate.wrong_secret", \
 	"begin.1", \
 	"begin.2", \
+	"begin.3", \
 	"begin.not_a_request", \
 	"begin.closed_already", \
 	"begin.no_session", \
@@ -402,8 +414,8 @@ enum log_counter {
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
 	"begin.unanswered", \
-	"begin.12", \
 	"begin.13", \
+	"begin.14", \
 	"recall.full_again", \
 	"recall.moved_on", \
 	"room.recalled", \
@@ -411,6 +423,7 @@ enum log_counter {
 	"end.2", \
 	"tc.end.1", \
 	"tc.end.2", \
+	"tc.confirm.1", \
 	"tc.confirm.confirmed_late", \
 	"tc.resume.resumed_late", \
 	"foreign", \
@@ -423,6 +436,7 @@ enum log_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
@@ -434,6 +448,7 @@ enum log_counter {
 _Static_assert(LOG_COUNTER_AUTHENTICATE_WRONG_SECRET == LOG_COUNTERS_XDP + LOG_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_1 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_1, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_2 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_2, "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_3 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_3, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_NOT_A_REQUEST == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_CLOSED_ALREADY == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_NO_SESSION == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
@@ -442,8 +457,8 @@ _Static_assert(LOG_COUNTER_BEGIN_FORWARD_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_BE
 _Static_assert(LOG_COUNTER_BEGIN_ANSWER_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_OUT_OF_SEQUENCE == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_UNANSWERED == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_UNANSWERED, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_12 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_12, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_13 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_13, "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_14 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_14, "counter of a leaf");
 _Static_assert(LOG_COUNTER_RECALL_FULL_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_FULL_AGAIN, "counter of a leaf");
 _Static_assert(LOG_COUNTER_RECALL_MOVED_ON == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_MOVED_ON, "counter of a leaf");
 _Static_assert(LOG_COUNTER_ROOM_RECALLED == LOG_COUNTERS_XDP + LOG_LEAF_ROOM_RECALLED, "counter of a leaf");
@@ -451,84 +466,88 @@ _Static_assert(LOG_COUNTER_END_1 == LOG_COUNTERS_XDP + LOG_LEAF_END_1, "counter 
 _Static_assert(LOG_COUNTER_END_2 == LOG_COUNTERS_XDP + LOG_LEAF_END_2, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_END_1 == LOG_COUNTERS_TC + LOG_LEAF_END_1, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_END_2 == LOG_COUNTERS_TC + LOG_LEAF_END_2, "counter of a leaf");
+_Static_assert(LOG_COUNTER_TC_CONFIRM_1 == LOG_COUNTERS_TC + LOG_LEAF_CONFIRM_1, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_CONFIRM_CONFIRMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_CONFIRM_CONFIRMED_LATE, "counter of a leaf");
 _Static_assert(LOG_COUNTER_TC_RESUME_RESUMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_RESUME_RESUMED_LATE, "counter of a leaf");
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define LOG_BRANCHES 70
+#define LOG_BRANCHES 73
 
 #define LOG_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:71:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:72:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:74:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:77:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:78:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:82:24" }, \
-	{ 7, "begin.forward_again", "spec/lib/SessionSteps.tla:85:33" }, \
-	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
-	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
-	{ 10, "begin.unanswered", "spec/lib/SessionSteps.tla:92:24" }, \
-	{ 11, "begin.12", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 12, "begin.13", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 13, "recall.full_again", "spec/log/LogSteps.tla:56:23" }, \
-	{ 14, "recall.moved_on", "spec/log/LogSteps.tla:58:21" }, \
-	{ 15, "room.recalled", "spec/log/LogSteps.tla:68:22" }, \
-	{ 16, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
-	{ 17, "end.2", "spec/lib/SessionSteps.tla:121:10" }, \
-	{ 18, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
-	{ 19, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
-	{ 20, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
-	{ 21, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
-	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
-	{ 23, "begin.14", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/log/LogSteps.tla:54:10" }, \
-	{ 25, "recall.4", "spec/log/LogSteps.tla:60:10" }, \
-	{ 26, "room.1", "spec/log/LogSteps.tla:66:10" }, \
-	{ 27, "reserve.exhausted", "spec/log/LogSteps.tla:74:23" }, \
-	{ 28, "reserve.no_room", "spec/log/LogSteps.tla:76:20" }, \
-	{ 29, "reserve.3", "spec/log/LogSteps.tla:78:10" }, \
-	{ 30, "write.1", "spec/log/LogSteps.tla:83:10" }, \
-	{ 31, "write.2", "spec/log/LogSteps.tla:90:10" }, \
-	{ 32, "stamp.1", "spec/log/LogSteps.tla:95:10" }, \
-	{ 33, "stamp.2", "spec/log/LogSteps.tla:96:10" }, \
-	{ 34, "remember.1", "spec/log/LogSteps.tla:101:10" }, \
-	{ 35, "remember.not_reserved", "spec/log/LogSteps.tla:103:25" }, \
-	{ 36, "remember.3", "spec/log/LogSteps.tla:105:10" }, \
-	{ 37, "remember.4", "spec/log/LogSteps.tla:105:10" }, \
-	{ 38, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 39, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 40, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 41, "resume.2", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 42, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 43, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 44, "locate.1", "spec/log/LogSteps.tla:116:10" }, \
-	{ 45, "locate.not_forwarded", "spec/log/LogSteps.tla:118:26" }, \
-	{ 46, "locate.3", "spec/log/LogSteps.tla:120:10" }, \
-	{ 47, "await.1", "spec/log/LogSteps.tla:124:10" }, \
-	{ 48, "await.not_yet", "spec/log/LogSteps.tla:125:20" }, \
-	{ 49, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 50, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 51, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 52, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 53, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 54, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 55, "next.no_more", "spec/log/LogSteps.tla:141:24" }, \
-	{ 56, "next.2", "spec/log/LogSteps.tla:142:14" }, \
-	{ 57, "look.1", "spec/log/LogSteps.tla:145:37" }, \
-	{ 58, "look.not_written", "spec/log/LogSteps.tla:145:77" }, \
-	{ 59, "take.1", "spec/log/LogSteps.tla:148:3" }, \
-	{ 60, "reached.1", "spec/log/LogSteps.tla:157:10" }, \
-	{ 61, "reached.2", "spec/log/LogSteps.tla:158:10" }, \
-	{ 62, "begun.1", "spec/log/LogSteps.tla:163:10" }, \
-	{ 63, "begun.2", "spec/log/LogSteps.tla:164:10" }, \
-	{ 64, "newer.1", "spec/log/LogSteps.tla:172:10" }, \
-	{ 65, "newer.older", "spec/log/LogSteps.tla:173:19" }, \
-	{ 66, "room.choice.then", "spec/log/LogSteps.tla:67:76" }, \
-	{ 67, "room.choice.else", "spec/log/LogSteps.tla:67:83" }, \
-	{ 68, "next.choice.then", "spec/log/LogSteps.tla:139:53" }, \
-	{ 69, "next.choice.else", "spec/log/LogSteps.tla:139:69" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:71:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:79:41" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:80:43" }, \
+	{ 3, "begin.3", "spec/lib/SessionSteps.tla:81:24" }, \
+	{ 4, "begin.not_a_request", "spec/lib/SessionSteps.tla:83:25" }, \
+	{ 5, "begin.closed_already", "spec/lib/SessionSteps.tla:86:34" }, \
+	{ 6, "begin.no_session", "spec/lib/SessionSteps.tla:87:30" }, \
+	{ 7, "begin.in_progress", "spec/lib/SessionSteps.tla:91:24" }, \
+	{ 8, "begin.forward_again", "spec/lib/SessionSteps.tla:94:33" }, \
+	{ 9, "begin.answer_again", "spec/lib/SessionSteps.tla:97:39" }, \
+	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:99:27" }, \
+	{ 11, "begin.unanswered", "spec/lib/SessionSteps.tla:101:24" }, \
+	{ 12, "begin.13", "spec/lib/SessionSteps.tla:103:10" }, \
+	{ 13, "begin.14", "spec/lib/SessionSteps.tla:109:10" }, \
+	{ 14, "recall.full_again", "spec/log/LogSteps.tla:56:23" }, \
+	{ 15, "recall.moved_on", "spec/log/LogSteps.tla:58:21" }, \
+	{ 16, "room.recalled", "spec/log/LogSteps.tla:68:22" }, \
+	{ 17, "end.1", "spec/lib/SessionSteps.tla:124:10" }, \
+	{ 18, "end.2", "spec/lib/SessionSteps.tla:130:10" }, \
+	{ 19, "confirm.1", "spec/lib/SessionSteps.tla:151:33" }, \
+	{ 20, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:154:34" }, \
+	{ 21, "resume.resumed_late", "spec/lib/SessionSteps.tla:166:32" }, \
+	{ 22, "authenticate.1", "spec/lib/SessionSteps.tla:69:29" }, \
+	{ 23, "authenticate.2", "spec/lib/SessionSteps.tla:70:42" }, \
+	{ 24, "begin.recalled", "spec/lib/SessionSteps.tla:96:36" }, \
+	{ 25, "begin.15", "spec/lib/SessionSteps.tla:114:10" }, \
+	{ 26, "recall.1", "spec/log/LogSteps.tla:54:10" }, \
+	{ 27, "recall.4", "spec/log/LogSteps.tla:60:10" }, \
+	{ 28, "room.1", "spec/log/LogSteps.tla:66:10" }, \
+	{ 29, "reserve.exhausted", "spec/log/LogSteps.tla:74:23" }, \
+	{ 30, "reserve.no_room", "spec/log/LogSteps.tla:76:20" }, \
+	{ 31, "reserve.3", "spec/log/LogSteps.tla:78:10" }, \
+	{ 32, "write.1", "spec/log/LogSteps.tla:83:10" }, \
+	{ 33, "write.2", "spec/log/LogSteps.tla:90:10" }, \
+	{ 34, "stamp.1", "spec/log/LogSteps.tla:95:10" }, \
+	{ 35, "stamp.2", "spec/log/LogSteps.tla:96:10" }, \
+	{ 36, "remember.1", "spec/log/LogSteps.tla:101:10" }, \
+	{ 37, "remember.not_reserved", "spec/log/LogSteps.tla:103:25" }, \
+	{ 38, "remember.3", "spec/log/LogSteps.tla:105:10" }, \
+	{ 39, "remember.4", "spec/log/LogSteps.tla:105:10" }, \
+	{ 40, "confirm.2", "spec/lib/SessionSteps.tla:152:31" }, \
+	{ 41, "confirm.3", "spec/lib/SessionSteps.tla:153:42" }, \
+	{ 42, "resume.1", "spec/lib/SessionSteps.tla:158:10" }, \
+	{ 43, "resume.2", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 44, "issue.1", "spec/lib/SessionSteps.tla:170:10" }, \
+	{ 45, "issue.2", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 46, "locate.1", "spec/log/LogSteps.tla:116:10" }, \
+	{ 47, "locate.2", "spec/log/LogSteps.tla:116:10" }, \
+	{ 48, "locate.not_forwarded", "spec/log/LogSteps.tla:118:26" }, \
+	{ 49, "locate.4", "spec/log/LogSteps.tla:120:10" }, \
+	{ 50, "await.1", "spec/log/LogSteps.tla:124:10" }, \
+	{ 51, "await.not_yet", "spec/log/LogSteps.tla:125:20" }, \
+	{ 52, "expire.1", "spec/lib/SessionSteps.tla:179:44" }, \
+	{ 53, "expire.2", "spec/lib/SessionSteps.tla:181:10" }, \
+	{ 54, "expire.3", "spec/lib/SessionSteps.tla:183:10" }, \
+	{ 55, "expire.4", "spec/lib/SessionSteps.tla:184:17" }, \
+	{ 56, "retire.1", "spec/lib/SessionSteps.tla:188:10" }, \
+	{ 57, "retire.2", "spec/lib/SessionSteps.tla:189:10" }, \
+	{ 58, "next.no_more", "spec/log/LogSteps.tla:141:24" }, \
+	{ 59, "next.2", "spec/log/LogSteps.tla:142:14" }, \
+	{ 60, "look.1", "spec/log/LogSteps.tla:145:37" }, \
+	{ 61, "look.not_written", "spec/log/LogSteps.tla:145:77" }, \
+	{ 62, "take.1", "spec/log/LogSteps.tla:148:3" }, \
+	{ 63, "reached.1", "spec/log/LogSteps.tla:157:10" }, \
+	{ 64, "reached.2", "spec/log/LogSteps.tla:158:10" }, \
+	{ 65, "begun.1", "spec/log/LogSteps.tla:163:10" }, \
+	{ 66, "begun.2", "spec/log/LogSteps.tla:164:10" }, \
+	{ 67, "newer.1", "spec/log/LogSteps.tla:172:10" }, \
+	{ 68, "newer.older", "spec/log/LogSteps.tla:173:19" }, \
+	{ 69, "room.choice.then", "spec/log/LogSteps.tla:67:76" }, \
+	{ 70, "room.choice.else", "spec/log/LogSteps.tla:67:83" }, \
+	{ 71, "next.choice.then", "spec/log/LogSteps.tla:139:53" }, \
+	{ 72, "next.choice.else", "spec/log/LogSteps.tla:139:69" }, \
 }
 
 #endif

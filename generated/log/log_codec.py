@@ -26,7 +26,9 @@ LAST_NUMBER = 281_474_976_710_655
 TAG_MODULUS = 4_096
 REQUESTS = ('Append',)
 ANSWERS = ('Appended', 'Stored', 'Full')
+COMPLETIONS = ('Stored',)
 TICK_NS = 134_217_728
+TERMS = bytes.fromhex("d8a52099540a3254")
 
 
 class Malformed(Exception):
@@ -41,10 +43,12 @@ class Kind(IntEnum):
     TAKEN = 4
     RENEWED = 5
     CLOSED = 6
-    APPEND = 7
-    APPENDED = 8
-    STORED = 9
-    FULL = 10
+    OTHER_TERMS = 7
+    TOO_EARLY = 8
+    APPEND = 9
+    APPENDED = 10
+    STORED = 11
+    FULL = 12
 
 
 class Level(IntEnum):

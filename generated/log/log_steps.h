@@ -40,7 +40,7 @@ static __always_inline void log_u14_set_16_insert(struct log_u14_set_16 *set, __
 	log_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:59 */
+/* Authenticate, SessionSteps.tla:68 */
 static __always_inline __u32 log_authenticate(const struct log_credential_cell *credential,
 		const struct log_message *message)
 {
@@ -53,16 +53,20 @@ static __always_inline __u32 log_authenticate(const struct log_credential_cell *
 	return stepwise_drop(LOG_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:68 */
+/* Begin, SessionSteps.tla:77 */
 static __always_inline __u32 log_begin(struct log_session_cell *session, struct log_message *message,
 		const struct log_env *environment)
 {
 	if (message->kind == LOG_MESSAGE_KIND_OPEN) {
+		if (message->secret != LOG_TERMS) {
+			message->kind = LOG_MESSAGE_KIND_OTHER_TERMS;
+			return stepwise_reply(LOG_LEAF_BEGIN_1);
+		}
 		if (session->state == LOG_SESSION_STATE_VACANT) {
-			return stepwise_forward(LOG_LEAF_BEGIN_1);
+			return stepwise_forward(LOG_LEAF_BEGIN_2);
 		}
 		message->kind = LOG_MESSAGE_KIND_TAKEN;
-		return stepwise_reply(LOG_LEAF_BEGIN_2);
+		return stepwise_reply(LOG_LEAF_BEGIN_3);
 	}
 	if (!(message->kind == LOG_MESSAGE_KIND_APPEND || message->kind == LOG_MESSAGE_KIND_RENEW ||
 	    message->kind == LOG_MESSAGE_KIND_CLOSE)) {
@@ -101,19 +105,19 @@ static __always_inline __u32 log_begin(struct log_session_cell *session, struct 
 		session->outcome = LOG_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
 		message->kind = LOG_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_12));
+		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_13));
 	}
 	if (message->kind == LOG_MESSAGE_KIND_CLOSE) {
 		session->state = LOG_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = LOG_MESSAGE_KIND_CLOSED;
 		message->kind = LOG_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_13));
+		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_14));
 	}
 	session->state = LOG_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + 75) % 33554432;
-	return stepwise_changed(stepwise_continue(LOG_LEAF_BEGIN_14));
+	return stepwise_changed(stepwise_continue(LOG_LEAF_BEGIN_15));
 }
 
 /* Recall, LogSteps.tla:52 */
@@ -145,7 +149,7 @@ static __always_inline __u32 log_room(const struct log_drained_cell *drained, st
 {
 	if (message->kind == LOG_MESSAGE_KIND_APPEND) {
 		message->epoch = drained->epoch;
-		if (STEPWISE_CHOOSE(66, drained->epoch == 0)) {
+		if (STEPWISE_CHOOSE(69, drained->epoch == 0)) {
 			message->limit = 0;
 		} else {
 			message->limit = drained->number + 65536;
@@ -227,7 +231,7 @@ static __always_inline __u32 log_remember(struct log_answer_cell *answer, struct
 	return stepwise_changed(stepwise_continue(LOG_LEAF_REMEMBER_4));
 }
 
-/* End, SessionSteps.tla:113 */
+/* End, SessionSteps.tla:122 */
 static __always_inline __u32 log_end(struct log_session_cell *session, const struct log_message *message)
 {
 	if (message->kind == LOG_MESSAGE_KIND_APPENDED || message->kind == LOG_MESSAGE_KIND_STORED ||
@@ -240,20 +244,23 @@ static __always_inline __u32 log_end(struct log_session_cell *session, const str
 	return stepwise_changed(stepwise_forward(LOG_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:134 */
+/* Confirm, SessionSteps.tla:150 */
 static __always_inline __u32 log_confirm(const struct log_credential_cell *credential,
 		const struct log_message *message)
 {
+	if (message->kind == LOG_MESSAGE_KIND_TOO_EARLY) {
+		return stepwise_reply(LOG_LEAF_CONFIRM_1);
+	}
 	if (message->kind == LOG_MESSAGE_KIND_OPENED) {
-		return stepwise_continue(LOG_LEAF_CONFIRM_1);
+		return stepwise_continue(LOG_LEAF_CONFIRM_2);
 	}
 	if (message->secret == credential->secret) {
-		return stepwise_continue(LOG_LEAF_CONFIRM_2);
+		return stepwise_continue(LOG_LEAF_CONFIRM_3);
 	}
 	return stepwise_drop(LOG_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:139 */
+/* Resume, SessionSteps.tla:156 */
 static __always_inline __u32 log_resume(struct log_session_cell *session, const struct log_message *message,
 		const struct log_env *environment)
 {
@@ -263,7 +270,7 @@ static __always_inline __u32 log_resume(struct log_session_cell *session, const 
 		session->deadline = (environment->now + 75) % 33554432;
 		return stepwise_changed(stepwise_continue(LOG_LEAF_RESUME_1));
 	}
-	if (message->kind != LOG_MESSAGE_KIND_OPENED && session->state == LOG_SESSION_STATE_FORWARDED &&
+	if (message->kind == LOG_MESSAGE_KIND_STORED && session->state == LOG_SESSION_STATE_FORWARDED &&
 	    session->sequence == message->sequence) {
 		session->state = LOG_SESSION_STATE_BUSY;
 		return stepwise_changed(stepwise_continue(LOG_LEAF_RESUME_2));
@@ -271,7 +278,7 @@ static __always_inline __u32 log_resume(struct log_session_cell *session, const 
 	return stepwise_drop(LOG_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:151 */
+/* Issue, SessionSteps.tla:168 */
 static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 		const struct log_message *message)
 {
@@ -282,7 +289,7 @@ static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 	return stepwise_continue(LOG_LEAF_ISSUE_2);
 }
 
-/* Expire, SessionSteps.tla:161 */
+/* Expire, SessionSteps.tla:178 */
 static __always_inline __u32 log_expire(struct log_session_cell *session, struct log_message *message,
 		const struct log_env *environment)
 {
@@ -302,7 +309,7 @@ static __always_inline __u32 log_expire(struct log_session_cell *session, struct
 	return stepwise_drop(LOG_LEAF_EXPIRE_4);
 }
 
-/* Retire, SessionSteps.tla:169 */
+/* Retire, SessionSteps.tla:186 */
 static __always_inline __u32 log_retire(struct log_session_cell *session, const struct log_message *message,
 		const struct log_env *environment)
 {
@@ -322,16 +329,20 @@ static __always_inline __u32 log_locate(const struct log_answer_cell *answer, st
 		const struct log_env *environment)
 {
 	if (message->kind == LOG_MESSAGE_KIND_OPEN) {
+		if (environment->age <= 75) {
+			message->kind = LOG_MESSAGE_KIND_TOO_EARLY;
+			return stepwise_reply(LOG_LEAF_LOCATE_1);
+		}
 		message->kind = LOG_MESSAGE_KIND_OPENED;
 		message->secret = environment->random;
-		return stepwise_reply(LOG_LEAF_LOCATE_1);
+		return stepwise_reply(LOG_LEAF_LOCATE_2);
 	}
 	if (message->kind != LOG_MESSAGE_KIND_APPEND) {
 		return stepwise_drop(LOG_LEAF_LOCATE_NOT_FORWARDED);
 	}
 	message->log = answer->log;
 	message->number = answer->number;
-	return stepwise_continue(LOG_LEAF_LOCATE_3);
+	return stepwise_continue(LOG_LEAF_LOCATE_4);
 }
 
 /* Await, LogSteps.tla:122 */
@@ -348,7 +359,7 @@ static __always_inline __u32 log_await(const struct log_synced_cell *synced, str
 /* Next, LogSteps.tla:138 */
 static __always_inline __u32 log_next(const struct log_drained_cell *drained, struct log_message *message)
 {
-	const __u64 before = STEPWISE_CHOOSE(68, message->number > drained->number) ? message->number : drained->number;
+	const __u64 before = STEPWISE_CHOOSE(71, message->number > drained->number) ? message->number : drained->number;
 	if (drained->epoch == 0 || before >= 281474976710655ULL) {
 		return stepwise_drop(LOG_LEAF_NEXT_NO_MORE);
 	}

@@ -81,6 +81,7 @@ static void log_env_set(struct log_env *to, const struct stepwise_environment *f
 	*to = (struct log_env){
 		.now = (__u32)(from->now_ns >> 27 & 0x1ffffff),
 		.cpu = from->cpu & 0xffff,
+		.age = stepwise_at_most(from->age_ns >> 27, 0x7f),
 		.random = from->random,
 	};
 }
@@ -259,7 +260,8 @@ const struct stepwise_protocol stepwise_protocol = {
 	.wire_size = LOG_WIRE_SIZE,
 	.sweep_size = sizeof(struct log_message),
 	.sweep_period_ms = 250,
-	.layout_id = 0xd4a67c4883c8eb7c,
+	.layout_id = 0x2cc6427947299cee,
+	.young_ns = 10200547328,
 	.tables = log_tables,
 	.table_count = 8,
 	.counters = log_counters,

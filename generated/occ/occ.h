@@ -65,6 +65,7 @@
 #define OCC_SESSIONS 16384
 #define OCC_ALL_INTENTS 65536
 #define OCC_TICK_NS 134217728
+#define OCC_TERMS 0x655a4ac430f8a731ULL
 #define OCC_TAIL_OVER 40
 #define OCC_TAIL_MAX 1024
 
@@ -88,6 +89,8 @@ enum occ_message_kind {
 	OCC_MESSAGE_KIND_TAKEN,
 	OCC_MESSAGE_KIND_RENEWED,
 	OCC_MESSAGE_KIND_CLOSED,
+	OCC_MESSAGE_KIND_OTHER_TERMS,
+	OCC_MESSAGE_KIND_TOO_EARLY,
 	OCC_MESSAGE_KIND_GET,
 	OCC_MESSAGE_KIND_INSERT,
 	OCC_MESSAGE_KIND_UPDATE,
@@ -322,6 +325,7 @@ struct occ_message {
 
 struct occ_env {
 	__u32 now;
+	__u8 age;
 	__u64 random;
 	__u32 index;
 };
@@ -413,205 +417,209 @@ _Static_assert(offsetof(struct occ_page_cell, spin_lock) == 8, "place of a cell'
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum occ_leaf {
-	OCC_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:62 */
-	OCC_LEAF_BEGIN_1 = 1, /* Forward, SessionSteps.tla:71 */
-	OCC_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:72 */
-	OCC_LEAF_BEGIN_NOT_A_REQUEST = 3, /* Drop, SessionSteps.tla:74 */
-	OCC_LEAF_BEGIN_CLOSED_ALREADY = 4, /* Reply, SessionSteps.tla:77 */
-	OCC_LEAF_BEGIN_NO_SESSION = 5, /* Drop, SessionSteps.tla:78 */
-	OCC_LEAF_BEGIN_IN_PROGRESS = 6, /* Drop, SessionSteps.tla:82 */
-	OCC_LEAF_BEGIN_ANSWER_AGAIN = 7, /* Reply, SessionSteps.tla:88 */
-	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 8, /* Drop, SessionSteps.tla:90 */
-	OCC_LEAF_BEGIN_13 = 9, /* Reply, SessionSteps.tla:94 */
-	OCC_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:100 */
-	OCC_LEAF_RECALL_MOVED_ON = 11, /* Drop, KvSteps.tla:420 */
-	OCC_LEAF_RECALL_3 = 12, /* Reply, KvSteps.tla:421 */
-	OCC_LEAF_END_1 = 13, /* Reply, SessionSteps.tla:115 */
-	OCC_LEAF_END_2 = 14, /* Reply, SessionSteps.tla:117 */
-	OCC_LEAF_END_3 = 15, /* Forward, SessionSteps.tla:119 */
-	OCC_LEAF_END_4 = 16, /* Forward, SessionSteps.tla:121 */
-	OCC_LEAF_CONFIRM_CONFIRMED_LATE = 17, /* Drop, SessionSteps.tla:137 */
-	OCC_LEAF_RESUME_RESUMED_LATE = 18, /* Drop, SessionSteps.tla:149 */
-	OCC_LEAF_AUTHENTICATE_1 = 19, /* Continue, SessionSteps.tla:60 */
-	OCC_LEAF_AUTHENTICATE_2 = 20, /* Continue, SessionSteps.tla:61 */
-	OCC_LEAF_BEGIN_6 = 21, /* Continue, SessionSteps.tla:80 */
-	OCC_LEAF_BEGIN_RECALLED = 22, /* Continue, SessionSteps.tla:87 */
-	OCC_LEAF_BEGIN_15 = 23, /* Continue, SessionSteps.tla:105 */
-	OCC_LEAF_RECALL_1 = 24, /* Continue, KvSteps.tla:419 */
-	OCC_LEAF_ENTER_PLACE_TAKEN = 25, /* Continue, OccSteps.tla:57 */
-	OCC_LEAF_ENTER_UNSETTLED = 26, /* Continue, OccSteps.tla:58 */
-	OCC_LEAF_ENTER_LOCK_TOO_LONG = 27, /* Continue, OccSteps.tla:59 */
-	OCC_LEAF_ENTER_4 = 28, /* Continue, OccSteps.tla:60 */
-	OCC_LEAF_ENTER_5 = 29, /* Continue, OccSteps.tla:63 */
-	OCC_LEAF_ENTER_NOT_TO_COMMIT = 30, /* Continue, OccSteps.tla:64 */
-	OCC_LEAF_ENTER_NOT_TO_ABORT = 31, /* Continue, OccSteps.tla:66 */
-	OCC_LEAF_ENTER_8 = 32, /* Continue, OccSteps.tla:67 */
-	OCC_LEAF_ENTER_NOTHING_TO_ABORT = 33, /* Continue, OccSteps.tla:68 */
-	OCC_LEAF_NOTE_1 = 34, /* Continue, OccSteps.tla:74 */
-	OCC_LEAF_NOTE_2 = 35, /* Continue, OccSteps.tla:76 */
-	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 36, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 37, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_ON_OCC_REQUEST_4 = 38, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_ON_OCC_REQUEST_5 = 39, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_ON_OCC_REQUEST_6 = 40, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_ON_OCC_REQUEST_7 = 41, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 42, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 43, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 44, /* Continue, OccSteps.tla:127 */
-	OCC_LEAF_ON_OCC_REQUEST_11 = 45, /* Continue, OccSteps.tla:129 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 46, /* Continue, OccSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 47, /* Continue, OccSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_14 = 48, /* Continue, OccSteps.tla:145 */
-	OCC_LEAF_ON_OCC_REQUEST_15 = 49, /* Continue, OccSteps.tla:147 */
-	OCC_LEAF_ON_OCC_REQUEST_16 = 50, /* Continue, OccSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 51, /* Continue, OccSteps.tla:184 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 52, /* Continue, OccSteps.tla:186 */
-	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG = 53, /* Continue, KvSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ = 54, /* Continue, KvSteps.tla:164 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITTEN = 55, /* Continue, KvSteps.tla:168 */
-	OCC_LEAF_ON_OCC_REQUEST_22 = 56, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_REQUEST_23 = 57, /* Continue, KvSteps.tla:135 */
-	OCC_LEAF_ON_OCC_REQUEST_24 = 58, /* Continue, KvSteps.tla:138 */
-	OCC_LEAF_ON_OCC_REQUEST_25 = 59, /* Continue, KvSteps.tla:139 */
-	OCC_LEAF_ON_OCC_REQUEST_26 = 60, /* Continue, KvSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_27 = 61, /* Continue, KvSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_28 = 62, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_REQUEST_29 = 63, /* Continue, KvSteps.tla:188 */
-	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED = 64, /* Continue, KvSteps.tla:190 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED = 65, /* Continue, KvSteps.tla:192 */
-	OCC_LEAF_ON_OCC_REQUEST_32 = 66, /* Continue, KvSteps.tla:194 */
-	OCC_LEAF_ON_OCC_REQUEST_FULL = 67, /* Continue, KvSteps.tla:197 */
-	OCC_LEAF_LEAVE_1 = 68, /* Continue, OccSteps.tla:85 */
-	OCC_LEAF_LEAVE_2 = 69, /* Continue, OccSteps.tla:86 */
-	OCC_LEAF_LEAVE_3 = 70, /* Continue, OccSteps.tla:87 */
-	OCC_LEAF_REMEMBER_1 = 71, /* Continue, KvSteps.tla:425 */
-	OCC_LEAF_REMEMBER_2 = 72, /* Continue, KvSteps.tla:426 */
-	OCC_LEAF_CONFIRM_1 = 73, /* Continue, SessionSteps.tla:135 */
-	OCC_LEAF_CONFIRM_2 = 74, /* Continue, SessionSteps.tla:136 */
-	OCC_LEAF_RESUME_1 = 75, /* Continue, SessionSteps.tla:141 */
-	OCC_LEAF_RESUME_2 = 76, /* Continue, SessionSteps.tla:146 */
-	OCC_LEAF_RESUME_3 = 77, /* Continue, SessionSteps.tla:148 */
-	OCC_LEAF_ISSUE_1 = 78, /* Continue, SessionSteps.tla:153 */
-	OCC_LEAF_ISSUE_2 = 79, /* Continue, SessionSteps.tla:154 */
-	OCC_LEAF_CLAIM_1 = 80, /* Continue, KvSteps.tla:316 */
-	OCC_LEAF_CLAIM_OVERWRITTEN = 81, /* Continue, KvSteps.tla:317 */
-	OCC_LEAF_CLAIM_3 = 82, /* Continue, KvSteps.tla:318 */
-	OCC_LEAF_LIFT_1 = 83, /* Continue, KvSteps.tla:274 */
-	OCC_LEAF_LIFT_2 = 84, /* Continue, KvSteps.tla:281 */
-	OCC_LEAF_LIFT_REPLACED = 85, /* Continue, KvSteps.tla:282 */
-	OCC_LEAF_LIFT_4 = 86, /* Continue, KvSteps.tla:284 */
-	OCC_LEAF_STOW_PAGE_FULL = 87, /* Continue, KvSteps.tla:305 */
-	OCC_LEAF_STOW_ENTRY_TAKEN = 88, /* Continue, KvSteps.tla:306 */
-	OCC_LEAF_STOW_3 = 89, /* Continue, KvSteps.tla:307 */
-	OCC_LEAF_STOW_OLD_ONE_GONE = 90, /* Continue, KvSteps.tla:308 */
-	OCC_LEAF_STOW_5 = 91, /* Continue, KvSteps.tla:309 */
-	OCC_LEAF_STOW_6 = 92, /* Continue, KvSteps.tla:310 */
-	OCC_LEAF_STOW_OLD_ONE_MOVED = 93, /* Continue, KvSteps.tla:311 */
-	OCC_LEAF_STOW_8 = 94, /* Continue, KvSteps.tla:312 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 95, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 96, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 97, /* Continue, OccSteps.tla:127 */
-	OCC_LEAF_ON_OCC_COMPLETION_4 = 98, /* Continue, OccSteps.tla:129 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 99, /* Continue, OccSteps.tla:206 */
-	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 100, /* Continue, OccSteps.tla:208 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 101, /* Continue, OccSteps.tla:210 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 102, /* Continue, OccSteps.tla:212 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 103, /* Continue, OccSteps.tla:214 */
-	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 104, /* Continue, OccSteps.tla:216 */
-	OCC_LEAF_ON_OCC_COMPLETION_11 = 105, /* Continue, OccSteps.tla:218 */
-	OCC_LEAF_ON_OCC_COMPLETION_12 = 106, /* Continue, OccSteps.tla:218 */
-	OCC_LEAF_ON_OCC_COMPLETION_13 = 107, /* Continue, OccSteps.tla:220 */
-	OCC_LEAF_ON_OCC_COMPLETION_14 = 108, /* Continue, OccSteps.tla:220 */
-	OCC_LEAF_ON_OCC_COMPLETION_15 = 109, /* Continue, OccSteps.tla:231 */
-	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 110, /* Continue, OccSteps.tla:233 */
-	OCC_LEAF_ON_OCC_COMPLETION_17 = 111, /* Continue, OccSteps.tla:236 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 112, /* Continue, OccSteps.tla:237 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 113, /* Continue, KvSteps.tla:336 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 114, /* Continue, KvSteps.tla:336 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 115, /* Continue, KvSteps.tla:361 */
-	OCC_LEAF_ON_OCC_COMPLETION_23 = 116, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_COMPLETION_24 = 117, /* Continue, KvSteps.tla:135 */
-	OCC_LEAF_ON_OCC_COMPLETION_25 = 118, /* Continue, KvSteps.tla:138 */
-	OCC_LEAF_ON_OCC_COMPLETION_26 = 119, /* Continue, KvSteps.tla:139 */
-	OCC_LEAF_ON_OCC_COMPLETION_27 = 120, /* Continue, KvSteps.tla:141 */
-	OCC_LEAF_ON_OCC_COMPLETION_28 = 121, /* Continue, KvSteps.tla:143 */
-	OCC_LEAF_ON_OCC_COMPLETION_29 = 122, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE = 123, /* Continue, KvSteps.tla:365 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 124, /* Continue, KvSteps.tla:367 */
-	OCC_LEAF_ON_OCC_COMPLETION_32 = 125, /* Continue, KvSteps.tla:369 */
-	OCC_LEAF_ON_OCC_COMPLETION_33 = 126, /* Continue, KvSteps.tla:371 */
-	OCC_LEAF_ON_OCC_COMPLETION_34 = 127, /* Continue, KvSteps.tla:373 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 128, /* Continue, KvSteps.tla:376 */
-	OCC_LEAF_ON_OCC_COMPLETION_37 = 129, /* Continue, KvSteps.tla:380 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 130, /* Continue, KvSteps.tla:383 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 131, /* Continue, KvSteps.tla:336 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 132, /* Continue, KvSteps.tla:336 */
-	OCC_LEAF_ON_OCC_COMPLETION_41 = 133, /* Continue, KvSteps.tla:387 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 134, /* Continue, KvSteps.tla:389 */
-	OCC_LEAF_ON_OCC_COMPLETION_43 = 135, /* Continue, KvSteps.tla:391 */
-	OCC_LEAF_ON_OCC_COMPLETION_44 = 136, /* Continue, KvSteps.tla:393 */
-	OCC_LEAF_SETTLE_1 = 137, /* Continue, KvSteps.tla:403 */
-	OCC_LEAF_SETTLE_2 = 138, /* Continue, KvSteps.tla:404 */
-	OCC_LEAF_SETTLE_3 = 139, /* Continue, KvSteps.tla:405 */
-	OCC_LEAF_SETTLE_4 = 140, /* Continue, KvSteps.tla:406 */
-	OCC_LEAF_SHELVE_1 = 141, /* Continue, KvSteps.tla:410 */
-	OCC_LEAF_SHELVE_2 = 142, /* Continue, KvSteps.tla:411 */
-	OCC_LEAF_SHELVE_3 = 143, /* Continue, KvSteps.tla:412 */
-	OCC_LEAF_FIND_1 = 144, /* Reply, KvSteps.tla:219 */
-	OCC_LEAF_FIND_NOT_SEEN = 145, /* Drop, KvSteps.tla:220 */
-	OCC_LEAF_FIND_3 = 146, /* Continue, KvSteps.tla:221 */
-	OCC_LEAF_FIND_ON_ITS_WAY = 147, /* Drop, KvSteps.tla:223 */
-	OCC_LEAF_FIND_5 = 148, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_6 = 149, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_FIND_7 = 150, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_8 = 151, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_FIND_9 = 152, /* Reply, KvSteps.tla:234 */
-	OCC_LEAF_FIND_10 = 153, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_11 = 154, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_RESERVE_1 = 155, /* Continue, KvSteps.tla:249 */
-	OCC_LEAF_RESERVE_SHELF_FULL = 156, /* Continue, KvSteps.tla:250 */
-	OCC_LEAF_RESERVE_3 = 157, /* Continue, KvSteps.tla:251 */
-	OCC_LEAF_KEEP_1 = 158, /* Reply, KvSteps.tla:255 */
-	OCC_LEAF_KEEP_2 = 159, /* Reply, KvSteps.tla:256 */
-	OCC_LEAF_KEEP_3 = 160, /* Reply, KvSteps.tla:257 */
-	OCC_LEAF_EXPIRE_1 = 161, /* Drop, SessionSteps.tla:162 */
-	OCC_LEAF_EXPIRE_2 = 162, /* Continue, SessionSteps.tla:164 */
-	OCC_LEAF_EXPIRE_3 = 163, /* Continue, SessionSteps.tla:166 */
-	OCC_LEAF_EXPIRE_4 = 164, /* Drop, SessionSteps.tla:167 */
-	OCC_LEAF_UNSETTLED_1 = 165, /* Continue, OccSteps.tla:252 */
-	OCC_LEAF_UNSETTLED_2 = 166, /* Drop, OccSteps.tla:253 */
-	OCC_LEAF_SETTLED_NOTHING_PINNED = 167, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_STILL_GONE = 168, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_SETTLED_4 = 169, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_SETTLED_5 = 170, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_SETTLED_6 = 171, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_SETTLED_7 = 172, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_IS_SETTLED_1 = 173, /* Continue, OccSteps.tla:258 */
-	OCC_LEAF_IS_SETTLED_2 = 174, /* Drop, OccSteps.tla:259 */
-	OCC_LEAF_RETIRE_1 = 175, /* Continue, SessionSteps.tla:171 */
-	OCC_LEAF_RETIRE_2 = 176, /* Drop, SessionSteps.tla:172 */
-	OCC_LEAF_TAKE_1 = 177, /* Drop, KvSteps.tla:435 */
-	OCC_LEAF_TAKE_2 = 178, /* Continue, KvSteps.tla:436 */
-	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 179, /* Continue, OccSteps.tla:267 */
-	OCC_LEAF_OCC_REFILL_2 = 180, /* Continue, KvSteps.tla:454 */
-	OCC_LEAF_OCC_REFILL_3 = 181, /* Continue, KvSteps.tla:455 */
-	OCC_LEAF_OCC_REFILL_4 = 182, /* Continue, KvSteps.tla:456 */
-	OCC_LEAF_OCC_REFILL_5 = 183, /* Continue, KvSteps.tla:458 */
-	OCC_LEAF_OCC_REFILL_6 = 184, /* Continue, KvSteps.tla:460 */
-	OCC_LEAF_OCC_REFILL_7 = 185, /* Continue, KvSteps.tla:463 */
-	OCC_LEAF_OCC_REFILL_8 = 186, /* Continue, KvSteps.tla:463 */
-	OCC_LEAF_OCC_REFILL_9 = 187, /* Continue, KvSteps.tla:464 */
-	OCC_LEAF_OCC_REFILL_10 = 188, /* Continue, KvSteps.tla:465 */
-	OCC_LEAF_OCC_REFILL_11 = 189, /* Continue, KvSteps.tla:466 */
-	OCC_LEAF_OVERFLOW_1 = 190, /* Continue, KvSteps.tla:483 */
-	OCC_LEAF_OVERFLOW_2 = 191, /* Continue, KvSteps.tla:484 */
-	OCC_LEAF_OVERFLOW_3 = 192, /* Continue, KvSteps.tla:485 */
-	OCC_LEAF_OVERFLOW_4 = 193, /* Continue, KvSteps.tla:486 */
-	OCC_LEAF_OVERFLOW_5 = 194, /* Continue, KvSteps.tla:487 */
-	OCC_LEAF_OVERFLOW_6 = 195, /* Continue, KvSteps.tla:488 */
-	OCC_LEAF_OVERFLOW_7 = 196, /* Continue, KvSteps.tla:489 */
-	OCC_LEAF_OVERFLOW_8 = 197, /* Continue, KvSteps.tla:490 */
-	OCC_LEAF_REPORT_1 = 198, /* Continue, KvSteps.tla:492 */
+	OCC_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:71 */
+	OCC_LEAF_BEGIN_1 = 1, /* Reply, SessionSteps.tla:79 */
+	OCC_LEAF_BEGIN_2 = 2, /* Forward, SessionSteps.tla:80 */
+	OCC_LEAF_BEGIN_3 = 3, /* Reply, SessionSteps.tla:81 */
+	OCC_LEAF_BEGIN_NOT_A_REQUEST = 4, /* Drop, SessionSteps.tla:83 */
+	OCC_LEAF_BEGIN_CLOSED_ALREADY = 5, /* Reply, SessionSteps.tla:86 */
+	OCC_LEAF_BEGIN_NO_SESSION = 6, /* Drop, SessionSteps.tla:87 */
+	OCC_LEAF_BEGIN_IN_PROGRESS = 7, /* Drop, SessionSteps.tla:91 */
+	OCC_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:97 */
+	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:99 */
+	OCC_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:103 */
+	OCC_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:109 */
+	OCC_LEAF_RECALL_MOVED_ON = 12, /* Drop, KvSteps.tla:424 */
+	OCC_LEAF_RECALL_3 = 13, /* Reply, KvSteps.tla:425 */
+	OCC_LEAF_END_1 = 14, /* Reply, SessionSteps.tla:124 */
+	OCC_LEAF_END_2 = 15, /* Reply, SessionSteps.tla:126 */
+	OCC_LEAF_END_3 = 16, /* Forward, SessionSteps.tla:128 */
+	OCC_LEAF_END_4 = 17, /* Forward, SessionSteps.tla:130 */
+	OCC_LEAF_CONFIRM_1 = 18, /* Reply, SessionSteps.tla:151 */
+	OCC_LEAF_CONFIRM_CONFIRMED_LATE = 19, /* Drop, SessionSteps.tla:154 */
+	OCC_LEAF_RESUME_RESUMED_LATE = 20, /* Drop, SessionSteps.tla:166 */
+	OCC_LEAF_AUTHENTICATE_1 = 21, /* Continue, SessionSteps.tla:69 */
+	OCC_LEAF_AUTHENTICATE_2 = 22, /* Continue, SessionSteps.tla:70 */
+	OCC_LEAF_BEGIN_7 = 23, /* Continue, SessionSteps.tla:89 */
+	OCC_LEAF_BEGIN_RECALLED = 24, /* Continue, SessionSteps.tla:96 */
+	OCC_LEAF_BEGIN_16 = 25, /* Continue, SessionSteps.tla:114 */
+	OCC_LEAF_RECALL_1 = 26, /* Continue, KvSteps.tla:423 */
+	OCC_LEAF_ENTER_PLACE_TAKEN = 27, /* Continue, OccSteps.tla:57 */
+	OCC_LEAF_ENTER_UNSETTLED = 28, /* Continue, OccSteps.tla:58 */
+	OCC_LEAF_ENTER_LOCK_TOO_LONG = 29, /* Continue, OccSteps.tla:59 */
+	OCC_LEAF_ENTER_4 = 30, /* Continue, OccSteps.tla:60 */
+	OCC_LEAF_ENTER_5 = 31, /* Continue, OccSteps.tla:63 */
+	OCC_LEAF_ENTER_NOT_TO_COMMIT = 32, /* Continue, OccSteps.tla:64 */
+	OCC_LEAF_ENTER_NOT_TO_ABORT = 33, /* Continue, OccSteps.tla:66 */
+	OCC_LEAF_ENTER_8 = 34, /* Continue, OccSteps.tla:67 */
+	OCC_LEAF_ENTER_NOTHING_TO_ABORT = 35, /* Continue, OccSteps.tla:68 */
+	OCC_LEAF_NOTE_1 = 36, /* Continue, OccSteps.tla:74 */
+	OCC_LEAF_NOTE_2 = 37, /* Continue, OccSteps.tla:76 */
+	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 38, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 39, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_ON_OCC_REQUEST_4 = 40, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_ON_OCC_REQUEST_5 = 41, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_ON_OCC_REQUEST_6 = 42, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_ON_OCC_REQUEST_7 = 43, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 44, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 45, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 46, /* Continue, OccSteps.tla:127 */
+	OCC_LEAF_ON_OCC_REQUEST_11 = 47, /* Continue, OccSteps.tla:129 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 48, /* Continue, OccSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 49, /* Continue, OccSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_14 = 50, /* Continue, OccSteps.tla:145 */
+	OCC_LEAF_ON_OCC_REQUEST_15 = 51, /* Continue, OccSteps.tla:147 */
+	OCC_LEAF_ON_OCC_REQUEST_16 = 52, /* Continue, OccSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 53, /* Continue, OccSteps.tla:184 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 54, /* Continue, OccSteps.tla:186 */
+	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG = 55, /* Continue, KvSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ = 56, /* Continue, KvSteps.tla:164 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITTEN = 57, /* Continue, KvSteps.tla:168 */
+	OCC_LEAF_ON_OCC_REQUEST_22 = 58, /* Continue, KvSteps.tla:131 */
+	OCC_LEAF_ON_OCC_REQUEST_23 = 59, /* Continue, KvSteps.tla:135 */
+	OCC_LEAF_ON_OCC_REQUEST_24 = 60, /* Continue, KvSteps.tla:138 */
+	OCC_LEAF_ON_OCC_REQUEST_25 = 61, /* Continue, KvSteps.tla:139 */
+	OCC_LEAF_ON_OCC_REQUEST_26 = 62, /* Continue, KvSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_27 = 63, /* Continue, KvSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_28 = 64, /* Continue, KvSteps.tla:145 */
+	OCC_LEAF_ON_OCC_REQUEST_29 = 65, /* Continue, KvSteps.tla:188 */
+	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED = 66, /* Continue, KvSteps.tla:190 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED = 67, /* Continue, KvSteps.tla:192 */
+	OCC_LEAF_ON_OCC_REQUEST_32 = 68, /* Continue, KvSteps.tla:194 */
+	OCC_LEAF_ON_OCC_REQUEST_FULL = 69, /* Continue, KvSteps.tla:197 */
+	OCC_LEAF_LEAVE_1 = 70, /* Continue, OccSteps.tla:85 */
+	OCC_LEAF_LEAVE_2 = 71, /* Continue, OccSteps.tla:86 */
+	OCC_LEAF_LEAVE_3 = 72, /* Continue, OccSteps.tla:87 */
+	OCC_LEAF_REMEMBER_1 = 73, /* Continue, KvSteps.tla:429 */
+	OCC_LEAF_REMEMBER_2 = 74, /* Continue, KvSteps.tla:430 */
+	OCC_LEAF_CONFIRM_2 = 75, /* Continue, SessionSteps.tla:152 */
+	OCC_LEAF_CONFIRM_3 = 76, /* Continue, SessionSteps.tla:153 */
+	OCC_LEAF_RESUME_1 = 77, /* Continue, SessionSteps.tla:158 */
+	OCC_LEAF_RESUME_2 = 78, /* Continue, SessionSteps.tla:163 */
+	OCC_LEAF_RESUME_3 = 79, /* Continue, SessionSteps.tla:165 */
+	OCC_LEAF_ISSUE_1 = 80, /* Continue, SessionSteps.tla:170 */
+	OCC_LEAF_ISSUE_2 = 81, /* Continue, SessionSteps.tla:171 */
+	OCC_LEAF_CLAIM_1 = 82, /* Continue, KvSteps.tla:320 */
+	OCC_LEAF_CLAIM_OVERWRITTEN = 83, /* Continue, KvSteps.tla:321 */
+	OCC_LEAF_CLAIM_3 = 84, /* Continue, KvSteps.tla:322 */
+	OCC_LEAF_LIFT_1 = 85, /* Continue, KvSteps.tla:278 */
+	OCC_LEAF_LIFT_2 = 86, /* Continue, KvSteps.tla:285 */
+	OCC_LEAF_LIFT_REPLACED = 87, /* Continue, KvSteps.tla:286 */
+	OCC_LEAF_LIFT_4 = 88, /* Continue, KvSteps.tla:288 */
+	OCC_LEAF_STOW_PAGE_FULL = 89, /* Continue, KvSteps.tla:309 */
+	OCC_LEAF_STOW_ENTRY_TAKEN = 90, /* Continue, KvSteps.tla:310 */
+	OCC_LEAF_STOW_3 = 91, /* Continue, KvSteps.tla:311 */
+	OCC_LEAF_STOW_OLD_ONE_GONE = 92, /* Continue, KvSteps.tla:312 */
+	OCC_LEAF_STOW_5 = 93, /* Continue, KvSteps.tla:313 */
+	OCC_LEAF_STOW_6 = 94, /* Continue, KvSteps.tla:314 */
+	OCC_LEAF_STOW_OLD_ONE_MOVED = 95, /* Continue, KvSteps.tla:315 */
+	OCC_LEAF_STOW_8 = 96, /* Continue, KvSteps.tla:316 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 97, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 98, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 99, /* Continue, OccSteps.tla:127 */
+	OCC_LEAF_ON_OCC_COMPLETION_4 = 100, /* Continue, OccSteps.tla:129 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 101, /* Continue, OccSteps.tla:206 */
+	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 102, /* Continue, OccSteps.tla:208 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 103, /* Continue, OccSteps.tla:210 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 104, /* Continue, OccSteps.tla:212 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 105, /* Continue, OccSteps.tla:214 */
+	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 106, /* Continue, OccSteps.tla:216 */
+	OCC_LEAF_ON_OCC_COMPLETION_11 = 107, /* Continue, OccSteps.tla:218 */
+	OCC_LEAF_ON_OCC_COMPLETION_12 = 108, /* Continue, OccSteps.tla:218 */
+	OCC_LEAF_ON_OCC_COMPLETION_13 = 109, /* Continue, OccSteps.tla:220 */
+	OCC_LEAF_ON_OCC_COMPLETION_14 = 110, /* Continue, OccSteps.tla:220 */
+	OCC_LEAF_ON_OCC_COMPLETION_15 = 111, /* Continue, OccSteps.tla:231 */
+	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 112, /* Continue, OccSteps.tla:233 */
+	OCC_LEAF_ON_OCC_COMPLETION_17 = 113, /* Continue, OccSteps.tla:236 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 114, /* Continue, OccSteps.tla:237 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 115, /* Continue, KvSteps.tla:340 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 116, /* Continue, KvSteps.tla:340 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 117, /* Continue, KvSteps.tla:365 */
+	OCC_LEAF_ON_OCC_COMPLETION_23 = 118, /* Continue, KvSteps.tla:131 */
+	OCC_LEAF_ON_OCC_COMPLETION_24 = 119, /* Continue, KvSteps.tla:135 */
+	OCC_LEAF_ON_OCC_COMPLETION_25 = 120, /* Continue, KvSteps.tla:138 */
+	OCC_LEAF_ON_OCC_COMPLETION_26 = 121, /* Continue, KvSteps.tla:139 */
+	OCC_LEAF_ON_OCC_COMPLETION_27 = 122, /* Continue, KvSteps.tla:141 */
+	OCC_LEAF_ON_OCC_COMPLETION_28 = 123, /* Continue, KvSteps.tla:143 */
+	OCC_LEAF_ON_OCC_COMPLETION_29 = 124, /* Continue, KvSteps.tla:145 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE = 125, /* Continue, KvSteps.tla:369 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 126, /* Continue, KvSteps.tla:371 */
+	OCC_LEAF_ON_OCC_COMPLETION_32 = 127, /* Continue, KvSteps.tla:373 */
+	OCC_LEAF_ON_OCC_COMPLETION_33 = 128, /* Continue, KvSteps.tla:375 */
+	OCC_LEAF_ON_OCC_COMPLETION_34 = 129, /* Continue, KvSteps.tla:377 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 130, /* Continue, KvSteps.tla:380 */
+	OCC_LEAF_ON_OCC_COMPLETION_37 = 131, /* Continue, KvSteps.tla:384 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 132, /* Continue, KvSteps.tla:387 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 133, /* Continue, KvSteps.tla:340 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 134, /* Continue, KvSteps.tla:340 */
+	OCC_LEAF_ON_OCC_COMPLETION_41 = 135, /* Continue, KvSteps.tla:391 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 136, /* Continue, KvSteps.tla:393 */
+	OCC_LEAF_ON_OCC_COMPLETION_43 = 137, /* Continue, KvSteps.tla:395 */
+	OCC_LEAF_ON_OCC_COMPLETION_44 = 138, /* Continue, KvSteps.tla:397 */
+	OCC_LEAF_SETTLE_1 = 139, /* Continue, KvSteps.tla:407 */
+	OCC_LEAF_SETTLE_2 = 140, /* Continue, KvSteps.tla:408 */
+	OCC_LEAF_SETTLE_3 = 141, /* Continue, KvSteps.tla:409 */
+	OCC_LEAF_SETTLE_4 = 142, /* Continue, KvSteps.tla:410 */
+	OCC_LEAF_SHELVE_1 = 143, /* Continue, KvSteps.tla:414 */
+	OCC_LEAF_SHELVE_2 = 144, /* Continue, KvSteps.tla:415 */
+	OCC_LEAF_SHELVE_3 = 145, /* Continue, KvSteps.tla:416 */
+	OCC_LEAF_FIND_1 = 146, /* Reply, KvSteps.tla:221 */
+	OCC_LEAF_FIND_2 = 147, /* Reply, KvSteps.tla:221 */
+	OCC_LEAF_FIND_NOT_FORWARDED = 148, /* Drop, KvSteps.tla:222 */
+	OCC_LEAF_FIND_NOT_SEEN = 149, /* Drop, KvSteps.tla:223 */
+	OCC_LEAF_FIND_5 = 150, /* Continue, KvSteps.tla:225 */
+	OCC_LEAF_FIND_ON_ITS_WAY = 151, /* Drop, KvSteps.tla:227 */
+	OCC_LEAF_FIND_7 = 152, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_8 = 153, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_FIND_9 = 154, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_10 = 155, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_FIND_11 = 156, /* Reply, KvSteps.tla:238 */
+	OCC_LEAF_FIND_12 = 157, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_13 = 158, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_RESERVE_1 = 159, /* Continue, KvSteps.tla:253 */
+	OCC_LEAF_RESERVE_SHELF_FULL = 160, /* Continue, KvSteps.tla:254 */
+	OCC_LEAF_RESERVE_3 = 161, /* Continue, KvSteps.tla:255 */
+	OCC_LEAF_KEEP_1 = 162, /* Reply, KvSteps.tla:259 */
+	OCC_LEAF_KEEP_2 = 163, /* Reply, KvSteps.tla:260 */
+	OCC_LEAF_KEEP_3 = 164, /* Reply, KvSteps.tla:261 */
+	OCC_LEAF_EXPIRE_1 = 165, /* Drop, SessionSteps.tla:179 */
+	OCC_LEAF_EXPIRE_2 = 166, /* Continue, SessionSteps.tla:181 */
+	OCC_LEAF_EXPIRE_3 = 167, /* Continue, SessionSteps.tla:183 */
+	OCC_LEAF_EXPIRE_4 = 168, /* Drop, SessionSteps.tla:184 */
+	OCC_LEAF_UNSETTLED_1 = 169, /* Continue, OccSteps.tla:252 */
+	OCC_LEAF_UNSETTLED_2 = 170, /* Drop, OccSteps.tla:253 */
+	OCC_LEAF_SETTLED_NOTHING_PINNED = 171, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_SETTLED_STILL_GONE = 172, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_SETTLED_4 = 173, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_SETTLED_5 = 174, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_SETTLED_6 = 175, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_SETTLED_7 = 176, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_IS_SETTLED_1 = 177, /* Continue, OccSteps.tla:258 */
+	OCC_LEAF_IS_SETTLED_2 = 178, /* Drop, OccSteps.tla:259 */
+	OCC_LEAF_RETIRE_1 = 179, /* Continue, SessionSteps.tla:188 */
+	OCC_LEAF_RETIRE_2 = 180, /* Drop, SessionSteps.tla:189 */
+	OCC_LEAF_TAKE_1 = 181, /* Drop, KvSteps.tla:439 */
+	OCC_LEAF_TAKE_2 = 182, /* Continue, KvSteps.tla:440 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 183, /* Continue, OccSteps.tla:267 */
+	OCC_LEAF_OCC_REFILL_2 = 184, /* Continue, KvSteps.tla:458 */
+	OCC_LEAF_OCC_REFILL_3 = 185, /* Continue, KvSteps.tla:459 */
+	OCC_LEAF_OCC_REFILL_4 = 186, /* Continue, KvSteps.tla:460 */
+	OCC_LEAF_OCC_REFILL_5 = 187, /* Continue, KvSteps.tla:462 */
+	OCC_LEAF_OCC_REFILL_6 = 188, /* Continue, KvSteps.tla:464 */
+	OCC_LEAF_OCC_REFILL_7 = 189, /* Continue, KvSteps.tla:467 */
+	OCC_LEAF_OCC_REFILL_8 = 190, /* Continue, KvSteps.tla:467 */
+	OCC_LEAF_OCC_REFILL_9 = 191, /* Continue, KvSteps.tla:468 */
+	OCC_LEAF_OCC_REFILL_10 = 192, /* Continue, KvSteps.tla:469 */
+	OCC_LEAF_OCC_REFILL_11 = 193, /* Continue, KvSteps.tla:470 */
+	OCC_LEAF_OVERFLOW_1 = 194, /* Continue, KvSteps.tla:487 */
+	OCC_LEAF_OVERFLOW_2 = 195, /* Continue, KvSteps.tla:488 */
+	OCC_LEAF_OVERFLOW_3 = 196, /* Continue, KvSteps.tla:489 */
+	OCC_LEAF_OVERFLOW_4 = 197, /* Continue, KvSteps.tla:490 */
+	OCC_LEAF_OVERFLOW_5 = 198, /* Continue, KvSteps.tla:491 */
+	OCC_LEAF_OVERFLOW_6 = 199, /* Continue, KvSteps.tla:492 */
+	OCC_LEAF_OVERFLOW_7 = 200, /* Continue, KvSteps.tla:493 */
+	OCC_LEAF_OVERFLOW_8 = 201, /* Continue, KvSteps.tla:494 */
+	OCC_LEAF_REPORT_1 = 202, /* Continue, KvSteps.tla:496 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -620,20 +628,22 @@ enum occ_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum occ_counter {
 	OCC_COUNTER_AUTHENTICATE_WRONG_SECRET,
 	OCC_COUNTER_BEGIN_1,
 	OCC_COUNTER_BEGIN_2,
+	OCC_COUNTER_BEGIN_3,
 	OCC_COUNTER_BEGIN_NOT_A_REQUEST,
 	OCC_COUNTER_BEGIN_CLOSED_ALREADY,
 	OCC_COUNTER_BEGIN_NO_SESSION,
 	OCC_COUNTER_BEGIN_IN_PROGRESS,
 	OCC_COUNTER_BEGIN_ANSWER_AGAIN,
 	OCC_COUNTER_BEGIN_OUT_OF_SEQUENCE,
-	OCC_COUNTER_BEGIN_13,
 	OCC_COUNTER_BEGIN_14,
+	OCC_COUNTER_BEGIN_15,
 	OCC_COUNTER_RECALL_MOVED_ON,
 	OCC_COUNTER_RECALL_3,
 	OCC_COUNTER_END_1,
@@ -644,6 +654,7 @@ enum occ_counter {
 	OCC_COUNTER_TC_END_2,
 	OCC_COUNTER_TC_END_3,
 	OCC_COUNTER_TC_END_4,
+	OCC_COUNTER_TC_CONFIRM_1,
 	OCC_COUNTER_TC_CONFIRM_CONFIRMED_LATE,
 	OCC_COUNTER_TC_RESUME_RESUMED_LATE,
 	OCC_COUNTER_FOREIGN,
@@ -656,6 +667,7 @@ enum occ_counter {
 	OCC_COUNTER_TC_CONTENDED,
 	OCC_COUNTER_TC_SKIPPED,
 	OCC_COUNTER_TC_LOST,
+	OCC_COUNTER_TC_STRANGER,
 	OCC_COUNTER_SWEEP_CONTENDED,
 	OCC_COUNTER_SWEEP_SKIPPED,
 	OCC_COUNTER_SWEEP_LOST,
@@ -666,14 +678,15 @@ enum occ_counter {
 	"authenticate.wrong_secret", \
 	"begin.1", \
 	"begin.2", \
+	"begin.3", \
 	"begin.not_a_request", \
 	"begin.closed_already", \
 	"begin.no_session", \
 	"begin.in_progress", \
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
-	"begin.13", \
 	"begin.14", \
+	"begin.15", \
 	"recall.moved_on", \
 	"recall.3", \
 	"end.1", \
@@ -684,6 +697,7 @@ enum occ_counter {
 	"tc.end.2", \
 	"tc.end.3", \
 	"tc.end.4", \
+	"tc.confirm.1", \
 	"tc.confirm.confirmed_late", \
 	"tc.resume.resumed_late", \
 	"foreign", \
@@ -696,6 +710,7 @@ enum occ_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
@@ -707,14 +722,15 @@ enum occ_counter {
 _Static_assert(OCC_COUNTER_AUTHENTICATE_WRONG_SECRET == OCC_COUNTERS_XDP + OCC_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_1 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_1, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_2 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_2, "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_3 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_3, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_NOT_A_REQUEST == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_CLOSED_ALREADY == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_NO_SESSION == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_IN_PROGRESS == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_IN_PROGRESS, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_ANSWER_AGAIN == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_OUT_OF_SEQUENCE == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_13 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_13, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_14 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_14, "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_15 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_15, "counter of a leaf");
 _Static_assert(OCC_COUNTER_RECALL_MOVED_ON == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_MOVED_ON, "counter of a leaf");
 _Static_assert(OCC_COUNTER_RECALL_3 == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_3, "counter of a leaf");
 _Static_assert(OCC_COUNTER_END_1 == OCC_COUNTERS_XDP + OCC_LEAF_END_1, "counter of a leaf");
@@ -725,373 +741,378 @@ _Static_assert(OCC_COUNTER_TC_END_1 == OCC_COUNTERS_TC + OCC_LEAF_END_1, "counte
 _Static_assert(OCC_COUNTER_TC_END_2 == OCC_COUNTERS_TC + OCC_LEAF_END_2, "counter of a leaf");
 _Static_assert(OCC_COUNTER_TC_END_3 == OCC_COUNTERS_TC + OCC_LEAF_END_3, "counter of a leaf");
 _Static_assert(OCC_COUNTER_TC_END_4 == OCC_COUNTERS_TC + OCC_LEAF_END_4, "counter of a leaf");
+_Static_assert(OCC_COUNTER_TC_CONFIRM_1 == OCC_COUNTERS_TC + OCC_LEAF_CONFIRM_1, "counter of a leaf");
 _Static_assert(OCC_COUNTER_TC_CONFIRM_CONFIRMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_CONFIRM_CONFIRMED_LATE, "counter of a leaf");
 _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_RESUME_RESUMED_LATE, "counter of a leaf");
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define OCC_BRANCHES 359
+#define OCC_BRANCHES 363
 
 #define OCC_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:62:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:71:17" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:72:17" }, \
-	{ 3, "begin.not_a_request", "spec/lib/SessionSteps.tla:74:25" }, \
-	{ 4, "begin.closed_already", "spec/lib/SessionSteps.tla:77:34" }, \
-	{ 5, "begin.no_session", "spec/lib/SessionSteps.tla:78:30" }, \
-	{ 6, "begin.in_progress", "spec/lib/SessionSteps.tla:82:24" }, \
-	{ 7, "begin.answer_again", "spec/lib/SessionSteps.tla:88:39" }, \
-	{ 8, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:90:27" }, \
-	{ 9, "begin.13", "spec/lib/SessionSteps.tla:94:10" }, \
-	{ 10, "begin.14", "spec/lib/SessionSteps.tla:100:10" }, \
-	{ 11, "recall.moved_on", "spec/kv/KvSteps.tla:420:53" }, \
-	{ 12, "recall.3", "spec/kv/KvSteps.tla:421:17" }, \
-	{ 13, "end.1", "spec/lib/SessionSteps.tla:115:10" }, \
-	{ 14, "end.2", "spec/lib/SessionSteps.tla:117:10" }, \
-	{ 15, "end.3", "spec/lib/SessionSteps.tla:119:10" }, \
-	{ 16, "end.4", "spec/lib/SessionSteps.tla:121:10" }, \
-	{ 17, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:137:34" }, \
-	{ 18, "resume.resumed_late", "spec/lib/SessionSteps.tla:149:32" }, \
-	{ 19, "authenticate.1", "spec/lib/SessionSteps.tla:60:29" }, \
-	{ 20, "authenticate.2", "spec/lib/SessionSteps.tla:61:42" }, \
-	{ 21, "begin.6", "spec/lib/SessionSteps.tla:80:10" }, \
-	{ 22, "begin.recalled", "spec/lib/SessionSteps.tla:87:36" }, \
-	{ 23, "begin.15", "spec/lib/SessionSteps.tla:105:10" }, \
-	{ 24, "recall.1", "spec/kv/KvSteps.tla:419:44" }, \
-	{ 25, "enter.place_taken", "spec/occ/OccSteps.tla:57:37" }, \
-	{ 26, "enter.unsettled", "spec/occ/OccSteps.tla:58:60" }, \
-	{ 27, "enter.lock_too_long", "spec/occ/OccSteps.tla:59:52" }, \
-	{ 28, "enter.4", "spec/occ/OccSteps.tla:60:24" }, \
-	{ 29, "enter.5", "spec/occ/OccSteps.tla:63:17" }, \
-	{ 30, "enter.not_to_commit", "spec/occ/OccSteps.tla:64:32" }, \
-	{ 31, "enter.not_to_abort", "spec/occ/OccSteps.tla:66:66" }, \
-	{ 32, "enter.8", "spec/occ/OccSteps.tla:67:23" }, \
-	{ 33, "enter.nothing_to_abort", "spec/occ/OccSteps.tla:68:42" }, \
-	{ 34, "note.1", "spec/occ/OccSteps.tla:74:10" }, \
-	{ 35, "note.2", "spec/occ/OccSteps.tla:76:10" }, \
-	{ 36, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
-	{ 37, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 38, "on_occ_request.4", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 39, "on_occ_request.5", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 40, "on_occ_request.6", "spec/occ/OccSteps.tla:167:10" }, \
-	{ 41, "on_occ_request.7", "spec/occ/OccSteps.tla:169:10" }, \
-	{ 42, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
-	{ 43, "on_occ_request.other_version", "spec/occ/OccSteps.tla:125:26" }, \
-	{ 44, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
-	{ 45, "on_occ_request.11", "spec/occ/OccSteps.tla:129:10" }, \
-	{ 46, "on_occ_request.not_there", "spec/occ/OccSteps.tla:141:22" }, \
-	{ 47, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:143:25" }, \
-	{ 48, "on_occ_request.14", "spec/occ/OccSteps.tla:145:10" }, \
-	{ 49, "on_occ_request.15", "spec/occ/OccSteps.tla:147:10" }, \
-	{ 50, "on_occ_request.16", "spec/occ/OccSteps.tla:182:10" }, \
-	{ 51, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:184:27" }, \
-	{ 52, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:186:26" }, \
-	{ 53, "on_occ_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
-	{ 54, "on_occ_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
-	{ 55, "on_occ_request.written", "spec/kv/KvSteps.tla:168:21" }, \
-	{ 56, "on_occ_request.22", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 57, "on_occ_request.23", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 58, "on_occ_request.24", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 59, "on_occ_request.25", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 60, "on_occ_request.26", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 61, "on_occ_request.27", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 62, "on_occ_request.28", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 63, "on_occ_request.29", "spec/kv/KvSteps.tla:188:10" }, \
-	{ 64, "on_occ_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
-	{ 65, "on_occ_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
-	{ 66, "on_occ_request.32", "spec/kv/KvSteps.tla:194:10" }, \
-	{ 67, "on_occ_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 68, "leave.1", "spec/occ/OccSteps.tla:85:32" }, \
-	{ 69, "leave.2", "spec/occ/OccSteps.tla:86:49" }, \
-	{ 70, "leave.3", "spec/occ/OccSteps.tla:87:17" }, \
-	{ 71, "remember.1", "spec/kv/KvSteps.tla:425:10" }, \
-	{ 72, "remember.2", "spec/kv/KvSteps.tla:426:10" }, \
-	{ 73, "confirm.1", "spec/lib/SessionSteps.tla:135:31" }, \
-	{ 74, "confirm.2", "spec/lib/SessionSteps.tla:136:42" }, \
-	{ 75, "resume.1", "spec/lib/SessionSteps.tla:141:10" }, \
-	{ 76, "resume.2", "spec/lib/SessionSteps.tla:146:10" }, \
-	{ 77, "resume.3", "spec/lib/SessionSteps.tla:148:10" }, \
-	{ 78, "issue.1", "spec/lib/SessionSteps.tla:153:10" }, \
-	{ 79, "issue.2", "spec/lib/SessionSteps.tla:154:10" }, \
-	{ 80, "claim.1", "spec/kv/KvSteps.tla:316:57" }, \
-	{ 81, "claim.overwritten", "spec/kv/KvSteps.tla:317:92" }, \
-	{ 82, "claim.3", "spec/kv/KvSteps.tla:318:17" }, \
-	{ 83, "lift.1", "spec/kv/KvSteps.tla:274:79" }, \
-	{ 84, "lift.2", "spec/kv/KvSteps.tla:281:86" }, \
-	{ 85, "lift.replaced", "spec/kv/KvSteps.tla:282:73" }, \
-	{ 86, "lift.4", "spec/kv/KvSteps.tla:284:10" }, \
-	{ 87, "stow.page_full", "spec/kv/KvSteps.tla:305:59" }, \
-	{ 88, "stow.entry_taken", "spec/kv/KvSteps.tla:306:72" }, \
-	{ 89, "stow.3", "spec/kv/KvSteps.tla:307:31" }, \
-	{ 90, "stow.old_one_gone", "spec/kv/KvSteps.tla:308:64" }, \
-	{ 91, "stow.5", "spec/kv/KvSteps.tla:309:24" }, \
-	{ 92, "stow.6", "spec/kv/KvSteps.tla:310:31" }, \
-	{ 93, "stow.old_one_moved", "spec/kv/KvSteps.tla:311:106" }, \
-	{ 94, "stow.8", "spec/kv/KvSteps.tla:312:24" }, \
-	{ 95, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
-	{ 96, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:125:26" }, \
-	{ 97, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
-	{ 98, "on_occ_completion.4", "spec/occ/OccSteps.tla:129:10" }, \
-	{ 99, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:206:22" }, \
-	{ 100, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:208:24" }, \
-	{ 101, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:210:23" }, \
-	{ 102, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:212:26" }, \
-	{ 103, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:214:26" }, \
-	{ 104, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:216:25" }, \
-	{ 105, "on_occ_completion.11", "spec/occ/OccSteps.tla:218:10" }, \
-	{ 106, "on_occ_completion.12", "spec/occ/OccSteps.tla:218:10" }, \
-	{ 107, "on_occ_completion.13", "spec/occ/OccSteps.tla:220:10" }, \
-	{ 108, "on_occ_completion.14", "spec/occ/OccSteps.tla:220:10" }, \
-	{ 109, "on_occ_completion.15", "spec/occ/OccSteps.tla:231:10" }, \
-	{ 110, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:233:29" }, \
-	{ 111, "on_occ_completion.17", "spec/occ/OccSteps.tla:236:17" }, \
-	{ 112, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:237:31" }, \
-	{ 113, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:336:34" }, \
-	{ 114, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:336:84" }, \
-	{ 115, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:361:30" }, \
-	{ 116, "on_occ_completion.23", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 117, "on_occ_completion.24", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 118, "on_occ_completion.25", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 119, "on_occ_completion.26", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 120, "on_occ_completion.27", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 121, "on_occ_completion.28", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 122, "on_occ_completion.29", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 123, "on_occ_completion.late", "spec/kv/KvSteps.tla:365:18" }, \
-	{ 124, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:367:22" }, \
-	{ 125, "on_occ_completion.32", "spec/kv/KvSteps.tla:369:10" }, \
-	{ 126, "on_occ_completion.33", "spec/kv/KvSteps.tla:371:10" }, \
-	{ 127, "on_occ_completion.34", "spec/kv/KvSteps.tla:373:10" }, \
-	{ 128, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:376:30" }, \
-	{ 129, "on_occ_completion.37", "spec/kv/KvSteps.tla:380:24" }, \
-	{ 130, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:383:22" }, \
-	{ 131, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:336:34" }, \
-	{ 132, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:336:84" }, \
-	{ 133, "on_occ_completion.41", "spec/kv/KvSteps.tla:387:10" }, \
-	{ 134, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:389:22" }, \
-	{ 135, "on_occ_completion.43", "spec/kv/KvSteps.tla:391:10" }, \
-	{ 136, "on_occ_completion.44", "spec/kv/KvSteps.tla:393:10" }, \
-	{ 137, "settle.1", "spec/kv/KvSteps.tla:403:39" }, \
-	{ 138, "settle.2", "spec/kv/KvSteps.tla:404:31" }, \
-	{ 139, "settle.3", "spec/kv/KvSteps.tla:405:30" }, \
-	{ 140, "settle.4", "spec/kv/KvSteps.tla:406:17" }, \
-	{ 141, "shelve.1", "spec/kv/KvSteps.tla:410:47" }, \
-	{ 142, "shelve.2", "spec/kv/KvSteps.tla:411:62" }, \
-	{ 143, "shelve.3", "spec/kv/KvSteps.tla:412:17" }, \
-	{ 144, "find.1", "spec/kv/KvSteps.tla:219:29" }, \
-	{ 145, "find.not_seen", "spec/kv/KvSteps.tla:220:34" }, \
-	{ 146, "find.3", "spec/kv/KvSteps.tla:221:44" }, \
-	{ 147, "find.on_its_way", "spec/kv/KvSteps.tla:223:22" }, \
-	{ 148, "find.5", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 149, "find.6", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 150, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 151, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 152, "find.9", "spec/kv/KvSteps.tla:234:10" }, \
-	{ 153, "find.10", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 154, "find.11", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 155, "reserve.1", "spec/kv/KvSteps.tla:249:29" }, \
-	{ 156, "reserve.shelf_full", "spec/kv/KvSteps.tla:250:33" }, \
-	{ 157, "reserve.3", "spec/kv/KvSteps.tla:251:17" }, \
-	{ 158, "keep.1", "spec/kv/KvSteps.tla:255:36" }, \
-	{ 159, "keep.2", "spec/kv/KvSteps.tla:256:28" }, \
-	{ 160, "keep.3", "spec/kv/KvSteps.tla:257:17" }, \
-	{ 161, "expire.1", "spec/lib/SessionSteps.tla:162:44" }, \
-	{ 162, "expire.2", "spec/lib/SessionSteps.tla:164:10" }, \
-	{ 163, "expire.3", "spec/lib/SessionSteps.tla:166:10" }, \
-	{ 164, "expire.4", "spec/lib/SessionSteps.tla:167:17" }, \
-	{ 165, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
-	{ 166, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
-	{ 167, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
-	{ 168, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 169, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 170, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 171, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
-	{ 172, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
-	{ 173, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
-	{ 174, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
-	{ 175, "retire.1", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 176, "retire.2", "spec/lib/SessionSteps.tla:172:10" }, \
-	{ 177, "take.1", "spec/kv/KvSteps.tla:435:10" }, \
-	{ 178, "take.2", "spec/kv/KvSteps.tla:436:10" }, \
-	{ 179, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
-	{ 180, "occ_refill.2", "spec/kv/KvSteps.tla:454:32" }, \
-	{ 181, "occ_refill.3", "spec/kv/KvSteps.tla:455:56" }, \
-	{ 182, "occ_refill.4", "spec/kv/KvSteps.tla:456:43" }, \
-	{ 183, "occ_refill.5", "spec/kv/KvSteps.tla:458:32" }, \
-	{ 184, "occ_refill.6", "spec/kv/KvSteps.tla:460:10" }, \
-	{ 185, "occ_refill.7", "spec/kv/KvSteps.tla:463:52" }, \
-	{ 186, "occ_refill.8", "spec/kv/KvSteps.tla:463:52" }, \
-	{ 187, "occ_refill.9", "spec/kv/KvSteps.tla:464:23" }, \
-	{ 188, "occ_refill.10", "spec/kv/KvSteps.tla:465:20" }, \
-	{ 189, "occ_refill.11", "spec/kv/KvSteps.tla:466:17" }, \
-	{ 190, "overflow.1", "spec/kv/KvSteps.tla:483:24" }, \
-	{ 191, "overflow.2", "spec/kv/KvSteps.tla:484:60" }, \
-	{ 192, "overflow.3", "spec/kv/KvSteps.tla:485:61" }, \
-	{ 193, "overflow.4", "spec/kv/KvSteps.tla:486:32" }, \
-	{ 194, "overflow.5", "spec/kv/KvSteps.tla:487:19" }, \
-	{ 195, "overflow.6", "spec/kv/KvSteps.tla:488:23" }, \
-	{ 196, "overflow.7", "spec/kv/KvSteps.tla:489:22" }, \
-	{ 197, "overflow.8", "spec/kv/KvSteps.tla:490:17" }, \
-	{ 198, "report.1", "spec/kv/KvSteps.tla:492:21" }, \
-	{ 199, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 200, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 201, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 202, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:71:32" }, \
+	{ 1, "begin.1", "spec/lib/SessionSteps.tla:79:41" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:80:43" }, \
+	{ 3, "begin.3", "spec/lib/SessionSteps.tla:81:24" }, \
+	{ 4, "begin.not_a_request", "spec/lib/SessionSteps.tla:83:25" }, \
+	{ 5, "begin.closed_already", "spec/lib/SessionSteps.tla:86:34" }, \
+	{ 6, "begin.no_session", "spec/lib/SessionSteps.tla:87:30" }, \
+	{ 7, "begin.in_progress", "spec/lib/SessionSteps.tla:91:24" }, \
+	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:97:39" }, \
+	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:99:27" }, \
+	{ 10, "begin.14", "spec/lib/SessionSteps.tla:103:10" }, \
+	{ 11, "begin.15", "spec/lib/SessionSteps.tla:109:10" }, \
+	{ 12, "recall.moved_on", "spec/kv/KvSteps.tla:424:53" }, \
+	{ 13, "recall.3", "spec/kv/KvSteps.tla:425:17" }, \
+	{ 14, "end.1", "spec/lib/SessionSteps.tla:124:10" }, \
+	{ 15, "end.2", "spec/lib/SessionSteps.tla:126:10" }, \
+	{ 16, "end.3", "spec/lib/SessionSteps.tla:128:10" }, \
+	{ 17, "end.4", "spec/lib/SessionSteps.tla:130:10" }, \
+	{ 18, "confirm.1", "spec/lib/SessionSteps.tla:151:33" }, \
+	{ 19, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:154:34" }, \
+	{ 20, "resume.resumed_late", "spec/lib/SessionSteps.tla:166:32" }, \
+	{ 21, "authenticate.1", "spec/lib/SessionSteps.tla:69:29" }, \
+	{ 22, "authenticate.2", "spec/lib/SessionSteps.tla:70:42" }, \
+	{ 23, "begin.7", "spec/lib/SessionSteps.tla:89:10" }, \
+	{ 24, "begin.recalled", "spec/lib/SessionSteps.tla:96:36" }, \
+	{ 25, "begin.16", "spec/lib/SessionSteps.tla:114:10" }, \
+	{ 26, "recall.1", "spec/kv/KvSteps.tla:423:44" }, \
+	{ 27, "enter.place_taken", "spec/occ/OccSteps.tla:57:37" }, \
+	{ 28, "enter.unsettled", "spec/occ/OccSteps.tla:58:60" }, \
+	{ 29, "enter.lock_too_long", "spec/occ/OccSteps.tla:59:52" }, \
+	{ 30, "enter.4", "spec/occ/OccSteps.tla:60:24" }, \
+	{ 31, "enter.5", "spec/occ/OccSteps.tla:63:17" }, \
+	{ 32, "enter.not_to_commit", "spec/occ/OccSteps.tla:64:32" }, \
+	{ 33, "enter.not_to_abort", "spec/occ/OccSteps.tla:66:66" }, \
+	{ 34, "enter.8", "spec/occ/OccSteps.tla:67:23" }, \
+	{ 35, "enter.nothing_to_abort", "spec/occ/OccSteps.tla:68:42" }, \
+	{ 36, "note.1", "spec/occ/OccSteps.tla:74:10" }, \
+	{ 37, "note.2", "spec/occ/OccSteps.tla:76:10" }, \
+	{ 38, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
+	{ 39, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
+	{ 40, "on_occ_request.4", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 41, "on_occ_request.5", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 42, "on_occ_request.6", "spec/occ/OccSteps.tla:167:10" }, \
+	{ 43, "on_occ_request.7", "spec/occ/OccSteps.tla:169:10" }, \
+	{ 44, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
+	{ 45, "on_occ_request.other_version", "spec/occ/OccSteps.tla:125:26" }, \
+	{ 46, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
+	{ 47, "on_occ_request.11", "spec/occ/OccSteps.tla:129:10" }, \
+	{ 48, "on_occ_request.not_there", "spec/occ/OccSteps.tla:141:22" }, \
+	{ 49, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:143:25" }, \
+	{ 50, "on_occ_request.14", "spec/occ/OccSteps.tla:145:10" }, \
+	{ 51, "on_occ_request.15", "spec/occ/OccSteps.tla:147:10" }, \
+	{ 52, "on_occ_request.16", "spec/occ/OccSteps.tla:182:10" }, \
+	{ 53, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:184:27" }, \
+	{ 54, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:186:26" }, \
+	{ 55, "on_occ_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
+	{ 56, "on_occ_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
+	{ 57, "on_occ_request.written", "spec/kv/KvSteps.tla:168:21" }, \
+	{ 58, "on_occ_request.22", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 59, "on_occ_request.23", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 60, "on_occ_request.24", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 61, "on_occ_request.25", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 62, "on_occ_request.26", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 63, "on_occ_request.27", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 64, "on_occ_request.28", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 65, "on_occ_request.29", "spec/kv/KvSteps.tla:188:10" }, \
+	{ 66, "on_occ_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
+	{ 67, "on_occ_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
+	{ 68, "on_occ_request.32", "spec/kv/KvSteps.tla:194:10" }, \
+	{ 69, "on_occ_request.full", "spec/kv/KvSteps.tla:197:18" }, \
+	{ 70, "leave.1", "spec/occ/OccSteps.tla:85:32" }, \
+	{ 71, "leave.2", "spec/occ/OccSteps.tla:86:49" }, \
+	{ 72, "leave.3", "spec/occ/OccSteps.tla:87:17" }, \
+	{ 73, "remember.1", "spec/kv/KvSteps.tla:429:10" }, \
+	{ 74, "remember.2", "spec/kv/KvSteps.tla:430:10" }, \
+	{ 75, "confirm.2", "spec/lib/SessionSteps.tla:152:31" }, \
+	{ 76, "confirm.3", "spec/lib/SessionSteps.tla:153:42" }, \
+	{ 77, "resume.1", "spec/lib/SessionSteps.tla:158:10" }, \
+	{ 78, "resume.2", "spec/lib/SessionSteps.tla:163:10" }, \
+	{ 79, "resume.3", "spec/lib/SessionSteps.tla:165:10" }, \
+	{ 80, "issue.1", "spec/lib/SessionSteps.tla:170:10" }, \
+	{ 81, "issue.2", "spec/lib/SessionSteps.tla:171:10" }, \
+	{ 82, "claim.1", "spec/kv/KvSteps.tla:320:57" }, \
+	{ 83, "claim.overwritten", "spec/kv/KvSteps.tla:321:92" }, \
+	{ 84, "claim.3", "spec/kv/KvSteps.tla:322:17" }, \
+	{ 85, "lift.1", "spec/kv/KvSteps.tla:278:79" }, \
+	{ 86, "lift.2", "spec/kv/KvSteps.tla:285:86" }, \
+	{ 87, "lift.replaced", "spec/kv/KvSteps.tla:286:73" }, \
+	{ 88, "lift.4", "spec/kv/KvSteps.tla:288:10" }, \
+	{ 89, "stow.page_full", "spec/kv/KvSteps.tla:309:59" }, \
+	{ 90, "stow.entry_taken", "spec/kv/KvSteps.tla:310:72" }, \
+	{ 91, "stow.3", "spec/kv/KvSteps.tla:311:31" }, \
+	{ 92, "stow.old_one_gone", "spec/kv/KvSteps.tla:312:64" }, \
+	{ 93, "stow.5", "spec/kv/KvSteps.tla:313:24" }, \
+	{ 94, "stow.6", "spec/kv/KvSteps.tla:314:31" }, \
+	{ 95, "stow.old_one_moved", "spec/kv/KvSteps.tla:315:106" }, \
+	{ 96, "stow.8", "spec/kv/KvSteps.tla:316:24" }, \
+	{ 97, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
+	{ 98, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:125:26" }, \
+	{ 99, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
+	{ 100, "on_occ_completion.4", "spec/occ/OccSteps.tla:129:10" }, \
+	{ 101, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:206:22" }, \
+	{ 102, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:208:24" }, \
+	{ 103, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:210:23" }, \
+	{ 104, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:212:26" }, \
+	{ 105, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:214:26" }, \
+	{ 106, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:216:25" }, \
+	{ 107, "on_occ_completion.11", "spec/occ/OccSteps.tla:218:10" }, \
+	{ 108, "on_occ_completion.12", "spec/occ/OccSteps.tla:218:10" }, \
+	{ 109, "on_occ_completion.13", "spec/occ/OccSteps.tla:220:10" }, \
+	{ 110, "on_occ_completion.14", "spec/occ/OccSteps.tla:220:10" }, \
+	{ 111, "on_occ_completion.15", "spec/occ/OccSteps.tla:231:10" }, \
+	{ 112, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:233:29" }, \
+	{ 113, "on_occ_completion.17", "spec/occ/OccSteps.tla:236:17" }, \
+	{ 114, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:237:31" }, \
+	{ 115, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 116, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 117, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:365:30" }, \
+	{ 118, "on_occ_completion.23", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 119, "on_occ_completion.24", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 120, "on_occ_completion.25", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 121, "on_occ_completion.26", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 122, "on_occ_completion.27", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 123, "on_occ_completion.28", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 124, "on_occ_completion.29", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 125, "on_occ_completion.late", "spec/kv/KvSteps.tla:369:18" }, \
+	{ 126, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:371:22" }, \
+	{ 127, "on_occ_completion.32", "spec/kv/KvSteps.tla:373:10" }, \
+	{ 128, "on_occ_completion.33", "spec/kv/KvSteps.tla:375:10" }, \
+	{ 129, "on_occ_completion.34", "spec/kv/KvSteps.tla:377:10" }, \
+	{ 130, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:380:30" }, \
+	{ 131, "on_occ_completion.37", "spec/kv/KvSteps.tla:384:24" }, \
+	{ 132, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:387:22" }, \
+	{ 133, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:340:34" }, \
+	{ 134, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:340:84" }, \
+	{ 135, "on_occ_completion.41", "spec/kv/KvSteps.tla:391:10" }, \
+	{ 136, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:393:22" }, \
+	{ 137, "on_occ_completion.43", "spec/kv/KvSteps.tla:395:10" }, \
+	{ 138, "on_occ_completion.44", "spec/kv/KvSteps.tla:397:10" }, \
+	{ 139, "settle.1", "spec/kv/KvSteps.tla:407:39" }, \
+	{ 140, "settle.2", "spec/kv/KvSteps.tla:408:31" }, \
+	{ 141, "settle.3", "spec/kv/KvSteps.tla:409:30" }, \
+	{ 142, "settle.4", "spec/kv/KvSteps.tla:410:17" }, \
+	{ 143, "shelve.1", "spec/kv/KvSteps.tla:414:47" }, \
+	{ 144, "shelve.2", "spec/kv/KvSteps.tla:415:62" }, \
+	{ 145, "shelve.3", "spec/kv/KvSteps.tla:416:17" }, \
+	{ 146, "find.1", "spec/kv/KvSteps.tla:221:29" }, \
+	{ 147, "find.2", "spec/kv/KvSteps.tla:221:29" }, \
+	{ 148, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
+	{ 149, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
+	{ 150, "find.5", "spec/kv/KvSteps.tla:225:10" }, \
+	{ 151, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
+	{ 152, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 153, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 154, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 155, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 156, "find.11", "spec/kv/KvSteps.tla:238:10" }, \
+	{ 157, "find.12", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 158, "find.13", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 159, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
+	{ 160, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
+	{ 161, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
+	{ 162, "keep.1", "spec/kv/KvSteps.tla:259:36" }, \
+	{ 163, "keep.2", "spec/kv/KvSteps.tla:260:28" }, \
+	{ 164, "keep.3", "spec/kv/KvSteps.tla:261:17" }, \
+	{ 165, "expire.1", "spec/lib/SessionSteps.tla:179:44" }, \
+	{ 166, "expire.2", "spec/lib/SessionSteps.tla:181:10" }, \
+	{ 167, "expire.3", "spec/lib/SessionSteps.tla:183:10" }, \
+	{ 168, "expire.4", "spec/lib/SessionSteps.tla:184:17" }, \
+	{ 169, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
+	{ 170, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
+	{ 171, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
+	{ 172, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
+	{ 173, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 174, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 175, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
+	{ 176, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
+	{ 177, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
+	{ 178, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
+	{ 179, "retire.1", "spec/lib/SessionSteps.tla:188:10" }, \
+	{ 180, "retire.2", "spec/lib/SessionSteps.tla:189:10" }, \
+	{ 181, "take.1", "spec/kv/KvSteps.tla:439:10" }, \
+	{ 182, "take.2", "spec/kv/KvSteps.tla:440:10" }, \
+	{ 183, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
+	{ 184, "occ_refill.2", "spec/kv/KvSteps.tla:458:32" }, \
+	{ 185, "occ_refill.3", "spec/kv/KvSteps.tla:459:56" }, \
+	{ 186, "occ_refill.4", "spec/kv/KvSteps.tla:460:43" }, \
+	{ 187, "occ_refill.5", "spec/kv/KvSteps.tla:462:32" }, \
+	{ 188, "occ_refill.6", "spec/kv/KvSteps.tla:464:10" }, \
+	{ 189, "occ_refill.7", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 190, "occ_refill.8", "spec/kv/KvSteps.tla:467:52" }, \
+	{ 191, "occ_refill.9", "spec/kv/KvSteps.tla:468:23" }, \
+	{ 192, "occ_refill.10", "spec/kv/KvSteps.tla:469:20" }, \
+	{ 193, "occ_refill.11", "spec/kv/KvSteps.tla:470:17" }, \
+	{ 194, "overflow.1", "spec/kv/KvSteps.tla:487:24" }, \
+	{ 195, "overflow.2", "spec/kv/KvSteps.tla:488:60" }, \
+	{ 196, "overflow.3", "spec/kv/KvSteps.tla:489:61" }, \
+	{ 197, "overflow.4", "spec/kv/KvSteps.tla:490:32" }, \
+	{ 198, "overflow.5", "spec/kv/KvSteps.tla:491:19" }, \
+	{ 199, "overflow.6", "spec/kv/KvSteps.tla:492:23" }, \
+	{ 200, "overflow.7", "spec/kv/KvSteps.tla:493:22" }, \
+	{ 201, "overflow.8", "spec/kv/KvSteps.tla:494:17" }, \
+	{ 202, "report.1", "spec/kv/KvSteps.tla:496:21" }, \
 	{ 203, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
 	{ 204, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 205, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 206, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 207, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 208, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 209, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 210, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 211, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 212, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 205, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 206, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 207, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 208, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 209, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 210, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 211, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 212, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
 	{ 213, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
 	{ 214, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 215, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 216, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 217, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 218, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 221, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 222, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
-	{ 224, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 225, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 226, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 227, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 228, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 229, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 230, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 231, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 232, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 233, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 234, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 235, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 236, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 237, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 238, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 240, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 241, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 242, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 244, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 245, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
-	{ 246, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
-	{ 247, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
-	{ 248, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
-	{ 249, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
-	{ 250, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
-	{ 251, "lift.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
-	{ 252, "lift.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
-	{ 253, "stow.choice.then", "spec/kv/KvSteps.tla:311:63" }, \
-	{ 254, "stow.choice.else", "spec/kv/KvSteps.tla:311:76" }, \
-	{ 255, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 256, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 257, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 258, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 215, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 216, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 217, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 218, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 221, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 222, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 224, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 225, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 226, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 227, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
+	{ 228, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 229, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 230, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 231, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 232, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 233, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 234, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 235, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 236, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 237, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 238, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
+	{ 240, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 241, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 242, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 244, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 245, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 246, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 247, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
+	{ 248, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 249, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
+	{ 250, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
+	{ 251, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
+	{ 252, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
+	{ 253, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
+	{ 254, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
+	{ 255, "lift.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
+	{ 256, "lift.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
+	{ 257, "stow.choice.then", "spec/kv/KvSteps.tla:315:63" }, \
+	{ 258, "stow.choice.else", "spec/kv/KvSteps.tla:315:76" }, \
 	{ 259, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
 	{ 260, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 261, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
-	{ 262, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
-	{ 263, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 264, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 265, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 266, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 267, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 268, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 261, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 262, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 263, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 264, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 265, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
+	{ 266, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
+	{ 267, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 268, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
 	{ 269, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 270, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 271, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
-	{ 272, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 271, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 272, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 	{ 273, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 274, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 	{ 275, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
 	{ 276, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
-	{ 277, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:266:34" }, \
-	{ 278, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:266:83" }, \
-	{ 279, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:360:64" }, \
-	{ 280, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:360:106" }, \
-	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 283, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 284, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:85" }, \
-	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:115" }, \
-	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:380:55" }, \
-	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:324:47" }, \
-	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:325:17" }, \
-	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:269:28" }, \
-	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:270:8" }, \
-	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:349:53" }, \
-	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:349:66" }, \
-	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:394:45" }, \
-	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:394:83" }, \
-	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:94" }, \
-	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:109" }, \
-	{ 319, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:350:63" }, \
-	{ 320, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:350:76" }, \
-	{ 321, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 322, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 323, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 324, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 325, "settle.choice.then", "spec/kv/KvSteps.tla:399:74" }, \
-	{ 326, "settle.choice.else", "spec/kv/KvSteps.tla:399:86" }, \
-	{ 327, "settle.choice.then", "spec/kv/KvSteps.tla:398:72" }, \
-	{ 328, "settle.choice.else", "spec/kv/KvSteps.tla:398:86" }, \
-	{ 329, "find.choice.then", "spec/kv/KvSteps.tla:214:16" }, \
-	{ 330, "find.choice.else", "spec/kv/KvSteps.tla:216:81" }, \
-	{ 331, "find.choice.then", "spec/kv/KvSteps.tla:216:42" }, \
-	{ 332, "find.choice.else", "spec/kv/KvSteps.tla:216:51" }, \
-	{ 333, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
-	{ 334, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
-	{ 335, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 336, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 337, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 338, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 277, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 278, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 279, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
+	{ 280, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
+	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
+	{ 283, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:364:64" }, \
+	{ 284, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:364:106" }, \
+	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
+	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
+	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:384:55" }, \
+	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
+	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
+	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:273:28" }, \
+	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:274:8" }, \
+	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
+	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
+	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
+	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 319, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:398:45" }, \
+	{ 320, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:398:83" }, \
+	{ 321, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
+	{ 322, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
+	{ 323, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
+	{ 324, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
+	{ 325, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 326, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 327, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 328, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 329, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
+	{ 330, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
+	{ 331, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
+	{ 332, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
+	{ 333, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
+	{ 334, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
+	{ 335, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
+	{ 336, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
+	{ 337, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
+	{ 338, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
 	{ 339, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
 	{ 340, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 341, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 342, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 343, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 344, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 345, "take.choice.then", "spec/kv/KvSteps.tla:439:75" }, \
-	{ 346, "take.choice.else", "spec/kv/KvSteps.tla:439:90" }, \
-	{ 347, "occ_refill.choice.then", "spec/kv/KvSteps.tla:460:36" }, \
-	{ 348, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 349, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 350, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 351, "occ_refill.choice.then", "spec/kv/KvSteps.tla:446:95" }, \
+	{ 341, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 342, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 343, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 344, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 345, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 346, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 347, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 348, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 349, "take.choice.then", "spec/kv/KvSteps.tla:443:75" }, \
+	{ 350, "take.choice.else", "spec/kv/KvSteps.tla:443:90" }, \
+	{ 351, "occ_refill.choice.then", "spec/kv/KvSteps.tla:464:36" }, \
 	{ 352, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 353, "occ_refill.choice.then", "spec/kv/KvSteps.tla:464:48" }, \
-	{ 354, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 356, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 357, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 358, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 353, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 354, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:450:95" }, \
+	{ 356, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 357, "occ_refill.choice.then", "spec/kv/KvSteps.tla:468:48" }, \
+	{ 358, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 359, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 360, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 361, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 362, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

@@ -9,6 +9,7 @@
 #define OCC_CODEC_H
 
 #include "occ.h"
+#include "bpf/stepwise_hash.h"
 #include "bpf/stepwise_wire.h"
 
 static __always_inline __u32 occ_hash_slot(__u64 key)

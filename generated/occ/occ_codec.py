@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 PORT = 20234
 WIRE_SIZE = 107
@@ -36,10 +37,12 @@ TELLS_FLOOR = True
 PINNING = ('Lock',)
 REQUESTS = ('Insert', 'Update', 'Delete', 'Lock', 'Commit', 'Abort')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong', 'Locked', 'Granted', 'Conflict', 'Committed', 'Aborted', 'Refused')
+COMPLETIONS = ('Insert', 'Update', 'Delete', 'Lock', 'Commit', 'Abort')
 INTENTS = 4
 SESSIONS = 16_384
 ALL_INTENTS = 65_536
 TICK_NS = 134_217_728
+TERMS = bytes.fromhex("31a7f830c44a5a65")
 
 
 class Malformed(Exception):
@@ -54,28 +57,30 @@ class Kind(IntEnum):
     TAKEN = 4
     RENEWED = 5
     CLOSED = 6
-    GET = 7
-    INSERT = 8
-    UPDATE = 9
-    DELETE = 10
-    VALUE = 11
-    MISSING = 12
-    INSERTED = 13
-    EXISTS = 14
-    UPDATED = 15
-    DELETED = 16
-    ABSENT = 17
-    NO_ROOM = 18
-    TOO_LONG = 19
-    LOCK = 20
-    COMMIT = 21
-    ABORT = 22
-    LOCKED = 23
-    GRANTED = 24
-    CONFLICT = 25
-    COMMITTED = 26
-    ABORTED = 27
-    REFUSED = 28
+    OTHER_TERMS = 7
+    TOO_EARLY = 8
+    GET = 9
+    INSERT = 10
+    UPDATE = 11
+    DELETE = 12
+    VALUE = 13
+    MISSING = 14
+    INSERTED = 15
+    EXISTS = 16
+    UPDATED = 17
+    DELETED = 18
+    ABSENT = 19
+    NO_ROOM = 20
+    TOO_LONG = 21
+    LOCK = 22
+    COMMIT = 23
+    ABORT = 24
+    LOCKED = 25
+    GRANTED = 26
+    CONFLICT = 27
+    COMMITTED = 28
+    ABORTED = 29
+    REFUSED = 30
 
 
 @dataclass
@@ -244,35 +249,50 @@ def tail_size(length: int) -> int:
     return length if TAIL_OVER < length <= TAIL_MAX else 0
 
 
-def _mix(value: int) -> int:
+class Seed(NamedTuple):
+    """The seed of a server's tables, from which indices are hashed: `state/seed` of its pins, in words of the machine's order.
+
+    The default is that of programs that no loader has loaded. A client needs none: it has no cells.
+    """
+
+    salt: int = 0
+    upper: int = 0xC4CEB9FE1A85EC53
+    lower: int = 0x9E3779B97F4A7C15
+
+
+seed = Seed()
+"""Of the functions below; to be set by who compares them with a server's tables."""
+
+
+def _index(value: int, multiplier: int, capacity: int) -> int:
     mask = (1 << 64) - 1
+    value ^= seed.salt
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & mask
     value ^= value >> 33
-    value = value * 0xC4CEB9FE1A85EC53 & mask
-    return value ^ value >> 33
+    return ((value * multiplier & mask) >> 32) * capacity >> 32
 
 
 def hash_slot(key: int) -> int:
     """The message's `slot`, an index below 1048576."""
-    return (_mix(key) >> 32) * 1048576 >> 32
+    return _index(key, seed.upper, 1048576)
 
 
 def hash_bit(key: int) -> int:
     """The message's `bit`, an index below 64."""
-    return (_mix(key) & 0xFFFFFFFF) * 64 >> 32
+    return _index(key, seed.lower, 64)
 
 
 def hash_victim_bit(victim: int) -> int:
     """The message's `victim_bit`, an index below 64."""
-    return (_mix(victim) & 0xFFFFFFFF) * 64 >> 32
+    return _index(victim, seed.lower, 64)
 
 
 def hash_home(slot: int) -> int:
     """The message's `home`, an index below 65536."""
-    return (_mix(slot) >> 32) * 65536 >> 32
+    return _index(slot, seed.upper, 65536)
 
 
 def hash_shelf(key: int) -> int:
     """The message's `shelf`, an index below 512."""
-    return (_mix(key) & 0xFFFFFFFF) * 512 >> 32
+    return _index(key, seed.lower, 512)

@@ -74,7 +74,7 @@ static __always_inline void occ_u14_set_16_insert(struct occ_u14_set_16 *set, __
 	occ_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:59 */
+/* Authenticate, SessionSteps.tla:68 */
 static __always_inline __u32 occ_authenticate(const struct occ_credential_cell *credential,
 		const struct occ_message *message)
 {
@@ -87,16 +87,20 @@ static __always_inline __u32 occ_authenticate(const struct occ_credential_cell *
 	return stepwise_drop(OCC_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:68 */
+/* Begin, SessionSteps.tla:77 */
 static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct occ_message *message,
 		const struct occ_env *environment)
 {
 	if (message->kind == OCC_MESSAGE_KIND_OPEN) {
+		if (message->secret != OCC_TERMS) {
+			message->kind = OCC_MESSAGE_KIND_OTHER_TERMS;
+			return stepwise_reply(OCC_LEAF_BEGIN_1);
+		}
 		if (session->state == OCC_SESSION_STATE_VACANT) {
-			return stepwise_forward(OCC_LEAF_BEGIN_1);
+			return stepwise_forward(OCC_LEAF_BEGIN_2);
 		}
 		message->kind = OCC_MESSAGE_KIND_TAKEN;
-		return stepwise_reply(OCC_LEAF_BEGIN_2);
+		return stepwise_reply(OCC_LEAF_BEGIN_3);
 	}
 	if (!(message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_LOCK ||
@@ -113,7 +117,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct 
 		return stepwise_drop(OCC_LEAF_BEGIN_NO_SESSION);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
-		return stepwise_continue(OCC_LEAF_BEGIN_6);
+		return stepwise_continue(OCC_LEAF_BEGIN_7);
 	}
 	if (session->state == OCC_SESSION_STATE_BUSY) {
 		return stepwise_drop(OCC_LEAF_BEGIN_IN_PROGRESS);
@@ -142,22 +146,22 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct 
 		session->outcome = OCC_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
 		message->kind = OCC_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(OCC_LEAF_BEGIN_13));
+		return stepwise_changed(stepwise_reply(OCC_LEAF_BEGIN_14));
 	}
 	if (message->kind == OCC_MESSAGE_KIND_CLOSE) {
 		session->state = OCC_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = OCC_MESSAGE_KIND_CLOSED;
 		message->kind = OCC_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(OCC_LEAF_BEGIN_14));
+		return stepwise_changed(stepwise_reply(OCC_LEAF_BEGIN_15));
 	}
 	session->state = OCC_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + 75) % 33554432;
-	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_15));
+	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_16));
 }
 
-/* Recall, KvSteps.tla:418 */
+/* Recall, KvSteps.tla:422 */
 static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
@@ -242,7 +246,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	if (message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT) {
 		/* Settled, OccSteps.tla:158 */
 		if (!(message->way >= 1 && message->way <= 4) || !(bucket->pinned >> (message->way - 1) & 1)) {
-			message->kind = stepwise_choose(STEPWISE_CHOOSE(199,
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(203,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED);
@@ -252,9 +256,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
 			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 			occ_mark_array_4_put(&bucket->marks, message->way,
-			    stepwise_choose(STEPWISE_CHOOSE(201, bucket->filter >> message->bit &
+			    stepwise_choose(STEPWISE_CHOOSE(205, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-			message->kind = stepwise_choose(STEPWISE_CHOOSE(203,
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(207,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_STILL_GONE));
@@ -267,10 +271,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		if (message->deletes) {
 			const __u32 version = bucket->entries.items[stepwise_position(message->way, 4)].version;
 			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
-			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(205, stepwise_less_bit(bucket->floor, version)),
+			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(209, stepwise_less_bit(bucket->floor, version)),
 			    version, bucket->floor);
 			occ_mark_array_4_put(&bucket->marks, message->way,
-			    stepwise_choose(STEPWISE_CHOOSE(207, bucket->filter >> message->bit &
+			    stepwise_choose(STEPWISE_CHOOSE(211, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 			message->key = bucket->keys.items[stepwise_position(message->way, 4)];
 			message->kind = OCC_MESSAGE_KIND_COMMITTED;
@@ -324,7 +328,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			if ((bucket->pinned >> (own - 1) & 1)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(209, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(213, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -333,12 +337,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_4 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(211, marks_item_4 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(215, marks_item_4 == OCC_MARK_CLEAN ||
 			    marks_item_4 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->version)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(213, marks_item_5 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(217, marks_item_5 == OCC_MARK_CLEAN ||
 				    marks_item_5 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -391,7 +395,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			first = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_4 - 1) & 1) &
 			    ((1ULL << OCC_MARK_EMPTY |
 			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_4) & 1), i_4, first);
-		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(215, stepwise_less_bit(0, idle)), idle, first);
+		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(219, stepwise_less_bit(0, idle)), idle, first);
 		if (!(bucket->filter >> message->bit & 1) && room > 0) {
 			const __u32 at = stepwise_position(room, 4);
 
@@ -401,7 +405,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(217, (bucket->used >> (room - 1) & 1))) {
+			if (STEPWISE_CHOOSE(221, (bucket->used >> (room - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->pinned = bucket->pinned | 1U << (room - 1);
@@ -411,7 +415,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		}
 		__u8 value_3;
 
-		if (STEPWISE_CHOOSE(223, room > 0)) {
+		if (STEPWISE_CHOOSE(227, room > 0)) {
 			value_3 = room;
 		} else {
 			__u8 idle_2 = 0;
@@ -422,12 +426,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				    stepwise_not_bit(bucket->used >> (i_5 - 1) & 1), i_5, idle_2);
 			__u8 value_2;
 
-			if (STEPWISE_CHOOSE(221, idle_2 > 0)) {
+			if (STEPWISE_CHOOSE(225, idle_2 > 0)) {
 				value_2 = idle_2;
 			} else {
 				__u8 value;
 
-				if (STEPWISE_CHOOSE(219, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+				if (STEPWISE_CHOOSE(223, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 					const __u8 none = bucket->epoch % 4 + 1;
 					__u8 first_2 = none;
 
@@ -593,10 +597,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_27));
 		}
 		const __u32 version_5 = bucket->entries.items[stepwise_position(way_2, 4)].version;
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(225, stepwise_less_bit(bucket->floor, version_5)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(229, stepwise_less_bit(bucket->floor, version_5)),
 		    version_5, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, way_2,
-		    stepwise_choose(STEPWISE_CHOOSE(227, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(231, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
 		message->kind = OCC_MESSAGE_KIND_DELETED;
@@ -620,11 +624,11 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		first_3 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_11 - 1) & 1) &
 		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_11) &
 		    1), i_11, first_3);
-	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(229, stepwise_less_bit(0, idle_3)), idle_3, first_3);
+	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(233, stepwise_less_bit(0, idle_3)), idle_3, first_3);
 	if ((bucket->filter >> message->bit & 1)) {
 		__u8 value_6;
 
-		if (STEPWISE_CHOOSE(235, room_2 > 0)) {
+		if (STEPWISE_CHOOSE(239, room_2 > 0)) {
 			value_6 = room_2;
 		} else {
 			__u8 idle_4 = 0;
@@ -635,12 +639,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				    stepwise_not_bit(bucket->used >> (i_12 - 1) & 1), i_12, idle_4);
 			__u8 value_5;
 
-			if (STEPWISE_CHOOSE(233, idle_4 > 0)) {
+			if (STEPWISE_CHOOSE(237, idle_4 > 0)) {
 				value_5 = idle_4;
 			} else {
 				__u8 value_4;
 
-				if (STEPWISE_CHOOSE(231, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+				if (STEPWISE_CHOOSE(235, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 					const __u8 none_2 = bucket->epoch % 4 + 1;
 					__u8 first_4 = none_2;
 
@@ -683,7 +687,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(237, (bucket->used >> (room_2 - 1) & 1))) {
+		if (STEPWISE_CHOOSE(241, (bucket->used >> (room_2 - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
@@ -693,7 +697,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	}
 	__u8 value_9;
 
-	if (STEPWISE_CHOOSE(243, room_2 > 0)) {
+	if (STEPWISE_CHOOSE(247, room_2 > 0)) {
 		value_9 = room_2;
 	} else {
 		__u8 idle_5 = 0;
@@ -704,12 +708,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			    stepwise_not_bit(bucket->used >> (i_14 - 1) & 1), i_14, idle_5);
 		__u8 value_8;
 
-		if (STEPWISE_CHOOSE(241, idle_5 > 0)) {
+		if (STEPWISE_CHOOSE(245, idle_5 > 0)) {
 			value_8 = idle_5;
 		} else {
 			__u8 value_7;
 
-			if (STEPWISE_CHOOSE(239, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+			if (STEPWISE_CHOOSE(243, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 				const __u8 none_3 = bucket->epoch % 4 + 1;
 				__u8 first_5 = none_3;
 
@@ -747,16 +751,16 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 
 		STEPWISE_UNROLL
 		for (__u32 i = 1; i <= 4; i++) {
-			if (!((STEPWISE_CHOOSE(245, i == (__u32)(message->place + 1)) ? 0 :
+			if (!((STEPWISE_CHOOSE(249, i == (__u32)(message->place + 1)) ? 0 :
 			    occ_u4_array_4_at(&transaction->ways, i)) == 0)) {
 				all = false;
 				break;
 			}
 		}
-		if (STEPWISE_CHOOSE(249, all)) {
+		if (STEPWISE_CHOOSE(253, all)) {
 			transaction->verdict = OCC_TRANSACTION_VERDICT_OPEN;
 		} else {
-			if (STEPWISE_CHOOSE(247, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
+			if (STEPWISE_CHOOSE(251, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_COMMITTED;
 			} else {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_ABORTED;
@@ -768,7 +772,7 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
 }
 
-/* Remember, KvSteps.tla:423 */
+/* Remember, KvSteps.tla:427 */
 static __always_inline __u32 occ_remember(struct occ_answer_cell *answer, const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERTED || message->kind == OCC_MESSAGE_KIND_EXISTS ||
@@ -785,7 +789,7 @@ static __always_inline __u32 occ_remember(struct occ_answer_cell *answer, const 
 	return stepwise_continue(OCC_LEAF_REMEMBER_2);
 }
 
-/* End, SessionSteps.tla:113 */
+/* End, SessionSteps.tla:122 */
 static __always_inline __u32 occ_end(struct occ_session_cell *session, const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERTED || message->kind == OCC_MESSAGE_KIND_EXISTS ||
@@ -809,20 +813,23 @@ static __always_inline __u32 occ_end(struct occ_session_cell *session, const str
 	return stepwise_changed(stepwise_forward(OCC_LEAF_END_4));
 }
 
-/* Confirm, SessionSteps.tla:134 */
+/* Confirm, SessionSteps.tla:150 */
 static __always_inline __u32 occ_confirm(const struct occ_credential_cell *credential,
 		const struct occ_message *message)
 {
+	if (message->kind == OCC_MESSAGE_KIND_TOO_EARLY) {
+		return stepwise_reply(OCC_LEAF_CONFIRM_1);
+	}
 	if (message->kind == OCC_MESSAGE_KIND_OPENED) {
-		return stepwise_continue(OCC_LEAF_CONFIRM_1);
+		return stepwise_continue(OCC_LEAF_CONFIRM_2);
 	}
 	if (message->secret == credential->secret) {
-		return stepwise_continue(OCC_LEAF_CONFIRM_2);
+		return stepwise_continue(OCC_LEAF_CONFIRM_3);
 	}
 	return stepwise_drop(OCC_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:139 */
+/* Resume, SessionSteps.tla:156 */
 static __always_inline __u32 occ_resume(struct occ_session_cell *session, const struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -836,15 +843,17 @@ static __always_inline __u32 occ_resume(struct occ_session_cell *session, const 
 	    !(session->state == OCC_SESSION_STATE_VACANT || session->state == OCC_SESSION_STATE_CLOSING)) {
 		return stepwise_continue(OCC_LEAF_RESUME_2);
 	}
-	if (message->kind != OCC_MESSAGE_KIND_OPENED && session->state == OCC_SESSION_STATE_FORWARDED &&
-	    session->sequence == message->sequence) {
+	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
+	    message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_LOCK ||
+	    message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT) &&
+	    session->state == OCC_SESSION_STATE_FORWARDED && session->sequence == message->sequence) {
 		session->state = OCC_SESSION_STATE_BUSY;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_RESUME_3));
 	}
 	return stepwise_drop(OCC_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:151 */
+/* Issue, SessionSteps.tla:168 */
 static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 		const struct occ_message *message)
 {
@@ -855,7 +864,7 @@ static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 	return stepwise_continue(OCC_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:315 */
+/* Claim, KvSteps.tla:319 */
 static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -870,10 +879,10 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:273 */
+/* Lift, KvSteps.tla:277 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(251, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(255, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) || bucket->epoch != message->epoch ||
@@ -904,7 +913,7 @@ static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, stru
 	return stepwise_continue(OCC_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:300 */
+/* Stow, KvSteps.tla:304 */
 static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (message->lifted == OCC_MARK_DIRTY) {
@@ -950,7 +959,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == OCC_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(253, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(257, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(OCC_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -976,7 +985,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			if ((bucket->pinned >> (own - 1) & 1)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(255, marks_item == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(259, marks_item == OCC_MARK_CLEAN ||
 				    marks_item == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -985,12 +994,12 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(257, marks_item_2 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(261, marks_item_2 == OCC_MARK_CLEAN ||
 			    marks_item_2 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->expected)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(259, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(263, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -1013,7 +1022,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (bucket->epoch != message->epoch) {
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE);
 		}
-		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(261, message->found), message->version, 0);
+		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(265, message->found), message->version, 0);
 		if (there != message->expected) {
 			message->kind = OCC_MESSAGE_KIND_CONFLICT;
 			message->version = there;
@@ -1034,7 +1043,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(263, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(267, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_5 == OCC_MARK_EMPTY || marks_item_5 == OCC_MARK_CLEAN;
 			} else {
@@ -1061,7 +1070,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				bucket->entries.items[at].length = message->length;
 				bucket->entries.items[at].spot = message->spot;
 				bucket->entries.items[at].value = message->value;
-				if (STEPWISE_CHOOSE(265, (bucket->used >> (message->way - 1) & 1))) {
+				if (STEPWISE_CHOOSE(269, (bucket->used >> (message->way - 1) & 1))) {
 					bucket->used = 0;
 				}
 				bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1078,7 +1087,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(267, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(271, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1096,11 +1105,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(269, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(273, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(271,
+			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(275,
 			    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 			    1ULL << message->victim_bit, message->filter);
 			bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1117,11 +1126,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(273, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(277, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(275,
+		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(279,
 		    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 		    1ULL << message->victim_bit, message->filter);
 		bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1148,7 +1157,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED);
 	}
 	if (own_2 == 0 &&
-	    stepwise_choose(STEPWISE_CHOOSE(277, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	    stepwise_choose(STEPWISE_CHOOSE(281, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) && message->way >= 1 && message->way <= 4 &&
@@ -1166,7 +1175,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		own_3 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3),
 		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_3 - 1], message->key), i_3, own_3);
-	/* OnCompletion, KvSteps.tla:357 */
+	/* OnCompletion, KvSteps.tla:361 */
 	if (own_3 > 0) {
 		bool holds_2 = (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40 && !message->claimed;
@@ -1177,7 +1186,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			    marks_item_6 == OCC_MARK_DIRTY) == (message->kind == OCC_MESSAGE_KIND_UPDATE);
 		}
 		if (holds_2) {
-			/* Untailed, KvSteps.tla:336 */
+			/* Untailed, KvSteps.tla:340 */
 			if (message->spot == 0) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1190,7 +1199,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 		if (holds_3) {
 			const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, own_3);
-			holds_3 = STEPWISE_CHOOSE(279, (marks_item_7 == OCC_MARK_CLEAN ||
+			holds_3 = STEPWISE_CHOOSE(283, (marks_item_7 == OCC_MARK_CLEAN ||
 			    marks_item_7 == OCC_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own_3, 4)].length > 40) ?
 			    !(message->spot == bucket->entries.items[stepwise_position(own_3, 4)].spot &&
@@ -1210,7 +1219,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 				bucket->used = bucket->used | 1U << (own_3 - 1);
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(281, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(285, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1233,7 +1242,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				const __u32 at = stepwise_position(own_3, 4);
 
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(283, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(287, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1275,7 +1284,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own_3 - 1);
 			message->locked = locked;
-			if (STEPWISE_CHOOSE(285, bucket->entries.items[at].length > 40)) {
+			if (STEPWISE_CHOOSE(289, bucket->entries.items[at].length > 40)) {
 				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
@@ -1290,13 +1299,13 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		const __u32 version_3 = bucket->entries.items[stepwise_position(own_3, 4)].version;
 		const __u32 at = stepwise_position(own_3, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(287, stepwise_less_bit(bucket->floor, version_3)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(291, stepwise_less_bit(bucket->floor, version_3)),
 		    version_3, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own_3,
-		    stepwise_choose(STEPWISE_CHOOSE(289, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(293, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
-		if (STEPWISE_CHOOSE(291, bucket->entries.items[at].length > 40)) {
+		if (STEPWISE_CHOOSE(295, bucket->entries.items[at].length > 40)) {
 			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
@@ -1335,7 +1344,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			message->locked = locked;
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(293,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(297,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
@@ -1355,7 +1364,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds_4) {
 			bool value_2;
 
-			if (STEPWISE_CHOOSE(295, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(299, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_11 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value_2 = marks_item_11 == OCC_MARK_EMPTY || marks_item_11 == OCC_MARK_CLEAN;
 			} else {
@@ -1375,7 +1384,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	}
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:336 */
+		/* Untailed, KvSteps.tla:340 */
 		if (message->spot == 0) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1396,7 +1405,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	if (holds_6) {
 		bool value_3;
 
-		if (STEPWISE_CHOOSE(297, message->lifted == OCC_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(301, message->lifted == OCC_MARK_EMPTY)) {
 			const enum occ_mark marks_item_12 = occ_mark_array_4_at(&bucket->marks, message->way);
 			value_3 = marks_item_12 == OCC_MARK_EMPTY || marks_item_12 == OCC_MARK_CLEAN;
 		} else {
@@ -1411,15 +1420,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		message->locked = locked;
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_READY);
 	}
-	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(301,
+	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(305,
 	    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(299, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(303, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == OCC_MARK_EMPTY) {
 		const __u32 at = stepwise_position(message->way, 4);
 
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(303,
+		    stepwise_choose(STEPWISE_CHOOSE(307,
 		    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 		    OCC_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
@@ -1427,15 +1436,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(305, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(309, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
 		message->version = version_4;
 		message->done = message->kind != OCC_MESSAGE_KIND_GET;
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(309,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(313,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), OCC_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(307, message->found), OCC_MESSAGE_KIND_UPDATED,
+		    stepwise_choose(STEPWISE_CHOOSE(311, message->found), OCC_MESSAGE_KIND_UPDATED,
 		    OCC_MESSAGE_KIND_INSERTED));
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_43));
@@ -1443,7 +1452,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	const __u32 at = stepwise_position(message->way, 4);
 
 	occ_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(311,
+	    stepwise_choose(STEPWISE_CHOOSE(315,
 	    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 	    OCC_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
@@ -1451,52 +1460,52 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
-	if (STEPWISE_CHOOSE(313, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(317, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(315, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(319, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
 	message->locked = locked;
 	message->version = version_4;
 	message->done = message->kind != OCC_MESSAGE_KIND_GET;
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(319, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(323, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
 	    OCC_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(317, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
+	    stepwise_choose(STEPWISE_CHOOSE(321, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_44));
 }
 
-/* Settle, KvSteps.tla:397 */
+/* Settle, KvSteps.tla:401 */
 static __always_inline __u32 occ_settle(struct occ_page_cell *page, const struct occ_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == OCC_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(321, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(325, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(323, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(327, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(325, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(329, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(327, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(331, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_3));
 	}
 	return stepwise_continue(OCC_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:409 */
+/* Shelve, KvSteps.tla:413 */
 static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf, const struct occ_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -1510,7 +1519,7 @@ static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf, const stru
 	return stepwise_continue(OCC_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:161 */
+/* Expire, SessionSteps.tla:178 */
 static __always_inline __u32 occ_expire(struct occ_session_cell *session, struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -1544,7 +1553,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 		}
 	}
 	if (occ_u14_set_16_has(&message->gone, environment->index) && place > 0) {
-		if (STEPWISE_CHOOSE(333, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
+		if (STEPWISE_CHOOSE(337, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
 			message->kind = OCC_MESSAGE_KIND_COMMIT;
 		} else {
 			message->kind = OCC_MESSAGE_KIND_ABORT;
@@ -1562,7 +1571,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
 	if (!(message->way >= 1 && message->way <= 4) || !(bucket->pinned >> (message->way - 1) & 1)) {
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(335,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(339,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_continue(OCC_LEAF_SETTLED_NOTHING_PINNED);
@@ -1572,9 +1581,9 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 	    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
 		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(337, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(341, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(339,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(343,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_STILL_GONE));
@@ -1587,10 +1596,10 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 	if (message->deletes) {
 		const __u32 version = bucket->entries.items[stepwise_position(message->way, 4)].version;
 		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(341, stepwise_less_bit(bucket->floor, version)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(345, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(343, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(347, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->key = bucket->keys.items[stepwise_position(message->way, 4)];
 		message->kind = OCC_MESSAGE_KIND_COMMITTED;
@@ -1657,7 +1666,7 @@ static __always_inline __u32 occ_is_settled(const struct occ_transaction_cell *t
 	return stepwise_drop(OCC_LEAF_IS_SETTLED_2);
 }
 
-/* Retire, SessionSteps.tla:169 */
+/* Retire, SessionSteps.tla:186 */
 static __always_inline __u32 occ_retire(struct occ_session_cell *session, const struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -1668,7 +1677,7 @@ static __always_inline __u32 occ_retire(struct occ_session_cell *session, const 
 	return stepwise_drop(OCC_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:433 */
+/* Take, KvSteps.tla:437 */
 static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ_message *message)
 {
 	if (row->fate != OCC_ROW_FATE_PENDING) {
@@ -1684,7 +1693,7 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	message->spot = 0;
 	message->lives = !row->deletes;
 	message->spills = false;
-	message->fate = stepwise_choose(STEPWISE_CHOOSE(345, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
+	message->fate = stepwise_choose(STEPWISE_CHOOSE(349, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
 	    OCC_ROW_FATE_PENDING);
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
@@ -1696,7 +1705,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		message->fate = OCC_ROW_FATE_LOCK_IN_THE_WAY;
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED);
 	}
-	/* Refill, KvSteps.tla:454 */
+	/* Refill, KvSteps.tla:458 */
 	if (message->fate != OCC_ROW_FATE_PENDING) {
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_2);
 	}
@@ -1733,10 +1742,10 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_5));
 	}
 	if (own > 0) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(347,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(351,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(349, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(353, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		bucket->entries.items[stepwise_position(own, 4)].version = message->version;
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1748,13 +1757,13 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 			message->spills = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(351,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(355,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->spills = true;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_8));
 	}
 	if (!message->lives) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(353,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(357,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->fate = OCC_ROW_FATE_RESTORED;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_9));
@@ -1772,7 +1781,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		first = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_CLEAN),
 		    i_3, first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(355, stepwise_less_bit(0, idle)), idle, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(359, stepwise_less_bit(0, idle)), idle, first);
 	if (room > 0) {
 		const __u32 at = stepwise_position(room, 4);
 
@@ -1782,7 +1791,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(357, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(361, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1793,7 +1802,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_11));
 }
 
-/* Overflow, KvSteps.tla:468 */
+/* Overflow, KvSteps.tla:472 */
 static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (!message->spills) {
@@ -1862,7 +1871,7 @@ static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ
 	return stepwise_continue(OCC_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:492 */
+/* Report, KvSteps.tla:496 */
 static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct occ_message *message)
 {
 	row->fate = message->fate;
@@ -1873,20 +1882,34 @@ static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct o
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:209 */
+/* Find, KvSteps.tla:211 */
 static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct occ_message *message,
 		const struct occ_env *environment)
 {
 	if (message->kind == OCC_MESSAGE_KIND_OPEN) {
+		if (environment->age <= 75) {
+			message->kind = OCC_MESSAGE_KIND_TOO_EARLY;
+			return stepwise_reply(OCC_LEAF_FIND_1);
+		}
 		message->kind = OCC_MESSAGE_KIND_OPENED;
 		message->secret = environment->random;
-		return stepwise_reply(OCC_LEAF_FIND_1);
+		return stepwise_reply(OCC_LEAF_FIND_2);
+	}
+	if (!(message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
+	    message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_LOCK ||
+	    message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT ||
+	    message->kind == OCC_MESSAGE_KIND_GET)) {
+		return stepwise_drop(OCC_LEAF_FIND_NOT_FORWARDED);
 	}
 	if (message->way == 0) {
 		return stepwise_drop(OCC_LEAF_FIND_NOT_SEEN);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET && message->spot > 0) {
-		return stepwise_continue(OCC_LEAF_FIND_3);
+		message->found = false;
+		message->old = 0;
+		message->entry = 0;
+		message->filter = 0;
+		return stepwise_continue(OCC_LEAF_FIND_5);
 	}
 	bool found = false;
 
@@ -1929,12 +1952,12 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(331, message->kind == OCC_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(335, message->kind == OCC_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(329, message->evicts)) {
+		if (STEPWISE_CHOOSE(333, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL
@@ -1955,9 +1978,11 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	const __u8 old = value_2;
 	if (own == 0) {
 		/* Decided, KvSteps.tla:207 */
-		if (((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
-		    message->length > 40) || message->spot > 0) {
+		if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
+		    message->length > 40) {
 			message->found = false;
+			message->spot = 0;
+			message->former = 0;
 			message->old = old;
 			message->entry = vacant;
 			__u64 bits = 0;
@@ -1970,9 +1995,11 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 				}
 			}
 			message->filter = bits;
-			return stepwise_continue(OCC_LEAF_FIND_5);
+			return stepwise_continue(OCC_LEAF_FIND_7);
 		}
 		message->found = false;
+		message->spot = 0;
+		message->former = 0;
 		message->old = old;
 		message->entry = vacant;
 		__u64 bits_2 = 0;
@@ -1985,7 +2012,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_2;
-		return stepwise_reply(OCC_LEAF_FIND_6);
+		return stepwise_reply(OCC_LEAF_FIND_8);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
 		/* Decided, KvSteps.tla:207 */
@@ -2009,7 +2036,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 				}
 			}
 			message->filter = bits_3;
-			return stepwise_continue(OCC_LEAF_FIND_7);
+			return stepwise_continue(OCC_LEAF_FIND_9);
 		}
 		const __u32 at = stepwise_position(own, 16);
 
@@ -2030,12 +2057,13 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_4;
-		return stepwise_reply(OCC_LEAF_FIND_8);
+		return stepwise_reply(OCC_LEAF_FIND_10);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_LOCK) {
 		const __u32 at = stepwise_position(own, 16);
 
 		message->found = true;
+		message->spot = 0;
 		message->version = page->spilled.items[at].entry.version;
 		message->length = page->spilled.items[at].entry.length;
 		message->value = page->spilled.items[at].entry.value;
@@ -2051,15 +2079,16 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_5;
-		return stepwise_reply(OCC_LEAF_FIND_9);
+		return stepwise_reply(OCC_LEAF_FIND_11);
 	}
 	/* Decided, KvSteps.tla:207 */
-	if (((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
-	    message->length > 40) || message->spot > 0) {
+	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
+	    message->length > 40) {
 		const __u32 at = stepwise_position(own, 16);
 
 		message->found = true;
 		message->version = page->spilled.items[at].entry.version;
+		message->spot = 0;
 		message->former = page->spilled.items[at].entry.spot;
 		message->old = old;
 		message->entry = vacant;
@@ -2073,12 +2102,13 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_6;
-		return stepwise_continue(OCC_LEAF_FIND_10);
+		return stepwise_continue(OCC_LEAF_FIND_12);
 	}
 	const __u32 at = stepwise_position(own, 16);
 
 	message->found = true;
 	message->version = page->spilled.items[at].entry.version;
+	message->spot = 0;
 	message->former = page->spilled.items[at].entry.spot;
 	message->old = old;
 	message->entry = vacant;
@@ -2092,10 +2122,10 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		}
 	}
 	message->filter = bits_7;
-	return stepwise_reply(OCC_LEAF_FIND_11);
+	return stepwise_reply(OCC_LEAF_FIND_13);
 }
 
-/* Reserve, KvSteps.tla:246 */
+/* Reserve, KvSteps.tla:250 */
 static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -2121,7 +2151,7 @@ static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct oc
 	return stepwise_changed(stepwise_continue(OCC_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:254 */
+/* Keep, KvSteps.tla:258 */
 static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_message *message)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {

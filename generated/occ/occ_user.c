@@ -90,6 +90,7 @@ static void occ_env_set(struct occ_env *to, const struct stepwise_environment *f
 {
 	*to = (struct occ_env){
 		.now = (__u32)(from->now_ns >> 27 & 0x1ffffff),
+		.age = stepwise_at_most(from->age_ns >> 27, 0x7f),
 		.random = from->random,
 	};
 }
@@ -350,7 +351,9 @@ const struct stepwise_protocol stepwise_protocol = {
 	.tail_max = OCC_TAIL_MAX,
 	.sweep_size = offsetof(struct occ_message, tail), /* the programs' has no more */
 	.sweep_period_ms = 250,
-	.layout_id = 0xbb0a7d10352474b2,
+	.layout_id = 0x2d2e9963a51d1b84,
+	.seed = &stepwise_seed,
+	.young_ns = 10200547328,
 	.tables = occ_tables,
 	.table_count = 10,
 	.counters = occ_counters,

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from harness.bench.build import BenchError, Build
 from harness.bench.link import PORT_FIRST, Link, SlotStates
 from harness.rig import Endpoint, bpf
+from harness.seeds import PLAIN
 
 START_S_MAX = 60
 STOP_S_MAX = 10
@@ -144,7 +145,7 @@ class WithDaemon:
         """The daemon's loader takes no interface that another's program is on."""
         with self.link.rig.server.entered():
             bpf.detach_xdp(self.link.rig.server.ifindex)
-        self._run("load", self.link.rig.server.iface)
+        self._run("load", self.link.rig.server.iface, "--first", *self._seed_option())
         self._is_attached = self._has_tables = True
         if self._process is None:
             self._process = started(self.link.rig.server, self._cpu, [self.build.daemon, "serve", *self._segments_option()])
@@ -179,6 +180,10 @@ class WithDaemon:
         if self._has_tables:
             self._run("purge")
         shutil.rmtree(self.segments, ignore_errors=True)
+
+    def _seed_option(self) -> list[str]:
+        """The plain seed where there is any: crowded keys are chosen by it (spec/kv/bench_workload.h), and runs are to compare."""
+        return ["--seed", str(PLAIN)] if hasattr(self.build.codec, "seed") else []
 
     def _segments_option(self) -> list[object]:
         """The folder of what is drained, on the disk that the build is on; nothing is left of a former run."""

@@ -153,11 +153,11 @@ class Comparison:
         blank = {name: zero(codec.table.cell) for name, codec in tables.items()}
         return b"".join(tables[where[0]].pack(case.cells.get(where, blank[where[0]]), flip) for where in places)
 
-    def surroundings(self, case: Case) -> tuple[int, int, int]:
-        """Ticks, random bytes, and the processor."""
+    def surroundings(self, case: Case) -> tuple[int, int, int, int]:
+        """Ticks, random bytes, the processor, and the age of the tables in ticks; a program reads no more than the first three."""
         kinds = dict(self.protocol.env.fields)
         random_bytes = self.patterns.real(kinds["random"], case.env["random"]) if "random" in kinds else 0
-        return case.env.get("now", 0), random_bytes, case.env.get("cpu", 0)
+        return case.env.get("now", 0), random_bytes, case.env.get("cpu", 0), case.env.get("age", 0)
 
     def environment(self, case: Case, flip: bool) -> bytes:
         """The program's global variables: its clock, its random bytes, its processor, and which section loses its races."""

@@ -22,7 +22,7 @@ from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.outline import outline
 from harness.conform.places import Beyond, DomainError, Place, Places, built
 from harness.conform.samples import Sampler
-from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
+from harness.conform.values import TERMS_NUMBER, TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
 from harness.forms import merged
 
 CASES_MAX = 200_000
@@ -218,6 +218,7 @@ class Domain:
             choice = self._together(text.name, choices)
             if not choice or choice[0]:  # none at all is a family without a case
                 dimensions.append(choice)
+        dimensions += self._terms(text.name, dimensions)
         family = Family(text.name, hook, number, text.first, text.count, tuple(dimensions), frozenset(free), self._trouble(text, hook))
         self._check(family, text.sample)
         count = self._samples(text, family)
@@ -225,6 +226,15 @@ class Domain:
             return self._with_hashes(family)
         generator = random.Random(f"{self.protocol.name} {text.name}")
         return self._sampler.sample(family, count, generator, family.first, anything=False)
+
+    def _terms(self, name: str, dimensions: list[tuple[Assignment, ...]]) -> list[tuple[Assignment, ...]]:
+        """env.terms, which every run finds alike: no family can give another."""
+        if ir.TERMS not in dict(self.protocol.env.fields):
+            return []
+        place = Place("env", None, ir.TERMS)
+        if any(place == given for dimension in dimensions for given, _ in dimension[0]):
+            raise DomainError(f"{self.source}: family {name!r}: {place} is a constant of the program, number {TERMS_NUMBER}: do not give it")
+        return [(((place, TERMS_NUMBER),),)]
 
     def _hook(self, text: str | int) -> tuple[str, int]:
         """A hook, and which pass of the sweep: rows are restored by the last one, which no number of the file means."""

@@ -150,7 +150,7 @@ def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[b
     if ethertype == ETHERNET_IPV4:
         header = 20
         ours = packet[14:15] == b"\x45" and len(packet) >= 34 and packet[23] == PROTOCOL_UDP
-        ours = ours and not int.from_bytes(packet[20:22], "big") & 0x3FFF
+        ours = ours and not int.from_bytes(packet[20:22], "big") & 0x3FFF and ones_complement_sum(packet[14:34]) == 0xFFFF
     elif ethertype == ETHERNET_IPV6:
         header = 40
         ours = len(packet) >= 54 and packet[14] >> 4 == 6 and packet[20] == PROTOCOL_UDP

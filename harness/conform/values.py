@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Iterator
 
 from codegen import ir
+from codegen.emit.identity import terms
 from harness.conform.wide import computed
+from harness.seeds import PLAIN, Seed
 
 TLC_INT_MAX = 2**31 - 1
 MASK_64 = 2**64 - 1
@@ -54,18 +56,16 @@ def tail_size(tail: ir.TailLayout, message: dict[str, Any]) -> int:
 
 
 def mix64(value: int) -> int:
-    """The finalizer of MurmurHash3 on 64 bits; what `hash()` of a layout is made of."""
+    """The finalizer of MurmurHash3 on 64 bits, but for its last multiplication; what `hash()` of a layout begins with."""
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & MASK_64
-    value ^= value >> 33
-    value = value * 0xC4CEB9FE1A85EC53 & MASK_64
     return value ^ value >> 33
 
 
-def hash_index(value: int, capacity: int, lower: bool = False) -> int:
-    """The index that a layout's `hash(field, capacity)` gives; with lower, of the mix's other half."""
-    mixed = mix64(value)
-    return (mixed & 0xFFFF_FFFF if lower else mixed >> 32) * capacity >> 32
+def hash_index(value: int, capacity: int, lower: bool = False, seed: Seed = PLAIN) -> int:
+    """The index that a layout's `hash(field, capacity)` gives; with lower, by the other multiplier."""
+    mixed = mix64(value ^ seed.salt) * (seed.lower if lower else seed.upper) & MASK_64
+    return (mixed >> 32) * capacity >> 32
 
 
 def to_tla(value: Any) -> str:
@@ -144,15 +144,19 @@ def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
     return list({section.step.name: section.step for section in sections}.values())
 
 
+TERMS_NUMBER = 1
+"""Of 8 bytes, what stands for env.terms, which the program has as a constant."""
+
+
 class Patterns:
     """The one-to-one map between the model's small integers and real bytes and wide integers.
 
-    0 is zero, since blank cells and messages are. What steps compute with is what it is (wide.py). 1 and 2 of another wide
+    0 is zero, since blank cells and messages are. Number 1 of 8 bytes is env.terms, where the layout has that. What steps compute with is what it is (wide.py). 1 and 2 of another wide
     integer are 1 and its greatest value,
     except where an index is hashed from such integers: then number n has a value whose hash is
     n modulo the capacity, so that a domain reaches every cell; and where another is, of the same integers, that
-    is n divided by that capacity, modulo the other's, so that it reaches every pair. (Of several of one half of the
-    hash, the first: these depend on one another.) The rest are random, from a fixed seed.
+    is n divided by that capacity, modulo the other's, so that it reaches every pair. (Of several by one multiplier,
+    the first: these depend on one another.) The rest are random, from a fixed seed.
     """
 
     SEED = 20230
@@ -166,6 +170,9 @@ class Patterns:
                 known.append(hashed)
         self._forward: dict[tuple[ir.Type, int], int] = {}
         self._backward: dict[tuple[ir.Type, int], int] = {}
+        if (kind := dict(protocol.env.fields).get(ir.TERMS)) is not None:
+            value = int.from_bytes(terms(protocol), "little")
+            self._forward[kind, TERMS_NUMBER], self._backward[kind, value] = value, TERMS_NUMBER
 
     def real(self, kind: ir.Type, number: int) -> int:
         """The integer of at most 64 bits (8 * size for bytes, first byte lowest) that `number` stands for."""

@@ -37,10 +37,10 @@ class Phase:
 
 def run_phase(server: Server, spec: dict[str, Any], number: int) -> Phase:
     """Run one load of the demonstration, and kill the daemon under it where the phase says so."""
-    built, rig, seconds = server.build, server.rig, float(spec["seconds"])
-    history = built.directory / f"demo-history-{number}.txt"
+    seconds = float(spec["seconds"])
+    history = server.build.directory / f"demo-history-{number}.txt"
     before = server.counters()
-    load = start_load(built, rig, seconds, history, spec, seed=number)
+    load = start_load(server, seconds, history, spec, seed=number)
     kills = served = 0
     if "kill" in spec:
         kills, served = _kill_under(server, load, seconds, spec["kill"])

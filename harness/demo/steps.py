@@ -99,7 +99,7 @@ def load_programs(screen: Screen, server: Server) -> bool:
         judged = veristat.check(server.build.name, server.build.programs)
     status = server.status()
     interface = status["interfaces"][0]
-    where = f"{interface['name']} of a veth pair between two namespaces: XDP {interface['xdp']}, TC {interface['tc']}"
+    where = f"{interface['name']} of a veth pair between two namespaces: XDP {interface['xdp']}, TC {interface['tc']}; --first, so new tables need not wait"
     rows = [
         f"{each.measured.program:<16} {each.measured.insns:>6,} of {each.budget['insns'] if each.budget else 0:>6,} instructions"
         for each in judged

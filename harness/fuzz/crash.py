@@ -29,6 +29,7 @@ from harness.fuzz.kill import DRAIN_SECONDS_MAX, finish_load, start_load
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server
 from harness.rig.netns import Rig
+from harness.seeds import Seed
 
 FIRST_SECONDS = 2.0
 SECONDS_MIN = 0.2
@@ -78,7 +79,7 @@ def crash_under_load(
     built = build(protocol, spec.get("override"))
     if built.protocol.drain is None or plugin.recovery(protocol) is None:
         raise LiveError(f"{protocol} drains nothing to files, or has no recovery.py: nothing of it outlives its server")
-    with Rig("crash") as rig, Server(rig, built) as server:
+    with Rig("crash") as rig, Server(rig, built, seed=Seed.drawn(random.Random(f"tables of {seed}"))) as server:
         return _Crashes(server, spec, seed, progress).run(crashes, records)
 
 
@@ -125,7 +126,7 @@ class _Crashes:
         server.start()
         history = build.directory / "crash-history.txt"
         spec = self._spec | {"options": self._spec.get("options", {}) | {"load": number}}
-        load = start_load(build, server.rig, seconds + DRAIN_SECONDS_MAX, history, spec, self._seed + number)
+        load = start_load(server, seconds + DRAIN_SECONDS_MAX, history, spec, self._seed + number)
         time.sleep(seconds)
         if not server.is_running:
             self._report.problems.append(f"load {number}: the daemon ended by itself: {server.evidence()}")

@@ -15,11 +15,12 @@ from typing import Any
 
 from harness import histories
 from harness.fuzz import plugin
-from harness.fuzz.build import Build, build
+from harness.fuzz.build import build
 from harness.fuzz.judge import Judgement, judge
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
+from harness.seeds import Seed
 
 DRAIN_SECONDS_MAX = 30
 APART = (0.5, 1.5)
@@ -71,12 +72,14 @@ def _is_contended(counter: str) -> bool:
     return counter.split(".")[-1] in ("contended", "skipped")
 
 
-def start_load(built: Build, rig: Rig, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1) -> subprocess.Popen[str]:
+def start_load(server: Server, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1) -> subprocess.Popen[str]:
     """A load from the rig's client: `spec` has its `load` and `options` of a workload.yaml."""
-    command = [str(built.load_program()), "--server", rig.server.ipv4, "--seconds", str(seconds)]
+    command = [str(server.build.load_program()), "--server", server.rig.server.ipv4, "--seconds", str(seconds)]
     command += ["--history", str(history), "--seed", str(seed)]
+    if server.build.protocol.hashes:
+        command += ["--tables-seed", str(server.tables_seed())]
     command += plugin.load_arguments(spec)
-    return rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return server.rig.client.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish_load(load: subprocess.Popen[str]) -> dict[str, Any]:
@@ -109,9 +112,9 @@ def kill_under_load(
         spec = {**spec, **{part: spec.get(part, {}) | differs for part, differs in spec.get("starved", {}).items()}}
     built = build(protocol, spec.get("override"))
     history = built.directory / "kill-history.txt"
-    with Rig("kill") as rig, Server(rig, built, receive_buffer) as server:
+    with Rig("kill") as rig, Server(rig, built, receive_buffer, Seed.drawn(random.Random(f"tables of {seed}"))) as server:
         server.start()
-        load = start_load(built, rig, seconds, history, spec, seed)
+        load = start_load(server, seconds, history, spec, seed)
         problems = _kill_until(server, load, time.monotonic() + seconds, kill_waits(period_seconds, seed), standstill_seconds, progress)
         before = server.evidence()
         summary = finish_load(load)

@@ -21,6 +21,7 @@ from harness.parsers.run import fault_in
 from harness.parsers.run import replay as replay_frames
 from harness.protocols import chosen
 from harness.rig.netns import Rig
+from harness.seeds import PLAIN
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def _replay_example(path: Path, tell: Callable[[str], None]) -> Replayed:
 def play(example: Example, tell: Callable[[str], None] = lambda _: None) -> None:
     """The moves of an example, without Hypothesis. Raises AssertionError where something does not agree."""
     built = build(example.protocol, example.variant)
-    with Rig("replay") as rig, Server(rig, built, example.receive_buffer) as server:
+    with Rig("replay") as rig, Server(rig, built, example.receive_buffer, PLAIN) as server:
         stage = Stage(server, plugin.reference(example.protocol), example.actors)
         try:
             _play_on(stage, example.moves, tell)

@@ -17,6 +17,7 @@ from harness.fuzz.build import build
 from harness.fuzz.machine import Move, Stage, machine_on
 from harness.fuzz.server import Server
 from harness.rig.netns import Rig
+from harness.seeds import PLAIN
 
 RULES_AN_EXAMPLE = 50
 NO_PACKETS = ("examples", "late", "kills")
@@ -56,7 +57,7 @@ def play_round(
 ) -> Played:
     """A round. Raises only what keeps it from being played."""
     built = build(protocol, variant)
-    with Rig("fuzz") as rig, Server(rig, built, receive_buffer) as server:
+    with Rig("fuzz") as rig, Server(rig, built, receive_buffer, PLAIN) as server:
         stage = Stage(server, plugin.reference(protocol), actor_count)
         machine = hypothesis.seed(seed)(machine_on(stage))
         error, moves = None, []

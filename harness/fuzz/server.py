@@ -9,6 +9,7 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import time
 from collections import Counter
@@ -24,6 +25,7 @@ from harness.fuzz.counts import Counts
 from harness.fuzz.plugin import LiveError
 from harness.rig.bpf import Map
 from harness.rig.netns import Rig
+from harness.seeds import Seed
 
 READY_SECONDS_MAX = 20
 
@@ -42,13 +44,15 @@ class Server:
     """The protocol on `rig.server`, in native XDP. Use as a context manager: the daemon ends with it.
 
     receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
+    seed: of the tables' hashes, for a run that is to repeat; the loader draws one where it is None.
     segments: the folder that its daemon drains to, of a protocol with a drain; it ends with the server.
     """
 
-    def __init__(self, rig: Rig, build: Build, receive_buffer: int | None = None) -> None:
+    def __init__(self, rig: Rig, build: Build, receive_buffer: int | None = None, seed: Seed | None = None) -> None:
         self.rig = rig
         self.build = build
         self.receive_buffer = receive_buffer
+        self.seed = seed if build.protocol.hashes else None
         # Beside the build: the run directory of a rig is no disk, and a sync of it takes no time.
         self.segments = build.directory / f"segments-{rig.name}" if build.protocol.drain else None
         self.counts = Counts(build.protocol)
@@ -72,9 +76,20 @@ class Server:
 
     # --- The daemon ---------------------------------------------------------------------------
 
-    def load(self) -> None:
-        """Attach the programs."""
-        self._daemon_must(["load", self.rig.server.iface], f"loading {self.build.name} on {self.rig.server.iface}")
+    def load(self, first: bool = True) -> None:
+        """Attach the programs, and tell the codec by what seed they find cells.
+
+        first: no client relies on what tables before these granted, so that new ones grant at once.
+        """
+        options = ["--first"] if first else []
+        options += [] if self.seed is None else ["--seed", str(self.seed)]
+        self._daemon_must(["load", self.rig.server.iface, *options], f"loading {self.build.name} on {self.rig.server.iface}")
+        if self.build.protocol.hashes:
+            self.build.codec.seed = self.tables_seed()
+
+    def tables_seed(self) -> Seed:
+        """That of the tables that are pinned, of a protocol that hashes a field."""
+        return Seed(*struct.unpack("=3Q", self._map("state/seed").lookup(0)))
 
     def unload(self) -> None:
         """Take the programs off; the tables stay, with what they hold."""

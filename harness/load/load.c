@@ -107,6 +107,12 @@ static _Noreturn void fail(const char *doing)
 	exit(1);
 }
 
+_Noreturn void load_refuse(const char *reason)
+{
+	fprintf(stderr, "load: %s\n", reason);
+	exit(1);
+}
+
 void load_record(struct load_thread *thread, struct load_record record)
 {
 	if (thread->record_count == thread->record_capacity) {
@@ -391,7 +397,7 @@ static void print_summary(const struct load_thread *threads, unsigned int thread
 static void usage(FILE *stream)
 {
 	fprintf(stream, "usage: load --server ADDRESS [--clients N] [--threads N] [--seconds N] [--seed N] "
-			"[--faults PERCENT] [--history FILE] [NAME=NUMBER...]\n");
+			"[--faults PERCENT] [--history FILE] [--tables-seed HEX] [NAME=NUMBER...]\n");
 	for (const struct load_option *option = workload_options; option->name; option++)
 		fprintf(stream, "  %-10s %s (%llu)\n", option->name, option->meaning, option->otherwise);
 }
@@ -412,6 +418,20 @@ static void set_option(const char *text)
 	}
 	fprintf(stderr, "load: '%s' is no option of this workload, or its value is no number\n", text);
 	usage(stderr);
+	exit(2);
+}
+
+/* That of the server's tables, where keys are to be chosen by the cell that they fall into; as `load --seed` takes it. */
+static void set_tables_seed(const char *text)
+{
+#ifdef STEPWISE_SEED_PLAIN
+	int length = 0;
+
+	if (sscanf(text, "%16llx%16llx%16llx%n", &stepwise_seed.salt, &stepwise_seed.upper, &stepwise_seed.lower, &length) == 3 &&
+	    strlen(text) == 48 && length == 48)
+		return;
+#endif
+	fprintf(stderr, "load: --tables-seed '%s': 48 hexadecimal digits are wanted, of a protocol that hashes a field\n", text);
 	exit(2);
 }
 
@@ -436,7 +456,7 @@ static struct arguments parse_arguments(int argc, char **argv)
 		{"server", required_argument, NULL, 'a'},  {"clients", required_argument, NULL, 'c'},
 		{"threads", required_argument, NULL, 't'}, {"seconds", required_argument, NULL, 's'},
 		{"seed", required_argument, NULL, 'r'},    {"history", required_argument, NULL, 'h'},
-		{"faults", required_argument, NULL, 'f'},
+		{"faults", required_argument, NULL, 'f'},  {"tables-seed", required_argument, NULL, 'k'},
 		{NULL, 0, NULL, 0},
 	};
 	struct arguments arguments = {.seconds = 1, .client_count = 16, .thread_count = 1, .seed = 1};
@@ -452,6 +472,7 @@ static struct arguments parse_arguments(int argc, char **argv)
 		case 'r': arguments.seed = strtoull(optarg, NULL, 10); break;
 		case 'f': fault_percent = strtoul(optarg, NULL, 10); break;
 		case 'h': arguments.history = optarg; break;
+		case 'k': set_tables_seed(optarg); break;
 		default: usage(stderr); exit(2);
 		}
 	}

@@ -81,6 +81,9 @@ struct load_counts *load_counts(struct load_thread *thread);
 /* A number below `limit`, from the seeded generator of the client that moves. */
 __u64 load_random(struct load_thread *thread, __u64 limit);
 
+/* Ends the load: it and the server cannot understand each other, for this reason. */
+_Noreturn void load_refuse(const char *reason);
+
 /* A number that no other call gets: identities for the history. */
 __u64 load_identity(void);
 

@@ -12,7 +12,7 @@
 
     {model: NAME, property: NAME}   the model checker finds that property violated
     {conform: TEXT}                 conformance reports a mismatch that has this text in it
-    {refused: TEXT}                 it does not build or load, for this reason
+    {refused: TEXT}                 it is not generated, built or loaded, for this reason
     {test: NODE}                    this test of tests/ fails
 
 A file under generated/ is changed in conformance's small build, after the generator has run: a fault in the

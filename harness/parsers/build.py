@@ -103,6 +103,7 @@ def _definitions(given: Sources) -> list[str]:
     codec = (given.generated / f"{name}_codec.h").read_text(encoding="utf-8")
     definitions = [f"-DPROTOCOL={name}", f"-DPROTOCOL_UPPER={name.upper()}", f'-DPROTOCOL_PROGRAM="{name}.bpf.c"']
     definitions += ["-DPROTOCOL_HAS_TAILS"] if f"{name}_message_tail_size(" in codec else []
+    definitions += ["-DPROTOCOL_FORWARDS"] if f"int {name}_xdp_forward(" in program else []
     definitions += ["-DPROTOCOL_HAS_TC"] if f"int {name}_tc(" in program else []
     definitions += ["-DPROTOCOL_HAS_AHEAD"] if f"int {name}_ahead(" in program else []
     handed_over = re.search(r"memset\(payload \+ (\w+), 0, \d+\)", codec)

@@ -20,6 +20,7 @@ struct datagram {
 	size_t address_size;
 	size_t udp_at;                /* the header is all there */
 	size_t available;             /* bytes from there to the frame's end */
+	bool is_header_right;         /* the checksum of IPv4's header; IPv6 has none */
 	long network_size;            /* bytes behind the network header, as that says; negative where it says less than itself */
 	uint16_t source_port;
 	uint16_t destination_port;
@@ -36,7 +37,10 @@ bool datagram_find(const unsigned char *frame, size_t frame_size, struct datagra
 /* One's complement sum of the pseudo header and of the datagram, which must be all there: 0xffff where the checksum is right. */
 uint16_t datagram_sum(const unsigned char *frame, const struct datagram *found);
 
-/* Makes the lengths say that the datagram has `size` bytes, and where it has these, the checksum right. */
+/* Makes the checksum right of an IPv4 header of 20 bytes, whatever it says, where a frame has one. */
+void datagram_repair_header(unsigned char *frame, size_t frame_size);
+
+/* Makes the lengths say that the datagram has `size` bytes, and the checksums right; UDP's where it has these. */
 void datagram_repair(unsigned char *frame, const struct datagram *found, uint16_t size);
 
 #endif

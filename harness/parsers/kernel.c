@@ -19,7 +19,9 @@ struct element {
 
 static struct element elements[ELEMENTS_MAX];
 static unsigned int element_count;
-static bool redirecting;
+static bool redirecting, with_socket;
+static struct bpf_sock socket_of_map;
+static unsigned int sockets_taken; /* out of maps, and not released yet */
 static void *ring_sample;
 
 static void *allocate(size_t size)
@@ -33,13 +35,18 @@ static void *allocate(size_t size)
 	return memory;
 }
 
-void kernel_begin(bool redirects)
+void kernel_begin(bool redirects, bool has_socket)
 {
+	if (sockets_taken) {
+		fprintf(stderr, "parsers: a program has not released a socket\n");
+		abort();
+	}
 	while (element_count)
 		free(elements[--element_count].memory);
 	free(ring_sample);
 	ring_sample = NULL;
 	redirecting = redirects;
+	with_socket = has_socket;
 }
 
 unsigned int kernel_element_count(void)
@@ -78,12 +85,16 @@ void kernel_skb_end(struct __sk_buff *skb)
 	kernel_packet_free((unsigned char *)skb->data);
 }
 
-void *kernel_element(const void *map, __u32 index, size_t capacity, size_t size)
+void *kernel_element(const void *map, size_t type, __u32 index, size_t capacity, size_t size)
 {
 	struct element *element;
 
 	if (index >= capacity)
 		return NULL;
+	if (type == BPF_MAP_TYPE_SOCKMAP) {
+		sockets_taken += with_socket;
+		return with_socket ? &socket_of_map : NULL;
+	}
 	for (element = elements; element < elements + element_count; element++)
 		if (element->map == map && element->index == index)
 			return element->memory;
@@ -197,6 +208,24 @@ void bpf_ringbuf_discard(void *sample, __u64 flags)
 {
 	(void)flags;
 	free(sample);
+}
+
+__u64 bpf_get_socket_cookie(const struct __sk_buff *skb)
+{
+	return skb->cookie;
+}
+
+/* NULL for what is no full socket, such as one that waits for its end: of those there are none here. */
+struct bpf_sock *bpf_sk_fullsock(struct bpf_sock *socket)
+{
+	return socket;
+}
+
+long bpf_sk_release(struct bpf_sock *socket)
+{
+	(void)socket;
+	sockets_taken--;
+	return 0;
 }
 
 __u64 bpf_jiffies64(void)

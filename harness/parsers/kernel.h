@@ -13,8 +13,8 @@
 
 /* --- For who runs programs ------------------------------------------------------------------------ */
 
-/* All maps are empty again. `redirects`: whether device maps and sockets take packets. */
-void kernel_begin(bool redirects);
+/* All maps are empty again. `redirects`: whether device maps and sockets take packets. `has_socket`: whether maps of sockets have one. */
+void kernel_begin(bool redirects, bool has_socket);
 
 /* Elements that were asked for since. */
 unsigned int kernel_element_count(void);
@@ -32,8 +32,8 @@ void kernel_skb_end(struct __sk_buff *skb);
 
 /* --- For programs: see bpf-helpers(7) --------------------------------------------------------------- */
 
-/* bpf_map_lookup_elem(): an element of `size` bytes of a map, NULL from `capacity` on. */
-void *kernel_element(const void *map, __u32 index, size_t capacity, size_t size);
+/* bpf_map_lookup_elem(): an element of `size` bytes of a map of this type, NULL from `capacity` on. */
+void *kernel_element(const void *map, size_t type, __u32 index, size_t capacity, size_t size);
 
 long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context, __u64 flags);
 long bpf_redirect_map(const void *map, __u64 key, __u64 flags);
@@ -44,6 +44,9 @@ __u64 bpf_ringbuf_query(const void *ring, __u64 flags);
 void *bpf_ringbuf_reserve(const void *ring, __u64 size, __u64 flags);
 void bpf_ringbuf_submit(void *sample, __u64 flags);
 void bpf_ringbuf_discard(void *sample, __u64 flags);
+__u64 bpf_get_socket_cookie(const struct __sk_buff *skb);
+struct bpf_sock *bpf_sk_fullsock(struct bpf_sock *socket);
+long bpf_sk_release(struct bpf_sock *socket);
 __u64 bpf_jiffies64(void);
 __u64 bpf_ktime_get_coarse_ns(void);
 __u32 bpf_get_smp_processor_id(void);

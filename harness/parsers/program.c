@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Includes the program that was emitted. The build names it: PROTOCOL_PROGRAM, the prefixes PROTOCOL and PROTOCOL_UPPER, and
- * PROTOCOL_HAS_TAILS, _HAS_TC, _HAS_AHEAD and _HANDS_OVER_AT (an offset in the payload) where the program has these.
+ * PROTOCOL_HAS_TAILS, _FORWARDS, _HAS_TC, _HAS_AHEAD and _HANDS_OVER_AT (an offset in the payload) where the program has these.
  */
 #include PROTOCOL_PROGRAM
 
@@ -117,6 +117,28 @@ int program_ahead(struct xdp_md *context)
 	return NAME(_ahead)(context);
 }
 
+#else
+const bool program_has_ahead = false;
+#define SENDS(verdict)
+
+int program_ahead(struct xdp_md *context)
+{
+	(void)context;
+	return XDP_ABORTED;
+}
+#endif
+
+int program_answer(struct xdp_md *context, __u32 udp_offset, const unsigned char *fields)
+{
+	struct NAME(_message) message;
+
+	DECODE_ALL(fields, &message);
+	return NAME(_xdp_reply)(context, udp_offset, &message SENDS(XDP_TX));
+}
+
+#ifdef PROTOCOL_FORWARDS
+const bool program_forwards = true;
+
 const unsigned char *program_ring_frame(__u32 *size)
 {
 	const struct stepwise_ring_frame *frame = kernel_ring_sample();
@@ -132,35 +154,6 @@ void program_open_ring(void)
 
 	limits->bytes_max = STEPWISE_RING_BYTES;
 }
-#else
-const bool program_has_ahead = false;
-#define SENDS(verdict)
-
-int program_ahead(struct xdp_md *context)
-{
-	(void)context;
-	return XDP_ABORTED;
-}
-
-const unsigned char *program_ring_frame(__u32 *size)
-{
-	*size = 0;
-	return NULL;
-}
-
-void program_open_ring(void)
-{
-}
-#endif
-
-int program_answer(struct xdp_md *context, __u32 udp_offset, const unsigned char *fields)
-{
-	struct NAME(_message) message;
-
-	DECODE_ALL(fields, &message);
-	return NAME(_xdp_reply)(context, udp_offset, &message SENDS(XDP_TX));
-}
-
 #ifdef PROTOCOL_HANDS_OVER_AT
 int program_forward(struct xdp_md *context, __u32 udp_offset, const unsigned char *fields)
 {
@@ -172,6 +165,25 @@ int program_forward(struct xdp_md *context, __u32 udp_offset, const unsigned cha
 #else
 int program_forward(struct xdp_md *context, __u32 udp_offset, const unsigned char *fields)
 {
+	(void)fields;
+	return NAME(_xdp_forward)(context, udp_offset SENDS(XDP_TX));
+}
+#endif
+#else
+const bool program_forwards = false;
+
+const unsigned char *program_ring_frame(__u32 *size)
+{
+	*size = 0;
+	return NULL;
+}
+
+void program_open_ring(void)
+{
+}
+
+int program_forward(struct xdp_md *context, __u32 udp_offset, const unsigned char *fields)
+{
 	(void)context;
 	(void)udp_offset;
 	(void)fields;
@@ -181,6 +193,14 @@ int program_forward(struct xdp_md *context, __u32 udp_offset, const unsigned cha
 
 #ifdef PROTOCOL_HAS_TC
 const bool program_has_tc = true;
+
+void program_set_sender(__u64 cookie)
+{
+	const __u32 key = 0;
+	__u64 *sender = bpf_map_lookup_elem(&stepwise_sender, &key);
+
+	*sender = cookie;
+}
 
 int program_tc(struct __sk_buff *skb)
 {
@@ -196,6 +216,11 @@ int program_complete(struct __sk_buff *skb, __u32 udp_offset, const unsigned cha
 }
 #else
 const bool program_has_tc = false;
+
+void program_set_sender(__u64 cookie)
+{
+	(void)cookie;
+}
 
 int program_tc(struct __sk_buff *skb)
 {

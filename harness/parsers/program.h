@@ -17,6 +17,7 @@ extern const __u16 program_port;
 extern const __u32 program_wire_size;     /* bytes of a message without its tail */
 extern const __u32 program_fields_size;   /* of these, what is not handed over between hooks */
 extern const bool program_hands_over;
+extern const bool program_forwards;       /* to a daemon */
 extern const bool program_has_ahead;      /* a second XDP program, of packets that the first has put off */
 extern const bool program_has_tc;
 
@@ -47,5 +48,7 @@ int program_complete(struct __sk_buff *skb, __u32 udp_offset, const unsigned cha
 const unsigned char *program_ring_frame(__u32 *size);
 /* From now to the next kernel_begin() the ring buffer takes packets. */
 void program_open_ring(void);
+/* From now to the next kernel_begin() the daemon sends by the socket with this cookie. */
+void program_set_sender(__u64 cookie);
 
 #endif

@@ -10,13 +10,14 @@
 #include <string.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/in.h>
 #include <linux/pkt_cls.h>
 
 #include "datagram.h"
 #include "kernel.h"
 #include "program.h"
 
-#define ELEMENTS_UNREAD 1u /* of the counters: no cell was looked at */
+#define SENDER 0x5e4de2u /* the cookie of the daemon's socket */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t size_max);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed);
@@ -29,6 +30,7 @@ struct input {
 	bool is_datagram;
 	struct datagram datagram;
 	uint64_t draws;
+	unsigned int set_up; /* elements of maps, before a program runs */
 };
 
 static void check(bool holds, const char *what)
@@ -62,6 +64,12 @@ static uint64_t hash(const unsigned char *bytes, size_t size)
 static const unsigned char *payload_of(const struct input *input)
 {
 	return input->frame + input->datagram.udp_at + DATAGRAM_UDP_SIZE;
+}
+
+/* No cell was looked at: of elements, the program asked for one of the counters. */
+static bool is_unread(const struct input *input)
+{
+	return kernel_element_count() <= input->set_up + 1;
 }
 
 /* --- What a frame is, by docs/layout.md ----------------------------------------------------------------- */
@@ -204,7 +212,10 @@ static unsigned char *begin_xdp(struct input *input, struct xdp_md *context)
 {
 	unsigned char *packet = kernel_packet_new(input->frame, input->size);
 
-	kernel_begin(draw(input) & 1);
+	kernel_begin(draw(input) & 1, draw(input) & 1);
+	if (draw(input) & 1)
+		program_open_ring();
+	input->set_up = kernel_element_count();
 	*context = (struct xdp_md){ .data = (unsigned long)packet, .data_end = (unsigned long)packet + input->size };
 	return packet;
 }
@@ -225,28 +236,38 @@ static void check_parsed(struct input *input, enum program_arrival expected)
 	kernel_packet_free(packet);
 }
 
+/* The daemon has a copy, or nobody has. */
+static void check_dropped(const struct input *input, const unsigned char *packet)
+{
+	__u32 sample_size;
+	const unsigned char *sample = program_ring_frame(&sample_size);
+
+	check(!memcmp(packet, input->frame, input->datagram.udp_at), "what is dropped is not turned round");
+	if (!sample)
+		return;
+	check_rewritten(input, packet, false, false);
+	check(sample_size == input->datagram.udp_at + message_size(input) && !memcmp(sample, packet, sample_size),
+	      "the ring buffer has a packet's headers and message, with its tail and without padding");
+}
+
+/* No daemon lives: the packet goes up the stack, and says nothing there. */
+static void check_refused(const struct input *input, const unsigned char *packet)
+{
+	check_rewritten(input, packet, false, false);
+	check(is_zero(packet + input->datagram.udp_at + DATAGRAM_UDP_SIZE, program_wire_size), "what nobody serves is blank");
+	check(message_size(input) == DATAGRAM_UDP_SIZE + program_wire_size, "what nobody serves has no tail");
+}
+
 /* Of a packet that was put off: the second program sees it as the first has left it. */
 static void check_ahead(struct input *input, struct xdp_md *context, const unsigned char *packet)
 {
-	const unsigned char *sample;
-	__u32 sample_size;
-	int verdict;
+	const int verdict = program_ahead(context);
 
-	if (draw(input) & 1)
-		program_open_ring();
-	verdict = program_ahead(context);
-	sample = program_ring_frame(&sample_size);
 	check(verdict == XDP_PASS || verdict == XDP_DROP, "the second program sends a packet or drops it");
-	check(!sample || verdict == XDP_DROP, "what the daemon has a copy of is dropped");
 	if (verdict == XDP_PASS)
 		check_rewritten(input, packet, true, true);
-	else if (sample)
-		check_rewritten(input, packet, false, false);
 	else
-		check(!memcmp(packet, input->frame, input->datagram.udp_at), "what is dropped is not turned round");
-	if (sample)
-		check(sample_size == input->datagram.udp_at + DATAGRAM_UDP_SIZE + program_wire_size && !memcmp(sample, packet, sample_size),
-		      "the ring buffer has a packet's headers and message");
+		check_dropped(input, packet);
 }
 
 static void check_ours(struct input *input, struct xdp_md *context, const unsigned char *packet, int verdict)
@@ -256,19 +277,21 @@ static void check_ours(struct input *input, struct xdp_md *context, const unsign
 
 	free(copy);
 	if (!valid)
-		check(verdict == XDP_DROP && kernel_element_count() <= ELEMENTS_UNREAD, "values outside their types are malformed");
+		check(verdict == XDP_DROP && is_unread(input), "values outside their types are malformed");
 	switch (verdict) {
 	case XDP_TX:
 		check_rewritten(input, packet, true, true);
 		break;
 	case XDP_REDIRECT:
-	case XDP_PASS:
 		check_rewritten(input, packet, false, false);
-		if (verdict == XDP_REDIRECT && program_has_ahead && !memcmp(packet, input->frame, input->size))
+		if (program_has_ahead && !memcmp(packet, input->frame, input->size))
 			check_ahead(input, context, packet);
 		break;
+	case XDP_PASS:
+		check_refused(input, packet);
+		break;
 	case XDP_DROP:
-		check_untouched(input, packet);
+		check_dropped(input, packet);
 		break;
 	default:
 		check(false, "a packet of ours is answered, forwarded or dropped");
@@ -285,7 +308,7 @@ static void check_xdp(struct input *input, enum program_arrival expected)
 		check_ours(input, &context, packet, verdict);
 	} else {
 		check(verdict == (expected == PROGRAM_FOREIGN ? XDP_PASS : XDP_DROP), "foreign packets are passed on, malformed ones dropped");
-		check(kernel_element_count() <= ELEMENTS_UNREAD, "no cell is read for what is not ours");
+		check(is_unread(input), "no cell is read for what is not ours");
 		check_untouched(input, packet);
 	}
 	kernel_packet_free(packet);
@@ -302,11 +325,16 @@ static void check_answers(struct input *input)
 	check(program_answer(&context, (__u32)input->datagram.udp_at, fields) == XDP_TX, "an answer is sent");
 	check_rewritten(input, packet, true, true);
 	kernel_packet_free(packet);
-	if (program_hands_over) {
+	if (program_forwards) {
 		packet = begin_xdp(input, &context);
 		verdict = program_forward(&context, (__u32)input->datagram.udp_at, fields);
-		check(verdict == XDP_PASS || verdict == XDP_REDIRECT, "what is forwarded goes to a socket or up the stack");
-		check_rewritten(input, packet, false, false);
+		if (verdict == XDP_PASS)
+			check_refused(input, packet);
+		else if (verdict == XDP_DROP)
+			check_dropped(input, packet);
+		else
+			check_rewritten(input, packet, false, false);
+		check(verdict == XDP_PASS || verdict == XDP_DROP || verdict == XDP_REDIRECT, "what is forwarded goes to the daemon or is refused");
 		kernel_packet_free(packet);
 	}
 	free(fields);
@@ -344,20 +372,31 @@ static void check_tc(struct input *input, enum program_arrival expected)
 {
 	static const size_t head_sizes[] = { SIZE_MAX, DATAGRAM_ETHERNET_SIZE, 42, 62 };
 	const size_t head_size = head_sizes[draw(input) % (sizeof(head_sizes) / sizeof(head_sizes[0]))];
+	const bool had_daemon = draw(input) & 3, is_daemons = had_daemon && draw(input) & 3, is_from_port = !(draw(input) & 7);
+	struct bpf_sock sender = { .protocol = IPPROTO_UDP, .src_port = program_port };
 	struct __sk_buff skb;
 	unsigned char *packet;
 	int verdict;
 
-	kernel_begin(false);
+	kernel_begin(false, false);
 	kernel_skb_begin(&skb, input->frame, input->size, head_size < input->size ? head_size : input->size);
 	skb.ingress_ifindex = !(draw(input) & 7);
 	skb.has_no_memory = !(draw(input) & 7);
+	program_set_sender(had_daemon ? SENDER : 0);
+	input->set_up = kernel_element_count();
+	skb.cookie = is_daemons ? SENDER : draw(input) & 1;
+	skb.sk = is_from_port ? &sender : NULL;
 	if (skb.ingress_ifindex)
 		expected = PROGRAM_FOREIGN;
 	verdict = program_tc(&skb);
 	packet = sent(input, &skb);
 	if (skb.has_no_memory && !skb.ingress_ifindex && verdict == TC_ACT_SHOT) {
-		check(kernel_element_count() <= ELEMENTS_UNREAD || expected == PROGRAM_OURS, "no cell is read for what cannot be read");
+		check(is_unread(input) || expected == PROGRAM_OURS, "no cell is read for what cannot be read");
+	} else if (expected == PROGRAM_OURS && !is_daemons) {
+		check(verdict == TC_ACT_SHOT, "an answer that is not the daemon's is dropped");
+		check(is_unread(input), "no cell is read for an answer that is not the daemon's");
+	} else if (expected == PROGRAM_FOREIGN && is_from_port && !skb.ingress_ifindex) {
+		check(verdict == TC_ACT_SHOT, "what leaves by the service's port, however it looks, is dropped");
 	} else if (expected == PROGRAM_OURS) {
 		check(verdict == TC_ACT_OK || verdict == TC_ACT_SHOT, "an answer of this host's is completed or dropped");
 		if (verdict == TC_ACT_OK)
@@ -365,7 +404,7 @@ static void check_tc(struct input *input, enum program_arrival expected)
 	} else {
 		check(verdict == (expected == PROGRAM_FOREIGN ? TC_ACT_UNSPEC : TC_ACT_SHOT),
 		      "what is not from our port is left to others, and a malformed answer dropped");
-		check(kernel_element_count() <= ELEMENTS_UNREAD, "no cell is read for what is no answer of this host's");
+		check(is_unread(input), "no cell is read for what is no answer of this host's");
 	}
 	if (verdict != TC_ACT_OK)
 		check_untouched(input, packet);
@@ -378,7 +417,7 @@ static void check_completed(struct input *input)
 	unsigned char *fields = new_fields(input), *packet;
 	struct __sk_buff skb;
 
-	kernel_begin(false);
+	kernel_begin(false, false);
 	kernel_skb_begin(&skb, input->frame, input->size, input->size);
 	check(program_complete(&skb, (__u32)input->datagram.udp_at, fields) == TC_ACT_OK, "a completed answer is sent");
 	packet = sent(input, &skb);
@@ -395,7 +434,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input input = { .frame = data, .size = size, .draws = hash(data, size) };
 	enum program_arrival expected;
 
-	input.is_datagram = datagram_find(data, size, &input.datagram);
+	input.is_datagram = datagram_find(data, size, &input.datagram) && input.datagram.is_header_right;
 	check_codec(&input);
 	expected = expect_received(&input);
 	check_parsed(&input, expected);
@@ -409,7 +448,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (expected == PROGRAM_OURS)
 			check_completed(&input);
 	}
-	kernel_begin(false); /* or ASan calls a leak what the last run has left */
+	kernel_begin(false, false); /* or ASan calls a leak what the last run has left */
 	return 0;
 }
 
@@ -440,8 +479,12 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsi
 	size_t message;
 
 	input.size = size = LLVMFuzzerMutate(data, size, size_max);
-	if (seed % 4 == 0 || !datagram_find(data, size, &input.datagram))
+	if (seed % 4 == 0)
 		return size;
+	if (!datagram_find(data, size, &input.datagram)) {
+		datagram_repair_header(data, size);
+		return size;
+	}
 	if (seed % 4 == 1) {
 		datagram_repair(data, &input.datagram, (uint16_t)input.datagram.available);
 		return size;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * To the daemon: by the socket (AF_XDP) that it has opened for this receive queue. Where
- * there is none, or no daemon any more, the packet goes up the stack to the daemon's UDP
- * socket, or its client is told that the port is closed.
+ * To the daemon, and only by ways that nobody but a program of this load can use: the daemon's AF_XDP socket for the
+ * receive queue or, where it has none, a ring buffer. Both are reached through pinned maps, which only root opens. The
+ * daemon believes what a packet hands over (see the layout's `handover`), so nothing that came up the network stack,
+ * where clients and local users send what they like, is ever served.
  */
 #ifndef STEPWISE_DAEMON_H
 #define STEPWISE_DAEMON_H
@@ -10,7 +11,14 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/stepwise_c.h"
+#include "stepwise_forward.h"
 #include "stepwise_queues.h"
+
+/* What stepwise_to_daemon() says where no daemon lives; not an XDP action. */
+#define STEPWISE_NO_DAEMON (-1)
+
+#define STEPWISE_FRAME_BYTES_MIN 42 /* the headers of Ethernet, IPv4 and UDP */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
@@ -19,11 +27,111 @@ struct {
 	__uint(max_entries, STEPWISE_INTERFACES * STEPWISE_INTERFACE_QUEUES);
 } stepwise_sockets SEC(".maps");
 
-static __always_inline int stepwise_to_daemon(struct xdp_md *context)
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, STEPWISE_RING_BYTES);
+} stepwise_ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct stepwise_ring_limits);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} stepwise_ring_limits SEC(".maps");
+
+/* The socket that holds the daemon's port. The kernel removes it when the daemon ends, however that comes about. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SOCKMAP);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(max_entries, 1);
+} stepwise_alive SEC(".maps");
+
+static __always_inline bool stepwise_has_daemon(void)
 {
+	const __u32 key = 0;
+	struct bpf_sock *holder = bpf_map_lookup_elem(&stepwise_alive, &key);
+
+	if (!holder)
+		return false;
+	bpf_sk_release(holder);
+	return true;
+}
+
+/*
+ * Copies the first `size` bytes of a packet into the ring. `size_max`: a constant. The packet is to be dropped then,
+ * whether there was room for the copy or not.
+ */
+static __always_inline void stepwise_to_ring(struct xdp_md *context, __u32 ifindex, __u32 size, __u32 size_max)
+{
+	const __u32 key = 0;
+	struct stepwise_ring_limits *limits = bpf_map_lookup_elem(&stepwise_ring_limits, &key);
+	struct stepwise_ring_frame *frame = NULL;
+	__u64 bytes = size;
+
+	if (!limits)
+		return;
+	if (bpf_ringbuf_query(&stepwise_ring, BPF_RB_AVAIL_DATA) < limits->bytes_max)
+		frame = bpf_ringbuf_reserve(&stepwise_ring, sizeof(*frame) + size_max, 0);
+	if (!frame) {
+		__sync_fetch_and_add(&limits->lost, 1);
+		return;
+	}
+	/*
+	 * Two tests of one register of 64 bits: clang knows the bounds, and would leave both out, or make them a test of a
+	 * difference, of which older verifiers learn nothing.
+	 */
+	asm volatile("" : "+r"(bytes));
+	if (bytes < STEPWISE_FRAME_BYTES_MIN)
+		goto discard;
+	asm volatile("" : "+r"(bytes));
+	if (bytes > size_max || bpf_xdp_load_bytes(context, 0, frame->bytes, bytes))
+		goto discard;
+	frame->ifindex = ifindex;
+	frame->size = size;
+	bpf_ringbuf_submit(frame, 0);
+	return;
+discard:
+	bpf_ringbuf_discard(frame, 0);
+}
+
+/* Of a program of an interface: the XDP action, or STEPWISE_NO_DAEMON. `size`: of the frame without padding, at most `size_max`. */
+static __always_inline int stepwise_to_daemon(struct xdp_md *context, __u32 size, __u32 size_max)
+{
+#ifdef STEPWISE_CONFORM
+	(void)context, (void)size, (void)size_max;
+	return XDP_PASS; /* a test run has no daemon, and whoever compares wants to see what it would get */
+#else
 	const __u32 queue = STEPWISE_QUEUE(context->ingress_ifindex, context->rx_queue_index);
 
-	return (int)bpf_redirect_map(&stepwise_sockets, queue, XDP_PASS);
+	if (bpf_redirect_map(&stepwise_sockets, queue, XDP_ABORTED) == XDP_REDIRECT)
+		return XDP_REDIRECT;
+	if (!stepwise_has_daemon())
+		return STEPWISE_NO_DAEMON;
+	stepwise_to_ring(context, context->ingress_ifindex, size, size_max);
+	return XDP_DROP;
+#endif
+}
+
+/*
+ * Of a program at a device map's entry, which can give a packet to no socket, nor up the stack: it is dropped. Where no
+ * daemon has a copy, its client asks again; mostly the cell is known by then, so that the first program sees it.
+ *
+ * The interface that a packet came by is the one that the entry sends to. Asked for the former, a kernel before 6.12 (or
+ * 6.1.115) dereferences NULL: CVE-2024-50162.
+ */
+static __always_inline int stepwise_to_daemon_ahead(struct xdp_md *context, __u32 size, __u32 size_max)
+{
+#ifdef STEPWISE_CONFORM
+	const __u32 ifindex = context->ingress_ifindex; /* only a program of a device map is told the other */
+#else
+	const __u32 ifindex = context->egress_ifindex;
+#endif
+
+	if (stepwise_has_daemon())
+		stepwise_to_ring(context, ifindex, size, size_max);
+	return XDP_DROP;
 }
 
 #endif

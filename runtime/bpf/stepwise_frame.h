@@ -56,7 +56,7 @@ struct stepwise_network {
 	__u64 sum;
 };
 
-/* False for a packet that is no UDP, has options or extension headers, or is a fragment. */
+/* False for a packet that is no UDP, has options, extension headers or a wrong header checksum, or is a fragment. */
 static __always_inline bool stepwise_parse_network(const void *packet, const void *end, struct stepwise_network *network)
 {
 	const struct ethhdr *ethernet = packet;
@@ -71,7 +71,8 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 		network->udp_length = bpf_htons(bpf_ntohs(ip->tot_len) - sizeof(*ip));
 		network->sum = stepwise_sum((const unsigned char *)&ip->saddr, 8, 0);
 		return *(const __u8 *)header == 0x45 && ip->protocol == IPPROTO_UDP &&
-		       !(ip->frag_off & bpf_htons(STEPWISE_FRAGMENT_MASK));
+		       !(ip->frag_off & bpf_htons(STEPWISE_FRAGMENT_MASK)) &&
+		       stepwise_fold(stepwise_sum(header, offsetof(struct iphdr, saddr), 0) + network->sum) == 0xffff;
 	}
 	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IPV6) && packet + STEPWISE_UDP_OFFSET_IPV6 <= end) {
 		const struct ipv6hdr *ip = header;

@@ -255,25 +255,4 @@ static __always_inline __u64 stepwise_blank(unsigned char *payload, __u32 offset
 	return before;
 }
 
-/* A mix of all bits (the finalizer of MurmurHash3). */
-static __always_inline __u64 stepwise_mix(__u64 value)
-{
-	value ^= value >> 33;
-	value *= 0xff51afd7ed558ccdULL;
-	value ^= value >> 33;
-	value *= 0xc4ceb9fe1a85ec53ULL;
-	return value ^ value >> 33;
-}
-
-/* Index below `capacity`: multiply and shift of one half of the mix. The other half gives an index that knows nothing of it. */
-static __always_inline __u32 stepwise_hash(__u64 value, __u32 capacity)
-{
-	return (__u32)((stepwise_mix(value) >> 32) * capacity >> 32);
-}
-
-static __always_inline __u32 stepwise_hash_lower(__u64 value, __u32 capacity)
-{
-	return (__u32)((stepwise_mix(value) & 0xffffffff) * capacity >> 32);
-}
-
 #endif

@@ -186,7 +186,7 @@ Now(client) == IF client \in Clients /\ ReliesOn(client) THEN 0 ELSE TimeModulus
 
 \* Every invitation has a secret of its own.
 Serve(packet) ==
-  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, index |-> 0])
+  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, age |-> Lease + 1, index |-> 0])
   /\ IF packet.message.kind = "Open"
        THEN issued < Cardinality(Clients) + MaxSecrets /\ issued' = issued + 1
        ELSE UNCHANGED issued
@@ -219,13 +219,13 @@ AtTc(packet) == ArriveAtTc(packet, 0)
 
 RunActs ==
   /\ \/ \E packet \in requests : AtXdp(packet)
-     \/ \E packet \in completions : AtTc(packet)
+     \/ \E packet \in Leaving : AtTc(packet)
      \/ \E r \in 1..(MaxRuns + 1) : RunSection(r) \/ SkipSection(r)
   /\ Decides
   /\ UNCHANGED <<clients, issued>>
 
 DaemonActs ==
-  /\ \/ \E packet \in forwarded : Serve(packet)
+  /\ \/ \E packet \in AtDaemon : Serve(packet)
      \/ /\ SweepSection(Now) \/ (\E index \in Clients : SweepBegins(index, Now)) \/ SkipSweepSection \/ Crash
         /\ UNCHANGED issued
   /\ UNCHANGED <<clients, writes, reads, versions>>

@@ -206,6 +206,8 @@ OnRequest(bucket, msg) == RequestIn(bucket, msg, RoomIn(bucket), Victim)
 \* The daemon has done with what has no tail.
 Decided(page, msg) == IF WritesTail(msg) \/ msg.spot > 0 THEN Continue(page, msg) ELSE Reply(page, msg)
 
+\* Of what is handed over, XDP says the epoch, the way, the victim, and of a tail to be read its spot.  All else is said here,
+\* whatever the packet has of it.
 Find(page, msg, env) ==
   LET Here(j) == page.spilled[j].mark # "Vacant" /\ page.spilled[j].slot = msg.slot
       Has(j, key) == Here(j) /\ page.spilled[j].key = key
@@ -217,12 +219,14 @@ Find(page, msg, env) ==
       filter == {page.spilled[j].bit : j \in {i \in 1..PageSize : Here(i) /\ i # old}}
   IN
   CASE msg.kind = "Open" -> Reply(page, Invite(msg, env))
+    [] msg.kind \notin Requests \cup Reads -> NotForwarded :: Drop(page, msg)
     [] msg.way = 0 -> NotSeen :: Drop(page, msg)
-    [] msg.kind = "Get" /\ msg.spot > 0 -> Continue(page, msg)
+    [] msg.kind = "Get" /\ msg.spot > 0 ->
+         Continue(page, [msg EXCEPT !.found = FALSE, !.old = 0, !.entry = 0, !.filter = {}])
     [] \E j \in 1..PageSize : Moves(j, msg.key) \/ (msg.evicts /\ Moves(j, msg.victim)) ->
          OnItsWay :: Drop(page, msg)
     [] own = 0 ->
-         Decided(page, [msg EXCEPT !.found = FALSE, !.old = old, !.entry = vacant, !.filter = filter])
+         Decided(page, [msg EXCEPT !.found = FALSE, !.spot = 0, !.former = 0, !.old = old, !.entry = vacant, !.filter = filter])
     [] msg.kind = "Get" ->
          Decided(page, [msg EXCEPT !.found = TRUE,
                                    !.version = page.spilled[own].entry.version,
@@ -231,7 +235,7 @@ Find(page, msg, env) ==
                                    !.spot = page.spilled[own].entry.spot,
                                    !.old = old, !.entry = vacant, !.filter = filter])
     [] msg.kind \in Pinning ->
-         Reply(page, [msg EXCEPT !.found = TRUE,
+         Reply(page, [msg EXCEPT !.found = TRUE, !.spot = 0,
                                  !.version = page.spilled[own].entry.version,
                                  !.length = page.spilled[own].entry.length,
                                  !.value = page.spilled[own].entry.value,
@@ -239,7 +243,7 @@ Find(page, msg, env) ==
     [] OTHER ->
          Decided(page, [msg EXCEPT !.found = TRUE,
                                    !.version = page.spilled[own].entry.version,
-                                   !.former = page.spilled[own].entry.spot,
+                                   !.spot = 0, !.former = page.spilled[own].entry.spot,
                                    !.old = old, !.entry = vacant, !.filter = filter])
 
 \* A spot for the tail.  The generation is for whoever claims it.

@@ -7,6 +7,26 @@
 EXTENDS MCKv
 
 (***************************************************************************)
+(* Strangers                                                               *)
+(***************************************************************************)
+
+Anyone(sender) == TRUE
+
+\* A read by client 1 of what is spilled, which says that the daemon need not look: it knows the value.
+ForgedRead ==
+  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 1, !.secret = 2, !.length = 1, !.way = 1,
+                                          !.found = TRUE, !.spot = 1]))}
+
+\* And the steps believe it: where a tail is to be read, nothing else is looked for.
+FindBelieving(page, msg, env) ==
+  IF msg.kind = "Get" /\ msg.spot > 0 THEN Continue(page, msg) ELSE Drop(page, msg)
+
+\* The same as if the daemon had looked.
+ForgedFinding ==
+  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 1, !.secret = 2, !.length = 1, !.way = 1,
+                                          !.found = TRUE]))}
+
+(***************************************************************************)
 (* The bucket                                                              *)
 (***************************************************************************)
 

@@ -22,8 +22,8 @@ enum bench_operation { BENCH_GET, BENCH_UPDATE, BENCH_INSERT };
 #define BENCH_GROUPS 32768
 
 /*
- * The key whose mix (the finalizer of MurmurHash3, which chooses the bucket by its upper half) is given: the
- * finalizer's steps backwards.
+ * The key whose mix (the finalizer of MurmurHash3) is given: the finalizer's steps backwards. The upper half of it
+ * chooses the bucket under the plain seed, by which the benchmark's servers find their cells.
  */
 static __always_inline __u64 bench_key_of_mix(__u64 mix)
 {

@@ -13,6 +13,7 @@
 #define SESSION_KIND(name) KV_MESSAGE_KIND_##name
 #define SESSION_CAPACITY KV_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS KV_SEQUENCE_MODULUS
+#define SESSION_TERMS KV_TERMS
 #define SESSION_LEASE_NS ((__u64)KV_LEASE * KV_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
 #define STORE_FUNCTION(name) kv_##name
 #define STORE_CONSTANT(name) KV_##name

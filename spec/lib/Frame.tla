@@ -29,8 +29,16 @@
 (* any order: duplication, delay, reordering and replay.  Never to be      *)
 (* taken is loss.  What XDP passed to the daemon stays in `forwarded`: a   *)
 (* copy of the request could have been passed as well.  What the daemon    *)
-(* sent passes TC once, any time later (it may wait for ARP, and outlive   *)
-(* the daemon), so `completions` loses what TC takes.                      *)
+(* sent passes TC once, any time later (it may outlive the daemon), so     *)
+(* `completions` loses what TC takes.                                      *)
+(*                                                                         *)
+(* Strangers.  The network stack brings packets to the daemon's port that  *)
+(* XDP passed by (IP options, fragments, extension headers) or never saw,  *)
+(* and TC sees packets that another socket sent from that port.  In both,  *)
+(* the fields that the hooks hand over are whatever the sender put there.  *)
+(* A model names such packets, and they are about for ever.  Nobody serves *)
+(* or completes them, because of what the program checks: ServedFrom and   *)
+(* CompletedOf.                                                            *)
 (*                                                                         *)
 (* The daemon is one thread: it serves one packet at a time, section by    *)
 (* section, in a run like those of XDP and TC.  It keeps nothing between   *)
@@ -49,12 +57,25 @@ VARIABLES
   runs,         \* runs of XDP, of TC and of the daemon in flight, in order of arrival
   sweep,        \* how far the sweep has come
   requests,     \* packets sent by clients: [peer, message]
-  forwarded,    \* packets in the daemon's socket
+  forwarded,    \* packets that XDP put into the daemon's queue
   completions,  \* packets from the daemon on their way to TC
   answers,      \* packets on their way to clients
   event         \* what happened last, for the reader of a counterexample
 
 Packet(peer, message) == [peer |-> peer, message |-> message]
+
+\* Packets of strangers: a .cfg puts others in the place of these.
+StrangersToDaemon == {}
+StrangersToTc == {}
+
+\* The daemon reads what only XDP can write, its AF_XDP socket and the ring buffer, and no socket of the network stack.
+ServedFrom(way) == way = "XDP"
+
+\* TC compares the socket that sent a packet with the daemon's.
+CompletedOf(sender) == sender = "daemon"
+
+AtDaemon == forwarded \cup (IF ServedFrom("stack") THEN StrangersToDaemon ELSE {})
+Leaving == completions \cup (IF CompletedOf("another") THEN StrangersToTc ELSE {})
 
 Tables == DOMAIN Capacity
 
@@ -87,11 +108,15 @@ SectionsOf(hook) ==
 \* What XDP reads of a client's packet.
 FromClient(message) == HandedOver(message, BlankMessage)
 
-\* A packet arrives at a hook, on a processor.  `old` is set when a grace period begins.
+\* env.terms: what the server's build is known by.  (A client of the same build says the same.)
+OwnTerms == 0
+
+\* A packet arrives at a hook, on a processor.  `old` is set when a grace period begins.  `age` of the tables: only the
+\* daemon's runs know it.
 NewRun(hook, packet, now, random, cpu) ==
   [hook |-> hook, at |-> 1, peer |-> packet.peer, packet |-> packet.message,
    message |-> Arrived(IF hook = "XDP" THEN FromClient(packet.message) ELSE packet.message),
-   now |-> now, random |-> random, cpu |-> cpu, old |-> FALSE]
+   now |-> now, random |-> random, cpu |-> cpu, age |-> 0, old |-> FALSE]
 
 SectionOf(run) == SectionsOf(run.hook)[run.at]
 
@@ -100,7 +125,7 @@ IndexOf(run) == TableIndex(SectionOf(run).table, run.message)
 SectionResult(run) ==
   LET table == cells[SectionOf(run).table]
       index == IndexOf(run)
-      env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, index |-> index]
+      env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, age |-> run.age, terms |-> OwnTerms, index |-> index]
   IN  CASE run.hook = "XDP" -> XdpStep(run.at, table[index], run.message, env)
         [] run.hook = "TC" -> TcStep(run.at, table[index], run.message, env)
         [] SectionOf(run).reads = "table" -> UserStep(run.at, table, run.message, env)
@@ -169,7 +194,7 @@ ArriveAtXdpOn(cpu, packet, now) ==
 ArriveAtXdp(packet, now) == ArriveAtXdpOn(0, packet, now)
 
 ArriveAtTc(packet, now) ==
-  /\ packet \in completions
+  /\ packet \in Leaving
   /\ Arrive("TC", packet, now, completions \ {packet})
   /\ UNCHANGED <<sweep, requests>>
 
@@ -204,9 +229,9 @@ SkipSection(r) ==
 \* the daemon drops, or says again while it is on its way, is left out: it changes
 \* no table and no packet.)
 ServeForwarded(packet, env) ==
-  /\ packet \in forwarded
+  /\ packet \in AtDaemon
   /\ ~ DaemonRuns
-  /\ \E run \in {NewRun("User", packet, env.now, env.random, 0)} : Execute(run, LAMBDA next : runs \o next, completions)
+  /\ \E run \in {[NewRun("User", packet, env.now, env.random, 0) EXCEPT !.age = env.age]} : Execute(run, LAMBDA next : runs \o next, completions)
   /\ <<cells, runs, completions>>' # <<cells, runs, completions>>
   /\ UNCHANGED <<sweep, requests>>
 

@@ -20,6 +20,14 @@
 (* Between Begin (or Resume) and End the session is Busy, and nobody but   *)
 (* that run writes it: this is what makes the sections one execution.      *)
 (*                                                                         *)
+(* What a client relies on.  Its Open says, in the place of the secret     *)
+(* that it does not have yet, by what terms it understands a session: a    *)
+(* hash of the lease, the moduli, the length of a tick and the message.    *)
+(* By other terms it would believe in a lease that nobody grants, so it is *)
+(* told OtherTerms, and no more.  And where the tables are new, clients of *)
+(* earlier ones may rely on leases of which nothing is known any more: for *)
+(* one lease, every Open is told TooEarly.  Either changes no cell.        *)
+(*                                                                         *)
 (* A new session goes on from the sequence number of its Open.  Being      *)
 (* random, that number also keeps out what the previous session of this    *)
 (* number left behind: a run that compared the old secret and meets the    *)
@@ -35,6 +43,7 @@ CONSTANTS
   Answers,          \* the kinds that they answer with
   Reads,            \* the kinds that change nothing: executed any number of times, in no order
   ReadAnswers,      \* the kinds that these are answered with
+  Completions,      \* the kinds that the daemon's replies have, beside Opened and Reads
   AnswersRecalled,  \* whether the next section knows more of an earlier answer than its kind
   ExecutesAgain,    \* whether a request that was left to the daemon is executed from its beginning when it is sent again
   SequenceModulus,  \* sequence numbers count modulo this
@@ -67,9 +76,9 @@ Abandons(session) == ExecutesAgain /\ session.state = "Forwarded"
 
 Begin(session, msg, env) ==
   CASE msg.kind = "Open" ->
-         IF session.state = "Vacant"
-           THEN Forward(session, msg)
-           ELSE Reply(session, [msg EXCEPT !.kind = "Taken"])
+         CASE msg.secret # env.terms -> Reply(session, [msg EXCEPT !.kind = "OtherTerms"])
+           [] session.state = "Vacant" -> Forward(session, msg)
+           [] OTHER -> Reply(session, [msg EXCEPT !.kind = "Taken"])
     [] msg.kind \notin Requests \cup Reads \cup {"Renew", "Close"} ->
          NotARequest :: Drop(session, msg)
     [] session.state \in {"Vacant", "Closing"} ->
@@ -124,15 +133,23 @@ End(session, msg) ==
 (* The daemon                                                              *)
 (***************************************************************************)
 
-\* The daemon's answer to Open, which Resume and Issue make true.
-Invite(msg, env) == [msg EXCEPT !.kind = "Opened", !.secret = env.random]
+\* The daemon's answer to Open.  Opened is made true by Resume and Issue.
+\* Younger than that, and what a client was granted by earlier tables may last:
+\* its request was sent before these were made, and its lease ends Lease ticks
+\* after that.  Ticks are counted from somewhere within one, hence <= and not <.
+Invite(msg, env) ==
+  IF env.age <= Lease
+    THEN [msg EXCEPT !.kind = "TooEarly"]
+    ELSE [msg EXCEPT !.kind = "Opened", !.secret = env.random]
 
 (***************************************************************************)
 (* TC                                                                      *)
 (***************************************************************************)
 
+\* TooEarly is the daemon's last word: there is nothing to complete.
 Confirm(credential, msg) ==
-  CASE msg.kind = "Opened" -> Continue(credential, msg)
+  CASE msg.kind = "TooEarly" -> Reply(credential, msg)
+    [] msg.kind = "Opened" -> Continue(credential, msg)
     [] msg.secret = credential.secret -> Continue(credential, msg)
     [] OTHER -> ConfirmedLate :: Drop(credential, msg)
 
@@ -144,7 +161,7 @@ Resume(session, msg, env) ==
                   msg)
     [] msg.kind \in Reads /\ session.state \notin {"Vacant", "Closing"} ->
          Continue(session, msg)
-    [] msg.kind # "Opened" /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
+    [] msg.kind \in Completions /\ session.state = "Forwarded" /\ session.sequence = msg.sequence ->
          Continue([session EXCEPT !.state = "Busy"], msg)
     [] OTHER -> ResumedLate :: Drop(session, msg)
 

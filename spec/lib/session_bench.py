@@ -29,7 +29,7 @@ def open_by_messages(exchange: Callable[[bytes], bytes], clients: Sequence[int],
     """Open sessions as a client does; `exchange` sends a datagram and waits for the answer. They begin with sequence number 0."""
     states = []
     for client in clients:
-        answer = codec.Message.decode(exchange(codec.Message(kind=codec.Kind.OPEN, client=client).encode()))
+        answer = codec.Message.decode(exchange(codec.Message(kind=codec.Kind.OPEN, client=client, secret=codec.TERMS).encode()))
         if answer.kind != codec.Kind.OPENED:
             raise RuntimeError(f"session {client} cannot be opened: the server answers {answer.kind.name}")
         states.append(_state(client, answer.secret))

@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 LEASE_MARGIN = 0.05  # of the lease: this clock may run slower than the server's
-SESSION_ANSWERS = {"OPEN": ("OPENED", "TAKEN"), "RENEW": ("RENEWED",), "CLOSE": ("CLOSED",)}
+TOO_EARLY_SECONDS = 0.1  # between two requests of a client that is told TooEarly
+SESSION_ANSWERS = {"OPEN": ("OPENED", "TAKEN", "TOO_EARLY", "OTHER_TERMS"), "RENEW": ("RENEWED",), "CLOSE": ("CLOSED",)}
 
 
 class SessionError(Exception):
@@ -24,6 +25,10 @@ class SessionError(Exception):
 
 class LeaseEnded(SessionError):
     """The server did not answer within the lease: what the session held may be anybody's now."""
+
+
+class OtherTerms(SessionError):
+    """The server was built from another layout: what this client believes of leases and messages does not hold there."""
 
 
 class NotServed(SessionError):
@@ -86,13 +91,13 @@ class Session:
         return self.is_open
 
     def open(self, number: int, sequence: int, now_ns: int) -> bytes:
-        """Ask for a session of that number. The answer may be Taken: then ask for another.
+        """Ask for a session of that number. The answer may be Taken: then ask for another. Or TooEarly: then ask again after a while.
 
-        Both numbers are to be random: the sequence tells this session from earlier ones of its number.
+        In the place of a secret it says by which terms the client understands what it is granted. Both numbers are to be random: the sequence tells this session from earlier ones of its number.
         """
         if self.is_open:
             raise SessionError(f"session {self.number} is open already")
-        self.number, self.secret, self.sequence = number, bytes(8), sequence
+        self.number, self.secret, self.sequence = number, self.codec.TERMS, sequence
         self._given_up.clear()
         self._reads.clear()
         self._read_number = sequence  # any will do
@@ -171,6 +176,8 @@ class Session:
         self._given_up.clear()
         if asked.kind.name == "OPEN":
             self.is_open, self.secret = message.kind.name == "OPENED", message.secret
+            if message.kind.name == "OTHER_TERMS":
+                raise OtherTerms(self._other_terms())
             if not self.is_open:
                 return message
         elif asked.kind.name == "CLOSE" or not self.is_alive(now_ns):
@@ -179,6 +186,10 @@ class Session:
         self.lease_end_ns = self._first_sent_ns + self._lease_ns
         self.is_alive(now_ns)
         return message
+
+    def _other_terms(self) -> str:
+        return (f"session {self.number} cannot be opened: the server was built from another layout: its lease, its moduli or its messages are not those "
+                f"of this client's codec, whose terms are {self.codec.TERMS.hex()}; take the codec that was generated with the server")  # fmt: skip
 
     def _send(self, kind: str, now_ns: int, fields: dict[str, Any]) -> bytes:
         self._outstanding = self._message(kind, self.sequence, fields)
@@ -220,12 +231,17 @@ class Caller:
         self._retry_seconds = retry_seconds
 
     def open(self, choose: random.Random, capacity: int, patience_seconds: float = 5) -> None:
-        """Open a session of any number below the capacity; as long as one is taken, try another."""
+        """Open a session of any number below the capacity; as long as one is taken, try another.
+
+        New tables grant nothing for a lease. That is waited for, on top of the patience: each TooEarly shows that the server is there.
+        """
         give_up_ns = time.monotonic_ns() + int(patience_seconds * 1e9)
         while not self.session.is_open:
             sequence = choose.randrange(self.session.codec.SEQUENCE_MODULUS)
             datagram = self.session.open(choose.randrange(capacity), sequence, time.monotonic_ns())
-            self._exchange(datagram, lambda _: True, give_up_ns)
+            if self._exchange(datagram, lambda _: True, give_up_ns).kind.name == "TOO_EARLY":
+                time.sleep(TOO_EARLY_SECONDS)
+                give_up_ns += int(TOO_EARLY_SECONDS * 1e9)
 
     @staticmethod
     def now_ns() -> int:

@@ -90,6 +90,8 @@ class SessionReference:
         kind, account = message.kind.name, self.accounts.get(message.client)
         if message.client >= self.capacities["session"]:
             return set()
+        if kind == "OPEN" and message.secret != self.codec.TERMS:
+            return {"OTHER_TERMS"}
         if kind == "OPEN":
             return {"OPENED"} if account is None else {"TAKEN"}
         if message.secret != self.secrets.get(message.client, bytes(8)):
@@ -149,7 +151,7 @@ class SessionReference:
         """No answer came to a message that should have one. Whether that is right while the daemon is down."""
         kind, account = message.kind.name, self.accounts.get(message.client)
         if kind == "OPEN":
-            return account is None
+            return account is None and message.secret == self.codec.TERMS
         if kind in self.reads:
             return self.needs_daemon(message)
         if kind not in self.requests:

@@ -5,7 +5,7 @@
  *
  *   SESSION_MESSAGE     the protocol's message
  *   SESSION_KIND(name)  the enumerator of a kind
- *   SESSION_CAPACITY, SESSION_LEASE_NS, SESSION_SEQUENCE_MODULUS
+ *   SESSION_CAPACITY, SESSION_LEASE_NS, SESSION_SEQUENCE_MODULUS, SESSION_TERMS
  */
 #ifndef SESSION_WORKLOAD_H
 #define SESSION_WORKLOAD_H
@@ -60,6 +60,7 @@ static inline void session_open(struct load_thread *thread, struct session *sess
 	session->request.kind = SESSION_KIND(OPEN);
 	session->request.client = load_random(thread, SESSION_CAPACITY);
 	session->request.sequence = load_random(thread, SESSION_SEQUENCE_MODULUS);
+	session->request.secret = SESSION_TERMS; /* there is none yet: by which terms the client understands what it is granted */
 	session_send(session, now_ns);
 }
 
@@ -144,12 +145,18 @@ static inline bool session_is_read_answer(const struct session_read *read, const
 	       memcmp(&message->secret, &read->request.secret, sizeof(message->secret)) == 0;
 }
 
-/* Whether the message may be the answer to the outstanding request: the kind is the caller's to look at. */
+/*
+ * Whether the message may be the answer to the outstanding request: the kind is the caller's to look at. TooEarly is none: the
+ * tables are new, and what they will grant is asked for again like what was lost.
+ */
 static inline bool session_is_answer(const struct session *session, const SESSION_MESSAGE *message)
 {
 	if (!session->waiting || message->client != session->request.client ||
 	    message->sequence != session->request.sequence)
 		return false;
+	if (session->request.kind == SESSION_KIND(OPEN) && message->kind == SESSION_KIND(OTHER_TERMS))
+		load_refuse("the server was built from another layout: its lease, its moduli or its messages are not those that this load "
+			    "was built with; build both from one generated/");
 	if (session->request.kind == SESSION_KIND(OPEN))
 		return message->kind == SESSION_KIND(OPENED) || message->kind == SESSION_KIND(TAKEN);
 	return memcmp(&message->secret, &session->request.secret, sizeof(message->secret)) == 0;

@@ -174,7 +174,7 @@ AtTc(packet) == ArriveAtTc(packet, 0) /\ UNCHANGED <<clients, issued>>
 
 \* Every invitation has a secret of its own.
 Serve(packet) ==
-  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, index |-> 0])
+  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, age |-> Lease + 1, index |-> 0])
   /\ IF packet.message.kind = "Open"
        THEN issued < Cardinality(Clients) + MaxSecrets /\ issued' = issued + 1
        ELSE UNCHANGED issued
@@ -199,8 +199,8 @@ ClientActs(client) ==
 ServerActs ==
   \/ \E packet \in requests : AtXdp(packet)
   \/ \E packet \in answers : Echo(packet)
-  \/ \E packet \in completions : AtTc(packet)
-  \/ \E packet \in forwarded : Serve(packet)
+  \/ \E packet \in Leaving : AtTc(packet)
+  \/ \E packet \in AtDaemon : Serve(packet)
   \/ \E r \in 1..MaxRuns : Run(r) \/ Skip(r)
   \/ Sweep
   \/ \E index \in Clients : BeginSweep(index)
@@ -279,14 +279,20 @@ AnswersAgree ==
 NobodyActsForAnother ==
   [][RunStep /\ event'.from[2] # event'.given.client => UNCHANGED cells]_vars
 
-\* A shared acquire is refused only where the lock is exclusive, or no overflow entry is left: more sharers than a
-\* cell holds are not refused.
+Owned(client) == {i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant" /\ cells.overflow[i].client = client}
+
+\* No session has more than its part of the overflow entries, however many acquires it sends: there are some for others.
+NobodyOwnsTooMuch == \A client \in Clients : Cardinality(Owned(client)) <= MaxOwned
+
+\* A shared acquire is refused only where the lock is exclusive, no overflow entry is left, or its session has as many as
+\* it may have: more sharers than a cell holds are not refused.
 SharersAreNotRefused ==
   [][/\ event'.step \in {"OnRequest", "OnCompletion", "UserStep"}
      /\ event'.given.kind = "Acquire" /\ event'.given.mode = "Shared"
      /\ event'.message.kind = "Rejected"
      => \/ cells.lock[event'.given.slot].mode = "Exclusive"
-        \/ \A i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant"]_vars
+        \/ \A i \in 1..(OverflowCapacity - 1) : cells.overflow[i].state # "Vacant"
+        \/ Cardinality(Owned(event'.given.client)) >= MaxOwned]_vars
 
 \* Where the layout says that a section is never contended, nobody else writes its cell.
 NeverMeansNever == [][NeverContended]_vars

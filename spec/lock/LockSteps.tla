@@ -19,6 +19,7 @@ EXTENDS SessionSteps
 CONSTANTS
   MaxHolders,       \* shares in the cell
   MaxSpilled,       \* shares of one cell in overflow entries
+  MaxOwned,         \* overflow entries of one session
   OverflowCapacity  \* overflow entries; entry 0 stands for none
 
 Answered(cell, msg, kind) == Continue(cell, [msg EXCEPT !.kind = kind])
@@ -79,14 +80,21 @@ OnForwarded(overflow, msg, env) ==
                   /\ overflow[i].client = msg.client /\ overflow[i].slot = msg.slot
       vacant == FirstIndex(1, OverflowCapacity - 1, 0, LAMBDA i : overflow[i].state = "Vacant")
       held == FirstIndex(1, OverflowCapacity - 1, 0, Own)
+      \* Of any cell.  Until this message is completed no other acquire of its
+      \* session is, so that nobody comes to have more than were counted and one.
+      OfClient(i) == overflow[i].state # "Vacant" /\ overflow[i].client = msg.client
   IN
   CASE msg.kind = "Open" ->
          Reply(overflow, Invite(msg, env))
     [] msg.kind = "Acquire" ->
-         IF vacant = 0
-           THEN OverflowFull :: Reply(overflow, [msg EXCEPT !.kind = "Rejected"])
-           ELSE Reply(overflow, [msg EXCEPT !.entry = vacant,
-                                            !.own = CountIndex(1, OverflowCapacity - 1, Own)])
+         CASE vacant = 0 ->
+                OverflowFull :: Reply(overflow, [msg EXCEPT !.kind = "Rejected"])
+           [] CountIndex(1, OverflowCapacity - 1, OfClient) >= MaxOwned ->
+                TooManyOwned :: Reply(overflow, [msg EXCEPT !.kind = "Rejected"])
+           [] msg.mode = "Exclusive" ->
+                Reply(overflow, [msg EXCEPT !.entry = vacant, !.own = CountIndex(1, OverflowCapacity - 1, Own)])
+           [] OTHER -> \* an upgrade alone asks whose the others are
+                Reply(overflow, [msg EXCEPT !.entry = vacant, !.own = 0])
     [] msg.kind = "Release" ->
          Reply(overflow, [msg EXCEPT !.entry = held])
     [] OTHER -> NotForwarded :: Drop(overflow, msg)

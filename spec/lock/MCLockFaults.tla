@@ -110,6 +110,13 @@ ForwardedOfDraft(overflow, msg, env) ==
              Reply(overflow, [msg EXCEPT !.entry = vacant, !.own = CountIndex(1, OverflowCapacity - 1, Own)])
         [] OTHER -> Reply(overflow, [msg EXCEPT !.entry = held])
 
+\* Who asks for an entry gets one as long as there are any.
+ForwardedUnbounded(overflow, msg, env) ==
+  LET vacant == FirstIndex(1, OverflowCapacity - 1, 0, LAMBDA i : overflow[i].state = "Vacant")
+  IN  IF vacant = 0
+        THEN Reply(overflow, [msg EXCEPT !.kind = "Rejected"])
+        ELSE Reply(overflow, [msg EXCEPT !.entry = vacant])
+
 \* The cell is changed before it is looked whether the entry was got; if not, the client is told to try again.
 CompletionUnclaimed(lock, msg) ==
   CASE msg.kind = "Acquire" -> Admit(lock, msg)
@@ -144,6 +151,17 @@ RetireAtOnce(session, msg, env) ==
   IF session.state \in {"Idle", "Forwarded"} /\ Overdue(env.now, session.deadline)
     THEN Continue([session EXCEPT !.state = "Vacant"], [msg EXCEPT !.gone = @ \cup {env.index}])
     ELSE Drop(session, msg)
+
+(***************************************************************************)
+(* Strangers                                                               *)
+(***************************************************************************)
+
+Anyone(sender) == TRUE
+
+\* Client 0's third request as if the daemon had looked at it, with the spilled share of another counted as its own.
+ForgedShare ==
+  {Packet(0, [Arrived([BlankMessage EXCEPT !.kind = "Acquire", !.client = 0, !.sequence = 3, !.secret = 1, !.mode = "Exclusive",
+                                           !.lock = CHOOSE lock \in LockIds : TRUE]) EXCEPT !.entry = 2, !.own = 1])}
 
 \* Leases end before the clients think so.
 NowTooEarly(client) == TimeModulus \div 2

@@ -35,7 +35,12 @@ class Reference(SessionReference):
         others = [client for client in shares if shares[client] and client != message.client]
         if others and (mode == "EXCLUSIVE" or slot in self.exclusive):
             return {"REJECTED", "GRANTED"} if all(self.is_fading(client) for client in others) else {"REJECTED"}
-        return {"GRANTED", "REJECTED"} if slot in self._may_be_full else {"GRANTED"}
+        # Only what is spilled counts, and where a share is kept does not matter here: enough shares may be too many.
+        may_be_refused = slot in self._may_be_full or self._shares_of(message.client) >= self.codec.MAX_OWNED
+        return {"GRANTED", "REJECTED"} if may_be_refused else {"GRANTED"}
+
+    def _shares_of(self, client: int) -> int:
+        return sum(shares[client] for shares in self.shares.values())
 
     def apply(self, message: Any, outcome: str) -> None:
         slot = self.slot(message.lock)
@@ -80,6 +85,10 @@ class Reference(SessionReference):
                 found.append(f"overflow entry {index} was left {entry['state']}")
         for slot, cell in enumerate(tables["lock"]):
             found += self._slot_complaints(slot, cell, tables)
+        owned = Counter(entry["client"] for entry in tables["overflow"] if entry["state"] != "Vacant")
+        for client, count in owned.items():
+            if count > self.codec.MAX_OWNED:
+                found.append(f"session {client} has {count} overflow entries, and may have {self.codec.MAX_OWNED}")
         return found
 
     def _slot_complaints(self, slot: int, cell: Mapping[str, Any], tables: Tables) -> list[str]:

@@ -14,6 +14,7 @@
 #define SESSION_KIND(name) LOCK_MESSAGE_KIND_##name
 #define SESSION_CAPACITY LOCK_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS LOCK_SEQUENCE_MODULUS
+#define SESSION_TERMS LOCK_TERMS
 #define SESSION_LEASE_NS ((__u64)LOCK_LEASE * LOCK_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
 #include "session_workload.h"
 

@@ -456,7 +456,7 @@ MachineCrashes ==
 (* The server                                                              *)
 (***************************************************************************)
 
-Serve(packet) == daemon.up /\ ServeForwarded(packet, [now |-> 0, random |-> 0, index |-> 0])
+Serve(packet) == daemon.up /\ ServeForwarded(packet, [now |-> 0, random |-> 0, age |-> Lease + 1, index |-> 0])
 
 AtXdp(cpu, packet) == ArriveAtXdpOn(cpu, packet, 0)
 AtTc(packet) == ArriveAtTc(packet, 0)
@@ -477,8 +477,8 @@ Notes ==
 
 RunActs ==
   /\ \/ \E packet \in requests, cpu \in AllLogs : AtXdp(cpu, packet)
-     \/ \E packet \in completions : AtTc(packet)
-     \/ \E packet \in forwarded : Serve(packet)
+     \/ \E packet \in Leaving : AtTc(packet)
+     \/ \E packet \in AtDaemon : Serve(packet)
      \/ \E r \in 1..(MaxRuns + 1) : RunSection(r) \/ SkipSection(r)
   /\ Notes
   /\ UNCHANGED <<clients, daemon, segments, store, crashes>>

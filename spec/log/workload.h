@@ -16,6 +16,7 @@
 #define SESSION_KIND(name) LOG_MESSAGE_KIND_##name
 #define SESSION_CAPACITY LOG_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS LOG_SEQUENCE_MODULUS
+#define SESSION_TERMS LOG_TERMS
 #define SESSION_LEASE_NS ((__u64)LOG_LEASE * LOG_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
 #include "session_workload.h"
 

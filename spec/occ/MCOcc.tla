@@ -73,6 +73,9 @@ InsertBothAndAudit == Of(<<InsertsBoth>>, <<Audits>>)
 InsertBothAndGet == Of(<<InsertsBoth>>, <<Gets(1)>>)
 IncrementBothAndMove == Of(<<IncrementsBoth>>, <<Moves>>)
 
+\* Each has a key of its own.
+IncrementAndInsert == Of(<<Increments(0)>>, <<Inserts(1)>>)
+
 \* Against the store's own requests.
 IncrementAndUpdate == Of(<<Increments(0)>>, <<Plain("Update", 0)>>)
 InsertAndInsert == Of(<<Inserts(0)>>, <<Plain("Insert", 0)>>)
@@ -94,6 +97,7 @@ BothDirty == {Begun(<<<<<<"Dirty", 0, 5>>, <<"Dirty", 1, 7>>>>>>, << >>)}
 Nothing == {Begun(<<<< >>>>, << >>)}
 SecondDirty == {Begun(<<<<<<"Dirty", 1, 7>>>>>>, << >>)}
 FirstDirty == {Begun(<<<<<<"Dirty", 0, 5>>>>>>, << >>)}
+FirstDirtyOtherSpilled == {Begun(<<<<<<"Dirty", 0, 5>>>>>>, <<<<1, 4>>>>)}
 
 \* The key is in the page, or deleted there.
 FirstClean == {Begun(<<<<<<"Clean", 0, 4>>>>>>, <<<<0, 4>>>>)}

@@ -10,6 +10,23 @@ EXTENDS MCOcc
 Right == INSTANCE OccHooks
 
 (***************************************************************************)
+(* Strangers                                                               *)
+(***************************************************************************)
+
+Anyone(sender) == TRUE
+
+\* Client 1's lock as if it had been granted, in the way that client 0 has pinned.
+ForgedGrant ==
+  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Granted", !.client = 1, !.sequence = 1, !.secret = 2, !.way = 1]))}
+
+\* Client 1's lock as if the daemon had found the key in the page, with a version of its own.
+ForgedVersion ==
+  {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Lock", !.client = 1, !.sequence = 1, !.secret = 2, !.key = 1, !.way = 2,
+                                          !.found = FALSE, !.old = 0]))}
+
+ForgedBoth == ForgedGrant \cup ForgedVersion
+
+(***************************************************************************)
 (* The client's part                                                       *)
 (***************************************************************************)
 

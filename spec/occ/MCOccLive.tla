@@ -19,7 +19,7 @@ Wanted(client, packet) == packet.peer = client /\ Outstanding(client, packet.mes
 \* What a client still waits for arrives now and then, there and back.
 Arrives(client) == (\E packet \in requests : Wanted(client, packet) /\ AtXdp(packet)) /\ Notes
 IsServed(client) ==
-  (\E packet \in forwarded : Wanted(client, packet) /\ ServeForwarded(packet, [now |-> 0, random |-> 0, index |-> 0])) /\ Notes
+  (\E packet \in forwarded : Wanted(client, packet) /\ ServeForwarded(packet, [now |-> 0, random |-> 0, age |-> Lease + 1, index |-> 0])) /\ Notes
 IsCompleted(client) == (\E packet \in completions : Wanted(client, packet) /\ AtTc(packet)) /\ Notes
 Hears(client) == \E packet \in answers : Receive(client, packet)
 

@@ -283,12 +283,12 @@ AtTc(packet) == ArriveAtTc(packet, 0)
 
 RunActs ==
   /\ \/ \E packet \in requests : AtXdp(packet)
-     \/ \E packet \in completions : AtTc(packet)
+     \/ \E packet \in Leaving : AtTc(packet)
      \/ \E r \in 1..(MaxRuns + 1) : RunSection(r) \/ SkipSection(r)
   /\ Notes
 
 DaemonActs ==
-  /\ \/ \E packet \in forwarded : ServeForwarded(packet, [now |-> 0, random |-> 0, index |-> 0])
+  /\ \/ \E packet \in AtDaemon : ServeForwarded(packet, [now |-> 0, random |-> 0, age |-> Lease + 1, index |-> 0])
      \/ SweepSection(Now)
      \/ \E index \in Clients : SweepBegins(index, Now)
      \/ SkipSweepSection

@@ -13,6 +13,7 @@
 #define SESSION_KIND(name) OCC_MESSAGE_KIND_##name
 #define SESSION_CAPACITY OCC_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS OCC_SEQUENCE_MODULUS
+#define SESSION_TERMS OCC_TERMS
 #define SESSION_LEASE_NS ((__u64)OCC_LEASE * OCC_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
 #define STORE_FUNCTION(name) occ_##name
 #define STORE_CONSTANT(name) OCC_##name

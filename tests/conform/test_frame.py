@@ -39,6 +39,8 @@ FOREIGN_IPV4 = {
     "the first fragment": lambda frame: replace(frame, fragment=0x2000),
     "a later fragment": lambda frame: replace(frame, fragment=0x0001),
     "the last fragment far out": lambda frame: replace(frame, fragment=0x1FFF),
+    "a wrong header checksum": lambda frame: replace(frame, header_checksum=0x1234),
+    "no header checksum": lambda frame: replace(frame, header_checksum=0),
 }
 
 FOREIGN_IPV6 = {

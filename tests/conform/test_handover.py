@@ -27,11 +27,12 @@ OnRequest(hall, msg) ==
                                               !.free = {i \\in 0..Pegs - 1 : ~ hall.pegs[i + 1].taken}])
 Find(cellar, msg, env) ==
   LET box == FirstIndex(1, Boxes, 0, LAMBDA j : cellar.boxes[j].coat = msg.coat /\\ cellar.boxes[j].hash = msg.hash)
-  IN  CASE msg.free = {} -> Crowded :: Drop(cellar, msg)
+  IN  CASE msg.kind # "Fetch" -> NotForwarded :: Drop(cellar, msg)
+        [] msg.free = {} -> Crowded :: Drop(cellar, msg)
         [] box = 0 -> Reply(cellar, [msg EXCEPT !.box = 0])
         [] OTHER -> Reply(cellar, [msg EXCEPT !.box = box, !.label = cellar.boxes[box].label])
 OnAnswer(hall, msg) ==
-  CASE msg.round # hall.round -> Late :: Drop(hall, msg)
+  CASE msg.kind # "Fetch" \\/ msg.round # hall.round -> Late :: Drop(hall, msg)
     [] msg.box = 0 -> Reply(hall, [msg EXCEPT !.kind = "Nothing"])
     [] OTHER -> Reply([hall EXCEPT !.round = (@ + 1) % Rounds], [msg EXCEPT !.kind = "Fetched", !.free = {}])
 ====
@@ -88,11 +89,12 @@ families:
   - name: in the cellar
     hook: user
     sample: 600
-    vary: {message.coat: [0, 1, 7], message.round: all, message.free: [[], [0], [0, 2]], cellar.boxes: all}
+    vary: {message.kind: [Fetch, Fetch, Fetch, Nothing], message.coat: [0, 1, 7], message.round: all, message.free: [[], [0], [0, 2]],
+           cellar.boxes: all}
   - name: on the way out
     hook: tc
     given: {message.coat: 4, message.label: 2}
-    vary: {message.round: all, message.box: [0, 1, 7], message.free: all, hall.round: all, hall.pegs.1.taken: all}
+    vary: {message.kind: all, message.round: all, message.box: [0, 1, 7], message.free: all, hall.round: all, hall.pegs.1.taken: all}
   - name: the hall is crowded
     hook: xdp
     contended: 1

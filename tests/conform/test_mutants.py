@@ -24,8 +24,8 @@ from harness.protocols import BUILD, REPOSITORY, SPEC, protocols
 
 MUTANTS = catalogue(protocols())
 COMMENT = "/* SPDX-License-Identifier: MIT OR GPL-2.0 */"
-WIRE = "runtime/bpf/stepwise_wire.h"
-WIRE_TEST = "tests/conform/test_wire.py::test_indexes"
+HASH = "runtime/bpf/stepwise_hash.h"
+HASH_TEST = "tests/conform/test_hash.py::test_indexes"
 
 
 def test_there_are_enough_of_each_kind():
@@ -69,7 +69,7 @@ def test_a_protocol_without_a_domain_is_a_sentence(tmp_path, monkeypatch):
         require_domains(["counter"])
 
 
-def made(old: str, new: str, file: str = WIRE, **caught_by: str) -> Mutant:
+def made(old: str, new: str, file: str = HASH, **caught_by: str) -> Mutant:
     return Mutant(name="made", edits=(Edit(file=file, old=old, new=new),), caught_by=CaughtBy(**caught_by), protocol="limiter")
 
 
@@ -79,7 +79,7 @@ def scratch() -> Scratch:
 
 
 def test_a_mutant_that_is_caught(scratch):
-    verdict = hunt(made("0xff51afd7ed558ccdULL", "0xff51afd7ed558ccfULL", test=WIRE_TEST), scratch)
+    verdict = hunt(made("0xff51afd7ed558ccdULL", "0xff51afd7ed558ccfULL", test=HASH_TEST), scratch)
     assert verdict.caught and "test_indexes fails" in verdict.how
 
 
@@ -93,7 +93,7 @@ def test_a_mutant_of_what_is_compiled(scratch):
 
 
 def test_a_mutant_that_survives(scratch):
-    verdict = hunt(made(COMMENT, "/* Another comment. */", test=WIRE_TEST), scratch)
+    verdict = hunt(made(COMMENT, "/* Another comment. */", test=HASH_TEST), scratch)
     assert not verdict.caught and verdict.how == "SURVIVES: the test passes"
 
 
@@ -109,15 +109,15 @@ def test_a_mutant_that_is_caught_by_the_wrong_check(scratch):
 
 
 def test_a_mutant_that_no_longer_applies(scratch):
-    for file in (WIRE, "generated/limiter/limiter.h"):
+    for file in (HASH, "generated/limiter/limiter.h"):
         verdict = hunt(made("no such text", "", file=file, conform="MISMATCH"), scratch)
         assert not verdict.caught and verdict.how.startswith("no longer applies")
 
 
 def test_the_repository_stays_as_it_is(scratch):
-    before = (REPOSITORY / WIRE).read_bytes()
-    hunt(made(COMMENT, "", test=WIRE_TEST), scratch)
-    assert (REPOSITORY / WIRE).read_bytes() == before
+    before = (REPOSITORY / HASH).read_bytes()
+    hunt(made(COMMENT, "", test=HASH_TEST), scratch)
+    assert (REPOSITORY / HASH).read_bytes() == before
     assert scratch.root.is_relative_to(BUILD)
 
 

@@ -22,8 +22,8 @@ Sit(seat, msg) ==
     [] OTHER -> Reply([seat EXCEPT !.taken = TRUE, !.guest = msg.guest], [msg EXCEPT !.kind = "Sat"])
 FindFree(seats, msg) ==
   LET free == FirstIndex(0, Seats - 1, Seats, LAMBDA i : ~ seats[i].taken)
-  IN  IF free = Seats THEN Full :: Drop(seats, msg) ELSE Reply(seats, [msg EXCEPT !.seat = free, !.kind = "Elsewhere"])
-TellGuest(seat, msg) == IF seat.taken THEN Reply(seat, [msg EXCEPT !.guest = seat.guest, !.kind = "Elsewhere"]) ELSE Free :: Drop(seat, msg)
+  IN  IF msg.kind # "Sit" \\/ free = Seats THEN Full :: Drop(seats, msg) ELSE Reply(seats, [msg EXCEPT !.seat = free, !.kind = "Elsewhere"])
+TellGuest(seat, msg) == IF msg.kind = "Sit" /\\ seat.taken THEN Reply(seat, [msg EXCEPT !.guest = seat.guest, !.kind = "Elsewhere"]) ELSE Free :: Drop(seat, msg)
 Rise(seat, msg) == IF seat.guest = 0 THEN Drop(seat, msg) ELSE Continue([seat EXCEPT !.taken = FALSE], [msg EXCEPT !.guest = seat.guest])
 ====
 """

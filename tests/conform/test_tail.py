@@ -48,7 +48,7 @@ families:
     vary: {message.kind: all, message.length: [0, 20], message.body: [0, 1], boxes.0.marks: all, content.0.bytes.1: [0, 1]}
   - name: on the way out
     hook: tc
-    vary: {message.box: [0, 1, 3], message.turn: all, message.length: all, boxes.0.turn: all, boxes.0.marks: all}
+    vary: {message.kind: [Get, Done, Put], message.box: [0, 1, 3], message.turn: all, message.length: all, boxes.0.turn: all, boxes.0.marks: all}
 samples: 120
 variant_samples: 100
 pairs_min: 4000

@@ -9,13 +9,11 @@ import subprocess
 import pytest
 
 from harness.conform.frames import ones_complement_sum
-from harness.conform.values import hash_index
 from harness.protocols import REPOSITORY
 
 SOURCE = """
 #include "bpf/stepwise_wire.h"
 __u16 fold(__u64 sum) { return stepwise_fold(sum); }
-__u32 hash(__u64 value, __u32 capacity) { return stepwise_hash(value, capacity); }
 __u64 sum_even(const unsigned char *from) { return stepwise_sum(from, 29, 0); }
 __u64 blank_even(unsigned char *at) { return stepwise_blank(at, 2, 25); }
 __u64 blank_odd(unsigned char *at) { return stepwise_blank(at, 3, 6); }
@@ -36,7 +34,6 @@ def wire(tmp_path_factory) -> ctypes.CDLL:
     subprocess.run(command, check=True)
     library = ctypes.CDLL(str(folder / "wire.so"))
     library.fold.restype, library.fold.argtypes = ctypes.c_uint16, [ctypes.c_uint64]
-    library.hash.restype, library.hash.argtypes = ctypes.c_uint32, [ctypes.c_uint64, ctypes.c_uint32]
     for name in ("sum_even", "sum_odd", "blank_even", "blank_odd", *BLOCKS):
         getattr(library, name).restype = ctypes.c_uint64
     return library
@@ -89,10 +86,3 @@ def test_replacing_a_block_says_how_it_changes_the_sum(wire, name, size):
             change = getattr(wire, name)(changed, put)
             assert changed.raw == data[:1] + put + data[size + 1 :]
             assert (folded(changed.raw) + change) % 0xFFFF == folded(data) % 0xFFFF
-
-
-def test_indexes(wire):
-    noise = random.Random(7)
-    for value in [0, 1, 2**64 - 1, *(noise.getrandbits(64) for _ in range(2_000))]:
-        for capacity in (1, 3, 4096, 1_048_576, 2**32 - 1):
-            assert wire.hash(value, capacity) == hash_index(value, capacity)

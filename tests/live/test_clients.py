@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from generated.lock import lock_codec as codec
-from spec.lib.session_client import LeaseEnded, SessionError
+from spec.lib.session_client import LeaseEnded, OtherTerms, SessionError, lease_ns
 from spec.lock.client import LockCaller, LockSession, conflicts
 from spec.lock.reference import Reference
 from tests.live.plain_server import PlainServer
@@ -137,6 +137,31 @@ def test_taken_number_leads_to_another():
     session.receive(answer_to(request, "TAKEN"), 1)
     assert not session.is_open and not session.is_waiting
     assert codec.Message.decode(session.open(4, 2, 2)).client == 4
+
+
+def test_an_open_says_by_which_terms():
+    assert codec.Message.decode(LockSession(codec).open(3, 1, 0)).secret == codec.TERMS != bytes(8)
+
+
+def test_other_terms_are_an_error():
+    session = LockSession(codec)
+    request = session.open(3, 1, 0)
+    assert session.receive(answer_to(request, "OTHER_TERMS", secret=bytes(8)), 1) is None  # another's
+    with pytest.raises(OtherTerms, match=f"session 3 cannot be opened: the server was built from another layout.*{codec.TERMS.hex()}"):
+        session.receive(answer_to(request, "OTHER_TERMS"), 1)
+    assert not session.is_open and not session.is_waiting
+
+
+def test_too_early_is_asked_again_later():
+    """With another sequence number: the lease counts from the sending of the request that is answered."""
+    session = LockSession(codec)
+    request = session.open(3, 1, 0)
+    assert session.receive(answer_to(request, "TOO_EARLY"), 1).kind.name == "TOO_EARLY"
+    assert not session.is_open and not session.is_waiting
+    later = session.open(3, 2, 50)
+    assert session.receive(answer_to(request, "OPENED", secret=b"12345678"), 51) is None
+    session.receive(answer_to(later, "OPENED", secret=b"12345678"), 51)
+    assert session.is_alive(51) and session.lease_end_ns == 50 + lease_ns(codec)
 
 
 def test_conflicts():

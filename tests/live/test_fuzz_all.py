@@ -155,7 +155,7 @@ def test_what_clients_of_a_load_ask_for_is_of_the_seed(tmp_path):
         with Rig("plan") as rig, Server(rig, build("limiter")) as server:
             server.start()
             spec = {"load": {"clients": 4, "threads": 2, "faults": 5}, "options": {"keys": 1000, "amount": 20}}
-            finish_load(start_load(server.build, rig, 0.3, history, spec, seed))
+            finish_load(start_load(server, 0.3, history, spec, seed))
         by_client: dict[str, list[tuple[str, str]]] = {}
         for operation in sorted(histories.read(history), key=lambda each: each.call):
             by_client.setdefault(operation.client, []).append((operation.key, operation.argument))

@@ -26,7 +26,7 @@ def codec(**changes: object) -> Any:
 
 
 def message(kind: str, sequence: int, client: int = 1, **fields: object) -> Any:
-    return kv_codec.Message(kind=kv_codec.Kind[kind], client=client, sequence=sequence, secret=SECRET, **fields)
+    return kv_codec.Message(kind=kv_codec.Kind[kind], client=client, sequence=sequence, secret=kv_codec.TERMS if kind == "OPEN" else SECRET, **fields)
 
 
 def execute(reference: Reference, kind: str, sequence: int, outcome: str, version: int = 0, **fields: object) -> None:

@@ -20,7 +20,7 @@ codec: Any = SimpleNamespace(**vars(log_codec) | {"LOGS": 2, "SLOTS": SLOTS, "TA
 
 
 def message(kind: str, sequence: int, client: int = 1, level: str = "MEMORY", **fields: object) -> Any:
-    about = {"client": client, "sequence": sequence, "secret": SECRET, "level": codec.Level[level]} | fields
+    about = {"client": client, "sequence": sequence, "secret": codec.TERMS if kind == "OPEN" else SECRET, "level": codec.Level[level]} | fields
     if kind in ("APPEND", "APPENDED", "STORED"):
         about = {"transaction": sequence, "key": 7, "version": sequence, "length": 1, "value": VALUE} | about
     return codec.Message(kind=codec.Kind[kind], **about)

@@ -23,7 +23,7 @@ STORED = int.from_bytes(VALUE["value"], "little")
 
 
 def message(kind: str, sequence: int, **fields: object) -> Any:
-    return occ_codec.Message(kind=occ_codec.Kind[kind], client=CLIENT, sequence=sequence, secret=SECRET, **fields)
+    return occ_codec.Message(kind=occ_codec.Kind[kind], client=CLIENT, sequence=sequence, secret=occ_codec.TERMS if kind == "OPEN" else SECRET, **fields)
 
 
 def locked() -> tuple[Reference, dict[str, list[dict[str, Any]]]]:

@@ -23,7 +23,7 @@ FEW_BUCKETS = {
     "constants": {"PageSize": 16, "Lease": 1_000_000},
     "tables": {
         "bucket": {"capacity": 8},
-        "page": {"capacity": 4},
+        "page": {"capacity": 64},
         "row": {"capacity": 16},
         **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
@@ -35,7 +35,7 @@ import sys
 from pathlib import Path
 from harness import recover, service
 recover.daemon = service.daemon = {"log": Path(sys.argv[1]), "kv": Path(sys.argv[2])}.__getitem__
-raise SystemExit(recover.main([sys.argv[3]]))
+raise SystemExit(recover.main([sys.argv[3], "--first"]))
 """
 
 

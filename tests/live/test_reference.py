@@ -22,7 +22,7 @@ class Small(Reference):
 
 
 def message(kind: str, sequence: int, **fields: object) -> codec.Message:
-    return codec.Message(kind=codec.Kind[kind], client=1, sequence=sequence, secret=SECRET, **fields)
+    return codec.Message(kind=codec.Kind[kind], client=1, sequence=sequence, secret=codec.TERMS if kind == "OPEN" else SECRET, **fields)
 
 
 def execute(reference: Reference, kind: str, sequence: int, outcome: str, **fields: object) -> None:
@@ -94,6 +94,8 @@ def test_wrong_cells(table, index, change, complaint):
         ("GRANTED", {"sequence": 8, "lock": 1}, set()),
         ("OPEN", {"sequence": 1}, {"TAKEN"}),
         ("OPEN", {"sequence": 1, "client": 2}, {"OPENED"}),
+        ("OPEN", {"sequence": 1, "client": 2, "secret": bytes(8)}, {"OTHER_TERMS"}),
+        ("OPEN", {"sequence": 1, "secret": bytes(8)}, {"OTHER_TERMS"}),
         ("CLOSE", {"sequence": 8}, {"CLOSED"}),
         ("ACQUIRE", {"sequence": 8, "lock": 1, "mode": codec.Mode.FREE}, {"REJECTED"}),
         ("ACQUIRE", {"sequence": 8, "lock": 1, "mode": codec.Mode.EXCLUSIVE}, {"GRANTED"}),

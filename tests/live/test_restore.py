@@ -22,7 +22,7 @@ FEW_BUCKETS = {
     "constants": {"Ways": 2, "PageSize": 16, "Lease": 1_000_000},
     "tables": {
         "bucket": {"capacity": 8},
-        "page": {"capacity": 4},
+        "page": {"capacity": 64},
         "row": {"capacity": 16},
         **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
@@ -47,7 +47,7 @@ def row(key: int, version: int, value: bytes = b"", deletes: bool = False) -> di
 
 
 def restore(rig: Rig, built: Build, content: bytes) -> subprocess.CompletedProcess[bytes]:
-    return rig.server.run([str(built.daemon), "restore", "-"], input=content, capture_output=True)
+    return rig.server.run([str(built.daemon), "restore", "-", "--first"], input=content, capture_output=True)
 
 
 def restored(rig: Rig, built: Build, content: bytes) -> str:

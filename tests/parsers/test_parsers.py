@@ -69,6 +69,16 @@ FAULTS = {
     "an answer that keeps its addresses": (
         "limiter", "stepwise_frame.h", "stepwise_exchange(packet, packet + ETH_ALEN, ETH_ALEN);", "",
         "headers are those that came"),
+    "an answer of no socket, before there was a daemon": (
+        "lock", "stepwise_sender.h", "sender && *sender && ", "sender && ", "no cell is read for an answer"),
+    "an answer of any socket": (
+        "lock", "stepwise_sender.h", " == *sender", "", "no cell is read for an answer"),
+    "what leaves by the service's port with options": (
+        "lock", "stepwise_sender.h", " && sender->src_port == port", " && sender->src_port != port", "what leaves by the service's port"),
+    "a socket that is not let go of": (
+        "lock", "stepwise_daemon.h", "bpf_sk_release(holder);", "", "a program has not released a socket"),
+    "a frame in the ring buffer that lacks its end": (
+        "kv", "stepwise_daemon.h", "frame->size = size;", "frame->size = size - 1;", "the ring buffer has a packet's headers and message"),
 }  # fmt: skip
 
 

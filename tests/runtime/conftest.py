@@ -96,9 +96,9 @@ class Echo:
         assert line == f"READY {self.protocol} port {self.port} pid {process.pid}\n", line or process.stderr.read()
         return process
 
-    def load_and_serve(self, by_udp: bool) -> subprocess.Popen[str]:
-        """By AF_XDP; or by UDP, which takes what arrives at an interface that was loaded after the daemon had begun."""
-        if not by_udp:
+    def load_and_serve(self, by_ring: bool) -> subprocess.Popen[str]:
+        """By AF_XDP; or by the ring, which takes what arrives at an interface that was loaded after the daemon had begun."""
+        if not by_ring:
             self.load()
             return self.serve()
         self.load("lo", "--generic")
@@ -208,6 +208,15 @@ def client(rig: Rig) -> Iterator[Client]:
     made = Client(rig.client)
     yield made
     made.socket.close()
+
+
+# Of the ring buffer, how far it was read and what is in it; and the limits that the daemon sets for it.
+RING_MAPPINGS = ["r--s", "rw-s", "rw-s"]
+
+
+def bpf_mappings(pid: int) -> list[str]:
+    """Permissions of a daemon's mappings of maps."""
+    return sorted(line.split()[1] for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if "bpf-map" in line)
 
 
 def hold_port(endpoint: Endpoint) -> socket.socket:

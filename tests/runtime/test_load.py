@@ -398,7 +398,7 @@ def test_load_killed_at_any_moment(echo: Echo, client: Client, killed: str, then
         (("unload", "x", "--clsact"), "unload does not take --clsact"),
         (("reload",), "there is no command reload; there are load, unload, purge, status, serve and stop"),
         (("--nonsense",), "unrecognized option '--nonsense'"),
-        ((), "load INTERFACE [--generic]"),
+        ((), "load INTERFACE [--first] [--generic]"),
     ],
 )
 def test_usage(echo: Echo, arguments: tuple[str, ...], words: str) -> None:

@@ -45,7 +45,8 @@ def folder(built: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def programs(folder: Path) -> Iterator[bpf.Object]:
+def programs(built: Callable[..., Path]) -> Iterator[bpf.Object]:
+    folder = built("STEPWISE_CONFORM", protocol="locker", generated=GENERATED)  # nobody sends what is test-run
     with bpf.Object.open(folder / "locker.bpf.o") as opened:
         yield opened
 
@@ -146,10 +147,10 @@ def ask(client: Client, address: str, message: Any) -> Any:
     return codec.Message.decode(answer[0])
 
 
-@pytest.mark.parametrize("by_udp", [False, True])
+@pytest.mark.parametrize("by_ring", [False, True])
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
-def test_what_is_kept_is_what_comes_back(service: Echo, family: int, by_udp: bool) -> None:
-    service.load_and_serve(by_udp)
+def test_what_is_kept_is_what_comes_back(service: Echo, family: int, by_ring: bool) -> None:
+    service.load_and_serve(by_ring)
     address = service.rig.server.ipv6 if family == socket.AF_INET6 else service.rig.server.ipv4
     table = boxes(service)
     with (client := Client(service.rig.client, family, codec.PORT)).socket:
@@ -160,7 +161,7 @@ def test_what_is_kept_is_what_comes_back(service: Echo, family: int, by_udp: boo
             assert table.lookup(ROW) == boxes_word(TURN_OF_READS, 0b001), "the daemon took a turn, TC holds the box"
             found = ask(client, address, codec.Message(kind=codec.Kind.GET, number=5))
             assert (found.length, found.version, found.body) == (size, done.version, noise(size))
-    assert service.status()["daemon"]["received_by_udp"] == (2 * len(SIZES) if by_udp else 0)
+    assert service.status()["daemon"]["received_by_ring"] == (2 * len(SIZES) if by_ring else 0)
 
 
 def test_what_is_kept_outlives_the_daemon(service: Echo) -> None:

@@ -39,11 +39,11 @@ def test_without_xdp_links_nothing_is_loaded(echo: Echo, missing: Missing) -> No
     assert "clsact" not in filters.stdout
 
 
-def test_without_xdp_sockets_all_goes_by_udp(echo: Echo, missing: Missing, client: Client) -> None:
+def test_without_xdp_sockets_all_goes_by_ring(echo: Echo, missing: Missing, client: Client) -> None:
     echo.succeed("load", echo.iface, prefix=missing("xdp_sockets"))
     echo.serve(prefix=missing("xdp_sockets"))
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
-    assert echo.status()["daemon"]["received_by_udp"] == 1
+    assert echo.status()["daemon"]["received_by_ring"] == 1
 
 
 def test_a_queue_that_is_not_free_yet_is_waited_for(echo: Echo, missing: Missing, client: Client) -> None:
@@ -51,7 +51,7 @@ def test_a_queue_that_is_not_free_yet_is_waited_for(echo: Echo, missing: Missing
     echo.load()
     echo.serve(prefix=missing("free_queue"))
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
-    assert echo.status()["daemon"]["received_by_udp"] == 0
+    assert echo.status()["daemon"]["received_by_ring"] == 0
 
 
 def test_a_locked_cell_is_read_with_the_privilege_it_takes(build: Build, missing: Missing, client: Client) -> None:

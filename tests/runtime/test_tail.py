@@ -14,7 +14,7 @@ import pytest
 
 from harness.conform.frames import Frame
 from harness.rig import Rig, bpf
-from tests.runtime.conftest import Client, Echo, wait_for
+from tests.runtime.conftest import RING_MAPPINGS, Client, Echo, bpf_mappings, wait_for
 from tests.runtime.test_udp_server import serve as serve_udp
 
 PORT = 20998
@@ -22,7 +22,7 @@ OVER, TAIL_MAX, CAPACITY = 4, 1000, 8
 ECHO, ECHOED, KEEP, KEPT, FETCH, FETCHED = range(1, 7)
 COMPLETED = 0x80
 MESSAGE = struct.Struct(">BBHB")  # kind, index, length, generation
-COUNTERS = ("foreign", "malformed", "echoed", "forwarded", "tc.foreign", "tc.malformed", "completed")
+COUNTERS = ("foreign", "malformed", "echoed", "forwarded", "tc.foreign", "tc.malformed", "tc.stranger", "completed")
 VARIANTS = {"odd": (), "even": ("PARCEL_EVEN",)}  # bytes of the fixed part
 SIZES = [OVER + 1, OVER + 2, 7, 8, 9, 15, 16, 17, 39, 40, 63, 64, 65, 71, 72, 73, 127, 128, 129, 511, 512, 513, 999, TAIL_MAX]
 
@@ -71,7 +71,7 @@ class Programs:
 
 @pytest.fixture(scope="module", params=VARIANTS)
 def programs(request: pytest.FixtureRequest, built: Callable[..., Path]) -> Iterator[Programs]:
-    folder = built(*VARIANTS[request.param], protocol="parcel")
+    folder = built(*VARIANTS[request.param], "STEPWISE_CONFORM", protocol="parcel")  # nobody sends what is test-run
     with bpf.Object.open(folder / "parcel.bpf.o") as opened:
         yield Programs(opened, request.param)
 
@@ -244,11 +244,11 @@ def parcel(rig: Rig, built: Callable[..., Path]) -> Callable[..., Echo]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("by_udp", [False, True])
-def test_replies_grow_and_shrink(parcel: Callable[..., Echo], variant: str, by_udp: bool) -> None:
+@pytest.mark.parametrize("by_ring", [False, True])
+def test_replies_grow_and_shrink(parcel: Callable[..., Echo], variant: str, by_ring: bool) -> None:
     """Over both endpoints."""
     service = parcel(*VARIANTS[variant])
-    service.load_and_serve(by_udp)
+    service.load_and_serve(by_ring)
     asked = 0
     for family, address in ((socket.AF_INET, service.rig.server.ipv4), (socket.AF_INET6, service.rig.server.ipv6)):
         with (client := Client(service.rig.client, family, PORT)).socket:
@@ -260,7 +260,7 @@ def test_replies_grow_and_shrink(parcel: Callable[..., Echo], variant: str, by_u
     wait_for(lambda: service.status()["daemon"]["replied"] == asked, "all replies are counted")
     daemon = service.status()["daemon"]
     assert (daemon["received"], daemon["send_failed"]) == (asked, 0)
-    assert daemon["received_by_udp"] == (asked if by_udp else 0)
+    assert daemon["received_by_ring"] == (asked if by_ring else 0)
 
 
 def test_without_a_checksum_a_reply_has_none(parcel: Callable[..., Echo]) -> None:
@@ -292,8 +292,7 @@ def test_maps_for_writing_only_what_it_steps(parcel: Callable[..., Echo]) -> Non
     service = parcel()
     service.load()
     daemon = service.serve()
-    mappings = [line.split() for line in Path(f"/proc/{daemon.pid}/maps").read_text().splitlines() if "bpf-map" in line]
-    assert [each[1] for each in mappings] == ["rw-s", "rw-s"]
+    assert bpf_mappings(daemon.pid) == [*RING_MAPPINGS, "rw-s", "rw-s"]
 
 
 def test_a_batch_about_one_cell_is_decided_one_by_one(parcel: Callable[..., Echo]) -> None:
@@ -328,10 +327,10 @@ def test_a_reply_that_does_not_fit_the_interface_is_not_sent(parcel: Callable[..
     assert daemon.poll() is None
 
 
-@pytest.mark.parametrize("by_udp", [False, True])
-def test_garbage_of_any_size_does_not_end_it(parcel: Callable[..., Echo], by_udp: bool) -> None:
+@pytest.mark.parametrize("by_ring", [False, True])
+def test_garbage_of_any_size_does_not_end_it(parcel: Callable[..., Echo], by_ring: bool) -> None:
     service = parcel()
-    daemon = service.load_and_serve(by_udp)
+    daemon = service.load_and_serve(by_ring)
     garble = random.Random(17)
     with (client := Client(service.rig.client, port=PORT)).socket:
         for _ in range(300):

@@ -15,7 +15,20 @@ BelongsLoosely(answer, request) ==
      \/ answer.sequence = request.sequence /\ answer.secret = request.secret
 
 \* The host counts its lease from the arrival of the answer.
-LeaseFromAnswer(age) == Lease + 1
+LeaseFromAnswer(lease, since) == lease + 1
+
+\* Nobody asks how long the tables have been there.
+InviteAtOnce(msg, env) == [msg EXCEPT !.kind = "Opened", !.secret = env.random]
+
+\* New tables grant after one tick less than a lease may last.
+InviteEarly(msg, env) ==
+  IF env.age < Lease THEN [msg EXCEPT !.kind = "TooEarly"] ELSE InviteAtOnce(msg, env)
+
+\* Nobody asks by which terms a host understands a session.
+BeginByAnyTerms(session, msg, env) ==
+  CASE msg.kind # "Open" -> Drop(session, msg)
+    [] session.state = "Vacant" -> Forward(session, msg)
+    [] OTHER -> Reply(session, [msg EXCEPT !.kind = "Taken"])
 
 \* A deadline is compared as if the clock never wrapped.
 OverdueWithoutWrap(now, deadline) == now > deadline

@@ -21,18 +21,25 @@ CONSTANTS
   MaxAsks,   \* requests of a host in one session
   MaxOpens,  \* sessions that are asked for, in all
   MaxSecrets,  \* secrets that the daemon gives away
+  Strangers,   \* hosts whose codec is of another layout
+  StrangeLease,  \* in which the lease is this
+  MaxFresh,    \* times that the tables are made anew
   Memory     \* how many requests of a host, back from its last, the network may still deliver
 
 VARIABLES
   hosts,   \* what each host knows
   clock,   \* ticks
   drawn,   \* sequence numbers drawn for sessions
-  issued   \* secrets given away
+  issued,  \* secrets given away
+  age,     \* ticks since the tables were made, as far as that matters
+  fresh,   \* times that they were
+  bereft   \* hosts that have, or may be given, a session of earlier tables
 
 ASSUME Lease < TimeModulus \div 4
 
 network == <<requests, forwarded, completions, answers>>
-vars == <<cells, runs, sweep, network, hosts, clock, drawn, issued, event>>
+tables == <<age, fresh, bereft>>
+vars == <<cells, runs, sweep, network, hosts, clock, drawn, issued, tables, event>>
 
 Ago(tick) == (clock + TimeModulus - tick) % TimeModulus
 
@@ -40,7 +47,7 @@ Ago(tick) == (clock + TimeModulus - tick) % TimeModulus
 View ==
   <<[cells EXCEPT !.session[0].deadline = IF cells.session[0].state = "Vacant" THEN 0 ELSE Ago(@)],
     [r \in DOMAIN runs |-> [runs[r] EXCEPT !.now = Ago(@)]],
-    sweep, network, hosts, drawn, issued>>
+    sweep, network, hosts, drawn, issued, tables>>
 
 (***************************************************************************)
 (* Hosts                                                                   *)
@@ -65,6 +72,9 @@ Init ==
   /\ clock = 0
   /\ drawn = 0
   /\ issued = 0
+  /\ age = Lease + 1  \* there were none before
+  /\ fresh = 0
+  /\ bereft = {}
 
 \* What the network may still deliver when a host has sent `message`.
 Keeps(host, message, packet) ==
@@ -72,15 +82,19 @@ Keeps(host, message, packet) ==
   \/ packet.message.secret # message.secret
   \/ (message.sequence + SequenceModulus - packet.message.sequence) % SequenceModulus <= Memory
 
+\* By which terms a host understands a session, and how long it relies on an answer.
+TermsOf(host) == IF host \in Strangers THEN 1000 ELSE OwnTerms
+LeaseOf(host) == IF host \in Strangers THEN StrangeLease ELSE Lease
+
 AskOpen(host) ==
-  LET message == [BlankMessage EXCEPT !.kind = "Open", !.sequence = DrawnSequence(drawn + 1)]
+  LET message == [BlankMessage EXCEPT !.kind = "Open", !.sequence = DrawnSequence(drawn + 1), !.secret = TermsOf(host)]
   IN  /\ hosts[host].phase = "Out"
       /\ drawn < MaxOpens
       /\ drawn' = drawn + 1
       /\ hosts' = [hosts EXCEPT ![host] = [@ EXCEPT !.phase = "Opening", !.sequence = message.sequence,
                                                     !.asks = 0, !.waiting = message, !.age = 0]]
       /\ Send(Packet(host, message), LAMBDA packet : Keeps(host, message, packet))
-      /\ UNCHANGED <<clock, issued>>
+      /\ UNCHANGED <<clock, issued, tables>>
 
 \* Of a host in its session, or of one that goes on with the secret of a session that it has lost.
 AskInSession(host, kind, rare) ==
@@ -95,7 +109,7 @@ AskInSession(host, kind, rare) ==
                                                     !.age = 0, !.left = IF kind = "Close" THEN 0 ELSE @,
                                                     !.phase = IF kind = "Close" THEN "Out" ELSE @]]
       /\ Send(Packet(host, message), LAMBDA packet : Keeps(host, message, packet))
-      /\ UNCHANGED <<clock, drawn, issued>>
+      /\ UNCHANGED <<clock, drawn, issued, tables>>
 
 Belongs(answer, request) ==
   /\ request # NoRequest
@@ -103,57 +117,61 @@ Belongs(answer, request) ==
   /\ request.kind = "Open" \/ answer.secret = request.secret
 
 \* The lease runs from the sending of the request that was answered.
-LeaseFrom(age) == Lease + 1 - age
+LeaseFrom(lease, since) == lease + 1 - since
 
 Receive(host, packet) ==
   LET k == hosts[host]
       answer == packet.message
-      left == IF LeaseFrom(k.age) > k.left THEN LeaseFrom(k.age) ELSE k.left
+      granted == LeaseFrom(LeaseOf(host), k.age)
+      left == IF granted > k.left THEN granted ELSE k.left
   IN  /\ packet \in answers
       /\ packet.peer = host
       /\ Belongs(answer, k.waiting)
       /\ hosts' = [hosts EXCEPT ![host] =
-           CASE answer.kind = "Taken" -> [k EXCEPT !.phase = "Out", !.waiting = NoRequest]
+           CASE answer.kind \in {"Taken", "TooEarly", "OtherTerms"} -> [k EXCEPT !.phase = "Out", !.waiting = NoRequest]
              [] answer.kind = "Opened" ->
-                  [k EXCEPT !.phase = "In", !.secret = answer.secret, !.waiting = NoRequest, !.left = LeaseFrom(k.age)]
+                  [k EXCEPT !.phase = "In", !.secret = answer.secret, !.waiting = NoRequest, !.left = granted]
              [] OTHER -> [k EXCEPT !.waiting = NoRequest, !.left = IF k.phase = "In" THEN left ELSE 0]]
       /\ event' = Event("network", <<"client", host>>, "Receive", "", answer, answer)
-      /\ UNCHANGED <<clock, drawn, issued>>
+      /\ bereft' = {other \in bereft : hosts'[other].phase # "Out"}
+      /\ UNCHANGED <<clock, drawn, issued, age, fresh>>
       /\ FrameUnchanged
 
 \* A tick passes for everybody: leases run out.  (A host that dies is one that does
 \* nothing until then.)
-Elapsed(k) ==
+Elapsed(host, k) ==
   LET left == IF k.left > 0 THEN k.left - 1 ELSE 0
-      over == (k.phase = "In" /\ left = 0) \/ (k.phase = "Opening" /\ k.age = Lease)
+      over == (k.phase = "In" /\ left = 0) \/ (k.phase = "Opening" /\ k.age = LeaseOf(host))
   IN  [k EXCEPT !.left = left,
-                !.age = IF k.waiting = NoRequest \/ over THEN 0 ELSE IF @ <= Lease THEN @ + 1 ELSE @,
+                !.age = IF k.waiting = NoRequest \/ over THEN 0 ELSE IF @ <= LeaseOf(host) THEN @ + 1 ELSE @,
                 !.phase = IF over THEN "Out" ELSE @,
                 !.waiting = IF over THEN NoRequest ELSE @]
 
 Tick ==
   /\ \A r \in DOMAIN runs : runs[r].now = clock
   /\ clock' = (clock + 1) % TimeModulus
-  /\ hosts' = [host \in Hosts |-> Elapsed(hosts[host])]
+  /\ hosts' = [host \in Hosts |-> Elapsed(host, hosts[host])]
+  /\ age' = IF age <= Lease THEN age + 1 ELSE age
+  /\ bereft' = {host \in bereft : hosts'[host].phase # "Out"}
   /\ event' = Event("clock", "clock", "Tick", "", BlankMessage, BlankMessage)
-  /\ UNCHANGED <<drawn, issued>>
+  /\ UNCHANGED <<drawn, issued, fresh>>
   /\ FrameUnchanged
 
 (***************************************************************************)
 (* The server                                                              *)
 (***************************************************************************)
 
-OthersUnchanged == UNCHANGED <<hosts, clock, drawn, issued>>
+OthersUnchanged == UNCHANGED <<hosts, clock, drawn, issued, tables>>
 
 AtXdp(packet) == ArriveAtXdp(packet, clock) /\ OthersUnchanged
 AtTc(packet) == ArriveAtTc(packet, clock) /\ OthersUnchanged
 
 \* Every invitation has a secret of its own.
 Serve(packet) ==
-  /\ ServeForwarded(packet, [now |-> clock, random |-> issued + 1, index |-> 0])
+  /\ ServeForwarded(packet, [now |-> clock, random |-> issued + 1, age |-> age, index |-> 0])
   /\ issued' = IF packet.message.kind = "Open" THEN issued + 1 ELSE issued
   /\ issued' <= MaxSecrets
-  /\ UNCHANGED <<hosts, clock, drawn>>
+  /\ UNCHANGED <<hosts, clock, drawn, tables>>
 
 Run(r) == RunSection(r) /\ OthersUnchanged
 Skip(r) == SkipSection(r) /\ OthersUnchanged
@@ -166,6 +184,20 @@ Sweep(late) ==
 
 CrashDaemon == Crash /\ OthersUnchanged
 
+\* Unload, purge and load, or a reboot: the tables are made anew, while nothing of the programs or of the daemon is under
+\* way.  Hosts know nothing of it, and what they sent, or were sent, is still in the network.
+FreshTables ==
+  /\ fresh < MaxFresh
+  /\ NobodyInFlight
+  /\ fresh' = fresh + 1
+  /\ age' = 0
+  /\ cells' = BlankCells
+  /\ forwarded' = {}
+  /\ completions' = {}
+  /\ bereft' = {host \in Hosts : hosts[host].phase # "Out"}
+  /\ event' = Event("operator", "operator", "FreshTables", "", BlankMessage, BlankMessage)
+  /\ UNCHANGED <<runs, sweep, requests, answers, hosts, clock, drawn, issued>>
+
 HostActs(host) ==
   \/ AskOpen(host)
   \/ \E kind \in Kinds, rare \in Rare : (rare => kind = "Work") /\ AskInSession(host, kind, rare)
@@ -173,11 +205,12 @@ HostActs(host) ==
 
 ServerActs ==
   \/ \E packet \in requests : AtXdp(packet)
-  \/ \E packet \in completions : AtTc(packet)
-  \/ \E packet \in forwarded : Serve(packet)
+  \/ \E packet \in Leaving : AtTc(packet)
+  \/ \E packet \in AtDaemon : Serve(packet)
   \/ \E r \in 1..MaxRuns : Run(r) \/ Skip(r)
   \/ \E late \in 0..1 : Sweep(late)
   \/ CrashDaemon
+  \/ FreshTables
 
 Next == Tick \/ ServerActs \/ \E host \in Hosts : HostActs(host)
 
@@ -188,12 +221,16 @@ Spec == Init /\ [][Next]_vars
 (***************************************************************************)
 
 \* As long as a host's own lease runs, the server has its session: nobody else has the number, and nothing that the
-\* session holds is taken back.
+\* session holds is taken back.  (But of one that was purged.)
 SessionOutlivesLease ==
-  \A host \in Hosts :
+  \A host \in Hosts \ bereft :
     hosts[host].phase = "In" =>
       /\ cells.session[0].state \in {"Idle", "Busy", "Forwarded"}
       /\ cells.credential[0].secret = hosts[host].secret
+
+\* No two hosts rely on one session number, also where the tables of one of them are gone.
+NobodyReliesOnAnothersNumber ==
+  \A a, b \in Hosts : a # b => ~ (hosts[a].phase = "In" /\ hosts[b].phase = "In")
 
 \* No request is executed twice.
 AtMostOnce == ~ cells.tally[0].twice
@@ -203,9 +240,9 @@ NothingIsLeftBehind ==
   /\ cells.tally[0].held \subseteq {cells.credential[0].secret}
   /\ cells.session[0].state = "Vacant" => cells.tally[0].held = {}
 
-\* All answers to one request agree: a retry is told what the first execution did.
+\* All answers to one request agree: a retry is told what the first execution did.  (TooEarly tells that there was none.)
 AnswersAgree ==
-  \A a, b \in answers :
+  \A a, b \in {answer \in answers : answer.message.kind # "TooEarly"} :
     /\ a.message.sequence = b.message.sequence
     /\ a.message.secret = b.message.secret
     => a.message.kind = b.message.kind

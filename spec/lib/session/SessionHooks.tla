@@ -20,7 +20,9 @@ Work(tally, msg) == IF msg.rare THEN Continue(tally, msg) ELSE Done(tally, msg)
 Complete(tally, msg) == IF msg.kind = "Work" THEN Done(tally, msg) ELSE Continue(tally, msg)
 
 OnForwarded(tallies, msg, env) ==
-  IF msg.kind = "Open" THEN Reply(tallies, Invite(msg, env)) ELSE Reply(tallies, msg)
+  CASE msg.kind = "Open" -> Reply(tallies, Invite(msg, env))
+    [] msg.kind = "Work" -> Reply(tallies, msg)
+    [] OTHER -> Drop(tallies, msg)
 
 TakeBack(tally, msg, env) ==
   IF env.index \in msg.gone THEN Continue([tally EXCEPT !.held = {}], msg) ELSE Drop(tally, msg)

@@ -53,10 +53,12 @@ OnAsk(desk, msg) ==
     [] OTHER -> Drop(desk, msg)
 
 Find(shelf, msg) ==
-  Reply(shelf, [msg EXCEPT !.kind = "Told", !.sure = TRUE, !.note = shelf.text, !.marks = @ \cup {msg.lid}])
+  IF msg.kind = "Tell"
+    THEN Reply(shelf, [msg EXCEPT !.kind = "Told", !.sure = TRUE, !.note = shelf.text, !.marks = @ \cup {msg.lid}])
+    ELSE Drop(shelf, msg)
 
 Complete(shelf, msg) ==
-  IF msg.sure
+  IF msg.kind = "Told" /\ msg.sure
     THEN Reply([shelf EXCEPT !.count = msg.box, !.text = msg.note], [msg EXCEPT !.seen = (@ + 1) % 16, !.last = shelf.count])
     ELSE Drop(shelf, msg)
 ====

@@ -15,7 +15,7 @@ from tests.codegen.compiling import compile_bpf
 
 VOTES = Path(__file__).resolve().parents[2] / "golden" / "votes" / "expected"
 PORT = 4711
-REPLY = Frame(bytes.fromhex("01 0001 00000007 05"), destination_port=40000, source_port=PORT)
+REPLY = Frame(bytes.fromhex("00 0001 00000007 05"), destination_port=40000, source_port=PORT)
 ETHERNET_AND_IP, HEADERS_IPV6 = 34, 62
 PULL = """
 #include <linux/bpf.h>

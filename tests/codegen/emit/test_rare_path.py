@@ -162,7 +162,7 @@ def test_none_is_all_zero(daemon: Daemon, codec: ModuleType) -> None:
 @pytest.mark.parametrize("length", [12, 13, 47, 48])
 @pytest.mark.parametrize("hook", [XDP, USER, TC])
 def test_which_sizes_are_taken(daemon: Daemon, codec: ModuleType, hook: int, length: int) -> None:
-    whole = put(codec, length, number=5, turn=0, box=1).encode()
+    whole = put(codec, length, kind=codec.Kind.DONE if hook == TC else codec.Kind.PUT, number=5, turn=0, box=1).encode()
     full = codec.WIRE_SIZE + codec.tail_size(length)
     assert len(whole) == full
     for size in range(codec.WIRE_SIZE, codec.WIRE_SIZE + codec.TAIL_MAX + 1):
@@ -237,9 +237,19 @@ def test_what_xdp_forwards_as_a_function(daemon: Daemon, codec: ModuleType) -> N
 
 @pytest.mark.parametrize("body", [b"", bytes(range(1, 21))])
 def test_what_tc_completes_as_a_function(daemon: Daemon, codec: ModuleType, body: bytes) -> None:
-    done = put(codec, 20, body=body, box=2)
+    done = put(codec, 20, kind=codec.Kind.DONE, body=body, box=2)
     assert daemon.ask(done, TC) == (REPLY, replace(done, box=0)), "what is handed over stays here"
     assert daemon.boxes[0] == 1 << 21
+
+
+@pytest.mark.parametrize(("hook", "kinds"), [(USER, {"PUT", "GET"}), (TC, {"GET", "DONE", "FULL"})])
+def test_what_comes_another_way_changes_nothing(daemon: Daemon, codec: ModuleType, hook: int, kinds: set[str]) -> None:
+    for kind in codec.Kind:
+        daemon.boxes[0] = 0
+        verdict, _ = daemon.ask(put(codec, 20, kind=kind, box=2), hook)
+        assert (verdict == REPLY) == (kind.name in kinds), kind
+        if verdict != REPLY:
+            assert (verdict, daemon.boxes[0]) == (DROP, 0), kind
 
 
 # --- In the kernel ------------------------------------------------------------------------------

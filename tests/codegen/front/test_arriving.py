@@ -20,6 +20,9 @@ Choose(cell, msg) ==
   Continue([cell EXCEPT !.count = 1], [msg EXCEPT !.state = IF cell.open THEN "Idle" ELSE IF msg.delta = 0 THEN "Busy" ELSE msg.state])
 Copied(cell, msg) == Continue(cell, [msg EXCEPT !.state = cell.state])
 Same(cell, msg) == Continue(cell, msg)
+Moved(cell, msg) == Continue(cell, [msg EXCEPT !.where = msg.delta * 4])
+Other(cell, msg) == Continue(cell, [msg EXCEPT !.state = IF msg.state = "Gone" THEN "Idle" ELSE "Gone"])
+Kept(entry, msg) == Continue(entry, [msg EXCEPT !.number = 1])
 Told(cell, msg) ==
   CASE msg.state = "Idle" -> ToldIdle :: Reply(cell, msg)
     [] msg.state = "Busy" -> ToldBusy :: Reply(cell, msg)
@@ -47,6 +50,9 @@ def told(folder: Path, *sections: dict) -> list[str]:
         ([{"cell": "Turn", "contended": "never"}, SOME], ["Busy"]),
         ([{"cell": "Turn", "contended": "never"}, {"cell": "Choose", "contended": "never"}], ["Idle", "Busy"]),
         ([{"cell": "Turn", "contended": "never"}, {"cell": "Copied", "contended": "never"}], ["Idle", "Busy", "Gone"]),
+        ([{"cell": "Turn", "contended": "never"}, {"cell": "Other", "contended": "never"}], ["Gone"]),
+        ([{"cell": "Moved"}, {"cell": "Turn"}], ["Idle", "Busy", "Gone"]),
+        ([{"entry": "Kept"}, {"cell": "Turn"}], ["Busy"]),
     ],
 )
 def test_what_no_message_comes_to_is_not_compiled(tmp_path: Path, sections: list[dict], branches: list[str]) -> None:

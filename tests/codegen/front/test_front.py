@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -23,9 +22,7 @@ PROTOCOLS = sorted(path.parent for path in REPOSITORY.glob("spec/*/layout.yaml")
 
 @pytest.mark.parametrize("folder", PROTOCOLS, ids=lambda folder: folder.name)
 def test_protocol_loads(folder: Path):
-    start = time.monotonic()
     protocol = load(folder)
-    assert time.monotonic() - start < 5
     assert protocol.name == folder.name
     sections = [*protocol.xdp, *protocol.tc, *(section for one in protocol.sweep for section in one.sections)]
     assert protocol.xdp and len({section.step.name for section in sections}) >= 1

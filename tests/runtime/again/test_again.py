@@ -16,7 +16,7 @@ KEPT_MAX = 4096
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("again") / "probe"
-    sources = [HERE / "probe.c", *(RUNTIME / f"{name}.c" for name in ("again", "udp_endpoint", "log"))]
+    sources = [HERE / "probe.c", *(RUNTIME / f"{name}.c" for name in ("again", "log"))]
     command = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-fsanitize=address,undefined",
                "-fno-sanitize-recover=all", f"-I{RUNTIME}", "-pthread", *sources, "-lbpf", "-o", program]  # fmt: skip
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)

@@ -11,12 +11,10 @@
 #include <bpf/bpf_helpers.h>
 
 #include "echo.h"
-#ifndef ECHO_BY_UDP
 #include "bpf/stepwise_daemon.h"
-#endif
+#include "bpf/stepwise_sender.h"
 #ifdef ECHO_AHEAD
 #include "bpf/stepwise_look_ahead.h"
-#include "bpf/stepwise_ring.h"
 #endif
 #include "stepwise_sweep.h"
 
@@ -122,6 +120,28 @@ static void turn_round(void *data)
 	udp->dest = port;
 }
 
+/* Of a frame without padding. */
+static __u32 size_of(const void *data, const struct echo_message *message)
+{
+	const struct udphdr *udp = (const struct udphdr *)message - 1;
+
+	return (const void *)udp - data + bpf_ntohs(udp->len);
+}
+
+static int forward(struct xdp_md *context, __u32 size)
+{
+#ifdef ECHO_BY_RING
+	if (!stepwise_has_daemon())
+		return XDP_PASS;
+	stepwise_to_ring(context, context->ingress_ifindex, size, ECHO_FRAME_BYTES_MAX);
+	return XDP_DROP;
+#else
+	const int action = stepwise_to_daemon(context, size, ECHO_FRAME_BYTES_MAX);
+
+	return action == STEPWISE_NO_DAEMON ? XDP_PASS : action;
+#endif
+}
+
 SEC("xdp")
 int echo_xdp(struct xdp_md *context)
 {
@@ -149,11 +169,7 @@ int echo_xdp(struct xdp_md *context)
 #endif
 	if (message->kind != ECHO_ADD) {
 		count(ECHO_COUNTER_FORWARDED);
-#ifdef ECHO_BY_UDP
-		return XDP_PASS;
-#else
-		return stepwise_to_daemon(context);
-#endif
+		return forward(context, size_of(data, message));
 	}
 	value = find_cell(message->index);
 	if (!value)
@@ -248,7 +264,7 @@ int echo_ahead(struct xdp_md *context)
 	if (message->kind == ECHO_GARBAGE)
 		return put_garbage(context, message);
 	if (message->kind != ECHO_ADD)
-		return stepwise_to_ring(context, (void *)message - data - sizeof(struct udphdr), sizeof(*message));
+		return stepwise_to_daemon_ahead(context, size_of(data, message), ECHO_FRAME_BYTES_MAX);
 	value = find_cell(message->index);
 	if (!value)
 		return XDP_DROP;
@@ -276,6 +292,8 @@ int echo_tc(struct __sk_buff *skb)
 	message = find_message((void *)(long)skb->data, (void *)(long)skb->data_end, 1);
 	if (!message || message->kind != ECHO_TOLD)
 		return TC_ACT_OK;
+	if (!stepwise_is_from_daemon(skb))
+		return TC_ACT_SHOT;
 #ifdef ECHO_TAKE
 	value = find_cell(message->index);
 	if (!value || *value != message->value)

@@ -32,6 +32,7 @@
 #define ECHO_SWEPT 1000
 
 #define ECHO_FRAME_BYTES 58 /* of a message, by IPv4 */
+#define ECHO_FRAME_BYTES_MAX 78 /* by IPv6 */
 #define ECHO_SAMPLE_BYTES 1600
 
 enum echo_kind {

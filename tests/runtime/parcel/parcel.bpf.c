@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_sender.h"
 #include "bpf/stepwise_tail.h"
 #include "parcel.h"
 
@@ -49,6 +50,7 @@ int parcel_xdp(struct xdp_md *context)
 	unsigned char *payload;
 	struct udphdr *udp;
 	__u64 *word;
+	int action;
 
 	switch (stepwise_parse_tailed(context, PARCEL_PORT, PARCEL_WIRE_SIZE, parcel_message_tail_size, &udp_offset, &arrived)) {
 	case STEPWISE_FOREIGN:
@@ -77,7 +79,8 @@ int parcel_xdp(struct xdp_md *context)
 		stepwise_correct_checksum(udp, stepwise_replace(payload, PARCEL_WIRE_LENGTH, 2, PARCEL_LENGTH(*word)));
 	}
 	count(PARCEL_COUNTER_FORWARDED);
-	return stepwise_to_daemon(context);
+	action = stepwise_to_daemon(context, udp_offset + bpf_ntohs(udp->len), PARCEL_FRAME_BYTES_MAX);
+	return action == STEPWISE_NO_DAEMON ? XDP_PASS : action;
 }
 
 SEC("tc")
@@ -105,6 +108,10 @@ int parcel_tc(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	case STEPWISE_OURS:
 		break;
+	}
+	if (!stepwise_is_from_daemon(skb)) {
+		count(PARCEL_COUNTER_TC_STRANGER);
+		return TC_ACT_SHOT;
 	}
 	udp = stepwise_udp((void *)(long)skb->data, (void *)(long)skb->data_end, udp_offset, PARCEL_WIRE_SIZE);
 	if (!udp)

@@ -107,7 +107,7 @@ static const struct stepwise_table tables[] = {
 	},
 };
 
-static const char *const counters[] = { "foreign", "malformed", "echoed", "forwarded", "tc.foreign", "tc.malformed", "completed" };
+static const char *const counters[] = { "foreign", "malformed", "echoed", "forwarded", "tc.foreign", "tc.malformed", "tc.stranger", "completed" };
 
 const struct stepwise_protocol stepwise_protocol = {
 	.name = "parcel",

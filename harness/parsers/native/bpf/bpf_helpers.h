@@ -10,6 +10,6 @@
 #define __type(name, value) typeof(value) *name
 
 #define bpf_map_lookup_elem(map, key) \
-	kernel_element(map, *(key), sizeof(*(map)->max_entries) / sizeof(int), sizeof(*(map)->value))
+	kernel_element(map, sizeof(*(map)->type) / sizeof(int), *(key), sizeof(*(map)->max_entries) / sizeof(int), sizeof(*(map)->value))
 
 #endif

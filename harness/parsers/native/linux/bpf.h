@@ -25,7 +25,9 @@ struct __sk_buff {
 	__u32 ingress_ifindex;
 	unsigned long data;
 	unsigned long data_end; /* of the head, which may end before the packet does */
+	struct bpf_sock *sk;
 	/* Not for programs: */
+	__u64 cookie;                /* of the socket that sent it */
 	const unsigned char *packet; /* all of it, for bpf_skb_pull_data() */
 	_Bool has_no_memory;         /* for a longer head */
 };

@@ -129,6 +129,35 @@ static __always_inline int ledger_xdp_reply(struct xdp_md *context, __u32 udp_of
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
+/*
+ * No daemon lives. The packet goes up the stack, which tells its client that the port is closed, but without its
+ * message: somebody else may have bound the port, and what it says (a secret) is none of theirs.
+ */
+static __always_inline int ledger_xdp_refuse(struct xdp_md *context, __u32 udp_offset)
+{
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, LEDGER_WIRE_SIZE);
+
+	if (!udp)
+		return XDP_ABORTED;
+	stepwise_correct_checksum(udp, stepwise_blank((unsigned char *)(udp + 1), 0, LEDGER_WIRE_SIZE));
+	return XDP_PASS;
+}
+
+/* To the daemon, by a way on which nobody else can put a packet. */
+static __always_inline int ledger_xdp_forward(struct xdp_md *context, __u32 udp_offset)
+{
+	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + LEDGER_WIRE_SIZE;
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, LEDGER_WIRE_SIZE);
+	__u32 size;
+	int action;
+
+	if (!udp)
+		return XDP_ABORTED;
+	size = udp_offset + bpf_ntohs(udp->len);
+	action = stepwise_to_daemon(context, size, size_max);
+	return action == STEPWISE_NO_DAEMON ? ledger_xdp_refuse(context, udp_offset) : action;
+}
+
 /* Of a packet that no section sees. */
 static __always_inline int ledger_xdp_leave(__u32 end)
 {
@@ -144,7 +173,7 @@ static __always_inline int ledger_xdp_end(struct xdp_md *context, __u32 udp_offs
 	case STEPWISE_REPLY:
 		return ledger_xdp_reply(context, udp_offset, message);
 	case STEPWISE_FORWARD:
-		return stepwise_to_daemon(context);
+		return ledger_xdp_forward(context, udp_offset);
 	default:
 		return XDP_DROP;
 	}

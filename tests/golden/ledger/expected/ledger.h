@@ -177,19 +177,20 @@ enum ledger_leaf {
 	LEDGER_LEAF_RESERVE_2 = 6, /* Continue, LedgerSteps.tla:14 */
 	LEDGER_LEAF_WRITE_1 = 7, /* Continue, LedgerSteps.tla:18 */
 	LEDGER_LEAF_WRITE_2 = 8, /* Continue, LedgerSteps.tla:19 */
-	LEDGER_LEAF_AWAIT_1 = 9, /* Reply, LedgerSteps.tla:28 */
-	LEDGER_LEAF_AWAIT_NOT_YET = 10, /* Drop, LedgerSteps.tla:29 */
-	LEDGER_LEAF_NEXT_NO_MORE = 11, /* Drop, LedgerSteps.tla:34 */
-	LEDGER_LEAF_NEXT_2 = 12, /* Continue, LedgerSteps.tla:35 */
-	LEDGER_LEAF_LOOK_1 = 13, /* Continue, LedgerSteps.tla:37 */
-	LEDGER_LEAF_LOOK_NOT_WRITTEN = 14, /* Drop, LedgerSteps.tla:37 */
-	LEDGER_LEAF_TAKE_1 = 15, /* Reply, LedgerSteps.tla:39 */
-	LEDGER_LEAF_REACHED_1 = 16, /* Continue, LedgerSteps.tla:43 */
-	LEDGER_LEAF_REACHED_2 = 17, /* Drop, LedgerSteps.tla:44 */
-	LEDGER_LEAF_BEGUN_1 = 18, /* Continue, LedgerSteps.tla:46 */
-	LEDGER_LEAF_BEGUN_2 = 19, /* Drop, LedgerSteps.tla:46 */
-	LEDGER_LEAF_NEWER_1 = 20, /* Continue, LedgerSteps.tla:50 */
-	LEDGER_LEAF_NEWER_OLDER = 21, /* Drop, LedgerSteps.tla:51 */
+	LEDGER_LEAF_AWAIT_NOT_FORWARDED = 9, /* Drop, LedgerSteps.tla:27 */
+	LEDGER_LEAF_AWAIT_2 = 10, /* Reply, LedgerSteps.tla:28 */
+	LEDGER_LEAF_AWAIT_NOT_YET = 11, /* Drop, LedgerSteps.tla:29 */
+	LEDGER_LEAF_NEXT_NO_MORE = 12, /* Drop, LedgerSteps.tla:34 */
+	LEDGER_LEAF_NEXT_2 = 13, /* Continue, LedgerSteps.tla:35 */
+	LEDGER_LEAF_LOOK_1 = 14, /* Continue, LedgerSteps.tla:37 */
+	LEDGER_LEAF_LOOK_NOT_WRITTEN = 15, /* Drop, LedgerSteps.tla:37 */
+	LEDGER_LEAF_TAKE_1 = 16, /* Reply, LedgerSteps.tla:39 */
+	LEDGER_LEAF_REACHED_1 = 17, /* Continue, LedgerSteps.tla:43 */
+	LEDGER_LEAF_REACHED_2 = 18, /* Drop, LedgerSteps.tla:44 */
+	LEDGER_LEAF_BEGUN_1 = 19, /* Continue, LedgerSteps.tla:46 */
+	LEDGER_LEAF_BEGUN_2 = 20, /* Drop, LedgerSteps.tla:46 */
+	LEDGER_LEAF_NEWER_1 = 21, /* Continue, LedgerSteps.tla:50 */
+	LEDGER_LEAF_NEWER_OLDER = 22, /* Drop, LedgerSteps.tla:51 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -198,7 +199,8 @@ enum ledger_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum ledger_counter {
 	LEDGER_COUNTER_ROOM_2,
@@ -215,6 +217,7 @@ enum ledger_counter {
 	LEDGER_COUNTER_TC_CONTENDED,
 	LEDGER_COUNTER_TC_SKIPPED,
 	LEDGER_COUNTER_TC_LOST,
+	LEDGER_COUNTER_TC_STRANGER,
 	LEDGER_COUNTER_SWEEP_CONTENDED,
 	LEDGER_COUNTER_SWEEP_SKIPPED,
 	LEDGER_COUNTER_SWEEP_LOST,
@@ -236,6 +239,7 @@ enum ledger_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
@@ -251,7 +255,7 @@ _Static_assert(LEDGER_COUNTER_STAMP_2 == LEDGER_COUNTERS_XDP + LEDGER_LEAF_STAMP
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define LEDGER_BRANCHES 26
+#define LEDGER_BRANCHES 27
 
 #define LEDGER_BRANCH_LINES { \
 	{ 0, "room.2", "tests/golden/ledger/spec/LedgerSteps.tla:9:28" }, \
@@ -263,23 +267,24 @@ _Static_assert(LEDGER_COUNTER_STAMP_2 == LEDGER_COUNTERS_XDP + LEDGER_LEAF_STAMP
 	{ 6, "reserve.2", "tests/golden/ledger/spec/LedgerSteps.tla:14:10" }, \
 	{ 7, "write.1", "tests/golden/ledger/spec/LedgerSteps.tla:18:10" }, \
 	{ 8, "write.2", "tests/golden/ledger/spec/LedgerSteps.tla:19:10" }, \
-	{ 9, "await.1", "tests/golden/ledger/spec/LedgerSteps.tla:28:10" }, \
-	{ 10, "await.not_yet", "tests/golden/ledger/spec/LedgerSteps.tla:29:20" }, \
-	{ 11, "next.no_more", "tests/golden/ledger/spec/LedgerSteps.tla:34:24" }, \
-	{ 12, "next.2", "tests/golden/ledger/spec/LedgerSteps.tla:35:14" }, \
-	{ 13, "look.1", "tests/golden/ledger/spec/LedgerSteps.tla:37:37" }, \
-	{ 14, "look.not_written", "tests/golden/ledger/spec/LedgerSteps.tla:37:77" }, \
-	{ 15, "take.1", "tests/golden/ledger/spec/LedgerSteps.tla:39:3" }, \
-	{ 16, "reached.1", "tests/golden/ledger/spec/LedgerSteps.tla:43:10" }, \
-	{ 17, "reached.2", "tests/golden/ledger/spec/LedgerSteps.tla:44:10" }, \
-	{ 18, "begun.1", "tests/golden/ledger/spec/LedgerSteps.tla:46:26" }, \
-	{ 19, "begun.2", "tests/golden/ledger/spec/LedgerSteps.tla:46:80" }, \
-	{ 20, "newer.1", "tests/golden/ledger/spec/LedgerSteps.tla:50:10" }, \
-	{ 21, "newer.older", "tests/golden/ledger/spec/LedgerSteps.tla:51:19" }, \
-	{ 22, "room.choice.then", "tests/golden/ledger/spec/LedgerSteps.tla:8:94" }, \
-	{ 23, "room.choice.else", "tests/golden/ledger/spec/LedgerSteps.tla:8:101" }, \
-	{ 24, "next.choice.then", "tests/golden/ledger/spec/LedgerSteps.tla:32:53" }, \
-	{ 25, "next.choice.else", "tests/golden/ledger/spec/LedgerSteps.tla:32:69" }, \
+	{ 9, "await.not_forwarded", "tests/golden/ledger/spec/LedgerSteps.tla:27:44" }, \
+	{ 10, "await.2", "tests/golden/ledger/spec/LedgerSteps.tla:28:67" }, \
+	{ 11, "await.not_yet", "tests/golden/ledger/spec/LedgerSteps.tla:29:27" }, \
+	{ 12, "next.no_more", "tests/golden/ledger/spec/LedgerSteps.tla:34:24" }, \
+	{ 13, "next.2", "tests/golden/ledger/spec/LedgerSteps.tla:35:14" }, \
+	{ 14, "look.1", "tests/golden/ledger/spec/LedgerSteps.tla:37:37" }, \
+	{ 15, "look.not_written", "tests/golden/ledger/spec/LedgerSteps.tla:37:77" }, \
+	{ 16, "take.1", "tests/golden/ledger/spec/LedgerSteps.tla:39:3" }, \
+	{ 17, "reached.1", "tests/golden/ledger/spec/LedgerSteps.tla:43:10" }, \
+	{ 18, "reached.2", "tests/golden/ledger/spec/LedgerSteps.tla:44:10" }, \
+	{ 19, "begun.1", "tests/golden/ledger/spec/LedgerSteps.tla:46:26" }, \
+	{ 20, "begun.2", "tests/golden/ledger/spec/LedgerSteps.tla:46:80" }, \
+	{ 21, "newer.1", "tests/golden/ledger/spec/LedgerSteps.tla:50:10" }, \
+	{ 22, "newer.older", "tests/golden/ledger/spec/LedgerSteps.tla:51:19" }, \
+	{ 23, "room.choice.then", "tests/golden/ledger/spec/LedgerSteps.tla:8:94" }, \
+	{ 24, "room.choice.else", "tests/golden/ledger/spec/LedgerSteps.tla:8:101" }, \
+	{ 25, "next.choice.then", "tests/golden/ledger/spec/LedgerSteps.tla:32:53" }, \
+	{ 26, "next.choice.else", "tests/golden/ledger/spec/LedgerSteps.tla:32:69" }, \
 }
 
 #endif

@@ -19,7 +19,7 @@ static __always_inline __u32 ledger_room(const struct ledger_drained_cell *drain
 	if (message->kind == LEDGER_MESSAGE_KIND_ADD) {
 		message->epoch = drained->epoch;
 		message->number = 0;
-		if (STEPWISE_CHOOSE(22, drained->epoch == 0)) {
+		if (STEPWISE_CHOOSE(23, drained->epoch == 0)) {
 			message->limit = 0;
 		} else {
 			message->limit = drained->number + 32;
@@ -79,9 +79,12 @@ static __always_inline __u32 ledger_stamp(struct ledger_stamp_cell *stamp, struc
 static __always_inline __u32 ledger_await(const struct ledger_synced_cell *synced,
 		struct ledger_message *message)
 {
+	if (message->kind != LEDGER_MESSAGE_KIND_ASK) {
+		return stepwise_drop(LEDGER_LEAF_AWAIT_NOT_FORWARDED);
+	}
 	if (synced->epoch == message->epoch && message->number <= synced->number) {
 		message->kind = LEDGER_MESSAGE_KIND_STORED;
-		return stepwise_reply(LEDGER_LEAF_AWAIT_1);
+		return stepwise_reply(LEDGER_LEAF_AWAIT_2);
 	}
 	return stepwise_drop(LEDGER_LEAF_AWAIT_NOT_YET);
 }
@@ -90,7 +93,7 @@ static __always_inline __u32 ledger_await(const struct ledger_synced_cell *synce
 static __always_inline __u32 ledger_next(const struct ledger_drained_cell *drained,
 		struct ledger_message *message)
 {
-	const __u64 before = STEPWISE_CHOOSE(24, message->number > drained->number) ? message->number : drained->number;
+	const __u64 before = STEPWISE_CHOOSE(25, message->number > drained->number) ? message->number : drained->number;
 	if (drained->epoch == 0 || before >= 1099511627775ULL) {
 		return stepwise_drop(LEDGER_LEAF_NEXT_NO_MORE);
 	}

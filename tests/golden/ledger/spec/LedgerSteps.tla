@@ -24,9 +24,9 @@ Stamp(stamp, msg) ==
     ELSE Reply([stamp EXCEPT !.number = msg.number], [msg EXCEPT !.kind = "Added"])
 \* The daemon's answer: is it on the disk?
 Await(synced, msg) ==
-  IF synced.epoch = msg.epoch /\ msg.number <= synced.number
-    THEN Reply(synced, [msg EXCEPT !.kind = "Stored"])
-    ELSE NotYet :: Drop(synced, msg)
+  CASE msg.kind # "Ask" -> NotForwarded :: Drop(synced, msg)
+    [] synced.epoch = msg.epoch /\ msg.number <= synced.number -> Reply(synced, [msg EXCEPT !.kind = "Stored"])
+    [] OTHER -> NotYet :: Drop(synced, msg)
 \* Its drain.
 Next(drained, msg) ==
   LET before == IF msg.number > drained.number THEN msg.number ELSE drained.number

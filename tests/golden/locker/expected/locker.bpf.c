@@ -4,6 +4,7 @@
 /* The programs and their maps. */
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_sender.h"
 #include "bpf/stepwise_tail.h"
 #include "locker_codec.h"
 
@@ -131,15 +132,36 @@ static __always_inline int locker_xdp_reply(struct xdp_md *context, __u32 udp_of
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
-/* To the daemon, with what the hook has for it. */
-static __always_inline int locker_xdp_forward(struct xdp_md *context, __u32 udp_offset, const struct locker_message *message)
+/*
+ * No daemon lives. The packet goes up the stack, which tells its client that the port is closed, but without its
+ * message: somebody else may have bound the port, and what it says (a secret) is none of theirs.
+ */
+static __always_inline int locker_xdp_refuse(struct xdp_md *context, __u32 udp_offset)
 {
 	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, LOCKER_WIRE_SIZE);
 
 	if (!udp)
 		return XDP_ABORTED;
+	if (udp->len != bpf_htons(sizeof(*udp) + LOCKER_WIRE_SIZE))
+		return XDP_DROP; /* a tail is not blanked */
+	stepwise_correct_checksum(udp, stepwise_blank((unsigned char *)(udp + 1), 0, LOCKER_WIRE_SIZE));
+	return XDP_PASS;
+}
+
+/* To the daemon, with what the hook has for it, by a way on which nobody else can put a packet. */
+static __always_inline int locker_xdp_forward(struct xdp_md *context, __u32 udp_offset, const struct locker_message *message)
+{
+	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + LOCKER_WIRE_SIZE;
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, LOCKER_WIRE_SIZE);
+	__u32 size;
+	int action;
+
+	if (!udp)
+		return XDP_ABORTED;
+	size = udp_offset + bpf_ntohs(udp->len);
 	stepwise_correct_checksum(udp, locker_store_handover((unsigned char *)(udp + 1), message));
-	return stepwise_to_daemon(context);
+	action = stepwise_to_daemon(context, size, size_max + LOCKER_TAIL_MAX);
+	return action == STEPWISE_NO_DAEMON ? locker_xdp_refuse(context, udp_offset) : action;
 }
 
 /* Of a packet that no section sees. */
@@ -218,12 +240,16 @@ static __always_inline __u32 locker_tc_run(struct __sk_buff *skb, __u32 *udp_off
 		return stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_TC_MALFORMED);
 	switch (stepwise_parse_sent_tailed(skb, LOCKER_PORT, LOCKER_WIRE_SIZE, locker_message_tail_size, udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
+		if (stepwise_is_from_port(skb, LOCKER_PORT))
+			return stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, LOCKER_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
 		return stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;
 	}
+	if (!stepwise_is_from_daemon(skb))
+		return stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_TC_STRANGER);
 	if (!locker_message_decode_handed_over(payload, message))
 		return stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_TC_MALFORMED);
 	return locker_run_tc(NULL, message);

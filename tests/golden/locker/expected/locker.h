@@ -155,7 +155,8 @@ enum locker_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum locker_counter {
 	LOCKER_COUNTER_ON_REQUEST_1,
@@ -174,6 +175,7 @@ enum locker_counter {
 	LOCKER_COUNTER_TC_CONTENDED,
 	LOCKER_COUNTER_TC_SKIPPED,
 	LOCKER_COUNTER_TC_LOST,
+	LOCKER_COUNTER_TC_STRANGER,
 	LOCKER_COUNTER_SWEEP_CONTENDED,
 	LOCKER_COUNTER_SWEEP_SKIPPED,
 	LOCKER_COUNTER_SWEEP_LOST,
@@ -197,6 +199,7 @@ enum locker_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \

@@ -9,6 +9,7 @@
 #define LOCKER_CODEC_H
 
 #include "locker.h"
+#include "bpf/stepwise_hash.h"
 #include "bpf/stepwise_wire.h"
 
 static __always_inline __u32 locker_hash_place(__u32 number)

@@ -46,6 +46,7 @@ struct locker_close_on_boxes_attempt {
 	__u64 *element;
 	STEPWISE_HIDES(1);
 	__u8 box;
+	enum locker_message_kind kind;
 	__u32 turn;
 	STEPWISE_HIDES(2);
 	volatile __u32 outcome;
@@ -55,6 +56,7 @@ static long locker_close_on_boxes_again(__u32 number, void *context)
 {
 	struct locker_close_on_boxes_attempt *attempt = context;
 	struct locker_message message = {
+		.kind = attempt->kind,
 		.box = attempt->box,
 		.turn = attempt->turn,
 	};
@@ -72,6 +74,7 @@ static __always_inline __u32 locker_close_on_boxes_retried(__u64 *element, struc
 	if (outcome != STEPWISE_CONTENDED)
 		return outcome;
 	attempt.element = element;
+	attempt.kind = message->kind;
 	attempt.box = message->box;
 	attempt.turn = message->turn;
 	attempt.outcome = outcome;

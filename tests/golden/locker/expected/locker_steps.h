@@ -65,7 +65,8 @@ static __always_inline __u32 locker_on_request(struct locker_rack_cell *rack, st
 static __always_inline __u32 locker_close(struct locker_boxes_cell *boxes,
 		const struct locker_message *message)
 {
-	if (message->box >= 1 && message->turn == boxes->turn) {
+	if ((message->kind == LOCKER_MESSAGE_KIND_GET || message->kind == LOCKER_MESSAGE_KIND_DONE ||
+	    message->kind == LOCKER_MESSAGE_KIND_FULL) && message->box >= 1 && message->turn == boxes->turn) {
 		locker_boxes_marks_element_array_3_put(&boxes->marks, message->box, LOCKER_BOXES_MARKS_ELEMENT_HELD);
 		return stepwise_changed(stepwise_reply(LOCKER_LEAF_CLOSE_1));
 	}
@@ -79,7 +80,8 @@ static __always_inline __u32 locker_close(struct locker_boxes_cell *boxes,
 /* Find, LockerSteps.tla:15 */
 static __always_inline __u32 locker_find(const struct locker_rack_cell *rack, struct locker_message *message)
 {
-	if (message->number == 99) {
+	if (!(message->kind == LOCKER_MESSAGE_KIND_PUT || message->kind == LOCKER_MESSAGE_KIND_GET) ||
+	    message->number == 99) {
 		return stepwise_drop(LOCKER_LEAF_FIND_1);
 	}
 	message->row = rack->row;

@@ -13,7 +13,7 @@ OnRequest(rack, msg) ==
     [] OTHER -> Drop(rack, msg)
 
 Find(rack, msg) ==
-  IF msg.number = 99
+  IF msg.kind \notin {"Put", "Get"} \/ msg.number = 99
     THEN Drop(rack, msg)
     ELSE Continue(rack, [msg EXCEPT !.row = rack.row])
 
@@ -33,7 +33,7 @@ Keep(content, msg, env) ==
                       [msg EXCEPT !.kind = "Done"])
 
 Close(boxes, msg) ==
-  IF msg.box \in 1..Boxes /\ msg.turn = boxes.turn
+  IF msg.kind \in {"Get", "Done", "Full"} /\ msg.box \in 1..Boxes /\ msg.turn = boxes.turn
     THEN Reply([boxes EXCEPT !.marks[msg.box] = "Held"], msg)
     ELSE Drop(boxes, msg)
 ===============================================================================

@@ -104,25 +104,26 @@ enum office_leaf {
 	OFFICE_LEAF_SIT_TAKEN = 1, /* Reply, OfficeSteps.tla:7 */
 	OFFICE_LEAF_RISE_1 = 2, /* Forward, OfficeSteps.tla:17 */
 	OFFICE_LEAF_RISE_2 = 3, /* Reply, OfficeSteps.tla:18 */
-	OFFICE_LEAF_BACK_NOT_AWAY = 4, /* Drop, OfficeSteps.tla:25 */
-	OFFICE_LEAF_FREE_1 = 5, /* Reply, OfficeSteps.tla:27 */
+	OFFICE_LEAF_BACK_NOT_AWAY = 4, /* Drop, OfficeSteps.tla:31 */
+	OFFICE_LEAF_FREE_1 = 5, /* Reply, OfficeSteps.tla:33 */
 	OFFICE_LEAF_SIT_3 = 6, /* Continue, OfficeSteps.tla:8 */
 	OFFICE_LEAF_WRITE_1 = 7, /* Continue, OfficeSteps.tla:12 */
 	OFFICE_LEAF_WRITE_2 = 8, /* Continue, OfficeSteps.tla:13 */
 	OFFICE_LEAF_FILE_1 = 9, /* Continue, OfficeSteps.tla:14 */
-	OFFICE_LEAF_BACK_1 = 10, /* Continue, OfficeSteps.tla:25 */
-	OFFICE_LEAF_SIGN_1 = 11, /* Continue, OfficeSteps.tla:26 */
-	OFFICE_LEAF_LOOK_1 = 12, /* Continue, OfficeSteps.tla:20 */
-	OFFICE_LEAF_LOOK_GONE = 13, /* Drop, OfficeSteps.tla:20 */
-	OFFICE_LEAF_FILL_1 = 14, /* Continue, OfficeSteps.tla:22 */
-	OFFICE_LEAF_LAY_1 = 15, /* Reply, OfficeSteps.tla:23 */
-	OFFICE_LEAF_CLOSE_1 = 16, /* Continue, OfficeSteps.tla:30 */
-	OFFICE_LEAF_CLOSE_2 = 17, /* Drop, OfficeSteps.tla:30 */
-	OFFICE_LEAF_CLEAR_1 = 18, /* Continue, OfficeSteps.tla:31 */
-	OFFICE_LEAF_OPEN_1 = 19, /* Continue, OfficeSteps.tla:32 */
-	OFFICE_LEAF_WEED_1 = 20, /* Drop, OfficeSteps.tla:34 */
-	OFFICE_LEAF_WEED_2 = 21, /* Continue, OfficeSteps.tla:34 */
-	OFFICE_LEAF_NOTE_1 = 22, /* Continue, OfficeSteps.tla:35 */
+	OFFICE_LEAF_BACK_1 = 10, /* Continue, OfficeSteps.tla:30 */
+	OFFICE_LEAF_SIGN_1 = 11, /* Continue, OfficeSteps.tla:32 */
+	OFFICE_LEAF_LOOK_NOT_FORWARDED = 12, /* Drop, OfficeSteps.tla:21 */
+	OFFICE_LEAF_LOOK_2 = 13, /* Continue, OfficeSteps.tla:22 */
+	OFFICE_LEAF_LOOK_GONE = 14, /* Drop, OfficeSteps.tla:23 */
+	OFFICE_LEAF_FILL_1 = 15, /* Continue, OfficeSteps.tla:25 */
+	OFFICE_LEAF_LAY_1 = 16, /* Reply, OfficeSteps.tla:26 */
+	OFFICE_LEAF_CLOSE_1 = 17, /* Continue, OfficeSteps.tla:36 */
+	OFFICE_LEAF_CLOSE_2 = 18, /* Drop, OfficeSteps.tla:36 */
+	OFFICE_LEAF_CLEAR_1 = 19, /* Continue, OfficeSteps.tla:37 */
+	OFFICE_LEAF_OPEN_1 = 20, /* Continue, OfficeSteps.tla:38 */
+	OFFICE_LEAF_WEED_1 = 21, /* Drop, OfficeSteps.tla:40 */
+	OFFICE_LEAF_WEED_2 = 22, /* Continue, OfficeSteps.tla:40 */
+	OFFICE_LEAF_NOTE_1 = 23, /* Continue, OfficeSteps.tla:41 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -131,7 +132,8 @@ enum office_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum office_counter {
 	OFFICE_COUNTER_SIT_NOT_A_REQUEST,
@@ -150,6 +152,7 @@ enum office_counter {
 	OFFICE_COUNTER_TC_CONTENDED,
 	OFFICE_COUNTER_TC_SKIPPED,
 	OFFICE_COUNTER_TC_LOST,
+	OFFICE_COUNTER_TC_STRANGER,
 	OFFICE_COUNTER_SWEEP_CONTENDED,
 	OFFICE_COUNTER_SWEEP_SKIPPED,
 	OFFICE_COUNTER_SWEEP_LOST,
@@ -173,6 +176,7 @@ enum office_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
@@ -190,32 +194,33 @@ _Static_assert(OFFICE_COUNTER_TC_FREE_1 == OFFICE_COUNTERS_TC + OFFICE_LEAF_FREE
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define OFFICE_BRANCHES 23
+#define OFFICE_BRANCHES 24
 
 #define OFFICE_BRANCH_LINES { \
 	{ 0, "sit.not_a_request", "tests/golden/office/spec/OfficeSteps.tla:6:59" }, \
 	{ 1, "sit.taken", "tests/golden/office/spec/OfficeSteps.tla:7:40" }, \
 	{ 2, "rise.1", "tests/golden/office/spec/OfficeSteps.tla:17:10" }, \
 	{ 3, "rise.2", "tests/golden/office/spec/OfficeSteps.tla:18:10" }, \
-	{ 4, "back.not_away", "tests/golden/office/spec/OfficeSteps.tla:25:123" }, \
-	{ 5, "free.1", "tests/golden/office/spec/OfficeSteps.tla:27:20" }, \
+	{ 4, "back.not_away", "tests/golden/office/spec/OfficeSteps.tla:31:21" }, \
+	{ 5, "free.1", "tests/golden/office/spec/OfficeSteps.tla:33:20" }, \
 	{ 6, "sit.3", "tests/golden/office/spec/OfficeSteps.tla:8:17" }, \
 	{ 7, "write.1", "tests/golden/office/spec/OfficeSteps.tla:12:10" }, \
 	{ 8, "write.2", "tests/golden/office/spec/OfficeSteps.tla:13:10" }, \
 	{ 9, "file.1", "tests/golden/office/spec/OfficeSteps.tla:14:20" }, \
-	{ 10, "back.1", "tests/golden/office/spec/OfficeSteps.tla:25:48" }, \
-	{ 11, "sign.1", "tests/golden/office/spec/OfficeSteps.tla:26:20" }, \
-	{ 12, "look.1", "tests/golden/office/spec/OfficeSteps.tla:20:48" }, \
-	{ 13, "look.gone", "tests/golden/office/spec/OfficeSteps.tla:20:81" }, \
-	{ 14, "fill.1", "tests/golden/office/spec/OfficeSteps.tla:22:3" }, \
-	{ 15, "lay.1", "tests/golden/office/spec/OfficeSteps.tla:23:19" }, \
-	{ 16, "close.1", "tests/golden/office/spec/OfficeSteps.tla:30:31" }, \
-	{ 17, "close.2", "tests/golden/office/spec/OfficeSteps.tla:30:121" }, \
-	{ 18, "clear.1", "tests/golden/office/spec/OfficeSteps.tla:31:21" }, \
-	{ 19, "open.1", "tests/golden/office/spec/OfficeSteps.tla:32:20" }, \
-	{ 20, "weed.1", "tests/golden/office/spec/OfficeSteps.tla:34:28" }, \
-	{ 21, "weed.2", "tests/golden/office/spec/OfficeSteps.tla:34:50" }, \
-	{ 22, "note.1", "tests/golden/office/spec/OfficeSteps.tla:35:20" }, \
+	{ 10, "back.1", "tests/golden/office/spec/OfficeSteps.tla:30:10" }, \
+	{ 11, "sign.1", "tests/golden/office/spec/OfficeSteps.tla:32:20" }, \
+	{ 12, "look.not_forwarded", "tests/golden/office/spec/OfficeSteps.tla:21:44" }, \
+	{ 13, "look.2", "tests/golden/office/spec/OfficeSteps.tla:22:31" }, \
+	{ 14, "look.gone", "tests/golden/office/spec/OfficeSteps.tla:23:25" }, \
+	{ 15, "fill.1", "tests/golden/office/spec/OfficeSteps.tla:25:3" }, \
+	{ 16, "lay.1", "tests/golden/office/spec/OfficeSteps.tla:26:19" }, \
+	{ 17, "close.1", "tests/golden/office/spec/OfficeSteps.tla:36:31" }, \
+	{ 18, "close.2", "tests/golden/office/spec/OfficeSteps.tla:36:121" }, \
+	{ 19, "clear.1", "tests/golden/office/spec/OfficeSteps.tla:37:21" }, \
+	{ 20, "open.1", "tests/golden/office/spec/OfficeSteps.tla:38:20" }, \
+	{ 21, "weed.1", "tests/golden/office/spec/OfficeSteps.tla:40:28" }, \
+	{ 22, "weed.2", "tests/golden/office/spec/OfficeSteps.tla:40:50" }, \
+	{ 23, "note.1", "tests/golden/office/spec/OfficeSteps.tla:41:20" }, \
 }
 
 #endif

@@ -64,24 +64,24 @@ static __always_inline __u32 office_rise(struct office_desk_cell *desk, struct o
 	return stepwise_changed(stepwise_reply(OFFICE_LEAF_RISE_2));
 }
 
-/* Back, OfficeSteps.tla:25 */
+/* Back, OfficeSteps.tla:28 */
 static __always_inline __u32 office_back(const struct office_desk_cell *desk, struct office_message *message)
 {
-	if (desk->state == OFFICE_DESK_STATE_AWAY) {
+	if (message->kind == OFFICE_MESSAGE_KIND_WRITTEN && desk->state == OFFICE_DESK_STATE_AWAY) {
 		message->note = desk->turn % 4;
 		return stepwise_continue(OFFICE_LEAF_BACK_1);
 	}
 	return stepwise_drop(OFFICE_LEAF_BACK_NOT_AWAY);
 }
 
-/* Sign, OfficeSteps.tla:26 */
+/* Sign, OfficeSteps.tla:32 */
 static __always_inline __u32 office_sign(struct office_note_cell *note, const struct office_message *message)
 {
 	note->number = message->number;
 	return stepwise_changed(stepwise_continue(OFFICE_LEAF_SIGN_1));
 }
 
-/* Free, OfficeSteps.tla:27 */
+/* Free, OfficeSteps.tla:33 */
 static __always_inline __u32 office_free(struct office_desk_cell *desk, const struct office_message *message)
 {
 	(void)message;
@@ -89,7 +89,7 @@ static __always_inline __u32 office_free(struct office_desk_cell *desk, const st
 	return stepwise_changed(stepwise_reply(OFFICE_LEAF_FREE_1));
 }
 
-/* Close, OfficeSteps.tla:29 */
+/* Close, OfficeSteps.tla:35 */
 static __always_inline __u32 office_close(struct office_desk_cell *desk, struct office_message *message)
 {
 	if (desk->state == OFFICE_DESK_STATE_AWAY) {
@@ -100,7 +100,7 @@ static __always_inline __u32 office_close(struct office_desk_cell *desk, struct 
 	return stepwise_drop(OFFICE_LEAF_CLOSE_2);
 }
 
-/* Clear, OfficeSteps.tla:31 */
+/* Clear, OfficeSteps.tla:37 */
 static __always_inline __u32 office_clear(struct office_note_cell *note, struct office_message *message)
 {
 	note->title = (struct office_bytes_24){};
@@ -110,7 +110,7 @@ static __always_inline __u32 office_clear(struct office_note_cell *note, struct 
 	return stepwise_changed(stepwise_continue(OFFICE_LEAF_CLEAR_1));
 }
 
-/* Open, OfficeSteps.tla:32 */
+/* Open, OfficeSteps.tla:38 */
 static __always_inline __u32 office_open(struct office_desk_cell *desk, const struct office_message *message)
 {
 	(void)message;
@@ -118,7 +118,7 @@ static __always_inline __u32 office_open(struct office_desk_cell *desk, const st
 	return stepwise_changed(stepwise_continue(OFFICE_LEAF_OPEN_1));
 }
 
-/* Weed, OfficeSteps.tla:33 */
+/* Weed, OfficeSteps.tla:39 */
 static __always_inline __u32 office_weed(struct office_sheet_cell *sheet, struct office_message *message)
 {
 	if (sheet->number == 0) {
@@ -129,7 +129,7 @@ static __always_inline __u32 office_weed(struct office_sheet_cell *sheet, struct
 	return stepwise_changed(stepwise_continue(OFFICE_LEAF_WEED_2));
 }
 
-/* Note, OfficeSteps.tla:35 */
+/* Note, OfficeSteps.tla:41 */
 static __always_inline __u32 office_note(struct office_desk_cell *desk, const struct office_message *message)
 {
 	(void)message;
@@ -145,14 +145,16 @@ static __always_inline __u32 office_note(struct office_desk_cell *desk, const st
 static __always_inline __u32 office_look(const struct office_desk_cell *desk,
 		const struct office_message *message)
 {
-	(void)message;
+	if (message->kind != OFFICE_MESSAGE_KIND_ASK) {
+		return stepwise_drop(OFFICE_LEAF_LOOK_NOT_FORWARDED);
+	}
 	if (desk->state == OFFICE_DESK_STATE_AWAY) {
-		return stepwise_continue(OFFICE_LEAF_LOOK_1);
+		return stepwise_continue(OFFICE_LEAF_LOOK_2);
 	}
 	return stepwise_drop(OFFICE_LEAF_LOOK_GONE);
 }
 
-/* Fill, OfficeSteps.tla:21 */
+/* Fill, OfficeSteps.tla:24 */
 static __always_inline __u32 office_fill(struct office_sheet_cell *sheet, struct office_message *message,
 		const struct office_env *environment)
 {
@@ -163,7 +165,7 @@ static __always_inline __u32 office_fill(struct office_sheet_cell *sheet, struct
 	return stepwise_changed(stepwise_continue(OFFICE_LEAF_FILL_1));
 }
 
-/* Lay, OfficeSteps.tla:23 */
+/* Lay, OfficeSteps.tla:26 */
 static __always_inline __u32 office_lay(struct office_desk_cell *desk, struct office_message *message)
 {
 	desk->turn = (__u32)(desk->turn + 1) % 256;

@@ -17,12 +17,18 @@ Rise(desk, msg) ==
     THEN Forward([desk EXCEPT !.state = "Away"], msg)
     ELSE Reply([desk EXCEPT !.state = "Free"], [msg EXCEPT !.kind = "Written"])
 \* The daemon's.
-Look(desk, msg) == IF desk.state = "Away" THEN Continue(desk, msg) ELSE Gone :: Drop(desk, msg)
+Look(desk, msg) ==
+  CASE msg.kind # "Ask" -> NotForwarded :: Drop(desk, msg)
+    [] desk.state = "Away" -> Continue(desk, msg)
+    [] OTHER -> Gone :: Drop(desk, msg)
 Fill(sheet, msg, env) ==
   Continue([sheet EXCEPT !.number = msg.number, !.pages[2] = sheet.pages[1]], [msg EXCEPT !.title = sheet.title])
 Lay(desk, msg) == Reply([desk EXCEPT !.turn = (@ + 1) % Turns], [msg EXCEPT !.kind = "Written"])
 \* tc.
-Back(desk, msg) == IF desk.state = "Away" THEN Continue(desk, [msg EXCEPT !.note = desk.turn % Cabinets]) ELSE NotAway :: Drop(desk, msg)
+Back(desk, msg) ==
+  IF msg.kind = "Written" /\ desk.state = "Away"
+    THEN Continue(desk, [msg EXCEPT !.note = desk.turn % Cabinets])
+    ELSE NotAway :: Drop(desk, msg)
 Sign(note, msg) == Continue([note EXCEPT !.number = msg.number], msg)
 Free(desk, msg) == Reply([desk EXCEPT !.state = "Free"], msg)
 \* In the evening.

@@ -5,6 +5,7 @@
 #include "bpf/stepwise_clock.h"
 #include "bpf/stepwise_daemon.h"
 #include "bpf/stepwise_frame.h"
+#include "bpf/stepwise_sender.h"
 #include "stepwise_sweep.h"
 #include "votes_codec.h"
 
@@ -124,6 +125,35 @@ static __always_inline int votes_xdp_reply(struct xdp_md *context, __u32 udp_off
 	return stepwise_turn_round(packet, end, udp) ? XDP_TX : XDP_ABORTED;
 }
 
+/*
+ * No daemon lives. The packet goes up the stack, which tells its client that the port is closed, but without its
+ * message: somebody else may have bound the port, and what it says (a secret) is none of theirs.
+ */
+static __always_inline int votes_xdp_refuse(struct xdp_md *context, __u32 udp_offset)
+{
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, VOTES_WIRE_SIZE);
+
+	if (!udp)
+		return XDP_ABORTED;
+	stepwise_correct_checksum(udp, stepwise_blank((unsigned char *)(udp + 1), 0, VOTES_WIRE_SIZE));
+	return XDP_PASS;
+}
+
+/* To the daemon, by a way on which nobody else can put a packet. */
+static __always_inline int votes_xdp_forward(struct xdp_md *context, __u32 udp_offset)
+{
+	const __u32 size_max = STEPWISE_UDP_OFFSET_IPV6 + sizeof(struct udphdr) + VOTES_WIRE_SIZE;
+	struct udphdr *udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, VOTES_WIRE_SIZE);
+	__u32 size;
+	int action;
+
+	if (!udp)
+		return XDP_ABORTED;
+	size = udp_offset + bpf_ntohs(udp->len);
+	action = stepwise_to_daemon(context, size, size_max);
+	return action == STEPWISE_NO_DAEMON ? votes_xdp_refuse(context, udp_offset) : action;
+}
+
 /* Of a packet that no section sees. */
 static __always_inline int votes_xdp_leave(__u32 end)
 {
@@ -139,7 +169,7 @@ static __always_inline int votes_xdp_end(struct xdp_md *context, __u32 udp_offse
 	case STEPWISE_REPLY:
 		return votes_xdp_reply(context, udp_offset, message);
 	case STEPWISE_FORWARD:
-		return stepwise_to_daemon(context);
+		return votes_xdp_forward(context, udp_offset);
 	default:
 		return XDP_DROP;
 	}
@@ -205,12 +235,16 @@ static __always_inline __u32 votes_tc_run(struct __sk_buff *skb, __u32 *udp_offs
 	switch (stepwise_parse((const void *)(long)skb->data, (const void *)(long)skb->data_end, STEPWISE_PORT_SOURCE,
 			       VOTES_PORT, VOTES_WIRE_SIZE, udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
+		if (stepwise_is_from_port(skb, VOTES_PORT))
+			return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, VOTES_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
 		return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;
 	}
+	if (!stepwise_is_from_daemon(skb))
+		return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_TC_STRANGER);
 	if (!votes_message_decode(payload, message))
 		return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_TC_MALFORMED);
 	return votes_run_tc(NULL, message);

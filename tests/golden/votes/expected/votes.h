@@ -124,7 +124,8 @@ enum votes_leaf {
  * Every packet is counted once: as foreign, malformed, contended (its section lost
  * all its attempts) or lost (likewise, where the model says that it cannot), or
  * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed.
+ * what there is no memory to read counts as malformed, and as stranger what leaves
+ * by the service's port without being the daemon's.
  */
 enum votes_counter {
 	VOTES_COUNTER_CAST_NO_VOTE,
@@ -144,6 +145,7 @@ enum votes_counter {
 	VOTES_COUNTER_TC_CONTENDED,
 	VOTES_COUNTER_TC_SKIPPED,
 	VOTES_COUNTER_TC_LOST,
+	VOTES_COUNTER_TC_STRANGER,
 	VOTES_COUNTER_SWEEP_CONTENDED,
 	VOTES_COUNTER_SWEEP_SKIPPED,
 	VOTES_COUNTER_SWEEP_LOST,
@@ -168,6 +170,7 @@ enum votes_counter {
 	"tc.contended", \
 	"tc.skipped", \
 	"tc.lost", \
+	"tc.stranger", \
 	"sweep.contended", \
 	"sweep.skipped", \
 	"sweep.lost", \
@@ -196,8 +199,8 @@ _Static_assert(VOTES_COUNTER_TC_KEEP_2 == VOTES_COUNTERS_TC + VOTES_LEAF_KEEP_2,
 	{ 4, "cast.full", "tests/golden/votes/spec/VotesSteps.tla:16:25" }, \
 	{ 5, "keep.1", "tests/golden/votes/spec/VotesSteps.tla:24:10" }, \
 	{ 6, "keep.2", "tests/golden/votes/spec/VotesSteps.tla:25:10" }, \
-	{ 7, "find.1", "tests/golden/votes/spec/VotesSteps.tla:20:24" }, \
-	{ 8, "find.2", "tests/golden/votes/spec/VotesSteps.tla:20:46" }, \
+	{ 7, "find.1", "tests/golden/votes/spec/VotesSteps.tla:20:45" }, \
+	{ 8, "find.2", "tests/golden/votes/spec/VotesSteps.tla:20:67" }, \
 	{ 9, "close.1", "tests/golden/votes/spec/VotesSteps.tla:29:10" }, \
 	{ 10, "close.2", "tests/golden/votes/spec/VotesSteps.tla:30:10" }, \
 	{ 11, "look.1", "tests/golden/votes/spec/VotesSteps.tla:33:22" }, \

@@ -9,6 +9,7 @@
 #define VOTES_CODEC_H
 
 #include "votes.h"
+#include "bpf/stepwise_hash.h"
 #include "bpf/stepwise_wire.h"
 
 static __always_inline __u32 votes_hash_box(__u32 ballot)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 PORT = 4711
 WIRE_SIZE = 8
@@ -70,15 +71,30 @@ class Message:
         return message
 
 
-def _mix(value: int) -> int:
+class Seed(NamedTuple):
+    """The seed of a server's tables, from which indices are hashed: `state/seed` of its pins, in words of the machine's order.
+
+    The default is that of programs that no loader has loaded. A client needs none: it has no cells.
+    """
+
+    salt: int = 0
+    upper: int = 0xC4CEB9FE1A85EC53
+    lower: int = 0x9E3779B97F4A7C15
+
+
+seed = Seed()
+"""Of the functions below; to be set by who compares them with a server's tables."""
+
+
+def _index(value: int, multiplier: int, capacity: int) -> int:
     mask = (1 << 64) - 1
+    value ^= seed.salt
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & mask
     value ^= value >> 33
-    value = value * 0xC4CEB9FE1A85EC53 & mask
-    return value ^ value >> 33
+    return ((value * multiplier & mask) >> 32) * capacity >> 32
 
 
 def hash_box(ballot: int) -> int:
     """The message's `box`, an index below 4096."""
-    return (_mix(ballot) >> 32) * 4096 >> 32
+    return _index(ballot, seed.upper, 4096)

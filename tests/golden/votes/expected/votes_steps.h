@@ -62,7 +62,7 @@ static __always_inline __u32 votes_cast(struct votes_box_cell *box, struct votes
 /* Keep, VotesSteps.tla:22 */
 static __always_inline __u32 votes_keep(struct votes_spill_cell *spill, struct votes_message *message)
 {
-	if (spill->used) {
+	if (message->kind != VOTES_MESSAGE_KIND_VOTE || spill->used) {
 		return stepwise_drop(VOTES_LEAF_KEEP_1);
 	}
 	spill->used = true;
@@ -83,7 +83,7 @@ static __always_inline __u32 votes_find(const __u64 *spill, struct votes_message
 			break;
 		}
 	}
-	if (free == 0) {
+	if (message->kind != VOTES_MESSAGE_KIND_VOTE || free == 0) {
 		return stepwise_drop(VOTES_LEAF_FIND_1);
 	}
 	message->weight = free;

@@ -17,10 +17,10 @@ Cast(box, msg, env) ==
 
 Find(spill, msg) ==
   LET free == FirstIndex(1, 15, 0, LAMBDA i : ~ spill[i].used)
-  IN  IF free = 0 THEN Drop(spill, msg) ELSE Reply(spill, [msg EXCEPT !.weight = free])
+  IN  IF msg.kind # "Vote" \/ free = 0 THEN Drop(spill, msg) ELSE Reply(spill, [msg EXCEPT !.weight = free])
 
 Keep(spill, msg) ==
-  IF spill.used
+  IF msg.kind # "Vote" \/ spill.used
     THEN Drop(spill, msg)
     ELSE Reply([spill EXCEPT !.used = TRUE, !.box = msg.box], [msg EXCEPT !.kind = "Counted"])
 

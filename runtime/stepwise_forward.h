@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* How a program that runs at a device map's entry, whose packets no socket can be given, forwards to the daemon. */
-#ifndef STEPWISE_AHEAD_H
-#define STEPWISE_AHEAD_H
+/* How XDP programs forward to the daemon: what both sides know of the ring buffer. */
+#ifndef STEPWISE_FORWARD_H
+#define STEPWISE_FORWARD_H
 
 #include <linux/types.h>
 
-/* Of the ring buffer stepwise_ring: what --receive-buffer is without being told. */
+/* Size of the ring buffer stepwise_ring, and the default of --receive-buffer. */
 #define STEPWISE_RING_BYTES (4u << 20)
 
 /*
@@ -20,8 +20,8 @@ struct stepwise_ring_frame {
 
 /* The only element of stepwise_ring_limits. */
 struct stepwise_ring_limits {
-	__u64 bytes_max;  /* a frame is dropped while so many or more wait; the daemon's to set, and nothing is let in while 0 */
-	__u64 lost;       /* frames that were dropped for it, or found no room; the programs' to add to */
+	__u64 bytes_max;  /* a frame is dropped while so many or more wait; the daemon sets it, and nothing is let in while 0 */
+	__u64 lost;       /* frames that were dropped for it, or found no room; the programs add to it */
 };
 
 #endif

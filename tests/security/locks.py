@@ -1,0 +1,52 @@
+"""The lock between two namespaces, for the probes of findings: builds, commands of the daemon, and clients."""
+
+from __future__ import annotations
+
+import random
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from harness.fuzz.build import Build, build
+from harness.fuzz.server import Server
+from harness.rig.netns import Rig
+from spec.lock.client import LockCaller, LockSession
+
+SMALL = {"tables": {"credential": {"capacity": 64}, "session": {"capacity": 64}, "lock": {"capacity": 64}}}
+"""What is laid over the layout, so that a table is made and swept in no time."""
+
+
+def built(**constants: int) -> Build:
+    """A small build of the lock with these constants."""
+    return build("lock", {**SMALL, "constants": constants})
+
+
+def command(rig: Rig, of: Build, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command of that build's daemon, where the server is."""
+    return rig.server.run([str(of.daemon), *words], capture_output=True, text=True)
+
+
+@contextmanager
+def serving(rig: Rig, of: Build) -> Iterator[Server]:
+    """A build on the rig with its daemon. Nothing stays behind, tables neither."""
+    server = Server(rig, of)
+    with server:
+        server.start()
+        yield server
+    command(rig, of, "purge")
+
+
+@contextmanager
+def caller(server: Server, codec: Any = None) -> Iterator[LockCaller]:
+    """A client whose session is yet to be opened; codec: another than the server's."""
+    with server.rig.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+        connection.connect((server.rig.server.ipv4, server.build.protocol.port))
+        yield LockCaller(LockSession(codec or server.build.codec), connection)
+
+
+def opened(made: LockCaller, seed: int, patience_seconds: float = 5) -> LockCaller:
+    """Its session, of a number that the seed chooses."""
+    made.open(random.Random(seed), SMALL["tables"]["session"]["capacity"], patience_seconds)
+    return made

@@ -1,0 +1,127 @@
+"""Frames that XDP passes up the network stack, and small builds of the shipped protocols to send them to."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from harness.conform.frames import CLIENT_PORT, PROTOCOL_UDP, Frame
+from harness.fuzz.server import Server
+from harness.rig.netns import Endpoint, Rig
+
+SESSIONS = 16
+SESSION_TABLES = {name: {"capacity": SESSIONS} for name in ("session", "credential")}
+# One bucket of four ways, so that keys are spilled to its page.
+STORE = {
+    "types": {"client": "u4"},
+    "constants": {"Ways": 4, "PageSize": 16, "Lease": 1_000_000},
+    "tables": {**{name: {"capacity": 1} for name in ("bucket", "page", "row", "shelf", "tail")}, "answer": {"capacity": SESSIONS}, **SESSION_TABLES},
+}
+TRANSACTIONS = {
+    **STORE,
+    "constants": {**STORE["constants"], "Sessions": SESSIONS, "AllIntents": 4 * SESSIONS},
+    "local": {"intent": "u6"},
+}
+LOCKS = {
+    "types": {"client": "u4"},
+    "constants": {"OverflowCapacity": 16, "Lease": 1_000_000},
+    "message": {"entry": "u4", "own": "u4"},
+    "tables": {"lock": {"capacity": 4}, **SESSION_TABLES},
+}
+LOG = {
+    "types": {"client": "u4"},
+    "constants": {"Logs": 1, "Slots": 64, "Records": 128, "Lease": 1_000_000},
+    "message": {"log": "u1"},
+    "local": {"slot": "u7"},
+    "tables": {
+        **{name: {"capacity": 2} for name in ("head", "drained", "synced")},
+        "answer": {"cell": {"log": "u1"}, "capacity": SESSIONS},
+        **SESSION_TABLES,
+    },
+}
+OVERRIDES = {"kv": STORE, "occ": TRANSACTIONS, "lock": LOCKS, "log": LOG}
+
+NO_OPERATIONS = bytes([1, 1, 1, 1])  # IPv4 options
+PADDING = bytes([1, 4, 0, 0, 0, 0])  # PadN, which fills an IPv6 extension header of eight bytes
+HOP_BY_HOP, DESTINATION_OPTIONS = 0, 60
+MORE_FRAGMENTS = 0x2000
+TPID_VLAN = 0x8100
+VLAN = 77
+
+
+def frame(rig: Rig, payload: bytes, port: int, version: int = 4, source_port: int = CLIENT_PORT) -> Frame:
+    """From the rig's client to its server."""
+    here, there = rig.client, rig.server
+    addresses = (here.ipv4, there.ipv4) if version == 4 else (here.ipv6, there.ipv6)
+    source, destination = (socket.inet_pton(socket.AF_INET if version == 4 else socket.AF_INET6, each) for each in addresses)
+    made = Frame(payload, port, source_port=source_port, version=version)
+    kind = type(made.addresses()[0])
+    macs = {"source_mac": bytes.fromhex(here.mac.replace(":", "")), "destination_mac": bytes.fromhex(there.mac.replace(":", ""))}
+    return replace(made, source=kind(source), destination=kind(destination), **macs)
+
+
+def with_options(made: Frame) -> list[bytes]:
+    return [replace(made, options=NO_OPERATIONS).to_bytes()]
+
+
+def with_header(made: Frame, header: int) -> list[bytes]:
+    return [replace(made, protocol=header, options=bytes([PROTOCOL_UDP, 0]) + PADDING).to_bytes()]
+
+
+def in_fragments(made: Frame) -> list[bytes]:
+    """IPv4: the UDP header and eight bytes more, and the rest."""
+    whole = replace(made, fragment=0).to_bytes()
+    at = made.udp_offset() + 16
+    first = replace(made, payload=b"", fragment=MORE_FRAGMENTS, ip_length=20 + 16).to_bytes()[: made.udp_offset()]
+    second = replace(made, payload=b"", fragment=2, ip_length=20 + len(whole) - at).to_bytes()[: made.udp_offset()]
+    return [first + whole[made.udp_offset() : at], second + whole[at:]]
+
+
+def with_tag(made: Frame) -> list[bytes]:
+    whole = made.to_bytes()
+    return [whole[:12] + struct.pack(">HH", TPID_VLAN, VLAN) + whole[12:]]
+
+
+WAYS = {
+    "options": (4, with_options),
+    "fragments": (4, in_fragments),
+    "hop-by-hop": (6, lambda made: with_header(made, HOP_BY_HOP)),
+    "destination options": (6, lambda made: with_header(made, DESTINATION_OPTIONS)),
+    "a VLAN tag": (4, with_tag),
+}
+"""Ways past XDP: the version of IP, and the frames that a datagram becomes."""
+
+
+def past_xdp(rig: Rig, payload: bytes, port: int, way: str) -> list[bytes]:
+    version, made = WAYS[way]
+    return made(frame(rig, payload, port, version))
+
+
+@contextlib.contextmanager
+def wire(endpoint: Endpoint) -> Iterator[socket.socket]:
+    """Sends frames as they are."""
+    with endpoint.socket(socket.AF_PACKET, socket.SOCK_RAW) as sending:
+        sending.bind((endpoint.iface, 0))
+        yield sending
+
+
+def connected(server: Server, endpoint: Endpoint | None = None) -> socket.socket:
+    """A socket that sends to the server; of the rig's client, or of another end."""
+    made = (endpoint or server.rig.client).socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.connect((server.rig.server.ipv4, server.build.protocol.port))
+    made.settimeout(5)
+    return made
+
+
+def strangers(server: Server) -> int:
+    return server.status()["daemon"]["strangers"]
+
+
+def opened(server: Server, caller: Any, seed: int) -> Any:
+    caller.open(random.Random(seed), server.build.capacities["session"])
+    return caller
