@@ -23,14 +23,15 @@
 #include "object.h"
 #include "ring_endpoint.h"
 #include "stepwise.h"
-#include "stepwise_ahead.h"
 #include "stepwise_bytes.h"
+#include "stepwise_forward.h"
 
 #define PIECES_MAX 8
 #define PIECE_SIZE 3
 #define ETHERNET_SIZE 14
 #define UDP_SIZE 8
 #define IFINDEX 7
+#define SENDER_FD 0 /* nothing is sent by it: see sendmmsg() */
 #define BUFFER_BYTES (1u << 17)
 
 /* --- The kernel's ring buffer ---------------------------------------------------------------------------------------- */
@@ -385,8 +386,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool keeps = false;
 
 	if (!ring) {
-		ring = ring_endpoint_open(BUFFER_BYTES);
-		queue = frame_endpoint_open(&(struct frame_queue){ .ifindex = IFINDEX }, BUFFER_BYTES);
+		ring = ring_endpoint_open(SENDER_FD, BUFFER_BYTES);
+		queue = frame_endpoint_open(&(struct frame_queue){ .ifindex = IFINDEX }, SENDER_FD, BUFFER_BYTES);
 	}
 	if (!ring || !queue)
 		abort();
