@@ -4,9 +4,10 @@
  * socket, each opened and used by its header alone. The kernel's side is here: a ring buffer that hands over samples, a
  * socket whose rings are a file, and a packet socket that looks at what is sent.
  *
- * An input is pieces: a byte (bit 0: by AF_XDP where the frame is one that XDP would hand over; bit 1: it is kept and
- * restored first; the rest: what cells there are), two bytes of its size, and its bytes. Then what must hold of each
- * datagram, and of what is answered; the answer is that of the protocol's handler, over cells that are noise.
+ * An input is pieces: a byte (bit 0: by AF_XDP where the frame is one that XDP would hand over; bit 1: all are kept and
+ * restored first; bit 2: it has not been through XDP's sections, so that what it says they have handed over is made up), two
+ * bytes of its size, and its bytes. Then what must hold of each datagram, and of what is answered by the protocol's handler,
+ * over tables that this input's packets have made.
  */
 #include <string.h>
 #include <unistd.h>
@@ -22,14 +23,15 @@
 #include "object.h"
 #include "ring_endpoint.h"
 #include "stepwise.h"
-#include "stepwise_ahead.h"
 #include "stepwise_bytes.h"
+#include "stepwise_forward.h"
 
 #define PIECES_MAX 8
 #define PIECE_SIZE 3
 #define ETHERNET_SIZE 14
 #define UDP_SIZE 8
 #define IFINDEX 7
+#define SENDER_FD 0 /* nothing is sent by it: see sendmmsg() */
 #define BUFFER_BYTES (1u << 17)
 
 /* --- The kernel's ring buffer ---------------------------------------------------------------------------------------- */
@@ -207,6 +209,8 @@ static void check_answer(const struct asked *asked, const unsigned char *bytes, 
 		check(half(bytes + ETHERNET_SIZE + 4) == length, "IPv6 says the same length");
 }
 
+static void complete(unsigned char *payload, size_t size);
+
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags)
 {
 	(void)fd, (void)flags;
@@ -216,75 +220,99 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags)
 
 		check(header->msg_iovlen == 1 && header->msg_iov->iov_len <= FRAME_BYTES_MAX, "an answer is a frame");
 		check_answer(&asked[i], header->msg_iov->iov_base, header->msg_iov->iov_len);
+		complete((unsigned char *)header->msg_iov->iov_base + asked[i].udp_at + UDP_SIZE, asked[i].answer_size);
 	}
 	asked_count = 0;
 	return (int)count;
 }
 
-/* --- The daemon ------------------------------------------------------------------------------------------------------ */
-
-static unsigned int noise;
-
-static __u64 draw(void)
-{
-	noise = noise * 1103515245 + 12345;
-	return noise >> 8;
-}
-
-static void fill(unsigned char *bytes, size_t size)
-{
-	const unsigned int kind = draw() % 4;
-
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = kind == 0 ? 0 : kind == 1 ? (unsigned char)draw() : draw() % 8 ? 0 : (unsigned char)draw();
-}
+/* --- The tables ------------------------------------------------------------------------------------------------------ */
 
 static bool read_cell(const struct stepwise_tables *tables, unsigned int table, __u32 index, void *element)
 {
 	const struct stepwise_table *read = &stepwise_protocol.tables[table];
 
-	(void)tables;
-	if (index >= read->capacity || draw() % 16 == 0)
+	if (index >= read->capacity)
 		return false;
-	fill(element, read->element_size);
+	memcpy(element, (unsigned char *)tables->memory[table] + (size_t)index * read->element_size, read->element_size);
 	return true;
 }
 
-/* One element, which is the same of all indices. */
 static void *cell(const struct stepwise_tables *tables, unsigned int table, __u32 index)
 {
 	const struct stepwise_table *stepped = &stepwise_protocol.tables[table];
 
-	if (index >= stepped->capacity || stepped->user_reads != STEPWISE_USER_STEPS)
-		return NULL;
-	return (unsigned char *)tables->memory[table] + (size_t)index * stepped->element_size;
+	return index < stepped->capacity ? (unsigned char *)tables->memory[table] + (size_t)index * stepped->element_size : NULL;
 }
 
-static struct stepwise_tables *open_tables(void)
+static void *memory[64];
+static const struct stepwise_tables tables = { .memory = memory, .read_cell = read_cell, .cell = cell };
+
+/* As new, so that an input means the same each time: what is in them is what this input's packets have done. */
+static void clear_tables(void)
 {
-	static void *memory[64];
-	static struct stepwise_tables tables = { .memory = memory, .read_cell = read_cell, .cell = cell };
-
 	for (__u32 i = 0; i < stepwise_protocol.table_count; i++) {
-		const struct stepwise_table *table = &stepwise_protocol.tables[i];
-		const size_t size = (size_t)table->capacity * table->element_size;
+		const size_t size = (size_t)stepwise_protocol.tables[i].capacity * stepwise_protocol.tables[i].element_size;
 
-		if (!table->mmapable || table->user_reads == STEPWISE_USER_READS_NOTHING)
-			continue;
 		if (!memory[i])
 			memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (memory[i] == MAP_FAILED)
+		if (memory[i] == MAP_FAILED || madvise(memory[i], size, MADV_DONTNEED))
 			abort();
-		/* As new, so that an input means the same each time. */
-		madvise(memory[i], size, MADV_DONTNEED);
 	}
-	return &tables;
 }
+
+typedef enum stepwise_verdict hook(const struct stepwise_tables *tables, const struct stepwise_environment *environment, unsigned char *payload,
+				   size_t *size);
+
+static bool is_message(size_t size)
+{
+	return size >= stepwise_protocol.wire_size && size - stepwise_protocol.wire_size <= stepwise_protocol.tail_max;
+}
+
+/* A hook over a payload, in a block that is as long as a message may be, and no longer. *size: of what came, and of what is left there. */
+static enum stepwise_verdict run_hook(hook *run, const struct stepwise_environment *environment, unsigned char *payload, size_t *size)
+{
+	unsigned char *block = malloc((size_t)stepwise_protocol.wire_size + stepwise_protocol.tail_max);
+	enum stepwise_verdict verdict;
+
+	memcpy(block, payload, *size);
+	verdict = run(&tables, environment, block, size);
+	check(is_message(*size), "an answer is as long as a message may be");
+	memcpy(payload, block, *size);
+	free(block);
+	return verdict;
+}
+
+static const struct stepwise_environment environment = { .now_ns = 1ull << 40, .random = 0x9e3779b97f4a7c15 };
+
+/* What TC does with an answer. */
+static void complete(unsigned char *payload, size_t size)
+{
+	if (stepwise_protocol.run_tc)
+		run_hook(stepwise_protocol.run_tc, &environment, payload, &size);
+}
+
+/* What XDP does first with one that it forwards; false where it does not. The frame is as long as before. */
+static bool forward(unsigned char *frame)
+{
+	const size_t payload_at = (half(frame + 12) == 0x0800 ? 34 : 54) + UDP_SIZE, length = half(frame + payload_at - 4) - UDP_SIZE;
+	unsigned char payload[ENDPOINT_PAYLOAD_BYTES_MAX];
+	size_t size = length;
+
+	if (!is_message(length))
+		return true;
+	memcpy(payload, frame + payload_at, length);
+	if (run_hook(stepwise_protocol.run_xdp, &environment, payload, &size) != STEPWISE_FORWARD || size != length)
+		return false;
+	memcpy(frame + payload_at, payload, length);
+	return true;
+}
+
+/* --- The daemon ------------------------------------------------------------------------------------------------------ */
 
 static void answer(struct endpoint *endpoint, size_t index, const unsigned char *whole)
 {
 	struct endpoint_datagram *datagram = &endpoint->datagrams[index];
-	const struct stepwise_environment environment = { .now_ns = draw() << 20, .random = draw() << 40 | draw() };
 	struct asked *before = &asked[asked_count];
 
 	check(datagram->ifindex == IFINDEX, "it arrived where it arrived");
@@ -294,12 +322,8 @@ static void answer(struct endpoint *endpoint, size_t index, const unsigned char 
 	before->size = before->udp_at + UDP_SIZE + datagram->size;
 	check(!memcmp(datagram->frame, whole, before->size), "it is what came");
 	memcpy(before->bytes, whole, before->size);
-	if (datagram->size < stepwise_protocol.wire_size || datagram->size - stepwise_protocol.wire_size > stepwise_protocol.tail_max)
+	if (!is_message(datagram->size) || run_hook(stepwise_protocol.on_forwarded, &environment, datagram->payload, &datagram->size) != STEPWISE_REPLY)
 		return;
-	if (stepwise_protocol.on_forwarded(open_tables(), &environment, datagram->payload, &datagram->size) != STEPWISE_REPLY)
-		return;
-	check(datagram->size >= stepwise_protocol.wire_size && datagram->size - stepwise_protocol.wire_size <= stepwise_protocol.tail_max,
-	      "an answer is as long as a message may be");
 	before->answer_size = datagram->size;
 	asked_count++;
 	endpoint->operations->reply(endpoint, index);
@@ -325,7 +349,7 @@ static void serve(struct endpoint *endpoint, const unsigned char *const *wholes,
 /* --- libFuzzer's ----------------------------------------------------------------------------------------------------- */
 
 /* What the ring's samples are to be, by a reading of its own; where the frame is. */
-static const uint8_t *plain_frame(const uint8_t *sample, size_t size, size_t *frame_size)
+static unsigned char *plain_frame(unsigned char *sample, size_t size, size_t *frame_size)
 {
 	struct stepwise_ring_frame head;
 	size_t udp_at, length;
@@ -345,6 +369,15 @@ static const uint8_t *plain_frame(const uint8_t *sample, size_t size, size_t *fr
 	return length >= UDP_SIZE && length <= head.size - udp_at && length - UDP_SIZE <= ENDPOINT_PAYLOAD_BYTES_MAX ? sample : NULL;
 }
 
+/* A copy of a piece, which XDP's sections may change. */
+static unsigned char *copied(size_t number, const uint8_t *sample, size_t size)
+{
+	static unsigned char copies[PIECES_MAX][UINT16_MAX];
+
+	memcpy(copies[number], sample, size);
+	return copies[number];
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct endpoint *ring, *queue;
@@ -353,22 +386,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool keeps = false;
 
 	if (!ring) {
-		ring = ring_endpoint_open(BUFFER_BYTES);
-		queue = frame_endpoint_open(&(struct frame_queue){ .ifindex = IFINDEX }, BUFFER_BYTES);
+		ring = ring_endpoint_open(SENDER_FD, BUFFER_BYTES);
+		queue = frame_endpoint_open(&(struct frame_queue){ .ifindex = IFINDEX }, SENDER_FD, BUFFER_BYTES);
 	}
 	if (!ring || !queue)
 		abort();
+	clear_tables();
 	sample_count = samples_taken = asked_count = 0;
-	noise = (unsigned int)size;
 	for (size_t at = 0, pieces = 0; pieces < PIECES_MAX && size - at > PIECE_SIZE; pieces++) {
 		const size_t wanted = stepwise_get(data + at + 1, 2), left = size - at - PIECE_SIZE, length = wanted < left ? wanted : left;
-		const uint8_t *sample = data + at + PIECE_SIZE, *frame;
+		unsigned char *sample = copied(pieces, data + at + PIECE_SIZE, length), *frame;
+		const uint8_t flags = data[at];
 		size_t frame_size = 0;
 
-		keeps |= data[at] >> 1 & 1;
-		noise += data[at] * 2654435761u;
+		at += PIECE_SIZE + length;
+		keeps |= flags >> 1 & 1;
 		frame = plain_frame(sample, length, &frame_size);
-		if (frame && data[at] & 1) {
+		if (frame && !(flags & 4) && !forward(frame))
+			continue;
+		if (frame && flags & 1) {
 			deliver(frame, frame_size);
 			by_queue[queue_count++] = frame;
 		} else if (frame || length < sizeof(struct stepwise_ring_frame) || stepwise_get(sample, 4) == IFINDEX) {
@@ -377,10 +413,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (frame)
 				by_ring[ring_count++] = frame;
 		}
-		at += PIECE_SIZE + length;
 	}
 	serve(ring, by_ring, ring_count, keeps);
 	serve(queue, by_queue, queue_count, keeps);
+	serve(queue, NULL, 0, false);
+	check(*index_of(vacant, 0) - *index_of(vacant, CONSUMER_AT) == entry_count, "all chunks go back to the kernel, with the next batch");
 	return 0;
 }
 

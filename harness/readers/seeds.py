@@ -17,17 +17,17 @@ def seeds(target: Target) -> list[bytes]:
     """Whole files of rows, and frames that are right or wrong. Of segments there are none: what follows a change makes them."""
     match target.name:
         case "rows":
-            return [_rows(count) for count in (0, 1, 3)]
+            return [*(_rows(count) for count in (0, 1, 3)), _rows(2, (*COLUMNS, COLUMNS[0]))]
         case "frames":
-            return [_sample(frame, flags) for frame in frames.seeds(target.protocol) for flags in (0, 1, 2)]
+            return [_sample(frame, flags) for frame in frames.seeds(target.protocol) for flags in (0, 1, 6)]
     return []
 
 
-def _rows(count: int) -> bytes:
-    return rows.encode(COLUMNS, [{"version": 1, "key": key, "value": b"%d" % key, "length": 1, "deletes": 0} for key in range(count)])
+def _rows(count: int, columns: tuple[Column, ...] = COLUMNS) -> bytes:
+    return rows.encode(columns, [{"version": 1, "key": key, "value": b"%d" % key, "length": 1, "deletes": 0} for key in range(count)])
 
 
 def _sample(frame: bytes, flags: int) -> bytes:
-    """A piece of an input: flags, size, and what is in the ring buffer, or, with flag 1, comes by AF_XDP."""
+    """A piece of an input: flags (frames.c), size, and a sample of the ring buffer."""
     sample = IFINDEX.to_bytes(4, "little") + len(frame).to_bytes(4, "little") + frame
     return bytes([flags]) + len(sample).to_bytes(2, "little") + sample

@@ -119,6 +119,7 @@ static void write_files(int folder_fd, const uint8_t *data, const struct piece *
 
 struct visited {
 	__u64 entries;
+	__u64 segment;
 	__u64 epoch;
 	__u64 numbers[LANES];
 	__u32 sum;  /* of all of them, in their order */
@@ -131,16 +132,19 @@ static int visit(void *context, const unsigned char *entries, size_t count)
 	struct visited *visited = context;
 
 	check(count > 0, "what is handed over is some entries");
+	/* A header whose word is not what the entries before it say is corrupt, and believed. */
+	if (visited->segment != visited->reading->header.number && visited->reading->corrupt)
+		memcpy(visited->numbers, visited->reading->header.before, sizeof(visited->numbers));
+	visited->segment = visited->reading->header.number;
 	for (size_t i = 0; i < count; i++) {
 		struct stepwise_place place;
 
 		log_entry_place(entries + i * STRIDE, &place);
 		check(place.lane < LANES && place.epoch && place.epoch >= visited->epoch, "an entry is of a lane, and of no older epoch");
-		if (place.epoch > visited->epoch)
+		if (place.epoch > visited->epoch && !visited->reading->corrupt)
 			memset(visited->numbers, 0, sizeof(visited->numbers));
 		visited->epoch = place.epoch;
-		/* A header whose word is not what the entries say is corrupt, and believed. */
-		check(visited->reading->corrupt || place.number > visited->numbers[place.lane], "numbers of a lane rise");
+		check(place.number > visited->numbers[place.lane], "numbers of a lane rise");
 		visited->numbers[place.lane] = place.number;
 		visited->sum = crc32c(visited->sum, entries + i * STRIDE, LOG_ENTRY_SIZE);
 	}

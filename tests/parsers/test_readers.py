@@ -12,7 +12,7 @@ import pytest
 from harness.parsers.build import ParsersError
 from harness.parsers.run import fault_in
 from harness.protocols import REPOSITORY
-from harness.readers import cli
+from harness.readers import cli, run
 from harness.readers.build import TARGETS, build, folder, target_of
 from harness.readers.run import KEPT, fuzz, kept, replay
 from harness.readers.seeds import seeds
@@ -37,6 +37,7 @@ def test_what_is_kept_is_small(name: str) -> None:
 
 
 WHOLE = {
+    "frames": ("frame_reply.c", "exchange(&udp->source, &udp->dest, sizeof(udp->source));", "", "it goes back to the sender's port"),
     "segments": ("segments_read.c", "reader->reading->entries += count;", "reader->reading->entries += count + 1;", "entries are counted"),
     "rows": ("rows.c", "rows->taken += !err;", "rows->taken += 2 * !err;", "a file is taken if"),
 }
@@ -55,9 +56,7 @@ def test_some_of_what_is_kept_is_whole(name: str, tmp_path: Path) -> None:
 
 FAULTS = {
     "a header may be longer than the file": (
-        "segments", "segment_file.c", "return checked + SEGMENT_CHECK_SIZE <= size && ", "return ", "AddressSanitizer"),
-    "an entry that is cut short is handed over": (
-        "segments", "segments_read.c", "is_whole = size - at >= reader->stride && segment_check", "is_whole = segment_check", "AddressSanitizer"),
+        "segments", "segment_file.c", "return checked + SEGMENT_CHECK_SIZE <= size && ", "return size && ", "AddressSanitizer"),
     "an entry of a lane that there is not": (
         "segments", "segments_read.c", "place.lane >= reader->entries->lanes || ", "", "AddressSanitizer"),
     "an entry of another epoch": (
@@ -75,7 +74,16 @@ FAULTS = {
     "a row that is larger than there is room": (
         "rows", "rows.c", "!head.row_size || head.row_size > sizeof(rows->row) || ", "", "does not hold"),
     "a field that is there twice": ("rows", "rows.c", "if (named & 1ull << j) {", "if (0) {", "does not hold"),
-    "a checksum that is not looked at": ("rows", "rows.c", "if (err || found == wanted)", "if (1)", "does not hold"),
+    "a checksum that is not looked at": ("rows", "rows.c", "if (err || found == wanted)", "if (err || found == wanted || 1)", "does not hold"),
+    "a frame that ends in its headers": (
+        "frames", "frame_reply.c", "if (size < offset + sizeof(*udp))\n\t\treturn false;", "", "AddressSanitizer"),
+    "a datagram that is longer than its frame": (
+        "frames", "frame_reply.c", "ntohs(udp->len) <= size - offset", "ntohs(udp->len) <= size", "each datagram that is whole"),
+    "a sample that is shorter than it says": (
+        "frames", "ring_endpoint.c", "frame->size <= sample_size - sizeof(*frame) && ", "", "AddressSanitizer"),
+    "a chunk that is not given back": (
+        "frames", "frame_endpoint.c", "for (size_t i = 0; i < frame->frame_count; i++)", "for (size_t i = 1; i < frame->frame_count; i++)", "all chunks go back"),
+    "an answer's checksum of another length": ("frames", "frame_reply.c", "+ htons(IPPROTO_UDP) + udp->len);", "+ htons(IPPROTO_UDP));", "checksum is right"),
     "more behind the checksum": ("rows", "rows.c", "if (!err && fgetc(rows->stream) != EOF) {", "if (0) {", "does not hold"),
 }  # fmt: skip
 
@@ -104,7 +112,9 @@ def test_a_fault_is_found(fault: str, tmp_path: Path) -> None:
     assert words in said, said
 
 
-def test_a_seed_makes_the_same_run(tmp_path: Path) -> None:
+def test_a_seed_makes_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the seeds alone, so that there is something to find."""
+    monkeypatch.setattr(run, "kept", lambda _: [])
     target = target_of("rows")
     program = build(target, tmp_path)
     runs = []
@@ -139,7 +149,7 @@ def test_a_fault_ends_the_command_and_says_how_to_replay_it(capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (["nothing"], "there is no reader 'nothing'; there are segments and rows"),
+    (["nothing"], "there is no reader 'nothing'; there are segments and rows and frames"),
     (["rows", "--inputs", "0"], "'0' is not a number of inputs"),
     (["rows", "--seed", "0"], "'0' is not a seed"),
     (["--replay", "a.input"], "name the one target"),
