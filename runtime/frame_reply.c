@@ -134,6 +134,14 @@ static size_t turn_round(unsigned char *bytes, size_t payload_bytes)
 	return (unsigned char *)udp - bytes + ntohs(udp->len);
 }
 
+int frame_sender_open(void)
+{
+	/* Protocol 0: it receives nothing. Bound to no interface: each reply says its own. */
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
 void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply)
 {
 	struct iovec *vector = &replies->vectors[replies->count];

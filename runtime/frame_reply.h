@@ -24,6 +24,9 @@ bool frame_is_whole(const unsigned char *frame, size_t size);
 /* What is in a frame that is whole, as XDP has found it to be or frame_is_whole(). */
 struct endpoint_datagram frame_datagram(unsigned char *frame, unsigned int ifindex);
 
+/* The socket by which replies leave. A descriptor, or a negative errno without a message. */
+int frame_sender_open(void);
+
 /* Makes the frame that `reply` came in, whose payload is changed already, into one that goes back where it came from. */
 void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply);
 

@@ -15,8 +15,8 @@
 
 #include "clock.h"
 #include "frame_endpoint.h"
+#include "frame_reply.h"
 #include "log.h"
-#include "sender.h"
 #include "userspace_steps.h"
 
 #define EXIT_USAGE 2
@@ -74,7 +74,7 @@ int main(int count, char **values)
 		log_error("cannot allocate the tables of %s: %s", protocol->name, strerror(-err));
 		return 1;
 	}
-	sender_fd = sender_open();
+	sender_fd = frame_sender_open();
 	endpoint = sender_fd < 0 ? NULL : frame_endpoint_open(&queue, sender_fd, BUFFER_BYTES);
 	if (!endpoint || bpf_map_update_elem((int)sockets_fd, &queue.number, &endpoint->fd, BPF_ANY)) {
 		log_error("cannot open an AF_XDP socket on queue %u of interface %u: %s", queue.number, queue.ifindex, strerror(errno));

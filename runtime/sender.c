@@ -10,14 +10,6 @@
 #include "object.h"
 #include "sender.h"
 
-int sender_open(void)
-{
-	/* Protocol 0: it receives nothing. Bound to no interface: each reply says its own. */
-	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-
-	return fd < 0 ? -errno : fd;
-}
-
 int sender_announce(int sender_fd)
 {
 	const __u32 key = 0;

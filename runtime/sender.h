@@ -3,9 +3,6 @@
 #ifndef STEPWISE_SENDER_SOCKET_H
 #define STEPWISE_SENDER_SOCKET_H
 
-/* A descriptor, or a negative errno without a message. */
-int sender_open(void);
-
 /* Tells TC the socket's cookie, in place of an earlier daemon's. A negative errno after a message. */
 int sender_announce(int sender_fd);
 

@@ -22,6 +22,7 @@
 #include "drain.h"
 #include "endpoint.h"
 #include "frame_queues.h"
+#include "frame_reply.h"
 #include "grace.h"
 #include "hint.h"
 #include "interfaces.h"
@@ -142,7 +143,7 @@ static int open_endpoints(struct server *server, __u32 buffer_bytes)
 
 	if (err)
 		return err;
-	server->sender_fd = sender_open();
+	server->sender_fd = frame_sender_open();
 	if (server->sender_fd < 0) {
 		log_error("cannot open the socket by which replies leave: %s; run serve as root", strerror(-server->sender_fd));
 		return server->sender_fd;
