@@ -11,7 +11,10 @@ from typing import Any
 
 HERE = Path(__file__).parent
 RUNTIME = HERE.parents[2] / "runtime"
-SOURCES = ("crc32c", "segment_file", "segments", "segments_read", "segments_command", "shown", "recovery", "recover_command", "log")
+SOURCES = (
+    "crc32c", "files", "segment_file", "segments", "segments_folder", "segments_read", "segments_command", "shown", "recovery",
+    "recover_command", "log",
+)  # fmt: skip
 LANES = 3
 ENTRY = 25
 STRIDE = ENTRY + 4
@@ -46,7 +49,7 @@ class Library:
         self.c = ctypes.CDLL(str(path))
         pointer, number = ctypes.c_void_p, ctypes.c_uint64
         for name, result, arguments in (
-            ("segments_open", pointer, [ctypes.c_char_p, pointer]),
+            ("segments_open", ctypes.c_int, [ctypes.c_char_p, pointer, ctypes.POINTER(pointer)]),
             ("segments_close", None, [pointer]),
             ("segments_epoch", number, [pointer]),
             ("segments_number", number, [pointer, ctypes.c_uint32]),
@@ -73,8 +76,10 @@ class Library:
 
     def open(self, folder: Path, entries: str = "probe_entries") -> Folder | None:
         """None where it was refused, with a message on standard error."""
-        handle = self.c.segments_open(str(folder).encode(), self.entries_of(entries))
-        return Folder(self, folder, handle) if handle else None
+        handle = ctypes.c_void_p()
+        err = self.c.segments_open(str(folder).encode(), self.entries_of(entries), ctypes.byref(handle))
+        assert (err == 0) == (handle.value is not None)
+        return Folder(self, folder, handle.value) if handle.value else None
 
     def filled(self, epoch: int, lane: int, first: int, count: int, keys: int = KEYS) -> ctypes.Array[ctypes.c_char]:
         buffer = ctypes.create_string_buffer(max(count, 1) * STRIDE)

@@ -47,6 +47,7 @@ def folder(library: Library, tmp_path: Path) -> Path:
 
 
 LAST = "00000003.log"
+CLAIM = "claim"  # by which a daemon holds the folder
 LAST_PLACES = [(1, 5), (1, 6), (1, 7), (1, 8), (1, 9), (1, 10), (0, 1), (0, 2)]
 
 
@@ -98,7 +99,7 @@ def test_what_was_written_is_there(library: Library, folder: Path, capfd: pytest
     opened.append(2, 1)
     opened.close()
     assert library.report(folder, capfd)[1]["numbers"] == [2, 10, 1]
-    assert sorted(os.listdir(folder)) == ["00000001.log", "00000002.log", LAST]
+    assert sorted(os.listdir(folder)) == ["00000001.log", "00000002.log", LAST, CLAIM]
 
 
 def test_a_tail_torn_at_any_byte_is_cut(library: Library, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -286,7 +287,7 @@ def test_segments_of_others_are_refused(library: Library, folder: Path, tmp_path
     error = capfd.readouterr().err
     assert "00000001.log: its entries are others than those of this probe (0102030405060708 and not 0102030405060709)" in error
     assert library.c.segments_truncate(str(folder).encode(), library.entries_of("probe_other_entries"), 3) == -errno.EMEDIUMTYPE
-    assert len(os.listdir(folder)) == 3
+    assert sorted(os.listdir(folder)) == ["00000001.log", "00000002.log", LAST, CLAIM]
     other = tmp_path / "other"
     other.mkdir()
     (other / "00000001.log").write_text("Sep 12 10:00:00 something else, in a file of such a name, and long enough to have a header\n" * 3)
@@ -295,7 +296,7 @@ def test_segments_of_others_are_refused(library: Library, folder: Path, tmp_path
     (tmp_path / "file").touch()
     assert library.open(tmp_path / "file") is None
     assert library.open(tmp_path / "no" / "such") is None
-    assert "No such file or directory; name one that can be made or written to" in capfd.readouterr().err
+    assert "No such file or directory; name one that this user can make or write to" in capfd.readouterr().err
 
 
 def test_a_second_daemon_is_kept_out(library: Library, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -318,7 +319,7 @@ def test_a_start_that_was_cut_short_leaves_nothing(library: Library, folder: Pat
     opened = library.open(folder)
     assert opened and opened.numbers == [2, 10, 0]
     opened.close()
-    assert sorted(os.listdir(folder)) == ["00000001.log", "00000002.log", LAST, "lost+found"]
+    assert sorted(os.listdir(folder)) == ["00000001.log", "00000002.log", LAST, CLAIM, "lost+found"]
 
 
 def test_truncation_leaves_the_last(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -328,9 +329,9 @@ def test_truncation_leaves_the_last(library: Library, tmp_path: Path, capfd: pyt
     arguments = (str(path).encode(), library.entries_of())
     assert truncate(*arguments, 1) == 0
     assert truncate(*arguments, 3) == 2
-    assert sorted(os.listdir(path)) == ["00000003.log", "00000004.log", "00000005.log"]
+    assert sorted(os.listdir(path)) == ["00000003.log", "00000004.log", "00000005.log", CLAIM]
     assert truncate(*arguments, 1000) == 2
-    assert os.listdir(path) == ["00000005.log"]
+    assert sorted(os.listdir(path)) == ["00000005.log", CLAIM]
     assert opened
     opened.append(0, 1)
     opened.close()
