@@ -21,6 +21,9 @@ static int drop_everything(int fd)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
+#define BUSY_PAUSE_US 2000
+#define BUSY_ATTEMPTS_MAX 500
+
 static int bind_to_port(int fd, int family, __u16 number)
 {
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(number), .sin6_addr = IN6ADDR_ANY_INIT };
@@ -28,6 +31,18 @@ static int bind_to_port(int fd, int family, __u16 number)
 
 	return family == AF_INET6 ? bind(fd, (struct sockaddr *)&six, sizeof(six)) :
 				    bind(fd, (struct sockaddr *)&four, sizeof(four));
+}
+
+/* The port of a daemon that was killed is its own until the kernel comes to letting go of it, as a queue is: see frame_queues.c. */
+static int bind_when_free(int fd, int family, __u16 number)
+{
+	int failed = bind_to_port(fd, family, number);
+
+	for (int attempt = 0; failed && errno == EADDRINUSE && attempt < BUSY_ATTEMPTS_MAX; attempt++) {
+		usleep(BUSY_PAUSE_US);
+		failed = bind_to_port(fd, family, number);
+	}
+	return failed;
 }
 
 /* One socket a family. -EAFNOSUPPORT where the system does not have it. */
@@ -46,7 +61,7 @@ static int open_socket(int family, __u16 number)
 	if (fd < 0 || drop_everything(fd) ||
 	    (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on))))
 		goto failed;
-	if (bind_to_port(fd, family, number) == 0)
+	if (bind_when_free(fd, family, number) == 0)
 		return fd;
 	if (errno == EADDRINUSE) {
 		log_error("cannot bind UDP port %u (%s): another process has it; `ss -lunp` shows which", number, name);

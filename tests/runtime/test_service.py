@@ -64,7 +64,7 @@ def daemon_pid(echo: Echo) -> int:
 
 
 def test_load_serves_and_unload_ends(echo: Echo, recipe: Recipe, client: Client) -> None:
-    code, output, _ = recipe("load", "echo", echo.iface)
+    code, output, said = recipe("load", "echo", echo.iface)
     assert code == 0 and f"echo is loaded on {echo.iface} and served" in output
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
     code, output, errors = recipe("unload", echo.iface)
@@ -80,8 +80,8 @@ def test_load_starts_a_daemon_that_was_killed(echo: Echo, recipe: Recipe, client
     killed = daemon_pid(echo)
     os.kill(killed, signal.SIGKILL)
     wait_for(lambda: daemon_pid(echo) is None, "it ends")
-    code, output, _ = recipe("load", "echo", echo.iface)
-    assert code == 0
+    code, output, said = recipe("load", "echo", echo.iface)
+    assert code == 0, said
     assert output.endswith(f"echo is loaded on {echo.iface} already; its daemon was not running and is started\n")
     assert daemon_pid(echo) not in (None, killed)
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED

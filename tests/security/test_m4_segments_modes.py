@@ -57,7 +57,7 @@ def held_by_a_stranger(*paths: Path) -> Iterator[int]:
 
 
 @pytest.fixture
-def umask() -> Iterator[None]:
+def umask(ledger: Ledger) -> Iterator[None]:
     """None: what files may be is the daemon's choice."""
     before = os.umask(0)
     yield
