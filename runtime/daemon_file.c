@@ -24,7 +24,6 @@ const char *const daemon_statistics_names[DAEMON_STATISTICS_COUNT] = {
 	"unexpected_interface",
 	"strangers",
 	"overflowed",
-	"receive_failed",
 	"send_failed",
 	"sweeps",
 	"sweep_passes",

@@ -23,7 +23,6 @@ struct daemon_statistics {
 	__u64 unexpected_interface;     /* its interface was unloaded since it arrived */
 	__u64 strangers;                /* came to the port up the network stack, so not from XDP: not received */
 	__u64 overflowed;               /* found no room to wait in: the daemon was too slow, or its buffer is too small */
-	__u64 receive_failed;           /* errors of the socket */
 	__u64 send_failed;
 	__u64 sweeps;                   /* ended, with any number of passes */
 	__u64 sweep_passes;

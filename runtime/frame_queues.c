@@ -9,14 +9,12 @@
 #include <sys/socket.h>
 #include <bpf/bpf.h>
 
+#include "forerunner.h"
 #include "frame_queues.h"
 #include "interfaces.h"
 #include "log.h"
 #include "pins.h"
 #include "stepwise_queues.h"
-
-#define BUSY_PAUSE_US 2000
-#define BUSY_ATTEMPTS_MAX 500
 
 static unsigned int queue_count(const char *name)
 {
@@ -33,19 +31,14 @@ static unsigned int queue_count(const char *name)
 	return count ? count : 1;
 }
 
-/*
- * The queue of a daemon that was killed is its own until the kernel comes to letting go of
- * it, some milliseconds after its end, or as long as others keep the processors busy. What
- * arrives meanwhile waits in the ring buffer.
- */
+/* Frames that arrive meanwhile wait in the ring buffer. */
 static struct endpoint *open_when_free(const struct frame_queue *queue, int sender_fd, __u32 buffer_bytes)
 {
 	struct endpoint *endpoint = frame_endpoint_open(queue, sender_fd, buffer_bytes);
+	unsigned int attempts = 0;
 
-	for (int attempt = 0; !endpoint && errno == EBUSY && attempt < BUSY_ATTEMPTS_MAX; attempt++) {
-		usleep(BUSY_PAUSE_US);
+	while (!endpoint && errno == EBUSY && forerunner_wait(&attempts))
 		endpoint = frame_endpoint_open(queue, sender_fd, buffer_bytes);
-	}
 	return endpoint;
 }
 

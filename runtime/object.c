@@ -363,6 +363,19 @@ int open_pinned_map(const char *name)
 	return open_pinned("map", "", name);
 }
 
+int set_pinned_number(const char *map, __u64 number)
+{
+	const __u32 key = 0;
+	int fd = open_pinned_map(map);
+	int err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &number, BPF_ANY);
+
+	if (fd >= 0 && err)
+		log_error("cannot write to the pinned map %s: %s; run serve as root", map, strerror(-err));
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_programs *programs)
 {
 	programs->object = NULL;

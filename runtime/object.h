@@ -36,6 +36,9 @@ struct loaded_programs {
 int open_pinned_program(const char *name);
 int open_pinned_map(const char *name);
 
+/* Sets the only element, a number, of such a map. Likewise. */
+int set_pinned_number(const char *map, __u64 number);
+
 /* Programs of this very build, pinned by an earlier load. */
 int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_programs *programs);
 

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 #include <arpa/inet.h>
-#include <bpf/bpf.h>
 #include <linux/filter.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "forerunner.h"
 #include "log.h"
 #include "object.h"
 #include "port.h"
@@ -21,9 +21,6 @@ static int drop_everything(int fd)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
-#define BUSY_PAUSE_US 2000
-#define BUSY_ATTEMPTS_MAX 500
-
 static int bind_to_port(int fd, int family, __u16 number)
 {
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(number), .sin6_addr = IN6ADDR_ANY_INIT };
@@ -33,15 +30,13 @@ static int bind_to_port(int fd, int family, __u16 number)
 				    bind(fd, (struct sockaddr *)&four, sizeof(four));
 }
 
-/* The port of a daemon that was killed is its own until the kernel comes to letting go of it, as a queue is: see frame_queues.c. */
 static int bind_when_free(int fd, int family, __u16 number)
 {
+	unsigned int attempts = 0;
 	int failed = bind_to_port(fd, family, number);
 
-	for (int attempt = 0; failed && errno == EADDRINUSE && attempt < BUSY_ATTEMPTS_MAX; attempt++) {
-		usleep(BUSY_PAUSE_US);
+	while (failed && errno == EADDRINUSE && forerunner_wait(&attempts))
 		failed = bind_to_port(fd, family, number);
-	}
 	return failed;
 }
 
@@ -99,16 +94,7 @@ int port_hold(struct port *port, __u16 number)
 
 int port_announce(const struct port *port)
 {
-	const __u64 socket = (__u64)port->fds[0];
-	const __u32 key = 0;
-	int fd = open_pinned_map("stepwise_alive");
-	int err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &socket, BPF_ANY);
-
-	if (fd >= 0 && err)
-		log_error("cannot tell the programs that a daemon lives: %s", strerror(-err));
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return set_pinned_number("stepwise_alive", (__u64)port->fds[0]);
 }
 
 __u64 port_strangers(const struct port *port)

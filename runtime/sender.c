@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
-#include <bpf/bpf.h>
 #include <linux/types.h>
 #include <sys/socket.h>
 
@@ -12,19 +10,13 @@
 
 int sender_announce(int sender_fd)
 {
-	const __u32 key = 0;
 	__u64 cookie = 0;
 	socklen_t size = sizeof(cookie);
-	int err, fd;
+	int err;
 
-	fd = open_pinned_map("stepwise_sender");
-	if (fd < 0)
-		return fd;
-	err = getsockopt(sender_fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) ? -errno : 0;
-	if (!err)
-		err = bpf_map_update_elem(fd, &key, &cookie, BPF_ANY);
-	if (err)
-		log_error("cannot tell TC by which socket the daemon sends: %s", strerror(-err));
-	close(fd);
+	if (getsockopt(sender_fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0)
+		return set_pinned_number("stepwise_sender", cookie);
+	err = -errno;
+	log_error("cannot tell TC by which socket the daemon sends: %s", strerror(-err));
 	return err;
 }

@@ -10,12 +10,14 @@ from harness.protocols import BUILD, GENERATED, REPOSITORY
 
 HERE = Path(__file__).parent
 FLAGS = ("-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fsanitize=fuzzer", "-fvisibility=hidden", f"-fsanitize-coverage-ignorelist={HERE / 'around.txt'}")
+
+
 @dataclass(frozen=True)
 class Target:
     """One reader.
 
-    protocol: whose generated code it reads for; `handles`: it is looked at itself. readers: the daemon's sources, of runtime/. small: what these have room for, so
-    that their ends are met with inputs of a few hundred bytes.
+    protocol: whose generated code it reads for; `handles`: it is looked at itself. readers: the daemon's sources, of runtime/.
+    small: what these have room for, so that their ends are met with inputs of a few hundred bytes.
     """
 
     name: str
