@@ -8,6 +8,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import Any
 
 from harness.conform.frames import CLIENT_PORT, PROTOCOL_UDP, Frame
@@ -57,12 +58,9 @@ VLAN = 77
 def frame(rig: Rig, payload: bytes, port: int, version: int = 4, source_port: int = CLIENT_PORT) -> Frame:
     """From the rig's client to its server."""
     here, there = rig.client, rig.server
-    addresses = (here.ipv4, there.ipv4) if version == 4 else (here.ipv6, there.ipv6)
-    source, destination = (socket.inet_pton(socket.AF_INET if version == 4 else socket.AF_INET6, each) for each in addresses)
-    made = Frame(payload, port, source_port=source_port, version=version)
-    kind = type(made.addresses()[0])
+    source, destination = (ip_address(each.ipv4 if version == 4 else each.ipv6) for each in (here, there))
     macs = {"source_mac": bytes.fromhex(here.mac.replace(":", "")), "destination_mac": bytes.fromhex(there.mac.replace(":", ""))}
-    return replace(made, source=kind(source), destination=kind(destination), **macs)
+    return Frame(payload, port, source_port=source_port, version=version, source=source, destination=destination, **macs)
 
 
 def with_options(made: Frame) -> list[bytes]:
@@ -108,14 +106,6 @@ def wire(endpoint: Endpoint) -> Iterator[socket.socket]:
     with endpoint.socket(socket.AF_PACKET, socket.SOCK_RAW) as sending:
         sending.bind((endpoint.iface, 0))
         yield sending
-
-
-def connected(server: Server, endpoint: Endpoint | None = None) -> socket.socket:
-    """A socket that sends to the server; of the rig's client, or of another end."""
-    made = (endpoint or server.rig.client).socket(socket.AF_INET, socket.SOCK_DGRAM)
-    made.connect((server.rig.server.ipv4, server.build.protocol.port))
-    made.settimeout(5)
-    return made
 
 
 def strangers(server: Server) -> int:

@@ -20,7 +20,8 @@ from harness.fuzz.build import Build, build
 from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.lib.session_client import Caller, Session
-from tests.security.strangers import OVERRIDES, WAYS, connected, frame, opened, strangers, wire
+from tests.live.conftest import connected
+from tests.security.strangers import OVERRIDES, WAYS, frame, opened, strangers, wire
 
 PACKETS = int(os.environ.get("STEPWISE_GARBLED_PACKETS", "4000"))
 LOCAL_EVERY = 50  # each so many, one of the server's own host

@@ -11,7 +11,8 @@ from harness.fuzz.build import Build, build
 from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.occ.client import OccCaller, OccSession
-from tests.security.strangers import TRANSACTIONS, WAYS, connected, opened, past_xdp, strangers, wire
+from tests.live.conftest import connected
+from tests.security.strangers import TRANSACTIONS, WAYS, opened, past_xdp, strangers, wire
 
 KEYS = range(1, 7)  # of one bucket
 WAYS_OF_BUCKET = range(1, 5)
@@ -26,14 +27,6 @@ def rig() -> Iterator[Rig]:
 @pytest.fixture(scope="module")
 def built() -> Build:
     return build("occ", TRANSACTIONS)
-
-
-@pytest.fixture
-def server(rig: Rig, built: Build) -> Iterator[Server]:
-    with Server(rig, built) as loaded:
-        loaded.clear()
-        loaded.start()
-        yield loaded
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -12,7 +12,8 @@ from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.kv.client import KvCaller, KvSession
 from spec.occ.client import OccCaller, OccSession
-from tests.security.strangers import OVERRIDES, connected, opened, past_xdp, strangers, wire
+from tests.live.conftest import connected
+from tests.security.strangers import OVERRIDES, opened, past_xdp, strangers, wire
 
 KEYS = range(1, 7)
 CALLERS = {"kv": lambda codec, one: KvCaller(KvSession(codec), one), "occ": lambda codec, one: OccCaller(OccSession(codec), one)}
@@ -27,14 +28,6 @@ def rig() -> Iterator[Rig]:
 @pytest.fixture(scope="module", params=CALLERS)
 def built(request: pytest.FixtureRequest) -> Build:
     return build(request.param, OVERRIDES[request.param])
-
-
-@pytest.fixture
-def server(rig: Rig, built: Build) -> Iterator[Server]:
-    with Server(rig, built) as loaded:
-        loaded.clear()
-        loaded.start()
-        yield loaded
 
 
 @pytest.mark.parametrize("way", ["options", "fragments", "hop-by-hop", "destination options"])

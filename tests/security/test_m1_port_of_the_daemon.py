@@ -13,10 +13,10 @@ from harness.fuzz.server import Server
 from harness.rig.netns import Rig
 from spec.kv.client import KvCaller, KvSession
 from spec.lib.session_client import NotServed
-from tests.security.strangers import NO_OPERATIONS, STORE, connected, opened
+from tests.live.conftest import connected
+from tests.security.strangers import NO_OPERATIONS, STORE, opened
 
 KEYS = range(1, 7)
-IPV6_DSTOPTS = 59  # of <linux/in6.h>; Python has no name for it everywhere
 DESTINATION_OPTIONS = bytes([0, 0, 1, 4, 0, 0, 0, 0])
 
 
@@ -29,14 +29,6 @@ def rig() -> Iterator[Rig]:
 @pytest.fixture(scope="module")
 def built() -> Build:
     return build("kv", STORE)
-
-
-@pytest.fixture
-def server(rig: Rig, built: Build) -> Iterator[Server]:
-    with Server(rig, built) as loaded:
-        loaded.clear()
-        loaded.start()
-        yield loaded
 
 
 def impostor(server: Server, family: int = socket.AF_INET) -> socket.socket:
@@ -128,7 +120,7 @@ def test_no_answer_of_another_process_leaves(server: Server, family: int, option
         if options and family == socket.AF_INET:
             sending.setsockopt(socket.IPPROTO_IP, socket.IP_OPTIONS, NO_OPERATIONS)
         elif options:
-            sending.setsockopt(socket.IPPROTO_IPV6, IPV6_DSTOPTS, DESTINATION_OPTIONS)
+            sending.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_DSTOPTS, DESTINATION_OPTIONS)
         for payload in (answers(server)[0], bytes(4000)):
             sending.sendto(payload, (address, client.getsockname()[1]))
         with pytest.raises(TimeoutError):

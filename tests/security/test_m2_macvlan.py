@@ -12,7 +12,8 @@ from harness.fuzz.build import build
 from harness.fuzz.server import Server
 from harness.rig.netns import Rig, entered
 from spec.kv.client import KvCaller, KvSession
-from tests.security.strangers import STORE, connected, opened
+from tests.live.conftest import connected
+from tests.security.strangers import STORE, opened
 
 KEYS = range(1, 7)
 NEIGHBOUR = "10.77.0.50"

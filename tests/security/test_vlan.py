@@ -16,7 +16,8 @@ from harness.fuzz.build import build
 from harness.fuzz.server import Server
 from harness.rig.netns import Rig
 from spec.kv.client import KvCaller, KvSession
-from tests.security.strangers import STORE, connected, opened
+from tests.live.conftest import connected
+from tests.security.strangers import STORE, opened
 
 SOURCE = Path(__file__).with_name("vlan_tag.bpf.c")
 
