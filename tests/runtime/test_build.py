@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.runtime.conftest import ADD, ADDED, ASK, COMPLETED, Build, Client, wait_for
+from tests.runtime.conftest import ADD, ADDED, ASK, COMPLETED, MESSAGE, Build, Client, wait_for
 
 
 def test_clang_builds_it_without_a_warning(built: Callable[..., Path]) -> None:
@@ -36,9 +36,10 @@ def test_sanitizers_find_nothing(build: Build, client: Client) -> None:
     daemon = echo.serve()
     assert client.ask(ADD, 1, 1000, echo.rig.server.ipv4) == (ADDED, 1, 1000)
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
-    for length in (0, 3, 17, 1400):
+    for length in (0, 3, MESSAGE.size + 1, 1400):  # the first two do not reach it
         client.send(bytes(length), echo.rig.server.ipv4)
-    wait_for(lambda: echo.status()["daemon"]["malformed"] == 4, "all are counted")
+    wait_for(lambda: echo.status()["daemon"]["malformed"] == 2, "what reaches the daemon is counted")
+    wait_for(lambda: echo.status()["daemon"]["strangers"] == 2, "and what is too short for XDP to hand over")
     wait_for(lambda: echo.status()["daemon"]["sweep_cells_continued"] == 2, "the cell is swept")
     for arguments in (("status",), ("status", "--json"), ("status", "--prometheus")):
         quietly(*arguments)
