@@ -185,7 +185,7 @@ class Loader:
             if operator is None:
                 self.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
                 continue
-            hidden = {"index"} if plan.user else {"random", "age"}
+            hidden = {"index"} if plan.user else set(ir.USER_ONLY)
             hidden |= {"cpu"} if plan.step in anywhere else set()
             step = self.step(module, within, resolved, operator, plan, hidden)
             if step is not None:
@@ -269,6 +269,7 @@ class Loader:
             env=resolved.env,
             tick_ns=written.env.now.tick_ns if written.env.now else None,
             young_ticks=0 if resolved.age_until is None else resolved.age_until + 1,
+            token=resolved.token,
             tables=tuple(resolved.tables.values()),
             xdp=sections(resolved.xdp),
             tc=sections(resolved.tc),

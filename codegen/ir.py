@@ -553,15 +553,20 @@ TERMS = "terms"
 """The field of env that is a hash of all that a client relies on."""
 
 
+USER_ONLY = ("age", "peer", "token", "validated", "random")
+"""The fields of env that only steps of the user hook have."""
+
+
 @dataclass(frozen=True)
 class Protocol:
     """Everything the emitters need.
 
     message: wire fields, handover fields and local fields in one record; `wire` lists the first in their order on the wire.
     handover: fields that follow on the wire, which the hooks hand to one another: zero when a packet comes from a client.
-    env: fields now (when the layout has a clock), cpu, age and terms (when it asks for those), random (Bytes(8)) and index (UInt(32)).
+    env: fields now (when the layout has a clock), cpu, age, terms, peer, token and validated (when it asks for those), random (Bytes(8)) and index (UInt(32)).
     tick_ns: length of a tick of env.now, a power of two; None without a clock.
     young_ticks: from what age on the tables are old to every step: see env.age. 0 where no step asks.
+    token: the field of the wire in which a client shows a token: see env.validated. None where no step asks.
     sweep: the passes of the sweep; the last one is that over rows where any are restored, and is not the sweep's.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
     forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.
@@ -593,6 +598,7 @@ class Protocol:
     drain: Drain | None = None
     recovery: Recovery | None = None
     young_ticks: int = 0
+    token: str | None = None
 
     @property
     def daemon_steps(self) -> tuple[Step, ...]:

@@ -120,6 +120,8 @@ for model in (SetType, ArrayType, RecordType, SequenceType):
 
 # --- Sections of the file ------------------------------------------------------------------------------
 
+MessageField = Annotated[str, Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")]
+
 
 class Clock(Strict):
     """env.now: the monotonic clock in ticks of `tick_ns`, a power of two, truncated to its type."""
@@ -134,6 +136,18 @@ class Age(Strict):
     until: Bound
 
 
+class Peer(Strict):
+    """env.peer: a number for the network that a message came from, of that type."""
+
+    type: TypeName
+
+
+class Token(Strict):
+    """env.token, 8 bytes made for the address that a message came from, and env.validated: whether `field` of the message has such."""
+
+    field: MessageField
+
+
 class Environment(Strict):
     """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc step runs on.
 
@@ -144,6 +158,8 @@ class Environment(Strict):
     cpu: TypeName | None = None
     age: Age | None = None
     terms: BytesType | None = None
+    peer: Peer | None = None
+    token: Token | None = None
 
 
 class Local(Strict):
@@ -276,7 +292,6 @@ OneSection = Annotated[dict[Name, Name], Field(min_length=1, max_length=1), With
     "type": "object", "description": "table: Step.", "additionalProperties": {"type": "string", "pattern": NAME},
     "minProperties": 1, "maxProperties": 1,
 })]  # fmt: skip
-MessageField = Annotated[str, Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")]
 
 
 class DrainModel(Strict):

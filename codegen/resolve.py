@@ -33,6 +33,8 @@ PROCESSOR_BITS_MAX = 32
 """What bpf_get_smp_processor_id() says."""
 
 TERMS_BYTES = 8
+TOKEN_BYTES = 8
+PEER_BITS_MAX = 32
 """Of the hash that env.terms is."""
 
 AGE_MAX = 2**31 - 2
@@ -75,6 +77,7 @@ class Resolved:
     drain: DrainPlan | None = None
     recovery: RecoveryPlan | None = None
     age_until: int | None = None
+    token: str | None = None
 
     def hooks(self) -> list[list[SectionPlan]]:
         """The sections of each hook; of the sweep, of each pass."""
@@ -129,6 +132,7 @@ class Resolver(Sections):
         self.resolving: list[Place] = []
         self.used: set[str] = set()
         self.age_until: int | None = None
+        self.token: str | None = None
         self.constants = {
             name: tuple(value) if isinstance(value, list) else value for name, value in layout.constants.items()
         }
@@ -156,7 +160,7 @@ class Resolver(Sections):
         self.check_ahead()
         drain, recovery = plan_drain(self, message, tables), plan_recovery(self, message)
         return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
-                        xdp, tc, user, sweep, restored, tail, self.used, drain, recovery, self.age_until)  # fmt: skip
+                        xdp, tc, user, sweep, restored, tail, self.used, drain, recovery, self.age_until, self.token)  # fmt: skip
 
     # --- Types ------------------------------------------------------------------------------------------
 
@@ -386,6 +390,11 @@ class Resolver(Sections):
             if size != TERMS_BYTES:
                 self.complain(("env", "terms", "bytes"), f"env.terms has {size} bytes", f"it is a hash: write {{bytes: {TERMS_BYTES}}}")
             fields.append(("terms", ir.Bytes(TERMS_BYTES)))
+        if self.layout.env.peer is not None:
+            fields.append(("peer", self.peer(self.layout.env.peer.type)))
+        if self.layout.env.token is not None:
+            self.shown(self.layout.env.token.field)
+            fields += [("token", ir.Bytes(TOKEN_BYTES)), ("validated", ir.Bool())]
         fields += [("random", ir.Bytes(8)), ("index", ir.UInt(32))]
         return ir.Record("env", tuple(fields))
 
@@ -395,6 +404,28 @@ class Resolver(Sections):
             return kind
         self.complain(("env", "cpu"), f"the processor's number has the type {text}", f"it must be u1 to u{PROCESSOR_BITS_MAX}, such as u16")
         return ir.UInt(PROCESSOR_BITS_MAX)
+
+    def peer(self, text: str) -> ir.Type:
+        kind = self.type(text, ("env", "peer", "type"), "peer")
+        if self.layout.hooks.user is None:
+            self.complain(("env", "peer"), "env.peer is for steps of the user hook, and there is none", "remove it, or add hooks.user")
+        if isinstance(kind, ir.UInt) and kind.width <= PEER_BITS_MAX:
+            return kind
+        self.complain(("env", "peer", "type"), f"the peer's number has the type {text}", f"it must be u1 to u{PEER_BITS_MAX}, such as u16")
+        return ir.UInt(PEER_BITS_MAX)
+
+    def shown(self, text: str) -> None:
+        """The field of the wire in which a client shows a token."""
+        place, name = ("env", "token", "field"), text.removeprefix("msg.")
+        if self.layout.hooks.user is None:
+            self.complain(("env", "token"), "env.token is for steps of the user hook, and there is none", "remove it, or add hooks.user")
+        if name not in self.layout.message:
+            self.complain(place, f"{name} is no field of `message`", f"there is {', '.join(self.layout.message)}")
+            return
+        kind = self.type(self.layout.message[name], ("message", name), name)
+        if kind != ir.Bytes(TOKEN_BYTES):
+            self.complain(place, f"a token does not fit {name}", f"it has {TOKEN_BYTES} bytes: name a field with {{bytes: {TOKEN_BYTES}}}")
+        self.token = name
 
     def age(self) -> ir.Type:
         """The smallest type that holds more than the last age that matters: at its greatest value the age stays."""

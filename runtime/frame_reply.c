@@ -39,6 +39,19 @@ bool frame_is_whole(const unsigned char *frame, size_t size)
 	       ntohs(udp->len) - sizeof(*udp) <= ENDPOINT_PAYLOAD_BYTES_MAX;
 }
 
+struct in6_addr frame_source(const unsigned char *frame)
+{
+	const struct ethhdr *ethernet = (const struct ethhdr *)frame;
+	const unsigned char *header = frame + sizeof(*ethernet);
+	struct in6_addr source = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
+
+	if (ethernet->h_proto == htons(ETH_P_IP))
+		memcpy(source.s6_addr + 12, header + offsetof(struct iphdr, saddr), sizeof(struct in_addr));
+	else
+		memcpy(&source, header + offsetof(struct ipv6hdr, saddr), sizeof(source));
+	return source;
+}
+
 struct endpoint_datagram frame_datagram(unsigned char *frame, unsigned int ifindex)
 {
 	struct udphdr *udp = (struct udphdr *)(frame + udp_offset(frame));

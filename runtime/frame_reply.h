@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <linux/if_packet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "endpoint.h"
@@ -23,6 +24,9 @@ bool frame_is_whole(const unsigned char *frame, size_t size);
 
 /* What is in a frame that is whole, as XDP has found it to be or frame_is_whole(). */
 struct endpoint_datagram frame_datagram(unsigned char *frame, unsigned int ifindex);
+
+/* Whose it is: an IPv4 address is IPv4-mapped. */
+struct in6_addr frame_source(const unsigned char *frame);
 
 /* The socket by which replies leave. A descriptor, or a negative errno without a message. */
 int frame_sender_open(void);

@@ -32,7 +32,9 @@ static void serve_batch(struct endpoint *endpoint, struct daemon_statistics *sta
 	for (size_t i = 0; i < count; i++) {
 		struct endpoint_datagram *datagram = &endpoint->datagrams[i];
 
-		if (userspace_steps_decide(datagram->payload, &datagram->size, &environment))
+		const struct in6_addr source = frame_source(datagram->frame);
+
+		if (userspace_steps_decide(&source, datagram->payload, &datagram->size, &environment))
 			endpoint->operations->reply(endpoint, i);
 	}
 	endpoint->operations->flush(endpoint, statistics);

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "object.h"
 #include "pins.h"
+#include "peers_key.h"
 #include "seed.h"
 
 #define SOCKETS_MAP "stepwise_sockets"
@@ -211,6 +212,8 @@ static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object
 		err = pin_map(object, protocol->tables[i].name, "state/tables/");
 	if (!err && protocol->seed)
 		err = pins_path(path, "staging/state/seed") ?: seed_pin(path, seed);
+	if (!err && protocol->tells_peers)
+		err = pins_path(path, "staging/state/key") ?: peers_key_pin(path);
 	if (!err)
 		err = birth_pin(first);
 	return err ? err : pin_number("state/layout", protocol->layout_id);

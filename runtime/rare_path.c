@@ -10,9 +10,11 @@
 
 #include "again.h"
 #include "clock.h"
+#include "frame_reply.h"
 #include "interfaces.h"
 #include "log.h"
 #include "netns.h"
+#include "peers_key.h"
 #include "pins.h"
 #include "rare_path.h"
 #include "tables.h"
@@ -41,6 +43,7 @@ struct rare_path {
 	struct daemon_statistics *statistics;
 	struct tables *tables;
 	struct again *again;
+	struct peers_key key;
 	struct endpoint *endpoint;  /* of the batch under way */
 	struct read_cells read;
 	bool reads_whole_tables;
@@ -143,7 +146,7 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struc
 	if (!path->again)
 		goto failed;
 	path->tables = tables_open(protocol, before_read, path);
-	if (!path->tables)
+	if (!path->tables || peers_key_take(protocol, &path->key))
 		goto failed;
 	read_indices(path);
 	if (!path->index_count)
@@ -160,6 +163,7 @@ void rare_path_close(struct rare_path *path)
 	if (!path)
 		return;
 	tables_close(path->tables);
+	explicit_bzero(&path->key, sizeof(path->key));
 	again_close(path->again);
 	if (path->interfaces_fd >= 0)
 		close(path->interfaces_fd);
@@ -196,6 +200,18 @@ static bool next_random(struct rare_path *path, __u64 *random)
 	return true;
 }
 
+/* What a step sees that is another for each message. */
+static bool surround(struct rare_path *path, const struct endpoint_datagram *datagram, struct stepwise_environment *environment)
+{
+	const struct in6_addr source = frame_source(datagram->frame);
+	__u64 nonce;
+
+	if (!next_random(path, &environment->random) || !next_random(path, &nonce))
+		return false;
+	peers_tell(path->protocol, &path->key, &source, (__u32)nonce, datagram->payload, environment);
+	return true;
+}
+
 static bool decide(struct rare_path *path, size_t index, struct stepwise_environment *environment)
 {
 	struct endpoint_datagram *datagram = &path->endpoint->datagrams[index];
@@ -210,7 +226,7 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 		statistics->malformed++;
 		return false;
 	}
-	if (next_random(path, &environment->random))
+	if (surround(path, datagram, environment))
 		verdict = path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload, &datagram->size);
 	if (verdict == STEPWISE_AGAIN)
 		again_keep(path->again, path->endpoint, index);

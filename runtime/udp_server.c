@@ -103,7 +103,7 @@ static void serve_batch(int fd, struct batch *batch)
 	environment.cpu = sched_getcpu();
 	for (int i = 0; i < count; i++) {
 		batch->vectors[i].iov_len = batch->headers[i].msg_len;
-		if (!userspace_steps_decide(batch->payloads[i], &batch->vectors[i].iov_len, &environment))
+		if (!userspace_steps_decide(&batch->peers[i].sin6_addr, batch->payloads[i], &batch->vectors[i].iov_len, &environment))
 			continue;
 		batch->headers[chosen++] = batch->headers[i];
 	}

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "bpf/stepwise_spin.h"
+#include "peers.h"
 #include "userspace_steps.h"
 
 #define TABLES_MAX 64
@@ -15,6 +16,7 @@ static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 static void *memory[TABLES_MAX];
 static bool read_cell(const struct stepwise_tables *opened, unsigned int table, __u32 index, void *element);
 static void *cell(const struct stepwise_tables *opened, unsigned int table, __u32 index);
+static struct peers_key key;
 static const struct stepwise_tables tables = { .memory = memory, .read_cell = read_cell, .cell = cell };
 
 /* What the handler steps itself, it takes for its own: the daemon is one thread. */
@@ -111,7 +113,17 @@ static enum stepwise_verdict handle(const struct stepwise_environment *environme
 	return verdict;
 }
 
-bool userspace_steps_decide(unsigned char *payload, size_t *size, struct stepwise_environment *environment)
+static bool surround(const struct in6_addr *source, const unsigned char *payload, struct stepwise_environment *environment)
+{
+	__u32 nonce;
+
+	if (getrandom(&environment->random, sizeof(environment->random), 0) < 0 || getrandom(&nonce, sizeof(nonce), 0) < 0)
+		return false;
+	peers_tell(protocol, &key, source, nonce, payload, environment);
+	return true;
+}
+
+bool userspace_steps_decide(const struct in6_addr *source, unsigned char *payload, size_t *size, struct stepwise_environment *environment)
 {
 	enum stepwise_verdict verdict;
 
@@ -120,7 +132,7 @@ bool userspace_steps_decide(unsigned char *payload, size_t *size, struct stepwis
 	verdict = protocol->run_xdp(&tables, environment, payload, size);
 	if (verdict != STEPWISE_FORWARD)
 		return verdict == STEPWISE_REPLY;
-	if (!protocol->on_forwarded || getrandom(&environment->random, sizeof(environment->random), 0) < 0)
+	if (!protocol->on_forwarded || !surround(source, payload, environment))
 		return false;
 	verdict = handle(environment, payload, size);
 	if (verdict == STEPWISE_REPLY && protocol->run_tc)
@@ -130,7 +142,7 @@ bool userspace_steps_decide(unsigned char *payload, size_t *size, struct stepwis
 
 int userspace_steps_open(void)
 {
-	return allocate_tables() ?: begin_drain();
+	return peers_key_draw(&key) ?: allocate_tables() ?: begin_drain();
 }
 
 bool userspace_steps_fit(size_t payload_bytes_max)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <netinet/in.h>
 
 #include "stepwise.h"
 
@@ -17,8 +18,8 @@ bool userspace_steps_fit(size_t payload_bytes_max);
 /* Makes the tables. 0 or a negative errno, without a message. */
 int userspace_steps_open(void);
 
-/* What all hooks together make of a datagram: whether it is to be answered, by what its payload and its size are then. */
-bool userspace_steps_decide(unsigned char *payload, size_t *size, struct stepwise_environment *environment);
+/* What all hooks together make of a datagram from somebody: whether it is to be answered, by what its payload and its size are then. */
+bool userspace_steps_decide(const struct in6_addr *source, unsigned char *payload, size_t *size, struct stepwise_environment *environment);
 
 /* To be called after each batch of datagrams, so that a lane is no fuller than with a daemon that keeps up. */
 void userspace_steps_drain(void);

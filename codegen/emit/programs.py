@@ -22,6 +22,7 @@ CLOCK_BITS = 32
 """Ticks of env.now that fit beside the jiffy they were read in: see runtime/bpf/stepwise_clock.h."""
 
 PROCESSOR_BITS = 32
+PEER_BITS = 64
 """Of a processor's number, as the kernel tells it."""
 
 
@@ -191,6 +192,8 @@ class Programs:
             "hashes": bool(self.protocol.hashes),
             "drain": self.names.file("_drain.h") if self.protocol.drain else "",
             "recovers": self.protocol.recovery is not None,
+            "tells_peers": any(name in ("peer", "token") for name, _ in self.protocol.environment.fields),
+            "token_at": self.names.macro("wire", self.protocol.token) if self.protocol.token else None,
             "young_ns": self.protocol.young_ticks * (self.protocol.tick_ns or 0),
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
         }  # fmt: skip
@@ -226,6 +229,9 @@ class Programs:
                 found.append((field(name), f"from->cpu{self._cpu()['mask']}"))
             elif name == "age":
                 found.append((field(name), f"stepwise_at_most(from->age_ns >> {self.protocol.tick_ns.bit_length() - 1}, {(1 << width_bits(type_)) - 1:#x})"))
-            elif name == "random":
-                found.append((field(name), "from->random"))
+            elif name == "peer":
+                width = width_bits(type_)
+                found.append((field(name), "from->peer" + (f" & {(1 << width) - 1:#x}" if width < PEER_BITS else "")))
+            elif name in ("random", "token", "validated"):
+                found.append((field(name), f"from->{name}"))
         return found

@@ -12,6 +12,7 @@ from codegen import c_names, ir
 from harness.conform import drained, frames
 from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output
+from harness.conform.native import Surroundings
 from harness.conform.oracle import Case
 from harness.conform.packing import NotCanonical, Struct, StructCodec, WireCodec, WordCodec, fields_size, wire_message, wire_noise
 from harness.conform.tails import Tails
@@ -153,16 +154,17 @@ class Comparison:
         blank = {name: zero(codec.table.cell) for name, codec in tables.items()}
         return b"".join(tables[where[0]].pack(case.cells.get(where, blank[where[0]]), flip) for where in places)
 
-    def surroundings(self, case: Case) -> tuple[int, int, int, int]:
-        """Ticks, random bytes, the processor, and the age of the tables in ticks; a program reads no more than the first three."""
+    def surroundings(self, case: Case) -> Surroundings:
+        """What the program's steps see of env."""
         kinds = dict(self.protocol.env.fields)
-        random_bytes = self.patterns.real(kinds["random"], case.env["random"]) if "random" in kinds else 0
-        return case.env.get("now", 0), random_bytes, case.env.get("cpu", 0), case.env.get("age", 0)
+        given = {name: self.patterns.real(kinds[name], case.env[name]) for name in ("random", "token") if name in kinds}
+        return Surroundings(**given, **{name: case.env[name] for name in ("now", "cpu", "age", "peer", "validated") if name in case.env})
 
     def environment(self, case: Case, flip: bool) -> bytes:
         """The program's global variables: its clock, its random bytes, its processor, and which section loses its races."""
         data = bytearray(self._data)
-        for name, numbers in (("stepwise_conform_env", self.surroundings(case)),
+        surroundings = self.surroundings(case)
+        for name, numbers in (("stepwise_conform_env", (surroundings.now, surroundings.random, surroundings.cpu)),
                               ("conform_interference", self._interference(case, flip))):  # fmt: skip
             if name in self._variables:
                 offset, size = self._variables[name]  # a protocol without env.cpu has a shorter one

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import mmap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,31 @@ STALE = b"\xa5"  # what lies behind a payload
 class _Environment(ctypes.Structure):
     """struct stepwise_environment"""
 
-    _fields_ = [("now_ns", ctypes.c_uint64), ("random", ctypes.c_uint64), ("age_ns", ctypes.c_uint64), ("cpu", ctypes.c_uint32)]
+    _fields_ = [
+        ("now_ns", ctypes.c_uint64),
+        ("random", ctypes.c_uint64),
+        ("age_ns", ctypes.c_uint64),
+        ("peer", ctypes.c_uint64),
+        ("token", ctypes.c_uint64),
+        ("validated", ctypes.c_bool),
+        ("cpu", ctypes.c_uint32),
+    ]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What steps see beside their cell and their message; 0 where the layout has no such field of env. now and age are in ticks."""
+
+    now: int = 0
+    random: int = 0
+    cpu: int = 0
+    age: int = 0
+    peer: int = 0
+    token: int = 0
+    validated: bool = False
+
+    def environment(self, tick_ns: int) -> _Environment:
+        return _Environment(self.now * tick_ns, self.random, self.age * tick_ns, self.peer, self.token, self.validated, self.cpu)
 
 
 _ReadCell = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint32, ctypes.c_void_p)
@@ -52,6 +77,9 @@ class _Protocol(ctypes.Structure):
         ("layout_id", ctypes.c_uint64),
         ("seed", ctypes.c_void_p),
         ("young_ns", ctypes.c_uint64),
+        ("tells_peers", ctypes.c_bool),
+        ("takes_tokens", ctypes.c_bool),
+        ("token_at", ctypes.c_uint16),
         ("tables", ctypes.c_void_p),
         ("table_count", ctypes.c_uint32),
         ("counters", ctypes.POINTER(ctypes.c_char_p)),
@@ -117,8 +145,8 @@ class Native:
         """How often each branch was taken since the library was loaded."""
         return list((ctypes.c_uint64 * branch_count).in_dll(self._library, "stepwise_coverage"))
 
-    def run(self, hook: str, columns: list[str], inputs: list[Input], environments: list[tuple[int, int, int, int]]) -> list[Output]:
-        """Each input once, in its environment (ticks, random bytes, processor, the tables' age in ticks).
+    def run(self, hook: str, columns: list[str], inputs: list[Input], environments: list[Surroundings]) -> list[Output]:
+        """Each input once, in its environment.
 
         columns: the map of each watched element. Packets come out as they went in but for
         the payload, and its size. Counters are the kernel's alone.
@@ -127,12 +155,12 @@ class Native:
         room = self._descriptor.wire_size + self._descriptor.tail_max
         watched = list(zip((self._memory[name] for name in columns), sizes, itertools.accumulate(sizes, initial=0)))
         outputs = []
-        for given, (ticks, random, cpu, age) in zip(inputs, environments, strict=True):
+        for given, surroundings in zip(inputs, environments, strict=True):
             places = [(memory, index * size, size, where) for index, (memory, size, where) in zip(given.indexes, watched)]
             for memory, start, size, where in places:
                 memory[start : start + size] = given.image[where : where + size]
             if hook in self._handlers:
-                verdict, packet = self._handle(hook, given, _Environment(ticks * self._tick_ns, random, age * self._tick_ns, cpu), room)
+                verdict, packet = self._handle(hook, given, surroundings.environment(self._tick_ns), room)
             else:
                 verdict, packet = self._drained.run(hook, ctypes.addressof(self._tables), given)
             image = b"".join(memory[start : start + size] for memory, start, size, _ in places)

@@ -7,8 +7,9 @@
 (* that says what becomes of one cell of one table, and of the message,    *)
 (* in one atomic section of a hook.  env holds what is not in the message  *)
 (* or the cell: env.now (clock ticks), env.random, env.index (the index of *)
-(* the cell).  A hook is a row of sections, given in the layout; the       *)
-(* message is handed from one to the next.                                 *)
+(* the cell), and whatever else the layout lists under env.  A hook is a   *)
+(* row of sections, given in the layout; the message is handed from one to *)
+(* the next.                                                               *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets, Sequences
 

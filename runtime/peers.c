@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <sodium/crypto_shorthash.h>
+#include <sys/random.h>
+
+#include "log.h"
+#include "peers.h"
+
+_Static_assert(PEERS_KEY_BYTES == crypto_shorthash_KEYBYTES, "SipHash-2-4 has a key of that length");
+_Static_assert(crypto_shorthash_BYTES == sizeof(__u64), "SipHash-2-4 gives one word");
+
+#define NETWORK_BYTES 8 /* of an IPv6 address: who has one has all of its network */
+
+/* What is hashed, without holes. Of a network only the first part of the address counts, and there is no nonce. */
+struct hashed {
+	struct in6_addr address;
+	__u32 nonce;
+	__u32 what;
+};
+
+enum {
+	OF_NETWORK,
+	OF_TOKEN,
+};
+
+int peers_key_draw(struct peers_key *key)
+{
+	if (getrandom(key, sizeof(*key), 0) != sizeof(*key)) {
+		int err = errno ? -errno : -EIO;
+
+		log_error("cannot draw a key for the tokens of clients: getrandom: %s", strerror(-err));
+		return err;
+	}
+	return 0;
+}
+
+static __u64 hash(const struct peers_key *key, const struct hashed *hashed)
+{
+	__u64 value;
+
+	crypto_shorthash((unsigned char *)&value, (const unsigned char *)hashed, sizeof(*hashed), key->bytes);
+	return value;
+}
+
+static __u64 network(const struct peers_key *key, const struct in6_addr *source)
+{
+	struct hashed hashed = { .address = *source, .what = OF_NETWORK };
+
+	if (!IN6_IS_ADDR_V4MAPPED(source))
+		memset(hashed.address.s6_addr + NETWORK_BYTES, 0, sizeof(hashed.address) - NETWORK_BYTES);
+	return hash(key, &hashed);
+}
+
+/* One half says which it is, the other half that it was made here, and for whom. Without the key both look random. */
+static __u64 token(const struct peers_key *key, const struct in6_addr *source, __u32 nonce)
+{
+	const struct hashed hashed = { .address = *source, .nonce = nonce, .what = OF_TOKEN };
+
+	return (__u64)(__u32)hash(key, &hashed) << 32 | nonce;
+}
+
+void peers_tell(const struct stepwise_protocol *protocol, const struct peers_key *key, const struct in6_addr *source, __u32 nonce,
+		const unsigned char *payload, struct stepwise_environment *environment)
+{
+	__u64 shown;
+
+	if (!protocol->tells_peers)
+		return;
+	environment->peer = network(key, source);
+	environment->token = token(key, source, nonce);
+	if (!protocol->takes_tokens)
+		return;
+	memcpy(&shown, payload + protocol->token_at, sizeof(shown));
+	environment->validated = shown == token(key, source, (__u32)shown);
+}

@@ -1,0 +1,5 @@
+---- MODULE Steps ----
+EXTENDS Offload
+
+Step(cell, msg) == Reply(cell, msg)
+====

@@ -1,0 +1,6 @@
+---- MODULE Steps ----
+EXTENDS Offload
+
+Step(cell, msg) == Reply(cell, msg)
+Find(entry, msg) == Drop(entry, msg)
+====
