@@ -46,6 +46,8 @@
 #define KV_TIME_MODULUS 33554432
 #define KV_LEASE 75
 #define KV_MAX_GONE 16
+#define KV_SESSIONS 16384
+#define KV_SESSIONS_OF_PEER 1024
 #define KV_WAYS 4
 #define KV_PAGE_SIZE 16
 #define KV_SLOT_SIZE 40
@@ -56,7 +58,7 @@
 #define KV_GENERATION_MODULUS 1073741824
 #define KV_FILTER_BITS 64
 #define KV_TICK_NS 134217728
-#define KV_TERMS 0x07c38cc039d89943ULL
+#define KV_TERMS 0x1959355fc7262e89ULL
 #define KV_TAIL_OVER 40
 #define KV_TAIL_MAX 1024
 
@@ -74,6 +76,7 @@ enum kv_session_state {
 
 enum kv_message_kind {
 	KV_MESSAGE_KIND_OPEN,
+	KV_MESSAGE_KIND_ASK,
 	KV_MESSAGE_KIND_RENEW,
 	KV_MESSAGE_KIND_CLOSE,
 	KV_MESSAGE_KIND_OPENED,
@@ -82,6 +85,8 @@ enum kv_message_kind {
 	KV_MESSAGE_KIND_CLOSED,
 	KV_MESSAGE_KIND_OTHER_TERMS,
 	KV_MESSAGE_KIND_TOO_EARLY,
+	KV_MESSAGE_KIND_INVITED,
+	KV_MESSAGE_KIND_UNINVITED,
 	KV_MESSAGE_KIND_GET,
 	KV_MESSAGE_KIND_INSERT,
 	KV_MESSAGE_KIND_UPDATE,
@@ -277,6 +282,9 @@ struct kv_message {
 struct kv_env {
 	__u32 now;
 	__u8 age;
+	__u16 peer;
+	__u64 token;
+	bool validated;
 	__u64 random;
 	__u32 index;
 };
@@ -353,149 +361,153 @@ _Static_assert(offsetof(struct kv_page_cell, spin_lock) == 8, "place of a cell's
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum kv_leaf {
-	KV_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:71 */
-	KV_LEAF_BEGIN_1 = 1, /* Reply, SessionSteps.tla:79 */
-	KV_LEAF_BEGIN_2 = 2, /* Forward, SessionSteps.tla:80 */
-	KV_LEAF_BEGIN_3 = 3, /* Reply, SessionSteps.tla:81 */
-	KV_LEAF_BEGIN_NOT_A_REQUEST = 4, /* Drop, SessionSteps.tla:83 */
-	KV_LEAF_BEGIN_CLOSED_ALREADY = 5, /* Reply, SessionSteps.tla:86 */
-	KV_LEAF_BEGIN_NO_SESSION = 6, /* Drop, SessionSteps.tla:87 */
-	KV_LEAF_BEGIN_IN_PROGRESS = 7, /* Drop, SessionSteps.tla:91 */
-	KV_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:97 */
-	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:99 */
-	KV_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:103 */
-	KV_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:109 */
-	KV_LEAF_RECALL_MOVED_ON = 12, /* Drop, KvSteps.tla:424 */
-	KV_LEAF_RECALL_3 = 13, /* Reply, KvSteps.tla:425 */
-	KV_LEAF_END_1 = 14, /* Reply, SessionSteps.tla:124 */
-	KV_LEAF_END_2 = 15, /* Reply, SessionSteps.tla:126 */
-	KV_LEAF_END_3 = 16, /* Forward, SessionSteps.tla:128 */
-	KV_LEAF_END_4 = 17, /* Forward, SessionSteps.tla:130 */
-	KV_LEAF_CONFIRM_1 = 18, /* Reply, SessionSteps.tla:151 */
-	KV_LEAF_CONFIRM_CONFIRMED_LATE = 19, /* Drop, SessionSteps.tla:154 */
-	KV_LEAF_RESUME_RESUMED_LATE = 20, /* Drop, SessionSteps.tla:166 */
-	KV_LEAF_AUTHENTICATE_1 = 21, /* Continue, SessionSteps.tla:69 */
-	KV_LEAF_AUTHENTICATE_2 = 22, /* Continue, SessionSteps.tla:70 */
-	KV_LEAF_BEGIN_7 = 23, /* Continue, SessionSteps.tla:89 */
-	KV_LEAF_BEGIN_RECALLED = 24, /* Continue, SessionSteps.tla:96 */
-	KV_LEAF_BEGIN_16 = 25, /* Continue, SessionSteps.tla:114 */
-	KV_LEAF_RECALL_1 = 26, /* Continue, KvSteps.tla:423 */
-	KV_LEAF_ON_REQUEST_TOO_LONG = 27, /* Continue, KvSteps.tla:182 */
-	KV_LEAF_ON_REQUEST_TAIL_READ = 28, /* Continue, KvSteps.tla:164 */
-	KV_LEAF_ON_REQUEST_WRITTEN = 29, /* Continue, KvSteps.tla:168 */
-	KV_LEAF_ON_REQUEST_4 = 30, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_REQUEST_5 = 31, /* Continue, KvSteps.tla:135 */
-	KV_LEAF_ON_REQUEST_6 = 32, /* Continue, KvSteps.tla:138 */
-	KV_LEAF_ON_REQUEST_7 = 33, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_REQUEST_8 = 34, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_REQUEST_9 = 35, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_REQUEST_10 = 36, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_REQUEST_11 = 37, /* Continue, KvSteps.tla:188 */
-	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 38, /* Continue, KvSteps.tla:190 */
-	KV_LEAF_ON_REQUEST_NOT_SPILLED = 39, /* Continue, KvSteps.tla:192 */
-	KV_LEAF_ON_REQUEST_14 = 40, /* Continue, KvSteps.tla:194 */
-	KV_LEAF_ON_REQUEST_FULL = 41, /* Continue, KvSteps.tla:197 */
-	KV_LEAF_REMEMBER_1 = 42, /* Continue, KvSteps.tla:429 */
-	KV_LEAF_REMEMBER_2 = 43, /* Continue, KvSteps.tla:430 */
-	KV_LEAF_CONFIRM_2 = 44, /* Continue, SessionSteps.tla:152 */
-	KV_LEAF_CONFIRM_3 = 45, /* Continue, SessionSteps.tla:153 */
-	KV_LEAF_RESUME_1 = 46, /* Continue, SessionSteps.tla:158 */
-	KV_LEAF_RESUME_2 = 47, /* Continue, SessionSteps.tla:163 */
-	KV_LEAF_RESUME_3 = 48, /* Continue, SessionSteps.tla:165 */
-	KV_LEAF_ISSUE_1 = 49, /* Continue, SessionSteps.tla:170 */
-	KV_LEAF_ISSUE_2 = 50, /* Continue, SessionSteps.tla:171 */
-	KV_LEAF_CLAIM_1 = 51, /* Continue, KvSteps.tla:320 */
-	KV_LEAF_CLAIM_OVERWRITTEN = 52, /* Continue, KvSteps.tla:321 */
-	KV_LEAF_CLAIM_3 = 53, /* Continue, KvSteps.tla:322 */
-	KV_LEAF_LIFT_1 = 54, /* Continue, KvSteps.tla:278 */
-	KV_LEAF_LIFT_2 = 55, /* Continue, KvSteps.tla:285 */
-	KV_LEAF_LIFT_REPLACED = 56, /* Continue, KvSteps.tla:286 */
-	KV_LEAF_LIFT_4 = 57, /* Continue, KvSteps.tla:288 */
-	KV_LEAF_STOW_PAGE_FULL = 58, /* Continue, KvSteps.tla:309 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 59, /* Continue, KvSteps.tla:310 */
-	KV_LEAF_STOW_3 = 60, /* Continue, KvSteps.tla:311 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 61, /* Continue, KvSteps.tla:312 */
-	KV_LEAF_STOW_5 = 62, /* Continue, KvSteps.tla:313 */
-	KV_LEAF_STOW_6 = 63, /* Continue, KvSteps.tla:314 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 64, /* Continue, KvSteps.tla:315 */
-	KV_LEAF_STOW_8 = 65, /* Continue, KvSteps.tla:316 */
-	KV_LEAF_ON_COMPLETION_1 = 66, /* Continue, KvSteps.tla:360 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT = 67, /* Continue, KvSteps.tla:340 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED = 68, /* Continue, KvSteps.tla:340 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 69, /* Continue, KvSteps.tla:365 */
-	KV_LEAF_ON_COMPLETION_5 = 70, /* Continue, KvSteps.tla:131 */
-	KV_LEAF_ON_COMPLETION_6 = 71, /* Continue, KvSteps.tla:135 */
-	KV_LEAF_ON_COMPLETION_7 = 72, /* Continue, KvSteps.tla:138 */
-	KV_LEAF_ON_COMPLETION_8 = 73, /* Continue, KvSteps.tla:139 */
-	KV_LEAF_ON_COMPLETION_9 = 74, /* Continue, KvSteps.tla:141 */
-	KV_LEAF_ON_COMPLETION_10 = 75, /* Continue, KvSteps.tla:143 */
-	KV_LEAF_ON_COMPLETION_11 = 76, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_COMPLETION_LATE = 77, /* Continue, KvSteps.tla:369 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER = 78, /* Continue, KvSteps.tla:371 */
-	KV_LEAF_ON_COMPLETION_14 = 79, /* Continue, KvSteps.tla:373 */
-	KV_LEAF_ON_COMPLETION_15 = 80, /* Continue, KvSteps.tla:375 */
-	KV_LEAF_ON_COMPLETION_16 = 81, /* Continue, KvSteps.tla:377 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 82, /* Continue, KvSteps.tla:380 */
-	KV_LEAF_ON_COMPLETION_19 = 83, /* Continue, KvSteps.tla:384 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 84, /* Continue, KvSteps.tla:387 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 85, /* Continue, KvSteps.tla:340 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 86, /* Continue, KvSteps.tla:340 */
-	KV_LEAF_ON_COMPLETION_23 = 87, /* Continue, KvSteps.tla:391 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 88, /* Continue, KvSteps.tla:393 */
-	KV_LEAF_ON_COMPLETION_25 = 89, /* Continue, KvSteps.tla:395 */
-	KV_LEAF_ON_COMPLETION_26 = 90, /* Continue, KvSteps.tla:397 */
-	KV_LEAF_SETTLE_1 = 91, /* Continue, KvSteps.tla:407 */
-	KV_LEAF_SETTLE_2 = 92, /* Continue, KvSteps.tla:408 */
-	KV_LEAF_SETTLE_3 = 93, /* Continue, KvSteps.tla:409 */
-	KV_LEAF_SETTLE_4 = 94, /* Continue, KvSteps.tla:410 */
-	KV_LEAF_SHELVE_1 = 95, /* Continue, KvSteps.tla:414 */
-	KV_LEAF_SHELVE_2 = 96, /* Continue, KvSteps.tla:415 */
-	KV_LEAF_SHELVE_3 = 97, /* Continue, KvSteps.tla:416 */
-	KV_LEAF_FIND_1 = 98, /* Reply, KvSteps.tla:221 */
-	KV_LEAF_FIND_2 = 99, /* Reply, KvSteps.tla:221 */
-	KV_LEAF_FIND_NOT_FORWARDED = 100, /* Drop, KvSteps.tla:222 */
-	KV_LEAF_FIND_NOT_SEEN = 101, /* Drop, KvSteps.tla:223 */
-	KV_LEAF_FIND_5 = 102, /* Continue, KvSteps.tla:225 */
-	KV_LEAF_FIND_ON_ITS_WAY = 103, /* Drop, KvSteps.tla:227 */
-	KV_LEAF_FIND_7 = 104, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_8 = 105, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_FIND_9 = 106, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_10 = 107, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_FIND_11 = 108, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_12 = 109, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_RESERVE_1 = 110, /* Continue, KvSteps.tla:253 */
-	KV_LEAF_RESERVE_SHELF_FULL = 111, /* Continue, KvSteps.tla:254 */
-	KV_LEAF_RESERVE_3 = 112, /* Continue, KvSteps.tla:255 */
-	KV_LEAF_KEEP_1 = 113, /* Reply, KvSteps.tla:259 */
-	KV_LEAF_KEEP_2 = 114, /* Reply, KvSteps.tla:260 */
-	KV_LEAF_KEEP_3 = 115, /* Reply, KvSteps.tla:261 */
-	KV_LEAF_EXPIRE_1 = 116, /* Drop, SessionSteps.tla:179 */
-	KV_LEAF_EXPIRE_2 = 117, /* Continue, SessionSteps.tla:181 */
-	KV_LEAF_EXPIRE_3 = 118, /* Continue, SessionSteps.tla:183 */
-	KV_LEAF_EXPIRE_4 = 119, /* Drop, SessionSteps.tla:184 */
-	KV_LEAF_RETIRE_1 = 120, /* Continue, SessionSteps.tla:188 */
-	KV_LEAF_RETIRE_2 = 121, /* Drop, SessionSteps.tla:189 */
-	KV_LEAF_TAKE_1 = 122, /* Drop, KvSteps.tla:439 */
-	KV_LEAF_TAKE_2 = 123, /* Continue, KvSteps.tla:440 */
-	KV_LEAF_REFILL_1 = 124, /* Continue, KvSteps.tla:458 */
-	KV_LEAF_REFILL_2 = 125, /* Continue, KvSteps.tla:459 */
-	KV_LEAF_REFILL_3 = 126, /* Continue, KvSteps.tla:460 */
-	KV_LEAF_REFILL_4 = 127, /* Continue, KvSteps.tla:462 */
-	KV_LEAF_REFILL_5 = 128, /* Continue, KvSteps.tla:464 */
-	KV_LEAF_REFILL_6 = 129, /* Continue, KvSteps.tla:467 */
-	KV_LEAF_REFILL_7 = 130, /* Continue, KvSteps.tla:467 */
-	KV_LEAF_REFILL_8 = 131, /* Continue, KvSteps.tla:468 */
-	KV_LEAF_REFILL_9 = 132, /* Continue, KvSteps.tla:469 */
-	KV_LEAF_REFILL_10 = 133, /* Continue, KvSteps.tla:470 */
-	KV_LEAF_OVERFLOW_1 = 134, /* Continue, KvSteps.tla:487 */
-	KV_LEAF_OVERFLOW_2 = 135, /* Continue, KvSteps.tla:488 */
-	KV_LEAF_OVERFLOW_3 = 136, /* Continue, KvSteps.tla:489 */
-	KV_LEAF_OVERFLOW_4 = 137, /* Continue, KvSteps.tla:490 */
-	KV_LEAF_OVERFLOW_5 = 138, /* Continue, KvSteps.tla:491 */
-	KV_LEAF_OVERFLOW_6 = 139, /* Continue, KvSteps.tla:492 */
-	KV_LEAF_OVERFLOW_7 = 140, /* Continue, KvSteps.tla:493 */
-	KV_LEAF_OVERFLOW_8 = 141, /* Continue, KvSteps.tla:494 */
-	KV_LEAF_REPORT_1 = 142, /* Continue, KvSteps.tla:496 */
+	KV_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:87 */
+	KV_LEAF_BEGIN_ASKED = 1, /* Forward, SessionSteps.tla:96 */
+	KV_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:97 */
+	KV_LEAF_BEGIN_3 = 3, /* Forward, SessionSteps.tla:100 */
+	KV_LEAF_BEGIN_4 = 4, /* Reply, SessionSteps.tla:101 */
+	KV_LEAF_BEGIN_NOT_A_REQUEST = 5, /* Drop, SessionSteps.tla:103 */
+	KV_LEAF_BEGIN_CLOSED_ALREADY = 6, /* Reply, SessionSteps.tla:106 */
+	KV_LEAF_BEGIN_NO_SESSION = 7, /* Drop, SessionSteps.tla:107 */
+	KV_LEAF_BEGIN_IN_PROGRESS = 8, /* Drop, SessionSteps.tla:111 */
+	KV_LEAF_BEGIN_ANSWER_AGAIN = 9, /* Reply, SessionSteps.tla:117 */
+	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:119 */
+	KV_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:123 */
+	KV_LEAF_BEGIN_16 = 12, /* Reply, SessionSteps.tla:129 */
+	KV_LEAF_RECALL_MOVED_ON = 13, /* Drop, KvSteps.tla:429 */
+	KV_LEAF_RECALL_3 = 14, /* Reply, KvSteps.tla:430 */
+	KV_LEAF_END_1 = 15, /* Reply, SessionSteps.tla:144 */
+	KV_LEAF_END_2 = 16, /* Reply, SessionSteps.tla:146 */
+	KV_LEAF_END_3 = 17, /* Forward, SessionSteps.tla:148 */
+	KV_LEAF_END_4 = 18, /* Forward, SessionSteps.tla:150 */
+	KV_LEAF_CONFIRM_1 = 19, /* Reply, SessionSteps.tla:184 */
+	KV_LEAF_CONFIRM_CONFIRMED_LATE = 20, /* Drop, SessionSteps.tla:187 */
+	KV_LEAF_RESUME_RESUMED_LATE = 21, /* Drop, SessionSteps.tla:199 */
+	KV_LEAF_AUTHENTICATE_1 = 22, /* Continue, SessionSteps.tla:85 */
+	KV_LEAF_AUTHENTICATE_2 = 23, /* Continue, SessionSteps.tla:86 */
+	KV_LEAF_BEGIN_8 = 24, /* Continue, SessionSteps.tla:109 */
+	KV_LEAF_BEGIN_RECALLED = 25, /* Continue, SessionSteps.tla:116 */
+	KV_LEAF_BEGIN_17 = 26, /* Continue, SessionSteps.tla:134 */
+	KV_LEAF_RECALL_1 = 27, /* Continue, KvSteps.tla:428 */
+	KV_LEAF_ON_REQUEST_TOO_LONG = 28, /* Continue, KvSteps.tla:182 */
+	KV_LEAF_ON_REQUEST_TAIL_READ = 29, /* Continue, KvSteps.tla:164 */
+	KV_LEAF_ON_REQUEST_WRITTEN = 30, /* Continue, KvSteps.tla:168 */
+	KV_LEAF_ON_REQUEST_4 = 31, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_REQUEST_5 = 32, /* Continue, KvSteps.tla:135 */
+	KV_LEAF_ON_REQUEST_6 = 33, /* Continue, KvSteps.tla:138 */
+	KV_LEAF_ON_REQUEST_7 = 34, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_REQUEST_8 = 35, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_REQUEST_9 = 36, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_REQUEST_10 = 37, /* Continue, KvSteps.tla:145 */
+	KV_LEAF_ON_REQUEST_11 = 38, /* Continue, KvSteps.tla:188 */
+	KV_LEAF_ON_REQUEST_NEVER_SPILLED = 39, /* Continue, KvSteps.tla:190 */
+	KV_LEAF_ON_REQUEST_NOT_SPILLED = 40, /* Continue, KvSteps.tla:192 */
+	KV_LEAF_ON_REQUEST_14 = 41, /* Continue, KvSteps.tla:194 */
+	KV_LEAF_ON_REQUEST_FULL = 42, /* Continue, KvSteps.tla:197 */
+	KV_LEAF_REMEMBER_1 = 43, /* Continue, KvSteps.tla:434 */
+	KV_LEAF_REMEMBER_2 = 44, /* Continue, KvSteps.tla:435 */
+	KV_LEAF_CONFIRM_2 = 45, /* Continue, SessionSteps.tla:185 */
+	KV_LEAF_CONFIRM_3 = 46, /* Continue, SessionSteps.tla:186 */
+	KV_LEAF_RESUME_1 = 47, /* Continue, SessionSteps.tla:191 */
+	KV_LEAF_RESUME_2 = 48, /* Continue, SessionSteps.tla:196 */
+	KV_LEAF_RESUME_3 = 49, /* Continue, SessionSteps.tla:198 */
+	KV_LEAF_ISSUE_1 = 50, /* Continue, SessionSteps.tla:203 */
+	KV_LEAF_ISSUE_2 = 51, /* Continue, SessionSteps.tla:204 */
+	KV_LEAF_CLAIM_1 = 52, /* Continue, KvSteps.tla:325 */
+	KV_LEAF_CLAIM_OVERWRITTEN = 53, /* Continue, KvSteps.tla:326 */
+	KV_LEAF_CLAIM_3 = 54, /* Continue, KvSteps.tla:327 */
+	KV_LEAF_LIFT_1 = 55, /* Continue, KvSteps.tla:283 */
+	KV_LEAF_LIFT_2 = 56, /* Continue, KvSteps.tla:290 */
+	KV_LEAF_LIFT_REPLACED = 57, /* Continue, KvSteps.tla:291 */
+	KV_LEAF_LIFT_4 = 58, /* Continue, KvSteps.tla:293 */
+	KV_LEAF_STOW_PAGE_FULL = 59, /* Continue, KvSteps.tla:314 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 60, /* Continue, KvSteps.tla:315 */
+	KV_LEAF_STOW_3 = 61, /* Continue, KvSteps.tla:316 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 62, /* Continue, KvSteps.tla:317 */
+	KV_LEAF_STOW_5 = 63, /* Continue, KvSteps.tla:318 */
+	KV_LEAF_STOW_6 = 64, /* Continue, KvSteps.tla:319 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 65, /* Continue, KvSteps.tla:320 */
+	KV_LEAF_STOW_8 = 66, /* Continue, KvSteps.tla:321 */
+	KV_LEAF_ON_COMPLETION_1 = 67, /* Continue, KvSteps.tla:365 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT = 68, /* Continue, KvSteps.tla:345 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED = 69, /* Continue, KvSteps.tla:345 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 70, /* Continue, KvSteps.tla:370 */
+	KV_LEAF_ON_COMPLETION_5 = 71, /* Continue, KvSteps.tla:131 */
+	KV_LEAF_ON_COMPLETION_6 = 72, /* Continue, KvSteps.tla:135 */
+	KV_LEAF_ON_COMPLETION_7 = 73, /* Continue, KvSteps.tla:138 */
+	KV_LEAF_ON_COMPLETION_8 = 74, /* Continue, KvSteps.tla:139 */
+	KV_LEAF_ON_COMPLETION_9 = 75, /* Continue, KvSteps.tla:141 */
+	KV_LEAF_ON_COMPLETION_10 = 76, /* Continue, KvSteps.tla:143 */
+	KV_LEAF_ON_COMPLETION_11 = 77, /* Continue, KvSteps.tla:145 */
+	KV_LEAF_ON_COMPLETION_LATE = 78, /* Continue, KvSteps.tla:374 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER = 79, /* Continue, KvSteps.tla:376 */
+	KV_LEAF_ON_COMPLETION_14 = 80, /* Continue, KvSteps.tla:378 */
+	KV_LEAF_ON_COMPLETION_15 = 81, /* Continue, KvSteps.tla:380 */
+	KV_LEAF_ON_COMPLETION_16 = 82, /* Continue, KvSteps.tla:382 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 83, /* Continue, KvSteps.tla:385 */
+	KV_LEAF_ON_COMPLETION_19 = 84, /* Continue, KvSteps.tla:389 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 85, /* Continue, KvSteps.tla:392 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 86, /* Continue, KvSteps.tla:345 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 87, /* Continue, KvSteps.tla:345 */
+	KV_LEAF_ON_COMPLETION_23 = 88, /* Continue, KvSteps.tla:396 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 89, /* Continue, KvSteps.tla:398 */
+	KV_LEAF_ON_COMPLETION_25 = 90, /* Continue, KvSteps.tla:400 */
+	KV_LEAF_ON_COMPLETION_26 = 91, /* Continue, KvSteps.tla:402 */
+	KV_LEAF_SETTLE_1 = 92, /* Continue, KvSteps.tla:412 */
+	KV_LEAF_SETTLE_2 = 93, /* Continue, KvSteps.tla:413 */
+	KV_LEAF_SETTLE_3 = 94, /* Continue, KvSteps.tla:414 */
+	KV_LEAF_SETTLE_4 = 95, /* Continue, KvSteps.tla:415 */
+	KV_LEAF_SHELVE_1 = 96, /* Continue, KvSteps.tla:419 */
+	KV_LEAF_SHELVE_2 = 97, /* Continue, KvSteps.tla:420 */
+	KV_LEAF_SHELVE_3 = 98, /* Continue, KvSteps.tla:421 */
+	KV_LEAF_FIND_1 = 99, /* Reply, KvSteps.tla:221 */
+	KV_LEAF_FIND_2 = 100, /* Reply, KvSteps.tla:221 */
+	KV_LEAF_FIND_3 = 101, /* Reply, KvSteps.tla:221 */
+	KV_LEAF_FIND_4 = 102, /* Reply, KvSteps.tla:221 */
+	KV_LEAF_FIND_NOT_FORWARDED = 103, /* Drop, KvSteps.tla:222 */
+	KV_LEAF_FIND_NOT_SEEN = 104, /* Drop, KvSteps.tla:223 */
+	KV_LEAF_FIND_7 = 105, /* Continue, KvSteps.tla:225 */
+	KV_LEAF_FIND_ON_ITS_WAY = 106, /* Drop, KvSteps.tla:227 */
+	KV_LEAF_FIND_9 = 107, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_10 = 108, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_11 = 109, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_12 = 110, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_FIND_13 = 111, /* Continue, KvSteps.tla:207 */
+	KV_LEAF_FIND_14 = 112, /* Reply, KvSteps.tla:207 */
+	KV_LEAF_RESERVE_1 = 113, /* Continue, KvSteps.tla:253 */
+	KV_LEAF_RESERVE_SHELF_FULL = 114, /* Continue, KvSteps.tla:254 */
+	KV_LEAF_RESERVE_3 = 115, /* Continue, KvSteps.tla:255 */
+	KV_LEAF_KEEP_1 = 116, /* Reply, KvSteps.tla:261 */
+	KV_LEAF_KEEP_2 = 117, /* Reply, KvSteps.tla:264 */
+	KV_LEAF_KEEP_ELSEWHERE = 118, /* Drop, KvSteps.tla:265 */
+	KV_LEAF_KEEP_4 = 119, /* Reply, KvSteps.tla:266 */
+	KV_LEAF_EXPIRE_1 = 120, /* Drop, SessionSteps.tla:212 */
+	KV_LEAF_EXPIRE_2 = 121, /* Continue, SessionSteps.tla:214 */
+	KV_LEAF_EXPIRE_3 = 122, /* Continue, SessionSteps.tla:216 */
+	KV_LEAF_EXPIRE_4 = 123, /* Drop, SessionSteps.tla:217 */
+	KV_LEAF_RETIRE_1 = 124, /* Continue, SessionSteps.tla:221 */
+	KV_LEAF_RETIRE_2 = 125, /* Drop, SessionSteps.tla:222 */
+	KV_LEAF_TAKE_1 = 126, /* Drop, KvSteps.tla:444 */
+	KV_LEAF_TAKE_2 = 127, /* Continue, KvSteps.tla:445 */
+	KV_LEAF_REFILL_1 = 128, /* Continue, KvSteps.tla:463 */
+	KV_LEAF_REFILL_2 = 129, /* Continue, KvSteps.tla:464 */
+	KV_LEAF_REFILL_3 = 130, /* Continue, KvSteps.tla:465 */
+	KV_LEAF_REFILL_4 = 131, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_5 = 132, /* Continue, KvSteps.tla:469 */
+	KV_LEAF_REFILL_6 = 133, /* Continue, KvSteps.tla:472 */
+	KV_LEAF_REFILL_7 = 134, /* Continue, KvSteps.tla:472 */
+	KV_LEAF_REFILL_8 = 135, /* Continue, KvSteps.tla:473 */
+	KV_LEAF_REFILL_9 = 136, /* Continue, KvSteps.tla:474 */
+	KV_LEAF_REFILL_10 = 137, /* Continue, KvSteps.tla:475 */
+	KV_LEAF_OVERFLOW_1 = 138, /* Continue, KvSteps.tla:492 */
+	KV_LEAF_OVERFLOW_2 = 139, /* Continue, KvSteps.tla:493 */
+	KV_LEAF_OVERFLOW_3 = 140, /* Continue, KvSteps.tla:494 */
+	KV_LEAF_OVERFLOW_4 = 141, /* Continue, KvSteps.tla:495 */
+	KV_LEAF_OVERFLOW_5 = 142, /* Continue, KvSteps.tla:496 */
+	KV_LEAF_OVERFLOW_6 = 143, /* Continue, KvSteps.tla:497 */
+	KV_LEAF_OVERFLOW_7 = 144, /* Continue, KvSteps.tla:498 */
+	KV_LEAF_OVERFLOW_8 = 145, /* Continue, KvSteps.tla:499 */
+	KV_LEAF_REPORT_1 = 146, /* Continue, KvSteps.tla:501 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -509,17 +521,18 @@ enum kv_leaf {
  */
 enum kv_counter {
 	KV_COUNTER_AUTHENTICATE_WRONG_SECRET,
-	KV_COUNTER_BEGIN_1,
+	KV_COUNTER_BEGIN_ASKED,
 	KV_COUNTER_BEGIN_2,
 	KV_COUNTER_BEGIN_3,
+	KV_COUNTER_BEGIN_4,
 	KV_COUNTER_BEGIN_NOT_A_REQUEST,
 	KV_COUNTER_BEGIN_CLOSED_ALREADY,
 	KV_COUNTER_BEGIN_NO_SESSION,
 	KV_COUNTER_BEGIN_IN_PROGRESS,
 	KV_COUNTER_BEGIN_ANSWER_AGAIN,
 	KV_COUNTER_BEGIN_OUT_OF_SEQUENCE,
-	KV_COUNTER_BEGIN_14,
 	KV_COUNTER_BEGIN_15,
+	KV_COUNTER_BEGIN_16,
 	KV_COUNTER_RECALL_MOVED_ON,
 	KV_COUNTER_RECALL_3,
 	KV_COUNTER_END_1,
@@ -552,17 +565,18 @@ enum kv_counter {
 
 #define KV_COUNTER_NAMES { \
 	"authenticate.wrong_secret", \
-	"begin.1", \
+	"begin.asked", \
 	"begin.2", \
 	"begin.3", \
+	"begin.4", \
 	"begin.not_a_request", \
 	"begin.closed_already", \
 	"begin.no_session", \
 	"begin.in_progress", \
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
-	"begin.14", \
 	"begin.15", \
+	"begin.16", \
 	"recall.moved_on", \
 	"recall.3", \
 	"end.1", \
@@ -596,17 +610,18 @@ enum kv_counter {
 #define KV_COUNTERS_XDP 0
 #define KV_COUNTERS_TC 4
 _Static_assert(KV_COUNTER_AUTHENTICATE_WRONG_SECRET == KV_COUNTERS_XDP + KV_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_1 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_1, "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_ASKED == KV_COUNTERS_XDP + KV_LEAF_BEGIN_ASKED, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_2 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_2, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_3 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_3, "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_4 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_4, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_NOT_A_REQUEST == KV_COUNTERS_XDP + KV_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_CLOSED_ALREADY == KV_COUNTERS_XDP + KV_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_NO_SESSION == KV_COUNTERS_XDP + KV_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_IN_PROGRESS == KV_COUNTERS_XDP + KV_LEAF_BEGIN_IN_PROGRESS, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_ANSWER_AGAIN == KV_COUNTERS_XDP + KV_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_OUT_OF_SEQUENCE == KV_COUNTERS_XDP + KV_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
-_Static_assert(KV_COUNTER_BEGIN_14 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_14, "counter of a leaf");
 _Static_assert(KV_COUNTER_BEGIN_15 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_15, "counter of a leaf");
+_Static_assert(KV_COUNTER_BEGIN_16 == KV_COUNTERS_XDP + KV_LEAF_BEGIN_16, "counter of a leaf");
 _Static_assert(KV_COUNTER_RECALL_MOVED_ON == KV_COUNTERS_XDP + KV_LEAF_RECALL_MOVED_ON, "counter of a leaf");
 _Static_assert(KV_COUNTER_RECALL_3 == KV_COUNTERS_XDP + KV_LEAF_RECALL_3, "counter of a leaf");
 _Static_assert(KV_COUNTER_END_1 == KV_COUNTERS_XDP + KV_LEAF_END_1, "counter of a leaf");
@@ -623,240 +638,244 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define KV_BRANCHES 231
+#define KV_BRANCHES 235
 
 #define KV_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:71:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:79:41" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:80:43" }, \
-	{ 3, "begin.3", "spec/lib/SessionSteps.tla:81:24" }, \
-	{ 4, "begin.not_a_request", "spec/lib/SessionSteps.tla:83:25" }, \
-	{ 5, "begin.closed_already", "spec/lib/SessionSteps.tla:86:34" }, \
-	{ 6, "begin.no_session", "spec/lib/SessionSteps.tla:87:30" }, \
-	{ 7, "begin.in_progress", "spec/lib/SessionSteps.tla:91:24" }, \
-	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:97:39" }, \
-	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:99:27" }, \
-	{ 10, "begin.14", "spec/lib/SessionSteps.tla:103:10" }, \
-	{ 11, "begin.15", "spec/lib/SessionSteps.tla:109:10" }, \
-	{ 12, "recall.moved_on", "spec/kv/KvSteps.tla:424:53" }, \
-	{ 13, "recall.3", "spec/kv/KvSteps.tla:425:17" }, \
-	{ 14, "end.1", "spec/lib/SessionSteps.tla:124:10" }, \
-	{ 15, "end.2", "spec/lib/SessionSteps.tla:126:10" }, \
-	{ 16, "end.3", "spec/lib/SessionSteps.tla:128:10" }, \
-	{ 17, "end.4", "spec/lib/SessionSteps.tla:130:10" }, \
-	{ 18, "confirm.1", "spec/lib/SessionSteps.tla:151:33" }, \
-	{ 19, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:154:34" }, \
-	{ 20, "resume.resumed_late", "spec/lib/SessionSteps.tla:166:32" }, \
-	{ 21, "authenticate.1", "spec/lib/SessionSteps.tla:69:29" }, \
-	{ 22, "authenticate.2", "spec/lib/SessionSteps.tla:70:42" }, \
-	{ 23, "begin.7", "spec/lib/SessionSteps.tla:89:10" }, \
-	{ 24, "begin.recalled", "spec/lib/SessionSteps.tla:96:36" }, \
-	{ 25, "begin.16", "spec/lib/SessionSteps.tla:114:10" }, \
-	{ 26, "recall.1", "spec/kv/KvSteps.tla:423:44" }, \
-	{ 27, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
-	{ 28, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
-	{ 29, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
-	{ 30, "on_request.4", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 31, "on_request.5", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 32, "on_request.6", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 33, "on_request.7", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 34, "on_request.8", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 35, "on_request.9", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 36, "on_request.10", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 37, "on_request.11", "spec/kv/KvSteps.tla:188:10" }, \
-	{ 38, "on_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
-	{ 39, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
-	{ 40, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
-	{ 41, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 42, "remember.1", "spec/kv/KvSteps.tla:429:10" }, \
-	{ 43, "remember.2", "spec/kv/KvSteps.tla:430:10" }, \
-	{ 44, "confirm.2", "spec/lib/SessionSteps.tla:152:31" }, \
-	{ 45, "confirm.3", "spec/lib/SessionSteps.tla:153:42" }, \
-	{ 46, "resume.1", "spec/lib/SessionSteps.tla:158:10" }, \
-	{ 47, "resume.2", "spec/lib/SessionSteps.tla:163:10" }, \
-	{ 48, "resume.3", "spec/lib/SessionSteps.tla:165:10" }, \
-	{ 49, "issue.1", "spec/lib/SessionSteps.tla:170:10" }, \
-	{ 50, "issue.2", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 51, "claim.1", "spec/kv/KvSteps.tla:320:57" }, \
-	{ 52, "claim.overwritten", "spec/kv/KvSteps.tla:321:92" }, \
-	{ 53, "claim.3", "spec/kv/KvSteps.tla:322:17" }, \
-	{ 54, "lift.1", "spec/kv/KvSteps.tla:278:79" }, \
-	{ 55, "lift.2", "spec/kv/KvSteps.tla:285:86" }, \
-	{ 56, "lift.replaced", "spec/kv/KvSteps.tla:286:73" }, \
-	{ 57, "lift.4", "spec/kv/KvSteps.tla:288:10" }, \
-	{ 58, "stow.page_full", "spec/kv/KvSteps.tla:309:59" }, \
-	{ 59, "stow.entry_taken", "spec/kv/KvSteps.tla:310:72" }, \
-	{ 60, "stow.3", "spec/kv/KvSteps.tla:311:31" }, \
-	{ 61, "stow.old_one_gone", "spec/kv/KvSteps.tla:312:64" }, \
-	{ 62, "stow.5", "spec/kv/KvSteps.tla:313:24" }, \
-	{ 63, "stow.6", "spec/kv/KvSteps.tla:314:31" }, \
-	{ 64, "stow.old_one_moved", "spec/kv/KvSteps.tla:315:106" }, \
-	{ 65, "stow.8", "spec/kv/KvSteps.tla:316:24" }, \
-	{ 66, "on_completion.1", "spec/kv/KvSteps.tla:360:10" }, \
-	{ 67, "on_completion.no_spot", "spec/kv/KvSteps.tla:340:34" }, \
-	{ 68, "on_completion.unclaimed", "spec/kv/KvSteps.tla:340:84" }, \
-	{ 69, "on_completion.other_tail", "spec/kv/KvSteps.tla:365:30" }, \
-	{ 70, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 71, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 72, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 73, "on_completion.8", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 74, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 75, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 76, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 77, "on_completion.late", "spec/kv/KvSteps.tla:369:18" }, \
-	{ 78, "on_completion.no_longer", "spec/kv/KvSteps.tla:371:22" }, \
-	{ 79, "on_completion.14", "spec/kv/KvSteps.tla:373:10" }, \
-	{ 80, "on_completion.15", "spec/kv/KvSteps.tla:375:10" }, \
-	{ 81, "on_completion.16", "spec/kv/KvSteps.tla:377:10" }, \
-	{ 82, "on_completion.not_stowed", "spec/kv/KvSteps.tla:380:30" }, \
-	{ 83, "on_completion.19", "spec/kv/KvSteps.tla:384:24" }, \
-	{ 84, "on_completion.uncached", "spec/kv/KvSteps.tla:387:22" }, \
-	{ 85, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:340:34" }, \
-	{ 86, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:340:84" }, \
-	{ 87, "on_completion.23", "spec/kv/KvSteps.tla:391:10" }, \
-	{ 88, "on_completion.not_ready", "spec/kv/KvSteps.tla:393:22" }, \
-	{ 89, "on_completion.25", "spec/kv/KvSteps.tla:395:10" }, \
-	{ 90, "on_completion.26", "spec/kv/KvSteps.tla:397:10" }, \
-	{ 91, "settle.1", "spec/kv/KvSteps.tla:407:39" }, \
-	{ 92, "settle.2", "spec/kv/KvSteps.tla:408:31" }, \
-	{ 93, "settle.3", "spec/kv/KvSteps.tla:409:30" }, \
-	{ 94, "settle.4", "spec/kv/KvSteps.tla:410:17" }, \
-	{ 95, "shelve.1", "spec/kv/KvSteps.tla:414:47" }, \
-	{ 96, "shelve.2", "spec/kv/KvSteps.tla:415:62" }, \
-	{ 97, "shelve.3", "spec/kv/KvSteps.tla:416:17" }, \
-	{ 98, "find.1", "spec/kv/KvSteps.tla:221:29" }, \
-	{ 99, "find.2", "spec/kv/KvSteps.tla:221:29" }, \
-	{ 100, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
-	{ 101, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
-	{ 102, "find.5", "spec/kv/KvSteps.tla:225:10" }, \
-	{ 103, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
-	{ 104, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 105, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 106, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 107, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 108, "find.11", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 109, "find.12", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 110, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
-	{ 111, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
-	{ 112, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
-	{ 113, "keep.1", "spec/kv/KvSteps.tla:259:36" }, \
-	{ 114, "keep.2", "spec/kv/KvSteps.tla:260:28" }, \
-	{ 115, "keep.3", "spec/kv/KvSteps.tla:261:17" }, \
-	{ 116, "expire.1", "spec/lib/SessionSteps.tla:179:44" }, \
-	{ 117, "expire.2", "spec/lib/SessionSteps.tla:181:10" }, \
-	{ 118, "expire.3", "spec/lib/SessionSteps.tla:183:10" }, \
-	{ 119, "expire.4", "spec/lib/SessionSteps.tla:184:17" }, \
-	{ 120, "retire.1", "spec/lib/SessionSteps.tla:188:10" }, \
-	{ 121, "retire.2", "spec/lib/SessionSteps.tla:189:10" }, \
-	{ 122, "take.1", "spec/kv/KvSteps.tla:439:10" }, \
-	{ 123, "take.2", "spec/kv/KvSteps.tla:440:10" }, \
-	{ 124, "refill.1", "spec/kv/KvSteps.tla:458:32" }, \
-	{ 125, "refill.2", "spec/kv/KvSteps.tla:459:56" }, \
-	{ 126, "refill.3", "spec/kv/KvSteps.tla:460:43" }, \
-	{ 127, "refill.4", "spec/kv/KvSteps.tla:462:32" }, \
-	{ 128, "refill.5", "spec/kv/KvSteps.tla:464:10" }, \
-	{ 129, "refill.6", "spec/kv/KvSteps.tla:467:52" }, \
-	{ 130, "refill.7", "spec/kv/KvSteps.tla:467:52" }, \
-	{ 131, "refill.8", "spec/kv/KvSteps.tla:468:23" }, \
-	{ 132, "refill.9", "spec/kv/KvSteps.tla:469:20" }, \
-	{ 133, "refill.10", "spec/kv/KvSteps.tla:470:17" }, \
-	{ 134, "overflow.1", "spec/kv/KvSteps.tla:487:24" }, \
-	{ 135, "overflow.2", "spec/kv/KvSteps.tla:488:60" }, \
-	{ 136, "overflow.3", "spec/kv/KvSteps.tla:489:61" }, \
-	{ 137, "overflow.4", "spec/kv/KvSteps.tla:490:32" }, \
-	{ 138, "overflow.5", "spec/kv/KvSteps.tla:491:19" }, \
-	{ 139, "overflow.6", "spec/kv/KvSteps.tla:492:23" }, \
-	{ 140, "overflow.7", "spec/kv/KvSteps.tla:493:22" }, \
-	{ 141, "overflow.8", "spec/kv/KvSteps.tla:494:17" }, \
-	{ 142, "report.1", "spec/kv/KvSteps.tla:496:21" }, \
-	{ 143, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 144, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 145, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 146, "on_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 149, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
-	{ 150, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
-	{ 151, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
-	{ 152, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 153, "on_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 154, "on_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 155, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
-	{ 156, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
-	{ 157, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
-	{ 158, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 159, "lift.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
-	{ 160, "lift.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
-	{ 161, "stow.choice.then", "spec/kv/KvSteps.tla:315:63" }, \
-	{ 162, "stow.choice.else", "spec/kv/KvSteps.tla:315:76" }, \
-	{ 163, "on_completion.choice.then", "spec/kv/KvSteps.tla:364:64" }, \
-	{ 164, "on_completion.choice.else", "spec/kv/KvSteps.tla:364:106" }, \
-	{ 165, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
-	{ 166, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
-	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
-	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
-	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
-	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
-	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
-	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
-	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:384:55" }, \
-	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
-	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
-	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
-	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
-	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:273:28" }, \
-	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:274:8" }, \
-	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
-	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
-	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
-	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
-	{ 193, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
-	{ 194, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
-	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
-	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
-	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:398:45" }, \
-	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:398:83" }, \
-	{ 201, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
-	{ 202, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
-	{ 203, "on_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
-	{ 204, "on_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
-	{ 205, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
-	{ 206, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
-	{ 207, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
-	{ 208, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
-	{ 209, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
-	{ 210, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
-	{ 211, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
-	{ 212, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
-	{ 213, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
-	{ 214, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
-	{ 215, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
-	{ 216, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
-	{ 217, "take.choice.then", "spec/kv/KvSteps.tla:443:75" }, \
-	{ 218, "take.choice.else", "spec/kv/KvSteps.tla:443:90" }, \
-	{ 219, "refill.choice.then", "spec/kv/KvSteps.tla:464:36" }, \
-	{ 220, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 221, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 222, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:450:95" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:87:32" }, \
+	{ 1, "begin.asked", "spec/lib/SessionSteps.tla:96:26" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:97:17" }, \
+	{ 3, "begin.3", "spec/lib/SessionSteps.tla:100:17" }, \
+	{ 4, "begin.4", "spec/lib/SessionSteps.tla:101:17" }, \
+	{ 5, "begin.not_a_request", "spec/lib/SessionSteps.tla:103:25" }, \
+	{ 6, "begin.closed_already", "spec/lib/SessionSteps.tla:106:34" }, \
+	{ 7, "begin.no_session", "spec/lib/SessionSteps.tla:107:30" }, \
+	{ 8, "begin.in_progress", "spec/lib/SessionSteps.tla:111:24" }, \
+	{ 9, "begin.answer_again", "spec/lib/SessionSteps.tla:117:39" }, \
+	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
+	{ 11, "begin.15", "spec/lib/SessionSteps.tla:123:10" }, \
+	{ 12, "begin.16", "spec/lib/SessionSteps.tla:129:10" }, \
+	{ 13, "recall.moved_on", "spec/kv/KvSteps.tla:429:53" }, \
+	{ 14, "recall.3", "spec/kv/KvSteps.tla:430:17" }, \
+	{ 15, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
+	{ 16, "end.2", "spec/lib/SessionSteps.tla:146:10" }, \
+	{ 17, "end.3", "spec/lib/SessionSteps.tla:148:10" }, \
+	{ 18, "end.4", "spec/lib/SessionSteps.tla:150:10" }, \
+	{ 19, "confirm.1", "spec/lib/SessionSteps.tla:184:30" }, \
+	{ 20, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:187:34" }, \
+	{ 21, "resume.resumed_late", "spec/lib/SessionSteps.tla:199:32" }, \
+	{ 22, "authenticate.1", "spec/lib/SessionSteps.tla:85:32" }, \
+	{ 23, "authenticate.2", "spec/lib/SessionSteps.tla:86:42" }, \
+	{ 24, "begin.8", "spec/lib/SessionSteps.tla:109:10" }, \
+	{ 25, "begin.recalled", "spec/lib/SessionSteps.tla:116:36" }, \
+	{ 26, "begin.17", "spec/lib/SessionSteps.tla:134:10" }, \
+	{ 27, "recall.1", "spec/kv/KvSteps.tla:428:44" }, \
+	{ 28, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
+	{ 29, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
+	{ 30, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
+	{ 31, "on_request.4", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 32, "on_request.5", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 33, "on_request.6", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 34, "on_request.7", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 35, "on_request.8", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 36, "on_request.9", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 37, "on_request.10", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 38, "on_request.11", "spec/kv/KvSteps.tla:188:10" }, \
+	{ 39, "on_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
+	{ 40, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
+	{ 41, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
+	{ 42, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
+	{ 43, "remember.1", "spec/kv/KvSteps.tla:434:10" }, \
+	{ 44, "remember.2", "spec/kv/KvSteps.tla:435:10" }, \
+	{ 45, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
+	{ 46, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
+	{ 47, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
+	{ 48, "resume.2", "spec/lib/SessionSteps.tla:196:10" }, \
+	{ 49, "resume.3", "spec/lib/SessionSteps.tla:198:10" }, \
+	{ 50, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
+	{ 51, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
+	{ 52, "claim.1", "spec/kv/KvSteps.tla:325:57" }, \
+	{ 53, "claim.overwritten", "spec/kv/KvSteps.tla:326:92" }, \
+	{ 54, "claim.3", "spec/kv/KvSteps.tla:327:17" }, \
+	{ 55, "lift.1", "spec/kv/KvSteps.tla:283:79" }, \
+	{ 56, "lift.2", "spec/kv/KvSteps.tla:290:86" }, \
+	{ 57, "lift.replaced", "spec/kv/KvSteps.tla:291:73" }, \
+	{ 58, "lift.4", "spec/kv/KvSteps.tla:293:10" }, \
+	{ 59, "stow.page_full", "spec/kv/KvSteps.tla:314:59" }, \
+	{ 60, "stow.entry_taken", "spec/kv/KvSteps.tla:315:72" }, \
+	{ 61, "stow.3", "spec/kv/KvSteps.tla:316:31" }, \
+	{ 62, "stow.old_one_gone", "spec/kv/KvSteps.tla:317:64" }, \
+	{ 63, "stow.5", "spec/kv/KvSteps.tla:318:24" }, \
+	{ 64, "stow.6", "spec/kv/KvSteps.tla:319:31" }, \
+	{ 65, "stow.old_one_moved", "spec/kv/KvSteps.tla:320:106" }, \
+	{ 66, "stow.8", "spec/kv/KvSteps.tla:321:24" }, \
+	{ 67, "on_completion.1", "spec/kv/KvSteps.tla:365:10" }, \
+	{ 68, "on_completion.no_spot", "spec/kv/KvSteps.tla:345:34" }, \
+	{ 69, "on_completion.unclaimed", "spec/kv/KvSteps.tla:345:84" }, \
+	{ 70, "on_completion.other_tail", "spec/kv/KvSteps.tla:370:30" }, \
+	{ 71, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 72, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 73, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 74, "on_completion.8", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 75, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 76, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 77, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 78, "on_completion.late", "spec/kv/KvSteps.tla:374:18" }, \
+	{ 79, "on_completion.no_longer", "spec/kv/KvSteps.tla:376:22" }, \
+	{ 80, "on_completion.14", "spec/kv/KvSteps.tla:378:10" }, \
+	{ 81, "on_completion.15", "spec/kv/KvSteps.tla:380:10" }, \
+	{ 82, "on_completion.16", "spec/kv/KvSteps.tla:382:10" }, \
+	{ 83, "on_completion.not_stowed", "spec/kv/KvSteps.tla:385:30" }, \
+	{ 84, "on_completion.19", "spec/kv/KvSteps.tla:389:24" }, \
+	{ 85, "on_completion.uncached", "spec/kv/KvSteps.tla:392:22" }, \
+	{ 86, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:345:34" }, \
+	{ 87, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:345:84" }, \
+	{ 88, "on_completion.23", "spec/kv/KvSteps.tla:396:10" }, \
+	{ 89, "on_completion.not_ready", "spec/kv/KvSteps.tla:398:22" }, \
+	{ 90, "on_completion.25", "spec/kv/KvSteps.tla:400:10" }, \
+	{ 91, "on_completion.26", "spec/kv/KvSteps.tla:402:10" }, \
+	{ 92, "settle.1", "spec/kv/KvSteps.tla:412:39" }, \
+	{ 93, "settle.2", "spec/kv/KvSteps.tla:413:31" }, \
+	{ 94, "settle.3", "spec/kv/KvSteps.tla:414:30" }, \
+	{ 95, "settle.4", "spec/kv/KvSteps.tla:415:17" }, \
+	{ 96, "shelve.1", "spec/kv/KvSteps.tla:419:47" }, \
+	{ 97, "shelve.2", "spec/kv/KvSteps.tla:420:62" }, \
+	{ 98, "shelve.3", "spec/kv/KvSteps.tla:421:17" }, \
+	{ 99, "find.1", "spec/kv/KvSteps.tla:221:32" }, \
+	{ 100, "find.2", "spec/kv/KvSteps.tla:221:32" }, \
+	{ 101, "find.3", "spec/kv/KvSteps.tla:221:32" }, \
+	{ 102, "find.4", "spec/kv/KvSteps.tla:221:32" }, \
+	{ 103, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
+	{ 104, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
+	{ 105, "find.7", "spec/kv/KvSteps.tla:225:10" }, \
+	{ 106, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
+	{ 107, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 108, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 109, "find.11", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 110, "find.12", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 111, "find.13", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 112, "find.14", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 113, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
+	{ 114, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
+	{ 115, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
+	{ 116, "keep.1", "spec/kv/KvSteps.tla:261:36" }, \
+	{ 117, "keep.2", "spec/kv/KvSteps.tla:264:17" }, \
+	{ 118, "keep.elsewhere", "spec/kv/KvSteps.tla:265:30" }, \
+	{ 119, "keep.4", "spec/kv/KvSteps.tla:266:17" }, \
+	{ 120, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
+	{ 121, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
+	{ 122, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
+	{ 123, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
+	{ 124, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
+	{ 125, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
+	{ 126, "take.1", "spec/kv/KvSteps.tla:444:10" }, \
+	{ 127, "take.2", "spec/kv/KvSteps.tla:445:10" }, \
+	{ 128, "refill.1", "spec/kv/KvSteps.tla:463:32" }, \
+	{ 129, "refill.2", "spec/kv/KvSteps.tla:464:56" }, \
+	{ 130, "refill.3", "spec/kv/KvSteps.tla:465:43" }, \
+	{ 131, "refill.4", "spec/kv/KvSteps.tla:467:32" }, \
+	{ 132, "refill.5", "spec/kv/KvSteps.tla:469:10" }, \
+	{ 133, "refill.6", "spec/kv/KvSteps.tla:472:52" }, \
+	{ 134, "refill.7", "spec/kv/KvSteps.tla:472:52" }, \
+	{ 135, "refill.8", "spec/kv/KvSteps.tla:473:23" }, \
+	{ 136, "refill.9", "spec/kv/KvSteps.tla:474:20" }, \
+	{ 137, "refill.10", "spec/kv/KvSteps.tla:475:17" }, \
+	{ 138, "overflow.1", "spec/kv/KvSteps.tla:492:24" }, \
+	{ 139, "overflow.2", "spec/kv/KvSteps.tla:493:60" }, \
+	{ 140, "overflow.3", "spec/kv/KvSteps.tla:494:61" }, \
+	{ 141, "overflow.4", "spec/kv/KvSteps.tla:495:32" }, \
+	{ 142, "overflow.5", "spec/kv/KvSteps.tla:496:19" }, \
+	{ 143, "overflow.6", "spec/kv/KvSteps.tla:497:23" }, \
+	{ 144, "overflow.7", "spec/kv/KvSteps.tla:498:22" }, \
+	{ 145, "overflow.8", "spec/kv/KvSteps.tla:499:17" }, \
+	{ 146, "report.1", "spec/kv/KvSteps.tla:501:21" }, \
+	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 149, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 150, "on_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 151, "on_request.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 152, "on_request.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 153, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
+	{ 154, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
+	{ 155, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
+	{ 156, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
+	{ 157, "on_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 158, "on_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 159, "on_request.choice.then", "spec/kv/KvSteps.tla:154:38" }, \
+	{ 160, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
+	{ 161, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
+	{ 162, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
+	{ 163, "lift.choice.then", "spec/kv/KvSteps.tla:275:34" }, \
+	{ 164, "lift.choice.else", "spec/kv/KvSteps.tla:275:83" }, \
+	{ 165, "stow.choice.then", "spec/kv/KvSteps.tla:320:63" }, \
+	{ 166, "stow.choice.else", "spec/kv/KvSteps.tla:320:76" }, \
+	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:369:64" }, \
+	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:369:106" }, \
+	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
+	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
+	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
+	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
+	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:389:55" }, \
+	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
+	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
+	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
+	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
+	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:278:28" }, \
+	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:279:8" }, \
+	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:358:53" }, \
+	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:358:66" }, \
+	{ 193, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 194, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:359:94" }, \
+	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:359:109" }, \
+	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:359:63" }, \
+	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:359:76" }, \
+	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:358:53" }, \
+	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:358:66" }, \
+	{ 201, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 202, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 203, "on_completion.choice.then", "spec/kv/KvSteps.tla:403:45" }, \
+	{ 204, "on_completion.choice.else", "spec/kv/KvSteps.tla:403:83" }, \
+	{ 205, "on_completion.choice.then", "spec/kv/KvSteps.tla:359:94" }, \
+	{ 206, "on_completion.choice.else", "spec/kv/KvSteps.tla:359:109" }, \
+	{ 207, "on_completion.choice.then", "spec/kv/KvSteps.tla:359:63" }, \
+	{ 208, "on_completion.choice.else", "spec/kv/KvSteps.tla:359:76" }, \
+	{ 209, "settle.choice.then", "spec/kv/KvSteps.tla:407:72" }, \
+	{ 210, "settle.choice.else", "spec/kv/KvSteps.tla:407:86" }, \
+	{ 211, "settle.choice.then", "spec/kv/KvSteps.tla:408:74" }, \
+	{ 212, "settle.choice.else", "spec/kv/KvSteps.tla:408:86" }, \
+	{ 213, "settle.choice.then", "spec/kv/KvSteps.tla:408:74" }, \
+	{ 214, "settle.choice.else", "spec/kv/KvSteps.tla:408:86" }, \
+	{ 215, "settle.choice.then", "spec/kv/KvSteps.tla:407:72" }, \
+	{ 216, "settle.choice.else", "spec/kv/KvSteps.tla:407:86" }, \
+	{ 217, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
+	{ 218, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
+	{ 219, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
+	{ 220, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
+	{ 221, "take.choice.then", "spec/kv/KvSteps.tla:448:75" }, \
+	{ 222, "take.choice.else", "spec/kv/KvSteps.tla:448:90" }, \
+	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:469:36" }, \
 	{ 224, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 225, "refill.choice.then", "spec/kv/KvSteps.tla:468:48" }, \
-	{ 226, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 227, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 228, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 229, "refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 230, "refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 225, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 226, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 227, "refill.choice.then", "spec/kv/KvSteps.tla:455:95" }, \
+	{ 228, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 229, "refill.choice.then", "spec/kv/KvSteps.tla:473:48" }, \
+	{ 230, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 231, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 232, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 233, "refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 234, "refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

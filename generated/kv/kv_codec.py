@@ -17,6 +17,8 @@ SEQUENCE_MODULUS = 1_073_741_824
 TIME_MODULUS = 33_554_432
 LEASE = 75
 MAX_GONE = 16
+SESSIONS = 16_384
+SESSIONS_OF_PEER = 1_024
 READS = ('Get',)
 READ_ANSWERS = ('Value', 'Missing')
 ANSWERS_RECALLED = True
@@ -39,7 +41,7 @@ REQUESTS = ('Insert', 'Update', 'Delete')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong')
 COMPLETIONS = ('Insert', 'Update', 'Delete')
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("4399d839c08cc307")
+TERMS = bytes.fromhex("892e26c75f355919")
 
 
 class Malformed(Exception):
@@ -48,27 +50,30 @@ class Malformed(Exception):
 
 class Kind(IntEnum):
     OPEN = 0
-    RENEW = 1
-    CLOSE = 2
-    OPENED = 3
-    TAKEN = 4
-    RENEWED = 5
-    CLOSED = 6
-    OTHER_TERMS = 7
-    TOO_EARLY = 8
-    GET = 9
-    INSERT = 10
-    UPDATE = 11
-    DELETE = 12
-    VALUE = 13
-    MISSING = 14
-    INSERTED = 15
-    EXISTS = 16
-    UPDATED = 17
-    DELETED = 18
-    ABSENT = 19
-    NO_ROOM = 20
-    TOO_LONG = 21
+    ASK = 1
+    RENEW = 2
+    CLOSE = 3
+    OPENED = 4
+    TAKEN = 5
+    RENEWED = 6
+    CLOSED = 7
+    OTHER_TERMS = 8
+    TOO_EARLY = 9
+    INVITED = 10
+    UNINVITED = 11
+    GET = 12
+    INSERT = 13
+    UPDATE = 14
+    DELETE = 15
+    VALUE = 16
+    MISSING = 17
+    INSERTED = 18
+    EXISTS = 19
+    UPDATED = 20
+    DELETED = 21
+    ABSENT = 22
+    NO_ROOM = 23
+    TOO_LONG = 24
 
 
 @dataclass

@@ -57,11 +57,11 @@ static __always_inline void kv_u14_set_16_insert(struct kv_u14_set_16 *set, __u1
 	kv_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:68 */
+/* Authenticate, SessionSteps.tla:84 */
 static __always_inline __u32 kv_authenticate(const struct kv_credential_cell *credential,
 		const struct kv_message *message)
 {
-	if (message->kind == KV_MESSAGE_KIND_OPEN) {
+	if (message->kind == KV_MESSAGE_KIND_ASK || message->kind == KV_MESSAGE_KIND_OPEN) {
 		return stepwise_continue(KV_LEAF_AUTHENTICATE_1);
 	}
 	if (message->secret == credential->secret) {
@@ -70,20 +70,23 @@ static __always_inline __u32 kv_authenticate(const struct kv_credential_cell *cr
 	return stepwise_drop(KV_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:77 */
+/* Begin, SessionSteps.tla:93 */
 static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv_message *message,
 		const struct kv_env *environment)
 {
-	if (message->kind == KV_MESSAGE_KIND_OPEN) {
-		if (message->secret != KV_TERMS) {
-			message->kind = KV_MESSAGE_KIND_OTHER_TERMS;
-			return stepwise_reply(KV_LEAF_BEGIN_1);
+	if (message->kind == KV_MESSAGE_KIND_ASK) {
+		if (message->secret == KV_TERMS) {
+			return stepwise_forward(KV_LEAF_BEGIN_ASKED);
 		}
+		message->kind = KV_MESSAGE_KIND_OTHER_TERMS;
+		return stepwise_reply(KV_LEAF_BEGIN_2);
+	}
+	if (message->kind == KV_MESSAGE_KIND_OPEN) {
 		if (session->state == KV_SESSION_STATE_VACANT) {
-			return stepwise_forward(KV_LEAF_BEGIN_2);
+			return stepwise_forward(KV_LEAF_BEGIN_3);
 		}
 		message->kind = KV_MESSAGE_KIND_TAKEN;
-		return stepwise_reply(KV_LEAF_BEGIN_3);
+		return stepwise_reply(KV_LEAF_BEGIN_4);
 	}
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
 	    message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GET ||
@@ -98,7 +101,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 		return stepwise_drop(KV_LEAF_BEGIN_NO_SESSION);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
-		return stepwise_continue(KV_LEAF_BEGIN_7);
+		return stepwise_continue(KV_LEAF_BEGIN_8);
 	}
 	if (session->state == KV_SESSION_STATE_BUSY) {
 		return stepwise_drop(KV_LEAF_BEGIN_IN_PROGRESS);
@@ -124,22 +127,22 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 		session->outcome = KV_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
 		message->kind = KV_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(KV_LEAF_BEGIN_14));
+		return stepwise_changed(stepwise_reply(KV_LEAF_BEGIN_15));
 	}
 	if (message->kind == KV_MESSAGE_KIND_CLOSE) {
 		session->state = KV_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = KV_MESSAGE_KIND_CLOSED;
 		message->kind = KV_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(KV_LEAF_BEGIN_15));
+		return stepwise_changed(stepwise_reply(KV_LEAF_BEGIN_16));
 	}
 	session->state = KV_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + 75) % 33554432;
-	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_16));
+	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_17));
 }
 
-/* Recall, KvSteps.tla:422 */
+/* Recall, KvSteps.tla:427 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -252,10 +255,10 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			return stepwise_changed(stepwise_continue(KV_LEAF_ON_REQUEST_9));
 		}
 		const __u32 version_3 = bucket->entries.items[stepwise_position(way, 4)].version;
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(143, stepwise_less_bit(bucket->floor, version_3)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(147, stepwise_less_bit(bucket->floor, version_3)),
 		    version_3, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, way,
-		    stepwise_choose(STEPWISE_CHOOSE(145, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(149, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
 		message->kind = KV_MESSAGE_KIND_DELETED;
 		message->version = version_3;
@@ -275,11 +278,11 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3), KV_MARK_CLEAN), i_3,
 		    first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(147, stepwise_less_bit(0, idle)), idle, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(151, stepwise_less_bit(0, idle)), idle, first);
 	if ((bucket->filter >> message->bit & 1)) {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(151, room > 0)) {
+		if (STEPWISE_CHOOSE(155, room > 0)) {
 			value = room;
 		} else {
 			__u8 idle_2 = 0;
@@ -287,7 +290,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 			STEPWISE_UNROLL
 			for (__u32 i_4 = 4; i_4 >= 1; i_4--)
 				idle_2 = stepwise_choose(stepwise_not_bit(bucket->used >> (i_4 - 1) & 1), i_4, idle_2);
-			value = stepwise_choose(STEPWISE_CHOOSE(149, stepwise_less_bit(0, idle_2)), idle_2,
+			value = stepwise_choose(STEPWISE_CHOOSE(153, stepwise_less_bit(0, idle_2)), idle_2,
 			    bucket->epoch % 4 + 1);
 		}
 		const __u8 way_2 = value;
@@ -314,7 +317,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(153, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(157, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->kind = KV_MESSAGE_KIND_INSERTED;
@@ -323,7 +326,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(157, room > 0)) {
+	if (STEPWISE_CHOOSE(161, room > 0)) {
 		value_2 = room;
 	} else {
 		__u8 idle_3 = 0;
@@ -331,7 +334,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 		STEPWISE_UNROLL
 		for (__u32 i_5 = 4; i_5 >= 1; i_5--)
 			idle_3 = stepwise_choose(stepwise_not_bit(bucket->used >> (i_5 - 1) & 1), i_5, idle_3);
-		value_2 = stepwise_choose(STEPWISE_CHOOSE(155, stepwise_less_bit(0, idle_3)), idle_3,
+		value_2 = stepwise_choose(STEPWISE_CHOOSE(159, stepwise_less_bit(0, idle_3)), idle_3,
 		    bucket->epoch % 4 + 1);
 	}
 	const __u8 way_3 = value_2;
@@ -342,7 +345,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:427 */
+/* Remember, KvSteps.tla:432 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -356,7 +359,7 @@ static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const st
 	return stepwise_continue(KV_LEAF_REMEMBER_2);
 }
 
-/* End, SessionSteps.tla:122 */
+/* End, SessionSteps.tla:142 */
 static __always_inline __u32 kv_end(struct kv_session_cell *session, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -377,11 +380,12 @@ static __always_inline __u32 kv_end(struct kv_session_cell *session, const struc
 	return stepwise_changed(stepwise_forward(KV_LEAF_END_4));
 }
 
-/* Confirm, SessionSteps.tla:150 */
+/* Confirm, SessionSteps.tla:183 */
 static __always_inline __u32 kv_confirm(const struct kv_credential_cell *credential,
 		const struct kv_message *message)
 {
-	if (message->kind == KV_MESSAGE_KIND_TOO_EARLY) {
+	if (message->kind == KV_MESSAGE_KIND_INVITED || message->kind == KV_MESSAGE_KIND_UNINVITED ||
+	    message->kind == KV_MESSAGE_KIND_TOO_EARLY) {
 		return stepwise_reply(KV_LEAF_CONFIRM_1);
 	}
 	if (message->kind == KV_MESSAGE_KIND_OPENED) {
@@ -393,7 +397,7 @@ static __always_inline __u32 kv_confirm(const struct kv_credential_cell *credent
 	return stepwise_drop(KV_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:156 */
+/* Resume, SessionSteps.tla:189 */
 static __always_inline __u32 kv_resume(struct kv_session_cell *session, const struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -416,7 +420,7 @@ static __always_inline __u32 kv_resume(struct kv_session_cell *session, const st
 	return stepwise_drop(KV_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:168 */
+/* Issue, SessionSteps.tla:201 */
 static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 		const struct kv_message *message)
 {
@@ -427,7 +431,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:319 */
+/* Claim, KvSteps.tla:324 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -442,10 +446,10 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:277 */
+/* Lift, KvSteps.tla:282 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(159, message->found), message->kind == KV_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(163, message->found), message->kind == KV_MESSAGE_KIND_GET ||
 	    message->kind == KV_MESSAGE_KIND_UPDATE, message->kind == KV_MESSAGE_KIND_INSERT) ||
 	    bucket->epoch != message->epoch || !(message->way >= 1 && message->way <= 4)) {
 		return stepwise_continue(KV_LEAF_LIFT_1);
@@ -474,7 +478,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:304 */
+/* Stow, KvSteps.tla:309 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -520,7 +524,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == KV_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(161, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(165, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(KV_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -529,7 +533,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:349 */
+/* OnCompletion, KvSteps.tla:354 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -552,7 +556,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			    marks_item == KV_MARK_DIRTY) == (message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:340 */
+			/* Untailed, KvSteps.tla:345 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -563,7 +567,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 
 		if (holds_2) {
 			const enum kv_mark marks_item_2 = kv_mark_array_4_at(&bucket->marks, own);
-			holds_2 = STEPWISE_CHOOSE(163, (marks_item_2 == KV_MARK_CLEAN ||
+			holds_2 = STEPWISE_CHOOSE(167, (marks_item_2 == KV_MARK_CLEAN ||
 			    marks_item_2 == KV_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own, 4)].length > 40) ?
 			    !(message->spot == bucket->entries.items[stepwise_position(own, 4)].spot &&
@@ -581,7 +585,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 				const __u32 at = stepwise_position(own, 4);
 
 				bucket->used = bucket->used | 1U << (own - 1);
-				if (STEPWISE_CHOOSE(165, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(169, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -601,7 +605,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			if (marks_item_4 == KV_MARK_CLEAN || marks_item_4 == KV_MARK_DIRTY) {
 				const __u32 at = stepwise_position(own, 4);
 
-				if (STEPWISE_CHOOSE(167, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(171, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -640,7 +644,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			bucket->entries.items[at].version = version_2;
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own - 1);
-			if (STEPWISE_CHOOSE(169, bucket->entries.items[at].length > 40)) {
+			if (STEPWISE_CHOOSE(173, bucket->entries.items[at].length > 40)) {
 				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
@@ -655,12 +659,12 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		const __u32 version_3 = bucket->entries.items[stepwise_position(own, 4)].version;
 		const __u32 at = stepwise_position(own, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(171, stepwise_less_bit(bucket->floor, version_3)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(175, stepwise_less_bit(bucket->floor, version_3)),
 		    version_3, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(173, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(177, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
-		if (STEPWISE_CHOOSE(175, bucket->entries.items[at].length > 40)) {
+		if (STEPWISE_CHOOSE(179, bucket->entries.items[at].length > 40)) {
 			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
@@ -692,7 +696,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		if (!message->stowed) {
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(177,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(181,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
@@ -711,7 +715,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		if (holds_3) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(179, message->lifted == KV_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(183, message->lifted == KV_MARK_EMPTY)) {
 				const enum kv_mark marks_item_6 = kv_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_6 == KV_MARK_EMPTY || marks_item_6 == KV_MARK_CLEAN;
 			} else {
@@ -730,7 +734,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:340 */
+		/* Untailed, KvSteps.tla:345 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -748,7 +752,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	if (holds_5) {
 		bool value_2;
 
-		if (STEPWISE_CHOOSE(181, message->lifted == KV_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(185, message->lifted == KV_MARK_EMPTY)) {
 			const enum kv_mark marks_item_7 = kv_mark_array_4_at(&bucket->marks, message->way);
 			value_2 = marks_item_7 == KV_MARK_EMPTY || marks_item_7 == KV_MARK_CLEAN;
 		} else {
@@ -762,15 +766,15 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	if (!holds_5) {
 		return stepwise_continue(KV_LEAF_ON_COMPLETION_NOT_READY);
 	}
-	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(185,
+	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(189,
 	    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(183, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(187, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == KV_MARK_EMPTY) {
 		const __u32 at = stepwise_position(message->way, 4);
 
 		kv_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(187,
+		    stepwise_choose(STEPWISE_CHOOSE(191,
 		    stepwise_not_bit(stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET))), KV_MARK_DIRTY,
 		    KV_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
@@ -778,14 +782,14 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(189, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(193, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->version = version_4;
 		message->done = message->kind != KV_MESSAGE_KIND_GET;
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(193,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(197,
 		    stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)), KV_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(191, message->found), KV_MESSAGE_KIND_UPDATED,
+		    stepwise_choose(STEPWISE_CHOOSE(195, message->found), KV_MESSAGE_KIND_UPDATED,
 		    KV_MESSAGE_KIND_INSERTED));
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_25));
@@ -793,58 +797,58 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	const __u32 at = stepwise_position(message->way, 4);
 
 	kv_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(195,
+	    stepwise_choose(STEPWISE_CHOOSE(199,
 	    stepwise_not_bit(stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET))), KV_MARK_DIRTY, KV_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
 	bucket->entries.items[at].version = version_4;
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
-	if (STEPWISE_CHOOSE(197, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(201, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(199, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(203, stepwise_equal_bit(message->lifted, KV_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
 	message->version = version_4;
 	message->done = message->kind != KV_MESSAGE_KIND_GET;
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(203, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)),
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(207, stepwise_equal_bit(message->kind, KV_MESSAGE_KIND_GET)),
 	    KV_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(201, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
+	    stepwise_choose(STEPWISE_CHOOSE(205, message->found), KV_MESSAGE_KIND_UPDATED, KV_MESSAGE_KIND_INSERTED));
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:401 */
+/* Settle, KvSteps.tla:406 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == KV_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(205, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(209, message->moved),
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(207, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(211, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(209, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(213, message->moved), KV_PAGE_SPILLED_ELEMENT_MARK_HELD,
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(211, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(215, message->moved),
 		    KV_PAGE_SPILLED_ELEMENT_MARK_VACANT, KV_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(KV_LEAF_SETTLE_3));
 	}
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:413 */
+/* Shelve, KvSteps.tla:418 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct kv_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -858,7 +862,7 @@ static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct
 	return stepwise_continue(KV_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:178 */
+/* Expire, SessionSteps.tla:211 */
 static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -878,7 +882,7 @@ static __always_inline __u32 kv_expire(struct kv_session_cell *session, struct k
 	return stepwise_drop(KV_LEAF_EXPIRE_4);
 }
 
-/* Retire, SessionSteps.tla:186 */
+/* Retire, SessionSteps.tla:219 */
 static __always_inline __u32 kv_retire(struct kv_session_cell *session, const struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -889,7 +893,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session, const st
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:437 */
+/* Take, KvSteps.tla:442 */
 static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
 {
 	if (row->fate != KV_ROW_FATE_PENDING) {
@@ -905,12 +909,12 @@ static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_me
 	message->spot = 0;
 	message->lives = !row->deletes;
 	message->spills = false;
-	message->fate = stepwise_choose(STEPWISE_CHOOSE(217, stepwise_less_bit(40, row->length)), KV_ROW_FATE_TOO_LONG,
+	message->fate = stepwise_choose(STEPWISE_CHOOSE(221, stepwise_less_bit(40, row->length)), KV_ROW_FATE_TOO_LONG,
 	    KV_ROW_FATE_PENDING);
 	return stepwise_continue(KV_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:453 */
+/* Refill, KvSteps.tla:458 */
 static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (message->fate != KV_ROW_FATE_PENDING) {
@@ -949,10 +953,10 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 		return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_4));
 	}
 	if (own > 0) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(219,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(223,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		kv_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(221, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(225, bucket->filter >> message->bit &
 		    1), KV_MARK_GONE, KV_MARK_EMPTY));
 		bucket->entries.items[stepwise_position(own, 4)].version = message->version;
 		message->fate = KV_ROW_FATE_RESTORED;
@@ -964,13 +968,13 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 			message->spills = true;
 			return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_6));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(223,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(227,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->spills = true;
 		return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_7));
 	}
 	if (!message->lives) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(225,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(229,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->fate = KV_ROW_FATE_RESTORED;
 		return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_8));
@@ -988,7 +992,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		first = stepwise_choose(stepwise_equal_bit(kv_mark_array_4_at(&bucket->marks, i_3), KV_MARK_CLEAN), i_3,
 		    first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(227, stepwise_less_bit(0, idle)), idle, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(231, stepwise_less_bit(0, idle)), idle, first);
 	if (room > 0) {
 		const __u32 at = stepwise_position(room, 4);
 
@@ -998,7 +1002,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(229, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(233, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->fate = KV_ROW_FATE_RESTORED;
@@ -1009,7 +1013,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
 }
 
-/* Overflow, KvSteps.tla:472 */
+/* Overflow, KvSteps.tla:477 */
 static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (!message->spills) {
@@ -1078,7 +1082,7 @@ static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_me
 	return stepwise_continue(KV_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:496 */
+/* Report, KvSteps.tla:501 */
 static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
 {
 	row->fate = message->fate;
@@ -1093,14 +1097,25 @@ static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
-	if (message->kind == KV_MESSAGE_KIND_OPEN) {
-		if (environment->age <= 75) {
-			message->kind = KV_MESSAGE_KIND_TOO_EARLY;
+	if (message->kind == KV_MESSAGE_KIND_ASK || message->kind == KV_MESSAGE_KIND_OPEN) {
+		if (message->kind == KV_MESSAGE_KIND_ASK) {
+			message->kind = KV_MESSAGE_KIND_INVITED;
+			message->client = 1024 * (environment->peer % 16) + message->client % 1024;
+			message->secret = environment->token;
 			return stepwise_reply(KV_LEAF_FIND_1);
 		}
+		if (!(environment->validated &&
+		    1024 * (environment->peer % 16) + message->client % 1024 == message->client)) {
+			message->kind = KV_MESSAGE_KIND_UNINVITED;
+			return stepwise_reply(KV_LEAF_FIND_2);
+		}
+		if (environment->age <= 75) {
+			message->kind = KV_MESSAGE_KIND_TOO_EARLY;
+			return stepwise_reply(KV_LEAF_FIND_3);
+		}
 		message->kind = KV_MESSAGE_KIND_OPENED;
-		message->secret = environment->random;
-		return stepwise_reply(KV_LEAF_FIND_2);
+		message->secret = environment->token;
+		return stepwise_reply(KV_LEAF_FIND_4);
 	}
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
 	    message->kind == KV_MESSAGE_KIND_DELETE || message->kind == KV_MESSAGE_KIND_GET)) {
@@ -1114,7 +1129,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		message->old = 0;
 		message->entry = 0;
 		message->filter = 0;
-		return stepwise_continue(KV_LEAF_FIND_5);
+		return stepwise_continue(KV_LEAF_FIND_7);
 	}
 	bool found = false;
 
@@ -1157,12 +1172,12 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(215, message->kind == KV_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(219, message->kind == KV_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(213, message->evicts)) {
+		if (STEPWISE_CHOOSE(217, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL
@@ -1200,7 +1215,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 				}
 			}
 			message->filter = bits;
-			return stepwise_continue(KV_LEAF_FIND_7);
+			return stepwise_continue(KV_LEAF_FIND_9);
 		}
 		message->found = false;
 		message->spot = 0;
@@ -1217,7 +1232,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 			}
 		}
 		message->filter = bits_2;
-		return stepwise_reply(KV_LEAF_FIND_8);
+		return stepwise_reply(KV_LEAF_FIND_10);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
 		/* Decided, KvSteps.tla:207 */
@@ -1241,7 +1256,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 				}
 			}
 			message->filter = bits_3;
-			return stepwise_continue(KV_LEAF_FIND_9);
+			return stepwise_continue(KV_LEAF_FIND_11);
 		}
 		const __u32 at = stepwise_position(own, 16);
 
@@ -1262,7 +1277,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 			}
 		}
 		message->filter = bits_4;
-		return stepwise_reply(KV_LEAF_FIND_10);
+		return stepwise_reply(KV_LEAF_FIND_12);
 	}
 	/* Decided, KvSteps.tla:207 */
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -1285,7 +1300,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 			}
 		}
 		message->filter = bits_5;
-		return stepwise_continue(KV_LEAF_FIND_11);
+		return stepwise_continue(KV_LEAF_FIND_13);
 	}
 	const __u32 at = stepwise_position(own, 16);
 
@@ -1305,7 +1320,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		}
 	}
 	message->filter = bits_6;
-	return stepwise_reply(KV_LEAF_FIND_12);
+	return stepwise_reply(KV_LEAF_FIND_14);
 }
 
 /* Reserve, KvSteps.tla:250 */
@@ -1334,18 +1349,22 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:258 */
-static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message)
+/* Keep, KvSteps.tla:260 */
+static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message,
+		const struct kv_env *environment)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {
 		return stepwise_reply(KV_LEAF_KEEP_1);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
-		*message->tail = tail->bytes.items[stepwise_position(message->spot, 16)];
-		return stepwise_reply(KV_LEAF_KEEP_2);
+		if (environment->validated) {
+			*message->tail = tail->bytes.items[stepwise_position(message->spot, 16)];
+			return stepwise_reply(KV_LEAF_KEEP_2);
+		}
+		return stepwise_drop(KV_LEAF_KEEP_ELSEWHERE);
 	}
 	tail->bytes.items[stepwise_position(message->spot, 16)] = *message->tail;
-	return stepwise_changed(stepwise_reply(KV_LEAF_KEEP_3));
+	return stepwise_changed(stepwise_reply(KV_LEAF_KEEP_4));
 }
 
 #endif

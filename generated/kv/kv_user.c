@@ -75,6 +75,9 @@ static void kv_env_set(struct kv_env *to, const struct stepwise_environment *fro
 	*to = (struct kv_env){
 		.now = (__u32)(from->now_ns >> 27 & 0x1ffffff),
 		.age = stepwise_at_most(from->age_ns >> 27, 0x7f),
+		.peer = from->peer & 0xffff,
+		.token = from->token,
+		.validated = from->validated,
 		.random = from->random,
 	};
 }
@@ -117,11 +120,11 @@ static __u32 kv_reserve_on_shelf(const struct stepwise_tables *tables, struct kv
 }
 
 /* Keep on one cell of `tail`, where it lies: nobody else has to do with it. */
-static __u32 kv_keep_on_tail(const struct stepwise_tables *tables, struct kv_message *message)
+static __u32 kv_keep_on_tail(const struct stepwise_tables *tables, struct kv_message *message, const struct kv_env *environment)
 {
 	struct kv_tail_cell *tail = stepwise_cell(tables, KV_TABLE_TAIL, message->shelf);
 
-	return tail ? kv_keep(tail, message) : (__u32)STEPWISE_DROP;
+	return tail ? kv_keep(tail, message, environment) : (__u32)STEPWISE_DROP;
 }
 
 static __u32 kv_run_user(const struct stepwise_tables *tables, struct kv_message *message, const struct kv_env *environment)
@@ -131,7 +134,7 @@ static __u32 kv_run_user(const struct stepwise_tables *tables, struct kv_message
 	if (stepwise_verdict(outcome) == STEPWISE_CONTINUE)
 		outcome = kv_reserve_on_shelf(tables, message);
 	if (stepwise_verdict(outcome) == STEPWISE_CONTINUE)
-		outcome = kv_keep_on_tail(tables, message);
+		outcome = kv_keep_on_tail(tables, message, environment);
 	return outcome;
 }
 
@@ -319,9 +322,12 @@ const struct stepwise_protocol stepwise_protocol = {
 	.tail_max = KV_TAIL_MAX,
 	.sweep_size = offsetof(struct kv_message, tail), /* the programs' has no more */
 	.sweep_period_ms = 250,
-	.layout_id = 0xcb1ce81885a7748e,
+	.layout_id = 0xc804b0689a4149f6,
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
+	.tells_peers = true,
+	.takes_tokens = true,
+	.token_at = KV_WIRE_SECRET,
 	.tables = kv_tables,
 	.table_count = 8,
 	.counters = kv_counters,

@@ -15,6 +15,8 @@ SEQUENCE_MODULUS = 1_073_741_824
 TIME_MODULUS = 33_554_432
 LEASE = 75
 MAX_GONE = 16
+SESSIONS = 16_384
+SESSIONS_OF_PEER = 1_024
 READS = ()
 READ_ANSWERS = ()
 ANSWERS_RECALLED = False
@@ -27,7 +29,7 @@ REQUESTS = ('Acquire', 'Release')
 ANSWERS = ('Granted', 'Rejected', 'Released')
 COMPLETIONS = ('Acquire', 'Release', 'Rejected')
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("de552b05489f8509")
+TERMS = bytes.fromhex("ae7052331441be0d")
 
 
 class Malformed(Exception):
@@ -36,19 +38,22 @@ class Malformed(Exception):
 
 class Kind(IntEnum):
     OPEN = 0
-    RENEW = 1
-    CLOSE = 2
-    OPENED = 3
-    TAKEN = 4
-    RENEWED = 5
-    CLOSED = 6
-    OTHER_TERMS = 7
-    TOO_EARLY = 8
-    ACQUIRE = 9
-    RELEASE = 10
-    GRANTED = 11
-    REJECTED = 12
-    RELEASED = 13
+    ASK = 1
+    RENEW = 2
+    CLOSE = 3
+    OPENED = 4
+    TAKEN = 5
+    RENEWED = 6
+    CLOSED = 7
+    OTHER_TERMS = 8
+    TOO_EARLY = 9
+    INVITED = 10
+    UNINVITED = 11
+    ACQUIRE = 12
+    RELEASE = 13
+    GRANTED = 14
+    REJECTED = 15
+    RELEASED = 16
 
 
 class Mode(IntEnum):

@@ -126,11 +126,11 @@ static __always_inline void lock_u14_set_3_minus_u14_set_16(struct lock_u14_set_
 			lock_u14_set_3_append(set, lock_u14_set_3_item(&was, i));
 }
 
-/* Authenticate, SessionSteps.tla:68 */
+/* Authenticate, SessionSteps.tla:84 */
 static __always_inline __u32 lock_authenticate(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
-	if (message->kind == LOCK_MESSAGE_KIND_OPEN) {
+	if (message->kind == LOCK_MESSAGE_KIND_ASK || message->kind == LOCK_MESSAGE_KIND_OPEN) {
 		return stepwise_continue(LOCK_LEAF_AUTHENTICATE_1);
 	}
 	if (message->secret == credential->secret) {
@@ -139,20 +139,23 @@ static __always_inline __u32 lock_authenticate(const struct lock_credential_cell
 	return stepwise_drop(LOCK_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:77 */
+/* Begin, SessionSteps.tla:93 */
 static __always_inline __u32 lock_begin(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
-	if (message->kind == LOCK_MESSAGE_KIND_OPEN) {
-		if (message->secret != LOCK_TERMS) {
-			message->kind = LOCK_MESSAGE_KIND_OTHER_TERMS;
-			return stepwise_reply(LOCK_LEAF_BEGIN_1);
+	if (message->kind == LOCK_MESSAGE_KIND_ASK) {
+		if (message->secret == LOCK_TERMS) {
+			return stepwise_forward(LOCK_LEAF_BEGIN_ASKED);
 		}
+		message->kind = LOCK_MESSAGE_KIND_OTHER_TERMS;
+		return stepwise_reply(LOCK_LEAF_BEGIN_2);
+	}
+	if (message->kind == LOCK_MESSAGE_KIND_OPEN) {
 		if (session->state == LOCK_SESSION_STATE_VACANT) {
-			return stepwise_forward(LOCK_LEAF_BEGIN_2);
+			return stepwise_forward(LOCK_LEAF_BEGIN_3);
 		}
 		message->kind = LOCK_MESSAGE_KIND_TAKEN;
-		return stepwise_reply(LOCK_LEAF_BEGIN_3);
+		return stepwise_reply(LOCK_LEAF_BEGIN_4);
 	}
 	if (!(message->kind == LOCK_MESSAGE_KIND_ACQUIRE || message->kind == LOCK_MESSAGE_KIND_RELEASE ||
 	    message->kind == LOCK_MESSAGE_KIND_RENEW || message->kind == LOCK_MESSAGE_KIND_CLOSE)) {
@@ -186,19 +189,19 @@ static __always_inline __u32 lock_begin(struct lock_session_cell *session, struc
 		session->outcome = LOCK_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
 		message->kind = LOCK_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_12));
+		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_13));
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_CLOSE) {
 		session->state = LOCK_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = LOCK_MESSAGE_KIND_CLOSED;
 		message->kind = LOCK_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_13));
+		return stepwise_changed(stepwise_reply(LOCK_LEAF_BEGIN_14));
 	}
 	session->state = LOCK_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + 75) % 33554432;
-	return stepwise_changed(stepwise_continue(LOCK_LEAF_BEGIN_14));
+	return stepwise_changed(stepwise_continue(LOCK_LEAF_BEGIN_15));
 }
 
 /* OnRequest, LockSteps.tla:65 */
@@ -249,7 +252,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	if (lock->mode == LOCK_LOCK_MODE_EXCLUSIVE && lock->spilled > 0) {
 		return stepwise_continue(LOCK_LEAF_ON_REQUEST_SPILLED_FIRST);
 	}
-	if (STEPWISE_CHOOSE(77, lock_u14_set_3_is_only(&lock->holders, message->client) && lock->spilled == 0)) {
+	if (STEPWISE_CHOOSE(80, lock_u14_set_3_is_only(&lock->holders, message->client) && lock->spilled == 0)) {
 		lock->mode = LOCK_LOCK_MODE_FREE;
 	}
 	lock_u14_set_3_remove(&lock->holders, message->client);
@@ -257,7 +260,7 @@ static __always_inline __u32 lock_on_request(struct lock_lock_cell *lock, struct
 	return stepwise_changed(stepwise_continue(LOCK_LEAF_ON_REQUEST_12));
 }
 
-/* End, SessionSteps.tla:122 */
+/* End, SessionSteps.tla:142 */
 static __always_inline __u32 lock_end(struct lock_session_cell *session, const struct lock_message *message)
 {
 	if (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED ||
@@ -270,11 +273,12 @@ static __always_inline __u32 lock_end(struct lock_session_cell *session, const s
 	return stepwise_changed(stepwise_forward(LOCK_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:150 */
+/* Confirm, SessionSteps.tla:183 */
 static __always_inline __u32 lock_confirm(const struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
-	if (message->kind == LOCK_MESSAGE_KIND_TOO_EARLY) {
+	if (message->kind == LOCK_MESSAGE_KIND_INVITED || message->kind == LOCK_MESSAGE_KIND_UNINVITED ||
+	    message->kind == LOCK_MESSAGE_KIND_TOO_EARLY) {
 		return stepwise_reply(LOCK_LEAF_CONFIRM_1);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_OPENED) {
@@ -286,7 +290,7 @@ static __always_inline __u32 lock_confirm(const struct lock_credential_cell *cre
 	return stepwise_drop(LOCK_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:156 */
+/* Resume, SessionSteps.tla:189 */
 static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {
@@ -305,7 +309,7 @@ static __always_inline __u32 lock_resume(struct lock_session_cell *session,
 	return stepwise_drop(LOCK_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:168 */
+/* Issue, SessionSteps.tla:201 */
 static __always_inline __u32 lock_issue(struct lock_credential_cell *credential,
 		const struct lock_message *message)
 {
@@ -385,10 +389,10 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 		return stepwise_continue(LOCK_LEAF_ON_COMPLETION_8);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->claimed) {
-		if (STEPWISE_CHOOSE(79, lock->holders.count == 0 && lock->spilled == 1)) {
+		if (STEPWISE_CHOOSE(82, lock->holders.count == 0 && lock->spilled == 1)) {
 			lock->mode = LOCK_LOCK_MODE_FREE;
 		}
-		if (STEPWISE_CHOOSE(81, lock->spilled > 0)) {
+		if (STEPWISE_CHOOSE(84, lock->spilled > 0)) {
 			lock->spilled = lock->spilled - 1;
 		}
 		message->kind = LOCK_MESSAGE_KIND_RELEASED;
@@ -397,7 +401,7 @@ static __always_inline __u32 lock_on_completion(struct lock_lock_cell *lock, str
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE && message->entry == 0) {
 		/* ReleaseHeld, LockSteps.tla:143 */
 		if (lock_u14_set_3_has(&lock->holders, message->client)) {
-			if (STEPWISE_CHOOSE(83, lock_u14_set_3_is_only(&lock->holders, message->client) &&
+			if (STEPWISE_CHOOSE(86, lock_u14_set_3_is_only(&lock->holders, message->client) &&
 			    lock->spilled == 0)) {
 				lock->mode = LOCK_LOCK_MODE_FREE;
 			}
@@ -434,14 +438,25 @@ static __always_inline __u32 lock_settle(struct lock_overflow_cell *overflow, st
 static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct lock_message *message,
 		const struct lock_env *environment)
 {
-	if (message->kind == LOCK_MESSAGE_KIND_OPEN) {
-		if (environment->age <= 75) {
-			message->kind = LOCK_MESSAGE_KIND_TOO_EARLY;
+	if (message->kind == LOCK_MESSAGE_KIND_ASK || message->kind == LOCK_MESSAGE_KIND_OPEN) {
+		if (message->kind == LOCK_MESSAGE_KIND_ASK) {
+			message->kind = LOCK_MESSAGE_KIND_INVITED;
+			message->client = 1024 * (environment->peer % 16) + message->client % 1024;
+			message->secret = environment->token;
 			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_1);
 		}
+		if (!(environment->validated &&
+		    1024 * (environment->peer % 16) + message->client % 1024 == message->client)) {
+			message->kind = LOCK_MESSAGE_KIND_UNINVITED;
+			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_2);
+		}
+		if (environment->age <= 75) {
+			message->kind = LOCK_MESSAGE_KIND_TOO_EARLY;
+			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_3);
+		}
 		message->kind = LOCK_MESSAGE_KIND_OPENED;
-		message->secret = environment->random;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_2);
+		message->secret = environment->token;
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_4);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_ACQUIRE) {
 		__u16 vacant = 0;
@@ -482,11 +497,11 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 				}
 			}
 			message->own = count_2;
-			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_5);
+			return stepwise_reply(LOCK_LEAF_ON_FORWARDED_7);
 		}
 		message->entry = vacant;
 		message->own = 0;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_6);
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_8);
 	}
 	if (message->kind == LOCK_MESSAGE_KIND_RELEASE) {
 		__u16 first = 0;
@@ -501,12 +516,12 @@ static __always_inline __u32 lock_on_forwarded(const __u64 *overflow, struct loc
 			}
 		}
 		message->entry = first;
-		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_7);
+		return stepwise_reply(LOCK_LEAF_ON_FORWARDED_9);
 	}
 	return stepwise_drop(LOCK_LEAF_ON_FORWARDED_NOT_FORWARDED);
 }
 
-/* Expire, SessionSteps.tla:178 */
+/* Expire, SessionSteps.tla:211 */
 static __always_inline __u32 lock_expire(struct lock_session_cell *session, struct lock_message *message,
 		const struct lock_env *environment)
 {
@@ -543,7 +558,7 @@ static __always_inline __u32 lock_evict(struct lock_lock_cell *lock, const struc
 		}
 	}
 	if (found) {
-		if (STEPWISE_CHOOSE(85, lock_u14_set_3_subset_u14_set_16(&lock->holders, &message->gone) &&
+		if (STEPWISE_CHOOSE(88, lock_u14_set_3_subset_u14_set_16(&lock->holders, &message->gone) &&
 		    lock->spilled == 0)) {
 			lock->mode = LOCK_LOCK_MODE_FREE;
 		}
@@ -567,7 +582,7 @@ static __always_inline __u32 lock_reclaim(struct lock_overflow_cell *overflow, s
 	return stepwise_drop(LOCK_LEAF_RECLAIM_2);
 }
 
-/* Retire, SessionSteps.tla:186 */
+/* Retire, SessionSteps.tla:219 */
 static __always_inline __u32 lock_retire(struct lock_session_cell *session,
 		const struct lock_message *message, const struct lock_env *environment)
 {

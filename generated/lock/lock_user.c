@@ -56,6 +56,9 @@ static void lock_env_set(struct lock_env *to, const struct stepwise_environment 
 	*to = (struct lock_env){
 		.now = (__u32)(from->now_ns >> 27 & 0x1ffffff),
 		.age = stepwise_at_most(from->age_ns >> 27, 0x7f),
+		.peer = from->peer & 0xffff,
+		.token = from->token,
+		.validated = from->validated,
 		.random = from->random,
 	};
 }
@@ -171,9 +174,12 @@ const struct stepwise_protocol stepwise_protocol = {
 	.wire_size = LOCK_WIRE_SIZE,
 	.sweep_size = sizeof(struct lock_message),
 	.sweep_period_ms = 250,
-	.layout_id = 0x8d9c1c75a5046aa8,
+	.layout_id = 0xccc78935aa34d548,
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
+	.tells_peers = true,
+	.takes_tokens = true,
+	.token_at = LOCK_WIRE_SECRET,
 	.tables = lock_tables,
 	.table_count = 4,
 	.counters = lock_counters,

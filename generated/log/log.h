@@ -38,6 +38,8 @@
 #define LOG_TIME_MODULUS 33554432
 #define LOG_LEASE 75
 #define LOG_MAX_GONE 16
+#define LOG_SESSIONS 16384
+#define LOG_SESSIONS_OF_PEER 1024
 #define LOG_LOGS 16
 #define LOG_SLOTS 65536
 #define LOG_RECORDS 1048576
@@ -45,7 +47,7 @@
 #define LOG_LAST_NUMBER 281474976710655
 #define LOG_TAG_MODULUS 4096
 #define LOG_TICK_NS 134217728
-#define LOG_TERMS 0x54320a549920a5d8ULL
+#define LOG_TERMS 0x80d4017f63db4728ULL
 
 /* --- Types ------------------------------------------------------------------- */
 
@@ -61,6 +63,7 @@ enum log_session_state {
 
 enum log_message_kind {
 	LOG_MESSAGE_KIND_OPEN,
+	LOG_MESSAGE_KIND_ASK,
 	LOG_MESSAGE_KIND_RENEW,
 	LOG_MESSAGE_KIND_CLOSE,
 	LOG_MESSAGE_KIND_OPENED,
@@ -69,6 +72,8 @@ enum log_message_kind {
 	LOG_MESSAGE_KIND_CLOSED,
 	LOG_MESSAGE_KIND_OTHER_TERMS,
 	LOG_MESSAGE_KIND_TOO_EARLY,
+	LOG_MESSAGE_KIND_INVITED,
+	LOG_MESSAGE_KIND_UNINVITED,
 	LOG_MESSAGE_KIND_APPEND,
 	LOG_MESSAGE_KIND_APPENDED,
 	LOG_MESSAGE_KIND_STORED,
@@ -165,6 +170,9 @@ struct log_env {
 	__u32 now;
 	__u16 cpu;
 	__u8 age;
+	__u16 peer;
+	__u64 token;
+	bool validated;
 	__u64 random;
 	__u32 index;
 };
@@ -279,75 +287,78 @@ static __always_inline struct log_stamp_cell log_stamp_cell_unpack(__u64 word)
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum log_leaf {
-	LOG_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:71 */
-	LOG_LEAF_BEGIN_1 = 1, /* Reply, SessionSteps.tla:79 */
-	LOG_LEAF_BEGIN_2 = 2, /* Forward, SessionSteps.tla:80 */
-	LOG_LEAF_BEGIN_3 = 3, /* Reply, SessionSteps.tla:81 */
-	LOG_LEAF_BEGIN_NOT_A_REQUEST = 4, /* Drop, SessionSteps.tla:83 */
-	LOG_LEAF_BEGIN_CLOSED_ALREADY = 5, /* Reply, SessionSteps.tla:86 */
-	LOG_LEAF_BEGIN_NO_SESSION = 6, /* Drop, SessionSteps.tla:87 */
-	LOG_LEAF_BEGIN_IN_PROGRESS = 7, /* Drop, SessionSteps.tla:91 */
-	LOG_LEAF_BEGIN_FORWARD_AGAIN = 8, /* Forward, SessionSteps.tla:94 */
-	LOG_LEAF_BEGIN_ANSWER_AGAIN = 9, /* Reply, SessionSteps.tla:97 */
-	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:99 */
-	LOG_LEAF_BEGIN_UNANSWERED = 11, /* Drop, SessionSteps.tla:101 */
-	LOG_LEAF_BEGIN_13 = 12, /* Reply, SessionSteps.tla:103 */
-	LOG_LEAF_BEGIN_14 = 13, /* Reply, SessionSteps.tla:109 */
-	LOG_LEAF_RECALL_FULL_AGAIN = 14, /* Reply, LogSteps.tla:56 */
-	LOG_LEAF_RECALL_MOVED_ON = 15, /* Drop, LogSteps.tla:58 */
-	LOG_LEAF_ROOM_RECALLED = 16, /* Reply, LogSteps.tla:68 */
-	LOG_LEAF_END_1 = 17, /* Reply, SessionSteps.tla:124 */
-	LOG_LEAF_END_2 = 18, /* Forward, SessionSteps.tla:130 */
-	LOG_LEAF_CONFIRM_1 = 19, /* Reply, SessionSteps.tla:151 */
-	LOG_LEAF_CONFIRM_CONFIRMED_LATE = 20, /* Drop, SessionSteps.tla:154 */
-	LOG_LEAF_RESUME_RESUMED_LATE = 21, /* Drop, SessionSteps.tla:166 */
-	LOG_LEAF_AUTHENTICATE_1 = 22, /* Continue, SessionSteps.tla:69 */
-	LOG_LEAF_AUTHENTICATE_2 = 23, /* Continue, SessionSteps.tla:70 */
-	LOG_LEAF_BEGIN_RECALLED = 24, /* Continue, SessionSteps.tla:96 */
-	LOG_LEAF_BEGIN_15 = 25, /* Continue, SessionSteps.tla:114 */
-	LOG_LEAF_RECALL_1 = 26, /* Continue, LogSteps.tla:54 */
-	LOG_LEAF_RECALL_4 = 27, /* Continue, LogSteps.tla:60 */
-	LOG_LEAF_ROOM_1 = 28, /* Continue, LogSteps.tla:66 */
-	LOG_LEAF_RESERVE_EXHAUSTED = 29, /* Continue, LogSteps.tla:74 */
-	LOG_LEAF_RESERVE_NO_ROOM = 30, /* Continue, LogSteps.tla:76 */
-	LOG_LEAF_RESERVE_3 = 31, /* Continue, LogSteps.tla:78 */
-	LOG_LEAF_WRITE_1 = 32, /* Continue, LogSteps.tla:83 */
-	LOG_LEAF_WRITE_2 = 33, /* Continue, LogSteps.tla:90 */
-	LOG_LEAF_STAMP_1 = 34, /* Continue, LogSteps.tla:95 */
-	LOG_LEAF_STAMP_2 = 35, /* Continue, LogSteps.tla:96 */
-	LOG_LEAF_REMEMBER_1 = 36, /* Continue, LogSteps.tla:101 */
-	LOG_LEAF_REMEMBER_NOT_RESERVED = 37, /* Continue, LogSteps.tla:103 */
-	LOG_LEAF_REMEMBER_3 = 38, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_REMEMBER_4 = 39, /* Continue, LogSteps.tla:105 */
-	LOG_LEAF_CONFIRM_2 = 40, /* Continue, SessionSteps.tla:152 */
-	LOG_LEAF_CONFIRM_3 = 41, /* Continue, SessionSteps.tla:153 */
-	LOG_LEAF_RESUME_1 = 42, /* Continue, SessionSteps.tla:158 */
-	LOG_LEAF_RESUME_2 = 43, /* Continue, SessionSteps.tla:165 */
-	LOG_LEAF_ISSUE_1 = 44, /* Continue, SessionSteps.tla:170 */
-	LOG_LEAF_ISSUE_2 = 45, /* Continue, SessionSteps.tla:171 */
-	LOG_LEAF_LOCATE_1 = 46, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_2 = 47, /* Reply, LogSteps.tla:116 */
-	LOG_LEAF_LOCATE_NOT_FORWARDED = 48, /* Drop, LogSteps.tla:118 */
-	LOG_LEAF_LOCATE_4 = 49, /* Continue, LogSteps.tla:120 */
-	LOG_LEAF_AWAIT_1 = 50, /* Reply, LogSteps.tla:124 */
-	LOG_LEAF_AWAIT_NOT_YET = 51, /* Drop, LogSteps.tla:125 */
-	LOG_LEAF_EXPIRE_1 = 52, /* Drop, SessionSteps.tla:179 */
-	LOG_LEAF_EXPIRE_2 = 53, /* Continue, SessionSteps.tla:181 */
-	LOG_LEAF_EXPIRE_3 = 54, /* Continue, SessionSteps.tla:183 */
-	LOG_LEAF_EXPIRE_4 = 55, /* Drop, SessionSteps.tla:184 */
-	LOG_LEAF_RETIRE_1 = 56, /* Continue, SessionSteps.tla:188 */
-	LOG_LEAF_RETIRE_2 = 57, /* Drop, SessionSteps.tla:189 */
-	LOG_LEAF_NEXT_NO_MORE = 58, /* Drop, LogSteps.tla:141 */
-	LOG_LEAF_NEXT_2 = 59, /* Continue, LogSteps.tla:142 */
-	LOG_LEAF_LOOK_1 = 60, /* Continue, LogSteps.tla:145 */
-	LOG_LEAF_LOOK_NOT_WRITTEN = 61, /* Drop, LogSteps.tla:145 */
-	LOG_LEAF_TAKE_1 = 62, /* Reply, LogSteps.tla:148 */
-	LOG_LEAF_REACHED_1 = 63, /* Continue, LogSteps.tla:157 */
-	LOG_LEAF_REACHED_2 = 64, /* Drop, LogSteps.tla:158 */
-	LOG_LEAF_BEGUN_1 = 65, /* Continue, LogSteps.tla:163 */
-	LOG_LEAF_BEGUN_2 = 66, /* Drop, LogSteps.tla:164 */
-	LOG_LEAF_NEWER_1 = 67, /* Continue, LogSteps.tla:172 */
-	LOG_LEAF_NEWER_OLDER = 68, /* Drop, LogSteps.tla:173 */
+	LOG_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:87 */
+	LOG_LEAF_BEGIN_ASKED = 1, /* Forward, SessionSteps.tla:96 */
+	LOG_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:97 */
+	LOG_LEAF_BEGIN_3 = 3, /* Forward, SessionSteps.tla:100 */
+	LOG_LEAF_BEGIN_4 = 4, /* Reply, SessionSteps.tla:101 */
+	LOG_LEAF_BEGIN_NOT_A_REQUEST = 5, /* Drop, SessionSteps.tla:103 */
+	LOG_LEAF_BEGIN_CLOSED_ALREADY = 6, /* Reply, SessionSteps.tla:106 */
+	LOG_LEAF_BEGIN_NO_SESSION = 7, /* Drop, SessionSteps.tla:107 */
+	LOG_LEAF_BEGIN_IN_PROGRESS = 8, /* Drop, SessionSteps.tla:111 */
+	LOG_LEAF_BEGIN_FORWARD_AGAIN = 9, /* Forward, SessionSteps.tla:114 */
+	LOG_LEAF_BEGIN_ANSWER_AGAIN = 10, /* Reply, SessionSteps.tla:117 */
+	LOG_LEAF_BEGIN_OUT_OF_SEQUENCE = 11, /* Drop, SessionSteps.tla:119 */
+	LOG_LEAF_BEGIN_UNANSWERED = 12, /* Drop, SessionSteps.tla:121 */
+	LOG_LEAF_BEGIN_14 = 13, /* Reply, SessionSteps.tla:123 */
+	LOG_LEAF_BEGIN_15 = 14, /* Reply, SessionSteps.tla:129 */
+	LOG_LEAF_RECALL_FULL_AGAIN = 15, /* Reply, LogSteps.tla:56 */
+	LOG_LEAF_RECALL_MOVED_ON = 16, /* Drop, LogSteps.tla:58 */
+	LOG_LEAF_ROOM_RECALLED = 17, /* Reply, LogSteps.tla:68 */
+	LOG_LEAF_END_1 = 18, /* Reply, SessionSteps.tla:144 */
+	LOG_LEAF_END_2 = 19, /* Forward, SessionSteps.tla:150 */
+	LOG_LEAF_CONFIRM_1 = 20, /* Reply, SessionSteps.tla:184 */
+	LOG_LEAF_CONFIRM_CONFIRMED_LATE = 21, /* Drop, SessionSteps.tla:187 */
+	LOG_LEAF_RESUME_RESUMED_LATE = 22, /* Drop, SessionSteps.tla:199 */
+	LOG_LEAF_AUTHENTICATE_1 = 23, /* Continue, SessionSteps.tla:85 */
+	LOG_LEAF_AUTHENTICATE_2 = 24, /* Continue, SessionSteps.tla:86 */
+	LOG_LEAF_BEGIN_RECALLED = 25, /* Continue, SessionSteps.tla:116 */
+	LOG_LEAF_BEGIN_16 = 26, /* Continue, SessionSteps.tla:134 */
+	LOG_LEAF_RECALL_1 = 27, /* Continue, LogSteps.tla:54 */
+	LOG_LEAF_RECALL_4 = 28, /* Continue, LogSteps.tla:60 */
+	LOG_LEAF_ROOM_1 = 29, /* Continue, LogSteps.tla:66 */
+	LOG_LEAF_RESERVE_EXHAUSTED = 30, /* Continue, LogSteps.tla:74 */
+	LOG_LEAF_RESERVE_NO_ROOM = 31, /* Continue, LogSteps.tla:76 */
+	LOG_LEAF_RESERVE_3 = 32, /* Continue, LogSteps.tla:78 */
+	LOG_LEAF_WRITE_1 = 33, /* Continue, LogSteps.tla:83 */
+	LOG_LEAF_WRITE_2 = 34, /* Continue, LogSteps.tla:90 */
+	LOG_LEAF_STAMP_1 = 35, /* Continue, LogSteps.tla:95 */
+	LOG_LEAF_STAMP_2 = 36, /* Continue, LogSteps.tla:96 */
+	LOG_LEAF_REMEMBER_1 = 37, /* Continue, LogSteps.tla:101 */
+	LOG_LEAF_REMEMBER_NOT_RESERVED = 38, /* Continue, LogSteps.tla:103 */
+	LOG_LEAF_REMEMBER_3 = 39, /* Continue, LogSteps.tla:105 */
+	LOG_LEAF_REMEMBER_4 = 40, /* Continue, LogSteps.tla:105 */
+	LOG_LEAF_CONFIRM_2 = 41, /* Continue, SessionSteps.tla:185 */
+	LOG_LEAF_CONFIRM_3 = 42, /* Continue, SessionSteps.tla:186 */
+	LOG_LEAF_RESUME_1 = 43, /* Continue, SessionSteps.tla:191 */
+	LOG_LEAF_RESUME_2 = 44, /* Continue, SessionSteps.tla:198 */
+	LOG_LEAF_ISSUE_1 = 45, /* Continue, SessionSteps.tla:203 */
+	LOG_LEAF_ISSUE_2 = 46, /* Continue, SessionSteps.tla:204 */
+	LOG_LEAF_LOCATE_1 = 47, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_2 = 48, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_3 = 49, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_4 = 50, /* Reply, LogSteps.tla:116 */
+	LOG_LEAF_LOCATE_NOT_FORWARDED = 51, /* Drop, LogSteps.tla:118 */
+	LOG_LEAF_LOCATE_6 = 52, /* Continue, LogSteps.tla:120 */
+	LOG_LEAF_AWAIT_1 = 53, /* Reply, LogSteps.tla:124 */
+	LOG_LEAF_AWAIT_NOT_YET = 54, /* Drop, LogSteps.tla:125 */
+	LOG_LEAF_EXPIRE_1 = 55, /* Drop, SessionSteps.tla:212 */
+	LOG_LEAF_EXPIRE_2 = 56, /* Continue, SessionSteps.tla:214 */
+	LOG_LEAF_EXPIRE_3 = 57, /* Continue, SessionSteps.tla:216 */
+	LOG_LEAF_EXPIRE_4 = 58, /* Drop, SessionSteps.tla:217 */
+	LOG_LEAF_RETIRE_1 = 59, /* Continue, SessionSteps.tla:221 */
+	LOG_LEAF_RETIRE_2 = 60, /* Drop, SessionSteps.tla:222 */
+	LOG_LEAF_NEXT_NO_MORE = 61, /* Drop, LogSteps.tla:141 */
+	LOG_LEAF_NEXT_2 = 62, /* Continue, LogSteps.tla:142 */
+	LOG_LEAF_LOOK_1 = 63, /* Continue, LogSteps.tla:145 */
+	LOG_LEAF_LOOK_NOT_WRITTEN = 64, /* Drop, LogSteps.tla:145 */
+	LOG_LEAF_TAKE_1 = 65, /* Reply, LogSteps.tla:148 */
+	LOG_LEAF_REACHED_1 = 66, /* Continue, LogSteps.tla:157 */
+	LOG_LEAF_REACHED_2 = 67, /* Drop, LogSteps.tla:158 */
+	LOG_LEAF_BEGUN_1 = 68, /* Continue, LogSteps.tla:163 */
+	LOG_LEAF_BEGUN_2 = 69, /* Drop, LogSteps.tla:164 */
+	LOG_LEAF_NEWER_1 = 70, /* Continue, LogSteps.tla:172 */
+	LOG_LEAF_NEWER_OLDER = 71, /* Drop, LogSteps.tla:173 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -361,9 +372,10 @@ enum log_leaf {
  */
 enum log_counter {
 	LOG_COUNTER_AUTHENTICATE_WRONG_SECRET,
-	LOG_COUNTER_BEGIN_1,
+	LOG_COUNTER_BEGIN_ASKED,
 	LOG_COUNTER_BEGIN_2,
 	LOG_COUNTER_BEGIN_3,
+	LOG_COUNTER_BEGIN_4,
 	LOG_COUNTER_BEGIN_NOT_A_REQUEST,
 	LOG_COUNTER_BEGIN_CLOSED_ALREADY,
 	LOG_COUNTER_BEGIN_NO_SESSION,
@@ -372,8 +384,8 @@ enum log_counter {
 	LOG_COUNTER_BEGIN_ANSWER_AGAIN,
 	LOG_COUNTER_BEGIN_OUT_OF_SEQUENCE,
 	LOG_COUNTER_BEGIN_UNANSWERED,
-	LOG_COUNTER_BEGIN_13,
 	LOG_COUNTER_BEGIN_14,
+	LOG_COUNTER_BEGIN_15,
 	LOG_COUNTER_RECALL_FULL_AGAIN,
 	LOG_COUNTER_RECALL_MOVED_ON,
 	LOG_COUNTER_ROOM_RECALLED,
@@ -403,9 +415,10 @@ enum log_counter {
 
 #define LOG_COUNTER_NAMES { \
 	"authenticate.wrong_secret", \
-	"begin.1", \
+	"begin.asked", \
 	"begin.2", \
 	"begin.3", \
+	"begin.4", \
 	"begin.not_a_request", \
 	"begin.closed_already", \
 	"begin.no_session", \
@@ -414,8 +427,8 @@ enum log_counter {
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
 	"begin.unanswered", \
-	"begin.13", \
 	"begin.14", \
+	"begin.15", \
 	"recall.full_again", \
 	"recall.moved_on", \
 	"room.recalled", \
@@ -446,9 +459,10 @@ enum log_counter {
 #define LOG_COUNTERS_XDP 0
 #define LOG_COUNTERS_TC 2
 _Static_assert(LOG_COUNTER_AUTHENTICATE_WRONG_SECRET == LOG_COUNTERS_XDP + LOG_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_1 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_1, "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_ASKED == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_ASKED, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_2 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_2, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_3 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_3, "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_4 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_4, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_NOT_A_REQUEST == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_CLOSED_ALREADY == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_NO_SESSION == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
@@ -457,8 +471,8 @@ _Static_assert(LOG_COUNTER_BEGIN_FORWARD_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_BE
 _Static_assert(LOG_COUNTER_BEGIN_ANSWER_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_OUT_OF_SEQUENCE == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_UNANSWERED == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_UNANSWERED, "counter of a leaf");
-_Static_assert(LOG_COUNTER_BEGIN_13 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_13, "counter of a leaf");
 _Static_assert(LOG_COUNTER_BEGIN_14 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_14, "counter of a leaf");
+_Static_assert(LOG_COUNTER_BEGIN_15 == LOG_COUNTERS_XDP + LOG_LEAF_BEGIN_15, "counter of a leaf");
 _Static_assert(LOG_COUNTER_RECALL_FULL_AGAIN == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_FULL_AGAIN, "counter of a leaf");
 _Static_assert(LOG_COUNTER_RECALL_MOVED_ON == LOG_COUNTERS_XDP + LOG_LEAF_RECALL_MOVED_ON, "counter of a leaf");
 _Static_assert(LOG_COUNTER_ROOM_RECALLED == LOG_COUNTERS_XDP + LOG_LEAF_ROOM_RECALLED, "counter of a leaf");
@@ -472,82 +486,85 @@ _Static_assert(LOG_COUNTER_TC_RESUME_RESUMED_LATE == LOG_COUNTERS_TC + LOG_LEAF_
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define LOG_BRANCHES 73
+#define LOG_BRANCHES 76
 
 #define LOG_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:71:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:79:41" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:80:43" }, \
-	{ 3, "begin.3", "spec/lib/SessionSteps.tla:81:24" }, \
-	{ 4, "begin.not_a_request", "spec/lib/SessionSteps.tla:83:25" }, \
-	{ 5, "begin.closed_already", "spec/lib/SessionSteps.tla:86:34" }, \
-	{ 6, "begin.no_session", "spec/lib/SessionSteps.tla:87:30" }, \
-	{ 7, "begin.in_progress", "spec/lib/SessionSteps.tla:91:24" }, \
-	{ 8, "begin.forward_again", "spec/lib/SessionSteps.tla:94:33" }, \
-	{ 9, "begin.answer_again", "spec/lib/SessionSteps.tla:97:39" }, \
-	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:99:27" }, \
-	{ 11, "begin.unanswered", "spec/lib/SessionSteps.tla:101:24" }, \
-	{ 12, "begin.13", "spec/lib/SessionSteps.tla:103:10" }, \
-	{ 13, "begin.14", "spec/lib/SessionSteps.tla:109:10" }, \
-	{ 14, "recall.full_again", "spec/log/LogSteps.tla:56:23" }, \
-	{ 15, "recall.moved_on", "spec/log/LogSteps.tla:58:21" }, \
-	{ 16, "room.recalled", "spec/log/LogSteps.tla:68:22" }, \
-	{ 17, "end.1", "spec/lib/SessionSteps.tla:124:10" }, \
-	{ 18, "end.2", "spec/lib/SessionSteps.tla:130:10" }, \
-	{ 19, "confirm.1", "spec/lib/SessionSteps.tla:151:33" }, \
-	{ 20, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:154:34" }, \
-	{ 21, "resume.resumed_late", "spec/lib/SessionSteps.tla:166:32" }, \
-	{ 22, "authenticate.1", "spec/lib/SessionSteps.tla:69:29" }, \
-	{ 23, "authenticate.2", "spec/lib/SessionSteps.tla:70:42" }, \
-	{ 24, "begin.recalled", "spec/lib/SessionSteps.tla:96:36" }, \
-	{ 25, "begin.15", "spec/lib/SessionSteps.tla:114:10" }, \
-	{ 26, "recall.1", "spec/log/LogSteps.tla:54:10" }, \
-	{ 27, "recall.4", "spec/log/LogSteps.tla:60:10" }, \
-	{ 28, "room.1", "spec/log/LogSteps.tla:66:10" }, \
-	{ 29, "reserve.exhausted", "spec/log/LogSteps.tla:74:23" }, \
-	{ 30, "reserve.no_room", "spec/log/LogSteps.tla:76:20" }, \
-	{ 31, "reserve.3", "spec/log/LogSteps.tla:78:10" }, \
-	{ 32, "write.1", "spec/log/LogSteps.tla:83:10" }, \
-	{ 33, "write.2", "spec/log/LogSteps.tla:90:10" }, \
-	{ 34, "stamp.1", "spec/log/LogSteps.tla:95:10" }, \
-	{ 35, "stamp.2", "spec/log/LogSteps.tla:96:10" }, \
-	{ 36, "remember.1", "spec/log/LogSteps.tla:101:10" }, \
-	{ 37, "remember.not_reserved", "spec/log/LogSteps.tla:103:25" }, \
-	{ 38, "remember.3", "spec/log/LogSteps.tla:105:10" }, \
-	{ 39, "remember.4", "spec/log/LogSteps.tla:105:10" }, \
-	{ 40, "confirm.2", "spec/lib/SessionSteps.tla:152:31" }, \
-	{ 41, "confirm.3", "spec/lib/SessionSteps.tla:153:42" }, \
-	{ 42, "resume.1", "spec/lib/SessionSteps.tla:158:10" }, \
-	{ 43, "resume.2", "spec/lib/SessionSteps.tla:165:10" }, \
-	{ 44, "issue.1", "spec/lib/SessionSteps.tla:170:10" }, \
-	{ 45, "issue.2", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 46, "locate.1", "spec/log/LogSteps.tla:116:10" }, \
-	{ 47, "locate.2", "spec/log/LogSteps.tla:116:10" }, \
-	{ 48, "locate.not_forwarded", "spec/log/LogSteps.tla:118:26" }, \
-	{ 49, "locate.4", "spec/log/LogSteps.tla:120:10" }, \
-	{ 50, "await.1", "spec/log/LogSteps.tla:124:10" }, \
-	{ 51, "await.not_yet", "spec/log/LogSteps.tla:125:20" }, \
-	{ 52, "expire.1", "spec/lib/SessionSteps.tla:179:44" }, \
-	{ 53, "expire.2", "spec/lib/SessionSteps.tla:181:10" }, \
-	{ 54, "expire.3", "spec/lib/SessionSteps.tla:183:10" }, \
-	{ 55, "expire.4", "spec/lib/SessionSteps.tla:184:17" }, \
-	{ 56, "retire.1", "spec/lib/SessionSteps.tla:188:10" }, \
-	{ 57, "retire.2", "spec/lib/SessionSteps.tla:189:10" }, \
-	{ 58, "next.no_more", "spec/log/LogSteps.tla:141:24" }, \
-	{ 59, "next.2", "spec/log/LogSteps.tla:142:14" }, \
-	{ 60, "look.1", "spec/log/LogSteps.tla:145:37" }, \
-	{ 61, "look.not_written", "spec/log/LogSteps.tla:145:77" }, \
-	{ 62, "take.1", "spec/log/LogSteps.tla:148:3" }, \
-	{ 63, "reached.1", "spec/log/LogSteps.tla:157:10" }, \
-	{ 64, "reached.2", "spec/log/LogSteps.tla:158:10" }, \
-	{ 65, "begun.1", "spec/log/LogSteps.tla:163:10" }, \
-	{ 66, "begun.2", "spec/log/LogSteps.tla:164:10" }, \
-	{ 67, "newer.1", "spec/log/LogSteps.tla:172:10" }, \
-	{ 68, "newer.older", "spec/log/LogSteps.tla:173:19" }, \
-	{ 69, "room.choice.then", "spec/log/LogSteps.tla:67:76" }, \
-	{ 70, "room.choice.else", "spec/log/LogSteps.tla:67:83" }, \
-	{ 71, "next.choice.then", "spec/log/LogSteps.tla:139:53" }, \
-	{ 72, "next.choice.else", "spec/log/LogSteps.tla:139:69" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:87:32" }, \
+	{ 1, "begin.asked", "spec/lib/SessionSteps.tla:96:26" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:97:17" }, \
+	{ 3, "begin.3", "spec/lib/SessionSteps.tla:100:17" }, \
+	{ 4, "begin.4", "spec/lib/SessionSteps.tla:101:17" }, \
+	{ 5, "begin.not_a_request", "spec/lib/SessionSteps.tla:103:25" }, \
+	{ 6, "begin.closed_already", "spec/lib/SessionSteps.tla:106:34" }, \
+	{ 7, "begin.no_session", "spec/lib/SessionSteps.tla:107:30" }, \
+	{ 8, "begin.in_progress", "spec/lib/SessionSteps.tla:111:24" }, \
+	{ 9, "begin.forward_again", "spec/lib/SessionSteps.tla:114:33" }, \
+	{ 10, "begin.answer_again", "spec/lib/SessionSteps.tla:117:39" }, \
+	{ 11, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
+	{ 12, "begin.unanswered", "spec/lib/SessionSteps.tla:121:24" }, \
+	{ 13, "begin.14", "spec/lib/SessionSteps.tla:123:10" }, \
+	{ 14, "begin.15", "spec/lib/SessionSteps.tla:129:10" }, \
+	{ 15, "recall.full_again", "spec/log/LogSteps.tla:56:23" }, \
+	{ 16, "recall.moved_on", "spec/log/LogSteps.tla:58:21" }, \
+	{ 17, "room.recalled", "spec/log/LogSteps.tla:68:22" }, \
+	{ 18, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
+	{ 19, "end.2", "spec/lib/SessionSteps.tla:150:10" }, \
+	{ 20, "confirm.1", "spec/lib/SessionSteps.tla:184:30" }, \
+	{ 21, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:187:34" }, \
+	{ 22, "resume.resumed_late", "spec/lib/SessionSteps.tla:199:32" }, \
+	{ 23, "authenticate.1", "spec/lib/SessionSteps.tla:85:32" }, \
+	{ 24, "authenticate.2", "spec/lib/SessionSteps.tla:86:42" }, \
+	{ 25, "begin.recalled", "spec/lib/SessionSteps.tla:116:36" }, \
+	{ 26, "begin.16", "spec/lib/SessionSteps.tla:134:10" }, \
+	{ 27, "recall.1", "spec/log/LogSteps.tla:54:10" }, \
+	{ 28, "recall.4", "spec/log/LogSteps.tla:60:10" }, \
+	{ 29, "room.1", "spec/log/LogSteps.tla:66:10" }, \
+	{ 30, "reserve.exhausted", "spec/log/LogSteps.tla:74:23" }, \
+	{ 31, "reserve.no_room", "spec/log/LogSteps.tla:76:20" }, \
+	{ 32, "reserve.3", "spec/log/LogSteps.tla:78:10" }, \
+	{ 33, "write.1", "spec/log/LogSteps.tla:83:10" }, \
+	{ 34, "write.2", "spec/log/LogSteps.tla:90:10" }, \
+	{ 35, "stamp.1", "spec/log/LogSteps.tla:95:10" }, \
+	{ 36, "stamp.2", "spec/log/LogSteps.tla:96:10" }, \
+	{ 37, "remember.1", "spec/log/LogSteps.tla:101:10" }, \
+	{ 38, "remember.not_reserved", "spec/log/LogSteps.tla:103:25" }, \
+	{ 39, "remember.3", "spec/log/LogSteps.tla:105:10" }, \
+	{ 40, "remember.4", "spec/log/LogSteps.tla:105:10" }, \
+	{ 41, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
+	{ 42, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
+	{ 43, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
+	{ 44, "resume.2", "spec/lib/SessionSteps.tla:198:10" }, \
+	{ 45, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
+	{ 46, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
+	{ 47, "locate.1", "spec/log/LogSteps.tla:116:10" }, \
+	{ 48, "locate.2", "spec/log/LogSteps.tla:116:10" }, \
+	{ 49, "locate.3", "spec/log/LogSteps.tla:116:10" }, \
+	{ 50, "locate.4", "spec/log/LogSteps.tla:116:10" }, \
+	{ 51, "locate.not_forwarded", "spec/log/LogSteps.tla:118:26" }, \
+	{ 52, "locate.6", "spec/log/LogSteps.tla:120:10" }, \
+	{ 53, "await.1", "spec/log/LogSteps.tla:124:10" }, \
+	{ 54, "await.not_yet", "spec/log/LogSteps.tla:125:20" }, \
+	{ 55, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
+	{ 56, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
+	{ 57, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
+	{ 58, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
+	{ 59, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
+	{ 60, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
+	{ 61, "next.no_more", "spec/log/LogSteps.tla:141:24" }, \
+	{ 62, "next.2", "spec/log/LogSteps.tla:142:14" }, \
+	{ 63, "look.1", "spec/log/LogSteps.tla:145:37" }, \
+	{ 64, "look.not_written", "spec/log/LogSteps.tla:145:77" }, \
+	{ 65, "take.1", "spec/log/LogSteps.tla:148:3" }, \
+	{ 66, "reached.1", "spec/log/LogSteps.tla:157:10" }, \
+	{ 67, "reached.2", "spec/log/LogSteps.tla:158:10" }, \
+	{ 68, "begun.1", "spec/log/LogSteps.tla:163:10" }, \
+	{ 69, "begun.2", "spec/log/LogSteps.tla:164:10" }, \
+	{ 70, "newer.1", "spec/log/LogSteps.tla:172:10" }, \
+	{ 71, "newer.older", "spec/log/LogSteps.tla:173:19" }, \
+	{ 72, "room.choice.then", "spec/log/LogSteps.tla:67:76" }, \
+	{ 73, "room.choice.else", "spec/log/LogSteps.tla:67:83" }, \
+	{ 74, "next.choice.then", "spec/log/LogSteps.tla:139:53" }, \
+	{ 75, "next.choice.else", "spec/log/LogSteps.tla:139:69" }, \
 }
 
 #endif

@@ -14,6 +14,8 @@ SEQUENCE_MODULUS = 1_073_741_824
 TIME_MODULUS = 33_554_432
 LEASE = 75
 MAX_GONE = 16
+SESSIONS = 16_384
+SESSIONS_OF_PEER = 1_024
 READS = ()
 READ_ANSWERS = ()
 ANSWERS_RECALLED = True
@@ -28,7 +30,7 @@ REQUESTS = ('Append',)
 ANSWERS = ('Appended', 'Stored', 'Full')
 COMPLETIONS = ('Stored',)
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("d8a52099540a3254")
+TERMS = bytes.fromhex("2847db637f01d480")
 
 
 class Malformed(Exception):
@@ -37,18 +39,21 @@ class Malformed(Exception):
 
 class Kind(IntEnum):
     OPEN = 0
-    RENEW = 1
-    CLOSE = 2
-    OPENED = 3
-    TAKEN = 4
-    RENEWED = 5
-    CLOSED = 6
-    OTHER_TERMS = 7
-    TOO_EARLY = 8
-    APPEND = 9
-    APPENDED = 10
-    STORED = 11
-    FULL = 12
+    ASK = 1
+    RENEW = 2
+    CLOSE = 3
+    OPENED = 4
+    TAKEN = 5
+    RENEWED = 6
+    CLOSED = 7
+    OTHER_TERMS = 8
+    TOO_EARLY = 9
+    INVITED = 10
+    UNINVITED = 11
+    APPEND = 12
+    APPENDED = 13
+    STORED = 14
+    FULL = 15
 
 
 class Level(IntEnum):

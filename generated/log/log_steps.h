@@ -40,11 +40,11 @@ static __always_inline void log_u14_set_16_insert(struct log_u14_set_16 *set, __
 	log_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:68 */
+/* Authenticate, SessionSteps.tla:84 */
 static __always_inline __u32 log_authenticate(const struct log_credential_cell *credential,
 		const struct log_message *message)
 {
-	if (message->kind == LOG_MESSAGE_KIND_OPEN) {
+	if (message->kind == LOG_MESSAGE_KIND_ASK || message->kind == LOG_MESSAGE_KIND_OPEN) {
 		return stepwise_continue(LOG_LEAF_AUTHENTICATE_1);
 	}
 	if (message->secret == credential->secret) {
@@ -53,20 +53,23 @@ static __always_inline __u32 log_authenticate(const struct log_credential_cell *
 	return stepwise_drop(LOG_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:77 */
+/* Begin, SessionSteps.tla:93 */
 static __always_inline __u32 log_begin(struct log_session_cell *session, struct log_message *message,
 		const struct log_env *environment)
 {
-	if (message->kind == LOG_MESSAGE_KIND_OPEN) {
-		if (message->secret != LOG_TERMS) {
-			message->kind = LOG_MESSAGE_KIND_OTHER_TERMS;
-			return stepwise_reply(LOG_LEAF_BEGIN_1);
+	if (message->kind == LOG_MESSAGE_KIND_ASK) {
+		if (message->secret == LOG_TERMS) {
+			return stepwise_forward(LOG_LEAF_BEGIN_ASKED);
 		}
+		message->kind = LOG_MESSAGE_KIND_OTHER_TERMS;
+		return stepwise_reply(LOG_LEAF_BEGIN_2);
+	}
+	if (message->kind == LOG_MESSAGE_KIND_OPEN) {
 		if (session->state == LOG_SESSION_STATE_VACANT) {
-			return stepwise_forward(LOG_LEAF_BEGIN_2);
+			return stepwise_forward(LOG_LEAF_BEGIN_3);
 		}
 		message->kind = LOG_MESSAGE_KIND_TAKEN;
-		return stepwise_reply(LOG_LEAF_BEGIN_3);
+		return stepwise_reply(LOG_LEAF_BEGIN_4);
 	}
 	if (!(message->kind == LOG_MESSAGE_KIND_APPEND || message->kind == LOG_MESSAGE_KIND_RENEW ||
 	    message->kind == LOG_MESSAGE_KIND_CLOSE)) {
@@ -105,19 +108,19 @@ static __always_inline __u32 log_begin(struct log_session_cell *session, struct 
 		session->outcome = LOG_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
 		message->kind = LOG_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_13));
+		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_14));
 	}
 	if (message->kind == LOG_MESSAGE_KIND_CLOSE) {
 		session->state = LOG_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = LOG_MESSAGE_KIND_CLOSED;
 		message->kind = LOG_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_14));
+		return stepwise_changed(stepwise_reply(LOG_LEAF_BEGIN_15));
 	}
 	session->state = LOG_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + 75) % 33554432;
-	return stepwise_changed(stepwise_continue(LOG_LEAF_BEGIN_15));
+	return stepwise_changed(stepwise_continue(LOG_LEAF_BEGIN_16));
 }
 
 /* Recall, LogSteps.tla:52 */
@@ -149,7 +152,7 @@ static __always_inline __u32 log_room(const struct log_drained_cell *drained, st
 {
 	if (message->kind == LOG_MESSAGE_KIND_APPEND) {
 		message->epoch = drained->epoch;
-		if (STEPWISE_CHOOSE(69, drained->epoch == 0)) {
+		if (STEPWISE_CHOOSE(72, drained->epoch == 0)) {
 			message->limit = 0;
 		} else {
 			message->limit = drained->number + 65536;
@@ -231,7 +234,7 @@ static __always_inline __u32 log_remember(struct log_answer_cell *answer, struct
 	return stepwise_changed(stepwise_continue(LOG_LEAF_REMEMBER_4));
 }
 
-/* End, SessionSteps.tla:122 */
+/* End, SessionSteps.tla:142 */
 static __always_inline __u32 log_end(struct log_session_cell *session, const struct log_message *message)
 {
 	if (message->kind == LOG_MESSAGE_KIND_APPENDED || message->kind == LOG_MESSAGE_KIND_STORED ||
@@ -244,11 +247,12 @@ static __always_inline __u32 log_end(struct log_session_cell *session, const str
 	return stepwise_changed(stepwise_forward(LOG_LEAF_END_2));
 }
 
-/* Confirm, SessionSteps.tla:150 */
+/* Confirm, SessionSteps.tla:183 */
 static __always_inline __u32 log_confirm(const struct log_credential_cell *credential,
 		const struct log_message *message)
 {
-	if (message->kind == LOG_MESSAGE_KIND_TOO_EARLY) {
+	if (message->kind == LOG_MESSAGE_KIND_INVITED || message->kind == LOG_MESSAGE_KIND_UNINVITED ||
+	    message->kind == LOG_MESSAGE_KIND_TOO_EARLY) {
 		return stepwise_reply(LOG_LEAF_CONFIRM_1);
 	}
 	if (message->kind == LOG_MESSAGE_KIND_OPENED) {
@@ -260,7 +264,7 @@ static __always_inline __u32 log_confirm(const struct log_credential_cell *crede
 	return stepwise_drop(LOG_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:156 */
+/* Resume, SessionSteps.tla:189 */
 static __always_inline __u32 log_resume(struct log_session_cell *session, const struct log_message *message,
 		const struct log_env *environment)
 {
@@ -278,7 +282,7 @@ static __always_inline __u32 log_resume(struct log_session_cell *session, const 
 	return stepwise_drop(LOG_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:168 */
+/* Issue, SessionSteps.tla:201 */
 static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 		const struct log_message *message)
 {
@@ -289,7 +293,7 @@ static __always_inline __u32 log_issue(struct log_credential_cell *credential,
 	return stepwise_continue(LOG_LEAF_ISSUE_2);
 }
 
-/* Expire, SessionSteps.tla:178 */
+/* Expire, SessionSteps.tla:211 */
 static __always_inline __u32 log_expire(struct log_session_cell *session, struct log_message *message,
 		const struct log_env *environment)
 {
@@ -309,7 +313,7 @@ static __always_inline __u32 log_expire(struct log_session_cell *session, struct
 	return stepwise_drop(LOG_LEAF_EXPIRE_4);
 }
 
-/* Retire, SessionSteps.tla:186 */
+/* Retire, SessionSteps.tla:219 */
 static __always_inline __u32 log_retire(struct log_session_cell *session, const struct log_message *message,
 		const struct log_env *environment)
 {
@@ -328,21 +332,32 @@ static __always_inline __u32 log_retire(struct log_session_cell *session, const 
 static __always_inline __u32 log_locate(const struct log_answer_cell *answer, struct log_message *message,
 		const struct log_env *environment)
 {
-	if (message->kind == LOG_MESSAGE_KIND_OPEN) {
-		if (environment->age <= 75) {
-			message->kind = LOG_MESSAGE_KIND_TOO_EARLY;
+	if (message->kind == LOG_MESSAGE_KIND_ASK || message->kind == LOG_MESSAGE_KIND_OPEN) {
+		if (message->kind == LOG_MESSAGE_KIND_ASK) {
+			message->kind = LOG_MESSAGE_KIND_INVITED;
+			message->client = 1024 * (environment->peer % 16) + message->client % 1024;
+			message->secret = environment->token;
 			return stepwise_reply(LOG_LEAF_LOCATE_1);
 		}
+		if (!(environment->validated &&
+		    1024 * (environment->peer % 16) + message->client % 1024 == message->client)) {
+			message->kind = LOG_MESSAGE_KIND_UNINVITED;
+			return stepwise_reply(LOG_LEAF_LOCATE_2);
+		}
+		if (environment->age <= 75) {
+			message->kind = LOG_MESSAGE_KIND_TOO_EARLY;
+			return stepwise_reply(LOG_LEAF_LOCATE_3);
+		}
 		message->kind = LOG_MESSAGE_KIND_OPENED;
-		message->secret = environment->random;
-		return stepwise_reply(LOG_LEAF_LOCATE_2);
+		message->secret = environment->token;
+		return stepwise_reply(LOG_LEAF_LOCATE_4);
 	}
 	if (message->kind != LOG_MESSAGE_KIND_APPEND) {
 		return stepwise_drop(LOG_LEAF_LOCATE_NOT_FORWARDED);
 	}
 	message->log = answer->log;
 	message->number = answer->number;
-	return stepwise_continue(LOG_LEAF_LOCATE_4);
+	return stepwise_continue(LOG_LEAF_LOCATE_6);
 }
 
 /* Await, LogSteps.tla:122 */
@@ -359,7 +374,7 @@ static __always_inline __u32 log_await(const struct log_synced_cell *synced, str
 /* Next, LogSteps.tla:138 */
 static __always_inline __u32 log_next(const struct log_drained_cell *drained, struct log_message *message)
 {
-	const __u64 before = STEPWISE_CHOOSE(71, message->number > drained->number) ? message->number : drained->number;
+	const __u64 before = STEPWISE_CHOOSE(74, message->number > drained->number) ? message->number : drained->number;
 	if (drained->epoch == 0 || before >= 281474976710655ULL) {
 		return stepwise_drop(LOG_LEAF_NEXT_NO_MORE);
 	}

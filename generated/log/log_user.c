@@ -82,6 +82,9 @@ static void log_env_set(struct log_env *to, const struct stepwise_environment *f
 		.now = (__u32)(from->now_ns >> 27 & 0x1ffffff),
 		.cpu = from->cpu & 0xffff,
 		.age = stepwise_at_most(from->age_ns >> 27, 0x7f),
+		.peer = from->peer & 0xffff,
+		.token = from->token,
+		.validated = from->validated,
 		.random = from->random,
 	};
 }
@@ -260,8 +263,11 @@ const struct stepwise_protocol stepwise_protocol = {
 	.wire_size = LOG_WIRE_SIZE,
 	.sweep_size = sizeof(struct log_message),
 	.sweep_period_ms = 250,
-	.layout_id = 0x2cc6427947299cee,
+	.layout_id = 0xb5b4510a1a73fcf3,
 	.young_ns = 10200547328,
+	.tells_peers = true,
+	.takes_tokens = true,
+	.token_at = LOG_WIRE_SECRET,
 	.tables = log_tables,
 	.table_count = 8,
 	.counters = log_counters,

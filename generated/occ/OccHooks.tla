@@ -135,7 +135,7 @@ UserSections == <<
 UserStep(at, cell, msg, env) ==
   CASE at = 1 -> Find(cell, msg, env)
     [] at = 2 -> Reserve(cell, msg)
-    [] at = 3 -> Keep(cell, msg)
+    [] at = 3 -> Keep(cell, msg, env)
 
 InitialCell(table) ==
   CASE table = "credential" -> [secret |-> 0]

@@ -52,6 +52,8 @@
 #define OCC_TIME_MODULUS 33554432
 #define OCC_LEASE 75
 #define OCC_MAX_GONE 16
+#define OCC_SESSIONS 16384
+#define OCC_SESSIONS_OF_PEER 1024
 #define OCC_WAYS 4
 #define OCC_PAGE_SIZE 16
 #define OCC_SLOT_SIZE 40
@@ -62,10 +64,9 @@
 #define OCC_GENERATION_MODULUS 1073741824
 #define OCC_FILTER_BITS 64
 #define OCC_INTENTS 4
-#define OCC_SESSIONS 16384
 #define OCC_ALL_INTENTS 65536
 #define OCC_TICK_NS 134217728
-#define OCC_TERMS 0x655a4ac430f8a731ULL
+#define OCC_TERMS 0x49c6d73e8bdafa3bULL
 #define OCC_TAIL_OVER 40
 #define OCC_TAIL_MAX 1024
 
@@ -83,6 +84,7 @@ enum occ_session_state {
 
 enum occ_message_kind {
 	OCC_MESSAGE_KIND_OPEN,
+	OCC_MESSAGE_KIND_ASK,
 	OCC_MESSAGE_KIND_RENEW,
 	OCC_MESSAGE_KIND_CLOSE,
 	OCC_MESSAGE_KIND_OPENED,
@@ -91,6 +93,8 @@ enum occ_message_kind {
 	OCC_MESSAGE_KIND_CLOSED,
 	OCC_MESSAGE_KIND_OTHER_TERMS,
 	OCC_MESSAGE_KIND_TOO_EARLY,
+	OCC_MESSAGE_KIND_INVITED,
+	OCC_MESSAGE_KIND_UNINVITED,
 	OCC_MESSAGE_KIND_GET,
 	OCC_MESSAGE_KIND_INSERT,
 	OCC_MESSAGE_KIND_UPDATE,
@@ -326,6 +330,9 @@ struct occ_message {
 struct occ_env {
 	__u32 now;
 	__u8 age;
+	__u16 peer;
+	__u64 token;
+	bool validated;
 	__u64 random;
 	__u32 index;
 };
@@ -345,13 +352,13 @@ static __always_inline struct occ_credential_cell occ_credential_cell_unpack(__u
 	};
 }
 
-/* A word: bits from the lowest, state 3, sequence 30, outcome 5, deadline 25. */
+/* A word: bits from the lowest, state 3, sequence 30, outcome 6, deadline 25. */
 static __always_inline __u64 occ_session_cell_pack(const struct occ_session_cell *cell)
 {
 	return (__u64)cell->state |
 	       (__u64)cell->sequence << 3 |
 	       (__u64)cell->outcome << 33 |
-	       (__u64)cell->deadline << 38;
+	       (__u64)cell->deadline << 39;
 }
 
 static __always_inline struct occ_session_cell occ_session_cell_unpack(__u64 word)
@@ -359,8 +366,8 @@ static __always_inline struct occ_session_cell occ_session_cell_unpack(__u64 wor
 	return (struct occ_session_cell){
 		.state = (enum occ_session_state)(word & 0x7),
 		.sequence = word >> 3 & 0x3fffffff,
-		.outcome = (enum occ_message_kind)(word >> 33 & 0x1f),
-		.deadline = word >> 38 & 0x1ffffff,
+		.outcome = (enum occ_message_kind)(word >> 33 & 0x3f),
+		.deadline = word >> 39 & 0x1ffffff,
 	};
 }
 
@@ -417,209 +424,213 @@ _Static_assert(offsetof(struct occ_page_cell, spin_lock) == 8, "place of a cell'
 /* --- Leaves: where a step ends ---------------------------------------------------- */
 
 enum occ_leaf {
-	OCC_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:71 */
-	OCC_LEAF_BEGIN_1 = 1, /* Reply, SessionSteps.tla:79 */
-	OCC_LEAF_BEGIN_2 = 2, /* Forward, SessionSteps.tla:80 */
-	OCC_LEAF_BEGIN_3 = 3, /* Reply, SessionSteps.tla:81 */
-	OCC_LEAF_BEGIN_NOT_A_REQUEST = 4, /* Drop, SessionSteps.tla:83 */
-	OCC_LEAF_BEGIN_CLOSED_ALREADY = 5, /* Reply, SessionSteps.tla:86 */
-	OCC_LEAF_BEGIN_NO_SESSION = 6, /* Drop, SessionSteps.tla:87 */
-	OCC_LEAF_BEGIN_IN_PROGRESS = 7, /* Drop, SessionSteps.tla:91 */
-	OCC_LEAF_BEGIN_ANSWER_AGAIN = 8, /* Reply, SessionSteps.tla:97 */
-	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 9, /* Drop, SessionSteps.tla:99 */
-	OCC_LEAF_BEGIN_14 = 10, /* Reply, SessionSteps.tla:103 */
-	OCC_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:109 */
-	OCC_LEAF_RECALL_MOVED_ON = 12, /* Drop, KvSteps.tla:424 */
-	OCC_LEAF_RECALL_3 = 13, /* Reply, KvSteps.tla:425 */
-	OCC_LEAF_END_1 = 14, /* Reply, SessionSteps.tla:124 */
-	OCC_LEAF_END_2 = 15, /* Reply, SessionSteps.tla:126 */
-	OCC_LEAF_END_3 = 16, /* Forward, SessionSteps.tla:128 */
-	OCC_LEAF_END_4 = 17, /* Forward, SessionSteps.tla:130 */
-	OCC_LEAF_CONFIRM_1 = 18, /* Reply, SessionSteps.tla:151 */
-	OCC_LEAF_CONFIRM_CONFIRMED_LATE = 19, /* Drop, SessionSteps.tla:154 */
-	OCC_LEAF_RESUME_RESUMED_LATE = 20, /* Drop, SessionSteps.tla:166 */
-	OCC_LEAF_AUTHENTICATE_1 = 21, /* Continue, SessionSteps.tla:69 */
-	OCC_LEAF_AUTHENTICATE_2 = 22, /* Continue, SessionSteps.tla:70 */
-	OCC_LEAF_BEGIN_7 = 23, /* Continue, SessionSteps.tla:89 */
-	OCC_LEAF_BEGIN_RECALLED = 24, /* Continue, SessionSteps.tla:96 */
-	OCC_LEAF_BEGIN_16 = 25, /* Continue, SessionSteps.tla:114 */
-	OCC_LEAF_RECALL_1 = 26, /* Continue, KvSteps.tla:423 */
-	OCC_LEAF_ENTER_PLACE_TAKEN = 27, /* Continue, OccSteps.tla:57 */
-	OCC_LEAF_ENTER_UNSETTLED = 28, /* Continue, OccSteps.tla:58 */
-	OCC_LEAF_ENTER_LOCK_TOO_LONG = 29, /* Continue, OccSteps.tla:59 */
-	OCC_LEAF_ENTER_4 = 30, /* Continue, OccSteps.tla:60 */
-	OCC_LEAF_ENTER_5 = 31, /* Continue, OccSteps.tla:63 */
-	OCC_LEAF_ENTER_NOT_TO_COMMIT = 32, /* Continue, OccSteps.tla:64 */
-	OCC_LEAF_ENTER_NOT_TO_ABORT = 33, /* Continue, OccSteps.tla:66 */
-	OCC_LEAF_ENTER_8 = 34, /* Continue, OccSteps.tla:67 */
-	OCC_LEAF_ENTER_NOTHING_TO_ABORT = 35, /* Continue, OccSteps.tla:68 */
-	OCC_LEAF_NOTE_1 = 36, /* Continue, OccSteps.tla:74 */
-	OCC_LEAF_NOTE_2 = 37, /* Continue, OccSteps.tla:76 */
-	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 38, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 39, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_ON_OCC_REQUEST_4 = 40, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_ON_OCC_REQUEST_5 = 41, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_ON_OCC_REQUEST_6 = 42, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_ON_OCC_REQUEST_7 = 43, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 44, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 45, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 46, /* Continue, OccSteps.tla:127 */
-	OCC_LEAF_ON_OCC_REQUEST_11 = 47, /* Continue, OccSteps.tla:129 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 48, /* Continue, OccSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 49, /* Continue, OccSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_14 = 50, /* Continue, OccSteps.tla:145 */
-	OCC_LEAF_ON_OCC_REQUEST_15 = 51, /* Continue, OccSteps.tla:147 */
-	OCC_LEAF_ON_OCC_REQUEST_16 = 52, /* Continue, OccSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 53, /* Continue, OccSteps.tla:184 */
-	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 54, /* Continue, OccSteps.tla:186 */
-	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG = 55, /* Continue, KvSteps.tla:182 */
-	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ = 56, /* Continue, KvSteps.tla:164 */
-	OCC_LEAF_ON_OCC_REQUEST_WRITTEN = 57, /* Continue, KvSteps.tla:168 */
-	OCC_LEAF_ON_OCC_REQUEST_22 = 58, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_REQUEST_23 = 59, /* Continue, KvSteps.tla:135 */
-	OCC_LEAF_ON_OCC_REQUEST_24 = 60, /* Continue, KvSteps.tla:138 */
-	OCC_LEAF_ON_OCC_REQUEST_25 = 61, /* Continue, KvSteps.tla:139 */
-	OCC_LEAF_ON_OCC_REQUEST_26 = 62, /* Continue, KvSteps.tla:141 */
-	OCC_LEAF_ON_OCC_REQUEST_27 = 63, /* Continue, KvSteps.tla:143 */
-	OCC_LEAF_ON_OCC_REQUEST_28 = 64, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_REQUEST_29 = 65, /* Continue, KvSteps.tla:188 */
-	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED = 66, /* Continue, KvSteps.tla:190 */
-	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED = 67, /* Continue, KvSteps.tla:192 */
-	OCC_LEAF_ON_OCC_REQUEST_32 = 68, /* Continue, KvSteps.tla:194 */
-	OCC_LEAF_ON_OCC_REQUEST_FULL = 69, /* Continue, KvSteps.tla:197 */
-	OCC_LEAF_LEAVE_1 = 70, /* Continue, OccSteps.tla:85 */
-	OCC_LEAF_LEAVE_2 = 71, /* Continue, OccSteps.tla:86 */
-	OCC_LEAF_LEAVE_3 = 72, /* Continue, OccSteps.tla:87 */
-	OCC_LEAF_REMEMBER_1 = 73, /* Continue, KvSteps.tla:429 */
-	OCC_LEAF_REMEMBER_2 = 74, /* Continue, KvSteps.tla:430 */
-	OCC_LEAF_CONFIRM_2 = 75, /* Continue, SessionSteps.tla:152 */
-	OCC_LEAF_CONFIRM_3 = 76, /* Continue, SessionSteps.tla:153 */
-	OCC_LEAF_RESUME_1 = 77, /* Continue, SessionSteps.tla:158 */
-	OCC_LEAF_RESUME_2 = 78, /* Continue, SessionSteps.tla:163 */
-	OCC_LEAF_RESUME_3 = 79, /* Continue, SessionSteps.tla:165 */
-	OCC_LEAF_ISSUE_1 = 80, /* Continue, SessionSteps.tla:170 */
-	OCC_LEAF_ISSUE_2 = 81, /* Continue, SessionSteps.tla:171 */
-	OCC_LEAF_CLAIM_1 = 82, /* Continue, KvSteps.tla:320 */
-	OCC_LEAF_CLAIM_OVERWRITTEN = 83, /* Continue, KvSteps.tla:321 */
-	OCC_LEAF_CLAIM_3 = 84, /* Continue, KvSteps.tla:322 */
-	OCC_LEAF_LIFT_1 = 85, /* Continue, KvSteps.tla:278 */
-	OCC_LEAF_LIFT_2 = 86, /* Continue, KvSteps.tla:285 */
-	OCC_LEAF_LIFT_REPLACED = 87, /* Continue, KvSteps.tla:286 */
-	OCC_LEAF_LIFT_4 = 88, /* Continue, KvSteps.tla:288 */
-	OCC_LEAF_STOW_PAGE_FULL = 89, /* Continue, KvSteps.tla:309 */
-	OCC_LEAF_STOW_ENTRY_TAKEN = 90, /* Continue, KvSteps.tla:310 */
-	OCC_LEAF_STOW_3 = 91, /* Continue, KvSteps.tla:311 */
-	OCC_LEAF_STOW_OLD_ONE_GONE = 92, /* Continue, KvSteps.tla:312 */
-	OCC_LEAF_STOW_5 = 93, /* Continue, KvSteps.tla:313 */
-	OCC_LEAF_STOW_6 = 94, /* Continue, KvSteps.tla:314 */
-	OCC_LEAF_STOW_OLD_ONE_MOVED = 95, /* Continue, KvSteps.tla:315 */
-	OCC_LEAF_STOW_8 = 96, /* Continue, KvSteps.tla:316 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 97, /* Continue, OccSteps.tla:123 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 98, /* Continue, OccSteps.tla:125 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 99, /* Continue, OccSteps.tla:127 */
-	OCC_LEAF_ON_OCC_COMPLETION_4 = 100, /* Continue, OccSteps.tla:129 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 101, /* Continue, OccSteps.tla:206 */
-	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 102, /* Continue, OccSteps.tla:208 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 103, /* Continue, OccSteps.tla:210 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 104, /* Continue, OccSteps.tla:212 */
-	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 105, /* Continue, OccSteps.tla:214 */
-	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 106, /* Continue, OccSteps.tla:216 */
-	OCC_LEAF_ON_OCC_COMPLETION_11 = 107, /* Continue, OccSteps.tla:218 */
-	OCC_LEAF_ON_OCC_COMPLETION_12 = 108, /* Continue, OccSteps.tla:218 */
-	OCC_LEAF_ON_OCC_COMPLETION_13 = 109, /* Continue, OccSteps.tla:220 */
-	OCC_LEAF_ON_OCC_COMPLETION_14 = 110, /* Continue, OccSteps.tla:220 */
-	OCC_LEAF_ON_OCC_COMPLETION_15 = 111, /* Continue, OccSteps.tla:231 */
-	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 112, /* Continue, OccSteps.tla:233 */
-	OCC_LEAF_ON_OCC_COMPLETION_17 = 113, /* Continue, OccSteps.tla:236 */
-	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 114, /* Continue, OccSteps.tla:237 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 115, /* Continue, KvSteps.tla:340 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 116, /* Continue, KvSteps.tla:340 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 117, /* Continue, KvSteps.tla:365 */
-	OCC_LEAF_ON_OCC_COMPLETION_23 = 118, /* Continue, KvSteps.tla:131 */
-	OCC_LEAF_ON_OCC_COMPLETION_24 = 119, /* Continue, KvSteps.tla:135 */
-	OCC_LEAF_ON_OCC_COMPLETION_25 = 120, /* Continue, KvSteps.tla:138 */
-	OCC_LEAF_ON_OCC_COMPLETION_26 = 121, /* Continue, KvSteps.tla:139 */
-	OCC_LEAF_ON_OCC_COMPLETION_27 = 122, /* Continue, KvSteps.tla:141 */
-	OCC_LEAF_ON_OCC_COMPLETION_28 = 123, /* Continue, KvSteps.tla:143 */
-	OCC_LEAF_ON_OCC_COMPLETION_29 = 124, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE = 125, /* Continue, KvSteps.tla:369 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 126, /* Continue, KvSteps.tla:371 */
-	OCC_LEAF_ON_OCC_COMPLETION_32 = 127, /* Continue, KvSteps.tla:373 */
-	OCC_LEAF_ON_OCC_COMPLETION_33 = 128, /* Continue, KvSteps.tla:375 */
-	OCC_LEAF_ON_OCC_COMPLETION_34 = 129, /* Continue, KvSteps.tla:377 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 130, /* Continue, KvSteps.tla:380 */
-	OCC_LEAF_ON_OCC_COMPLETION_37 = 131, /* Continue, KvSteps.tla:384 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 132, /* Continue, KvSteps.tla:387 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 133, /* Continue, KvSteps.tla:340 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 134, /* Continue, KvSteps.tla:340 */
-	OCC_LEAF_ON_OCC_COMPLETION_41 = 135, /* Continue, KvSteps.tla:391 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 136, /* Continue, KvSteps.tla:393 */
-	OCC_LEAF_ON_OCC_COMPLETION_43 = 137, /* Continue, KvSteps.tla:395 */
-	OCC_LEAF_ON_OCC_COMPLETION_44 = 138, /* Continue, KvSteps.tla:397 */
-	OCC_LEAF_SETTLE_1 = 139, /* Continue, KvSteps.tla:407 */
-	OCC_LEAF_SETTLE_2 = 140, /* Continue, KvSteps.tla:408 */
-	OCC_LEAF_SETTLE_3 = 141, /* Continue, KvSteps.tla:409 */
-	OCC_LEAF_SETTLE_4 = 142, /* Continue, KvSteps.tla:410 */
-	OCC_LEAF_SHELVE_1 = 143, /* Continue, KvSteps.tla:414 */
-	OCC_LEAF_SHELVE_2 = 144, /* Continue, KvSteps.tla:415 */
-	OCC_LEAF_SHELVE_3 = 145, /* Continue, KvSteps.tla:416 */
-	OCC_LEAF_FIND_1 = 146, /* Reply, KvSteps.tla:221 */
-	OCC_LEAF_FIND_2 = 147, /* Reply, KvSteps.tla:221 */
-	OCC_LEAF_FIND_NOT_FORWARDED = 148, /* Drop, KvSteps.tla:222 */
-	OCC_LEAF_FIND_NOT_SEEN = 149, /* Drop, KvSteps.tla:223 */
-	OCC_LEAF_FIND_5 = 150, /* Continue, KvSteps.tla:225 */
-	OCC_LEAF_FIND_ON_ITS_WAY = 151, /* Drop, KvSteps.tla:227 */
-	OCC_LEAF_FIND_7 = 152, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_8 = 153, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_FIND_9 = 154, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_10 = 155, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_FIND_11 = 156, /* Reply, KvSteps.tla:238 */
-	OCC_LEAF_FIND_12 = 157, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_13 = 158, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_RESERVE_1 = 159, /* Continue, KvSteps.tla:253 */
-	OCC_LEAF_RESERVE_SHELF_FULL = 160, /* Continue, KvSteps.tla:254 */
-	OCC_LEAF_RESERVE_3 = 161, /* Continue, KvSteps.tla:255 */
-	OCC_LEAF_KEEP_1 = 162, /* Reply, KvSteps.tla:259 */
-	OCC_LEAF_KEEP_2 = 163, /* Reply, KvSteps.tla:260 */
-	OCC_LEAF_KEEP_3 = 164, /* Reply, KvSteps.tla:261 */
-	OCC_LEAF_EXPIRE_1 = 165, /* Drop, SessionSteps.tla:179 */
-	OCC_LEAF_EXPIRE_2 = 166, /* Continue, SessionSteps.tla:181 */
-	OCC_LEAF_EXPIRE_3 = 167, /* Continue, SessionSteps.tla:183 */
-	OCC_LEAF_EXPIRE_4 = 168, /* Drop, SessionSteps.tla:184 */
-	OCC_LEAF_UNSETTLED_1 = 169, /* Continue, OccSteps.tla:252 */
-	OCC_LEAF_UNSETTLED_2 = 170, /* Drop, OccSteps.tla:253 */
-	OCC_LEAF_SETTLED_NOTHING_PINNED = 171, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_STILL_GONE = 172, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_SETTLED_4 = 173, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_SETTLED_5 = 174, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_SETTLED_6 = 175, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_SETTLED_7 = 176, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_IS_SETTLED_1 = 177, /* Continue, OccSteps.tla:258 */
-	OCC_LEAF_IS_SETTLED_2 = 178, /* Drop, OccSteps.tla:259 */
-	OCC_LEAF_RETIRE_1 = 179, /* Continue, SessionSteps.tla:188 */
-	OCC_LEAF_RETIRE_2 = 180, /* Drop, SessionSteps.tla:189 */
-	OCC_LEAF_TAKE_1 = 181, /* Drop, KvSteps.tla:439 */
-	OCC_LEAF_TAKE_2 = 182, /* Continue, KvSteps.tla:440 */
-	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 183, /* Continue, OccSteps.tla:267 */
-	OCC_LEAF_OCC_REFILL_2 = 184, /* Continue, KvSteps.tla:458 */
-	OCC_LEAF_OCC_REFILL_3 = 185, /* Continue, KvSteps.tla:459 */
-	OCC_LEAF_OCC_REFILL_4 = 186, /* Continue, KvSteps.tla:460 */
-	OCC_LEAF_OCC_REFILL_5 = 187, /* Continue, KvSteps.tla:462 */
-	OCC_LEAF_OCC_REFILL_6 = 188, /* Continue, KvSteps.tla:464 */
-	OCC_LEAF_OCC_REFILL_7 = 189, /* Continue, KvSteps.tla:467 */
-	OCC_LEAF_OCC_REFILL_8 = 190, /* Continue, KvSteps.tla:467 */
-	OCC_LEAF_OCC_REFILL_9 = 191, /* Continue, KvSteps.tla:468 */
-	OCC_LEAF_OCC_REFILL_10 = 192, /* Continue, KvSteps.tla:469 */
-	OCC_LEAF_OCC_REFILL_11 = 193, /* Continue, KvSteps.tla:470 */
-	OCC_LEAF_OVERFLOW_1 = 194, /* Continue, KvSteps.tla:487 */
-	OCC_LEAF_OVERFLOW_2 = 195, /* Continue, KvSteps.tla:488 */
-	OCC_LEAF_OVERFLOW_3 = 196, /* Continue, KvSteps.tla:489 */
-	OCC_LEAF_OVERFLOW_4 = 197, /* Continue, KvSteps.tla:490 */
-	OCC_LEAF_OVERFLOW_5 = 198, /* Continue, KvSteps.tla:491 */
-	OCC_LEAF_OVERFLOW_6 = 199, /* Continue, KvSteps.tla:492 */
-	OCC_LEAF_OVERFLOW_7 = 200, /* Continue, KvSteps.tla:493 */
-	OCC_LEAF_OVERFLOW_8 = 201, /* Continue, KvSteps.tla:494 */
-	OCC_LEAF_REPORT_1 = 202, /* Continue, KvSteps.tla:496 */
+	OCC_LEAF_AUTHENTICATE_WRONG_SECRET = 0, /* Drop, SessionSteps.tla:87 */
+	OCC_LEAF_BEGIN_ASKED = 1, /* Forward, SessionSteps.tla:96 */
+	OCC_LEAF_BEGIN_2 = 2, /* Reply, SessionSteps.tla:97 */
+	OCC_LEAF_BEGIN_3 = 3, /* Forward, SessionSteps.tla:100 */
+	OCC_LEAF_BEGIN_4 = 4, /* Reply, SessionSteps.tla:101 */
+	OCC_LEAF_BEGIN_NOT_A_REQUEST = 5, /* Drop, SessionSteps.tla:103 */
+	OCC_LEAF_BEGIN_CLOSED_ALREADY = 6, /* Reply, SessionSteps.tla:106 */
+	OCC_LEAF_BEGIN_NO_SESSION = 7, /* Drop, SessionSteps.tla:107 */
+	OCC_LEAF_BEGIN_IN_PROGRESS = 8, /* Drop, SessionSteps.tla:111 */
+	OCC_LEAF_BEGIN_ANSWER_AGAIN = 9, /* Reply, SessionSteps.tla:117 */
+	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:119 */
+	OCC_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:123 */
+	OCC_LEAF_BEGIN_16 = 12, /* Reply, SessionSteps.tla:129 */
+	OCC_LEAF_RECALL_MOVED_ON = 13, /* Drop, KvSteps.tla:429 */
+	OCC_LEAF_RECALL_3 = 14, /* Reply, KvSteps.tla:430 */
+	OCC_LEAF_END_1 = 15, /* Reply, SessionSteps.tla:144 */
+	OCC_LEAF_END_2 = 16, /* Reply, SessionSteps.tla:146 */
+	OCC_LEAF_END_3 = 17, /* Forward, SessionSteps.tla:148 */
+	OCC_LEAF_END_4 = 18, /* Forward, SessionSteps.tla:150 */
+	OCC_LEAF_CONFIRM_1 = 19, /* Reply, SessionSteps.tla:184 */
+	OCC_LEAF_CONFIRM_CONFIRMED_LATE = 20, /* Drop, SessionSteps.tla:187 */
+	OCC_LEAF_RESUME_RESUMED_LATE = 21, /* Drop, SessionSteps.tla:199 */
+	OCC_LEAF_AUTHENTICATE_1 = 22, /* Continue, SessionSteps.tla:85 */
+	OCC_LEAF_AUTHENTICATE_2 = 23, /* Continue, SessionSteps.tla:86 */
+	OCC_LEAF_BEGIN_8 = 24, /* Continue, SessionSteps.tla:109 */
+	OCC_LEAF_BEGIN_RECALLED = 25, /* Continue, SessionSteps.tla:116 */
+	OCC_LEAF_BEGIN_17 = 26, /* Continue, SessionSteps.tla:134 */
+	OCC_LEAF_RECALL_1 = 27, /* Continue, KvSteps.tla:428 */
+	OCC_LEAF_ENTER_PLACE_TAKEN = 28, /* Continue, OccSteps.tla:57 */
+	OCC_LEAF_ENTER_UNSETTLED = 29, /* Continue, OccSteps.tla:58 */
+	OCC_LEAF_ENTER_LOCK_TOO_LONG = 30, /* Continue, OccSteps.tla:59 */
+	OCC_LEAF_ENTER_4 = 31, /* Continue, OccSteps.tla:60 */
+	OCC_LEAF_ENTER_5 = 32, /* Continue, OccSteps.tla:63 */
+	OCC_LEAF_ENTER_NOT_TO_COMMIT = 33, /* Continue, OccSteps.tla:64 */
+	OCC_LEAF_ENTER_NOT_TO_ABORT = 34, /* Continue, OccSteps.tla:66 */
+	OCC_LEAF_ENTER_8 = 35, /* Continue, OccSteps.tla:67 */
+	OCC_LEAF_ENTER_NOTHING_TO_ABORT = 36, /* Continue, OccSteps.tla:68 */
+	OCC_LEAF_NOTE_1 = 37, /* Continue, OccSteps.tla:74 */
+	OCC_LEAF_NOTE_2 = 38, /* Continue, OccSteps.tla:76 */
+	OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED = 39, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_ON_OCC_REQUEST_STILL_GONE = 40, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_ON_OCC_REQUEST_4 = 41, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_ON_OCC_REQUEST_5 = 42, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_ON_OCC_REQUEST_6 = 43, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_ON_OCC_REQUEST_7 = 44, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY = 45, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_REQUEST_OTHER_VERSION = 46, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_LOCKED = 47, /* Continue, OccSteps.tla:127 */
+	OCC_LEAF_ON_OCC_REQUEST_11 = 48, /* Continue, OccSteps.tla:129 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_THERE = 49, /* Continue, OccSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_LOCK = 50, /* Continue, OccSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_14 = 51, /* Continue, OccSteps.tla:145 */
+	OCC_LEAF_ON_OCC_REQUEST_15 = 52, /* Continue, OccSteps.tla:147 */
+	OCC_LEAF_ON_OCC_REQUEST_16 = 53, /* Continue, OccSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITE_OF_LOCKED = 54, /* Continue, OccSteps.tla:184 */
+	OCC_LEAF_ON_OCC_REQUEST_NO_WAY_TO_WRITE = 55, /* Continue, OccSteps.tla:186 */
+	OCC_LEAF_ON_OCC_REQUEST_TOO_LONG = 56, /* Continue, KvSteps.tla:182 */
+	OCC_LEAF_ON_OCC_REQUEST_TAIL_READ = 57, /* Continue, KvSteps.tla:164 */
+	OCC_LEAF_ON_OCC_REQUEST_WRITTEN = 58, /* Continue, KvSteps.tla:168 */
+	OCC_LEAF_ON_OCC_REQUEST_22 = 59, /* Continue, KvSteps.tla:131 */
+	OCC_LEAF_ON_OCC_REQUEST_23 = 60, /* Continue, KvSteps.tla:135 */
+	OCC_LEAF_ON_OCC_REQUEST_24 = 61, /* Continue, KvSteps.tla:138 */
+	OCC_LEAF_ON_OCC_REQUEST_25 = 62, /* Continue, KvSteps.tla:139 */
+	OCC_LEAF_ON_OCC_REQUEST_26 = 63, /* Continue, KvSteps.tla:141 */
+	OCC_LEAF_ON_OCC_REQUEST_27 = 64, /* Continue, KvSteps.tla:143 */
+	OCC_LEAF_ON_OCC_REQUEST_28 = 65, /* Continue, KvSteps.tla:145 */
+	OCC_LEAF_ON_OCC_REQUEST_29 = 66, /* Continue, KvSteps.tla:188 */
+	OCC_LEAF_ON_OCC_REQUEST_NEVER_SPILLED = 67, /* Continue, KvSteps.tla:190 */
+	OCC_LEAF_ON_OCC_REQUEST_NOT_SPILLED = 68, /* Continue, KvSteps.tla:192 */
+	OCC_LEAF_ON_OCC_REQUEST_32 = 69, /* Continue, KvSteps.tla:194 */
+	OCC_LEAF_ON_OCC_REQUEST_FULL = 70, /* Continue, KvSteps.tla:197 */
+	OCC_LEAF_LEAVE_1 = 71, /* Continue, OccSteps.tla:85 */
+	OCC_LEAF_LEAVE_2 = 72, /* Continue, OccSteps.tla:86 */
+	OCC_LEAF_LEAVE_3 = 73, /* Continue, OccSteps.tla:87 */
+	OCC_LEAF_REMEMBER_1 = 74, /* Continue, KvSteps.tla:434 */
+	OCC_LEAF_REMEMBER_2 = 75, /* Continue, KvSteps.tla:435 */
+	OCC_LEAF_CONFIRM_2 = 76, /* Continue, SessionSteps.tla:185 */
+	OCC_LEAF_CONFIRM_3 = 77, /* Continue, SessionSteps.tla:186 */
+	OCC_LEAF_RESUME_1 = 78, /* Continue, SessionSteps.tla:191 */
+	OCC_LEAF_RESUME_2 = 79, /* Continue, SessionSteps.tla:196 */
+	OCC_LEAF_RESUME_3 = 80, /* Continue, SessionSteps.tla:198 */
+	OCC_LEAF_ISSUE_1 = 81, /* Continue, SessionSteps.tla:203 */
+	OCC_LEAF_ISSUE_2 = 82, /* Continue, SessionSteps.tla:204 */
+	OCC_LEAF_CLAIM_1 = 83, /* Continue, KvSteps.tla:325 */
+	OCC_LEAF_CLAIM_OVERWRITTEN = 84, /* Continue, KvSteps.tla:326 */
+	OCC_LEAF_CLAIM_3 = 85, /* Continue, KvSteps.tla:327 */
+	OCC_LEAF_LIFT_1 = 86, /* Continue, KvSteps.tla:283 */
+	OCC_LEAF_LIFT_2 = 87, /* Continue, KvSteps.tla:290 */
+	OCC_LEAF_LIFT_REPLACED = 88, /* Continue, KvSteps.tla:291 */
+	OCC_LEAF_LIFT_4 = 89, /* Continue, KvSteps.tla:293 */
+	OCC_LEAF_STOW_PAGE_FULL = 90, /* Continue, KvSteps.tla:314 */
+	OCC_LEAF_STOW_ENTRY_TAKEN = 91, /* Continue, KvSteps.tla:315 */
+	OCC_LEAF_STOW_3 = 92, /* Continue, KvSteps.tla:316 */
+	OCC_LEAF_STOW_OLD_ONE_GONE = 93, /* Continue, KvSteps.tla:317 */
+	OCC_LEAF_STOW_5 = 94, /* Continue, KvSteps.tla:318 */
+	OCC_LEAF_STOW_6 = 95, /* Continue, KvSteps.tla:319 */
+	OCC_LEAF_STOW_OLD_ONE_MOVED = 96, /* Continue, KvSteps.tla:320 */
+	OCC_LEAF_STOW_8 = 97, /* Continue, KvSteps.tla:321 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 98, /* Continue, OccSteps.tla:123 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 99, /* Continue, OccSteps.tla:125 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 100, /* Continue, OccSteps.tla:127 */
+	OCC_LEAF_ON_OCC_COMPLETION_4 = 101, /* Continue, OccSteps.tla:129 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE = 102, /* Continue, OccSteps.tla:206 */
+	OCC_LEAF_ON_OCC_COMPLETION_FOUND_OTHER = 103, /* Continue, OccSteps.tla:208 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAIL_FOUND = 104, /* Continue, OccSteps.tla:210 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_ROOM_TO_LOCK = 105, /* Continue, OccSteps.tla:212 */
+	OCC_LEAF_ON_OCC_COMPLETION_LOCK_NOT_READY = 106, /* Continue, OccSteps.tla:214 */
+	OCC_LEAF_ON_OCC_COMPLETION_PINNED_SINCE = 107, /* Continue, OccSteps.tla:216 */
+	OCC_LEAF_ON_OCC_COMPLETION_11 = 108, /* Continue, OccSteps.tla:218 */
+	OCC_LEAF_ON_OCC_COMPLETION_12 = 109, /* Continue, OccSteps.tla:218 */
+	OCC_LEAF_ON_OCC_COMPLETION_13 = 110, /* Continue, OccSteps.tla:220 */
+	OCC_LEAF_ON_OCC_COMPLETION_14 = 111, /* Continue, OccSteps.tla:220 */
+	OCC_LEAF_ON_OCC_COMPLETION_15 = 112, /* Continue, OccSteps.tla:231 */
+	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 113, /* Continue, OccSteps.tla:233 */
+	OCC_LEAF_ON_OCC_COMPLETION_17 = 114, /* Continue, OccSteps.tla:236 */
+	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 115, /* Continue, OccSteps.tla:237 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 116, /* Continue, KvSteps.tla:345 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 117, /* Continue, KvSteps.tla:345 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 118, /* Continue, KvSteps.tla:370 */
+	OCC_LEAF_ON_OCC_COMPLETION_23 = 119, /* Continue, KvSteps.tla:131 */
+	OCC_LEAF_ON_OCC_COMPLETION_24 = 120, /* Continue, KvSteps.tla:135 */
+	OCC_LEAF_ON_OCC_COMPLETION_25 = 121, /* Continue, KvSteps.tla:138 */
+	OCC_LEAF_ON_OCC_COMPLETION_26 = 122, /* Continue, KvSteps.tla:139 */
+	OCC_LEAF_ON_OCC_COMPLETION_27 = 123, /* Continue, KvSteps.tla:141 */
+	OCC_LEAF_ON_OCC_COMPLETION_28 = 124, /* Continue, KvSteps.tla:143 */
+	OCC_LEAF_ON_OCC_COMPLETION_29 = 125, /* Continue, KvSteps.tla:145 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE = 126, /* Continue, KvSteps.tla:374 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 127, /* Continue, KvSteps.tla:376 */
+	OCC_LEAF_ON_OCC_COMPLETION_32 = 128, /* Continue, KvSteps.tla:378 */
+	OCC_LEAF_ON_OCC_COMPLETION_33 = 129, /* Continue, KvSteps.tla:380 */
+	OCC_LEAF_ON_OCC_COMPLETION_34 = 130, /* Continue, KvSteps.tla:382 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 131, /* Continue, KvSteps.tla:385 */
+	OCC_LEAF_ON_OCC_COMPLETION_37 = 132, /* Continue, KvSteps.tla:389 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 133, /* Continue, KvSteps.tla:392 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 134, /* Continue, KvSteps.tla:345 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 135, /* Continue, KvSteps.tla:345 */
+	OCC_LEAF_ON_OCC_COMPLETION_41 = 136, /* Continue, KvSteps.tla:396 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 137, /* Continue, KvSteps.tla:398 */
+	OCC_LEAF_ON_OCC_COMPLETION_43 = 138, /* Continue, KvSteps.tla:400 */
+	OCC_LEAF_ON_OCC_COMPLETION_44 = 139, /* Continue, KvSteps.tla:402 */
+	OCC_LEAF_SETTLE_1 = 140, /* Continue, KvSteps.tla:412 */
+	OCC_LEAF_SETTLE_2 = 141, /* Continue, KvSteps.tla:413 */
+	OCC_LEAF_SETTLE_3 = 142, /* Continue, KvSteps.tla:414 */
+	OCC_LEAF_SETTLE_4 = 143, /* Continue, KvSteps.tla:415 */
+	OCC_LEAF_SHELVE_1 = 144, /* Continue, KvSteps.tla:419 */
+	OCC_LEAF_SHELVE_2 = 145, /* Continue, KvSteps.tla:420 */
+	OCC_LEAF_SHELVE_3 = 146, /* Continue, KvSteps.tla:421 */
+	OCC_LEAF_FIND_1 = 147, /* Reply, KvSteps.tla:221 */
+	OCC_LEAF_FIND_2 = 148, /* Reply, KvSteps.tla:221 */
+	OCC_LEAF_FIND_3 = 149, /* Reply, KvSteps.tla:221 */
+	OCC_LEAF_FIND_4 = 150, /* Reply, KvSteps.tla:221 */
+	OCC_LEAF_FIND_NOT_FORWARDED = 151, /* Drop, KvSteps.tla:222 */
+	OCC_LEAF_FIND_NOT_SEEN = 152, /* Drop, KvSteps.tla:223 */
+	OCC_LEAF_FIND_7 = 153, /* Continue, KvSteps.tla:225 */
+	OCC_LEAF_FIND_ON_ITS_WAY = 154, /* Drop, KvSteps.tla:227 */
+	OCC_LEAF_FIND_9 = 155, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_10 = 156, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_FIND_11 = 157, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_12 = 158, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_FIND_13 = 159, /* Reply, KvSteps.tla:238 */
+	OCC_LEAF_FIND_14 = 160, /* Continue, KvSteps.tla:207 */
+	OCC_LEAF_FIND_15 = 161, /* Reply, KvSteps.tla:207 */
+	OCC_LEAF_RESERVE_1 = 162, /* Continue, KvSteps.tla:253 */
+	OCC_LEAF_RESERVE_SHELF_FULL = 163, /* Continue, KvSteps.tla:254 */
+	OCC_LEAF_RESERVE_3 = 164, /* Continue, KvSteps.tla:255 */
+	OCC_LEAF_KEEP_1 = 165, /* Reply, KvSteps.tla:261 */
+	OCC_LEAF_KEEP_2 = 166, /* Reply, KvSteps.tla:264 */
+	OCC_LEAF_KEEP_ELSEWHERE = 167, /* Drop, KvSteps.tla:265 */
+	OCC_LEAF_KEEP_4 = 168, /* Reply, KvSteps.tla:266 */
+	OCC_LEAF_EXPIRE_1 = 169, /* Drop, SessionSteps.tla:212 */
+	OCC_LEAF_EXPIRE_2 = 170, /* Continue, SessionSteps.tla:214 */
+	OCC_LEAF_EXPIRE_3 = 171, /* Continue, SessionSteps.tla:216 */
+	OCC_LEAF_EXPIRE_4 = 172, /* Drop, SessionSteps.tla:217 */
+	OCC_LEAF_UNSETTLED_1 = 173, /* Continue, OccSteps.tla:252 */
+	OCC_LEAF_UNSETTLED_2 = 174, /* Drop, OccSteps.tla:253 */
+	OCC_LEAF_SETTLED_NOTHING_PINNED = 175, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_SETTLED_STILL_GONE = 176, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_SETTLED_4 = 177, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_SETTLED_5 = 178, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_SETTLED_6 = 179, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_SETTLED_7 = 180, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_IS_SETTLED_1 = 181, /* Continue, OccSteps.tla:258 */
+	OCC_LEAF_IS_SETTLED_2 = 182, /* Drop, OccSteps.tla:259 */
+	OCC_LEAF_RETIRE_1 = 183, /* Continue, SessionSteps.tla:221 */
+	OCC_LEAF_RETIRE_2 = 184, /* Drop, SessionSteps.tla:222 */
+	OCC_LEAF_TAKE_1 = 185, /* Drop, KvSteps.tla:444 */
+	OCC_LEAF_TAKE_2 = 186, /* Continue, KvSteps.tla:445 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 187, /* Continue, OccSteps.tla:267 */
+	OCC_LEAF_OCC_REFILL_2 = 188, /* Continue, KvSteps.tla:463 */
+	OCC_LEAF_OCC_REFILL_3 = 189, /* Continue, KvSteps.tla:464 */
+	OCC_LEAF_OCC_REFILL_4 = 190, /* Continue, KvSteps.tla:465 */
+	OCC_LEAF_OCC_REFILL_5 = 191, /* Continue, KvSteps.tla:467 */
+	OCC_LEAF_OCC_REFILL_6 = 192, /* Continue, KvSteps.tla:469 */
+	OCC_LEAF_OCC_REFILL_7 = 193, /* Continue, KvSteps.tla:472 */
+	OCC_LEAF_OCC_REFILL_8 = 194, /* Continue, KvSteps.tla:472 */
+	OCC_LEAF_OCC_REFILL_9 = 195, /* Continue, KvSteps.tla:473 */
+	OCC_LEAF_OCC_REFILL_10 = 196, /* Continue, KvSteps.tla:474 */
+	OCC_LEAF_OCC_REFILL_11 = 197, /* Continue, KvSteps.tla:475 */
+	OCC_LEAF_OVERFLOW_1 = 198, /* Continue, KvSteps.tla:492 */
+	OCC_LEAF_OVERFLOW_2 = 199, /* Continue, KvSteps.tla:493 */
+	OCC_LEAF_OVERFLOW_3 = 200, /* Continue, KvSteps.tla:494 */
+	OCC_LEAF_OVERFLOW_4 = 201, /* Continue, KvSteps.tla:495 */
+	OCC_LEAF_OVERFLOW_5 = 202, /* Continue, KvSteps.tla:496 */
+	OCC_LEAF_OVERFLOW_6 = 203, /* Continue, KvSteps.tla:497 */
+	OCC_LEAF_OVERFLOW_7 = 204, /* Continue, KvSteps.tla:498 */
+	OCC_LEAF_OVERFLOW_8 = 205, /* Continue, KvSteps.tla:499 */
+	OCC_LEAF_REPORT_1 = 206, /* Continue, KvSteps.tla:501 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -633,17 +644,18 @@ enum occ_leaf {
  */
 enum occ_counter {
 	OCC_COUNTER_AUTHENTICATE_WRONG_SECRET,
-	OCC_COUNTER_BEGIN_1,
+	OCC_COUNTER_BEGIN_ASKED,
 	OCC_COUNTER_BEGIN_2,
 	OCC_COUNTER_BEGIN_3,
+	OCC_COUNTER_BEGIN_4,
 	OCC_COUNTER_BEGIN_NOT_A_REQUEST,
 	OCC_COUNTER_BEGIN_CLOSED_ALREADY,
 	OCC_COUNTER_BEGIN_NO_SESSION,
 	OCC_COUNTER_BEGIN_IN_PROGRESS,
 	OCC_COUNTER_BEGIN_ANSWER_AGAIN,
 	OCC_COUNTER_BEGIN_OUT_OF_SEQUENCE,
-	OCC_COUNTER_BEGIN_14,
 	OCC_COUNTER_BEGIN_15,
+	OCC_COUNTER_BEGIN_16,
 	OCC_COUNTER_RECALL_MOVED_ON,
 	OCC_COUNTER_RECALL_3,
 	OCC_COUNTER_END_1,
@@ -676,17 +688,18 @@ enum occ_counter {
 
 #define OCC_COUNTER_NAMES { \
 	"authenticate.wrong_secret", \
-	"begin.1", \
+	"begin.asked", \
 	"begin.2", \
 	"begin.3", \
+	"begin.4", \
 	"begin.not_a_request", \
 	"begin.closed_already", \
 	"begin.no_session", \
 	"begin.in_progress", \
 	"begin.answer_again", \
 	"begin.out_of_sequence", \
-	"begin.14", \
 	"begin.15", \
+	"begin.16", \
 	"recall.moved_on", \
 	"recall.3", \
 	"end.1", \
@@ -720,17 +733,18 @@ enum occ_counter {
 #define OCC_COUNTERS_XDP 0
 #define OCC_COUNTERS_TC 4
 _Static_assert(OCC_COUNTER_AUTHENTICATE_WRONG_SECRET == OCC_COUNTERS_XDP + OCC_LEAF_AUTHENTICATE_WRONG_SECRET, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_1 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_1, "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_ASKED == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_ASKED, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_2 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_2, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_3 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_3, "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_4 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_4, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_NOT_A_REQUEST == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_NOT_A_REQUEST, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_CLOSED_ALREADY == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_CLOSED_ALREADY, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_NO_SESSION == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_NO_SESSION, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_IN_PROGRESS == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_IN_PROGRESS, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_ANSWER_AGAIN == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_ANSWER_AGAIN, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_OUT_OF_SEQUENCE == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_OUT_OF_SEQUENCE, "counter of a leaf");
-_Static_assert(OCC_COUNTER_BEGIN_14 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_14, "counter of a leaf");
 _Static_assert(OCC_COUNTER_BEGIN_15 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_15, "counter of a leaf");
+_Static_assert(OCC_COUNTER_BEGIN_16 == OCC_COUNTERS_XDP + OCC_LEAF_BEGIN_16, "counter of a leaf");
 _Static_assert(OCC_COUNTER_RECALL_MOVED_ON == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_MOVED_ON, "counter of a leaf");
 _Static_assert(OCC_COUNTER_RECALL_3 == OCC_COUNTERS_XDP + OCC_LEAF_RECALL_3, "counter of a leaf");
 _Static_assert(OCC_COUNTER_END_1 == OCC_COUNTERS_XDP + OCC_LEAF_END_1, "counter of a leaf");
@@ -747,372 +761,376 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define OCC_BRANCHES 363
+#define OCC_BRANCHES 367
 
 #define OCC_BRANCH_LINES { \
-	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:71:32" }, \
-	{ 1, "begin.1", "spec/lib/SessionSteps.tla:79:41" }, \
-	{ 2, "begin.2", "spec/lib/SessionSteps.tla:80:43" }, \
-	{ 3, "begin.3", "spec/lib/SessionSteps.tla:81:24" }, \
-	{ 4, "begin.not_a_request", "spec/lib/SessionSteps.tla:83:25" }, \
-	{ 5, "begin.closed_already", "spec/lib/SessionSteps.tla:86:34" }, \
-	{ 6, "begin.no_session", "spec/lib/SessionSteps.tla:87:30" }, \
-	{ 7, "begin.in_progress", "spec/lib/SessionSteps.tla:91:24" }, \
-	{ 8, "begin.answer_again", "spec/lib/SessionSteps.tla:97:39" }, \
-	{ 9, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:99:27" }, \
-	{ 10, "begin.14", "spec/lib/SessionSteps.tla:103:10" }, \
-	{ 11, "begin.15", "spec/lib/SessionSteps.tla:109:10" }, \
-	{ 12, "recall.moved_on", "spec/kv/KvSteps.tla:424:53" }, \
-	{ 13, "recall.3", "spec/kv/KvSteps.tla:425:17" }, \
-	{ 14, "end.1", "spec/lib/SessionSteps.tla:124:10" }, \
-	{ 15, "end.2", "spec/lib/SessionSteps.tla:126:10" }, \
-	{ 16, "end.3", "spec/lib/SessionSteps.tla:128:10" }, \
-	{ 17, "end.4", "spec/lib/SessionSteps.tla:130:10" }, \
-	{ 18, "confirm.1", "spec/lib/SessionSteps.tla:151:33" }, \
-	{ 19, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:154:34" }, \
-	{ 20, "resume.resumed_late", "spec/lib/SessionSteps.tla:166:32" }, \
-	{ 21, "authenticate.1", "spec/lib/SessionSteps.tla:69:29" }, \
-	{ 22, "authenticate.2", "spec/lib/SessionSteps.tla:70:42" }, \
-	{ 23, "begin.7", "spec/lib/SessionSteps.tla:89:10" }, \
-	{ 24, "begin.recalled", "spec/lib/SessionSteps.tla:96:36" }, \
-	{ 25, "begin.16", "spec/lib/SessionSteps.tla:114:10" }, \
-	{ 26, "recall.1", "spec/kv/KvSteps.tla:423:44" }, \
-	{ 27, "enter.place_taken", "spec/occ/OccSteps.tla:57:37" }, \
-	{ 28, "enter.unsettled", "spec/occ/OccSteps.tla:58:60" }, \
-	{ 29, "enter.lock_too_long", "spec/occ/OccSteps.tla:59:52" }, \
-	{ 30, "enter.4", "spec/occ/OccSteps.tla:60:24" }, \
-	{ 31, "enter.5", "spec/occ/OccSteps.tla:63:17" }, \
-	{ 32, "enter.not_to_commit", "spec/occ/OccSteps.tla:64:32" }, \
-	{ 33, "enter.not_to_abort", "spec/occ/OccSteps.tla:66:66" }, \
-	{ 34, "enter.8", "spec/occ/OccSteps.tla:67:23" }, \
-	{ 35, "enter.nothing_to_abort", "spec/occ/OccSteps.tla:68:42" }, \
-	{ 36, "note.1", "spec/occ/OccSteps.tla:74:10" }, \
-	{ 37, "note.2", "spec/occ/OccSteps.tla:76:10" }, \
-	{ 38, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
-	{ 39, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 40, "on_occ_request.4", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 41, "on_occ_request.5", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 42, "on_occ_request.6", "spec/occ/OccSteps.tla:167:10" }, \
-	{ 43, "on_occ_request.7", "spec/occ/OccSteps.tla:169:10" }, \
-	{ 44, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
-	{ 45, "on_occ_request.other_version", "spec/occ/OccSteps.tla:125:26" }, \
-	{ 46, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
-	{ 47, "on_occ_request.11", "spec/occ/OccSteps.tla:129:10" }, \
-	{ 48, "on_occ_request.not_there", "spec/occ/OccSteps.tla:141:22" }, \
-	{ 49, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:143:25" }, \
-	{ 50, "on_occ_request.14", "spec/occ/OccSteps.tla:145:10" }, \
-	{ 51, "on_occ_request.15", "spec/occ/OccSteps.tla:147:10" }, \
-	{ 52, "on_occ_request.16", "spec/occ/OccSteps.tla:182:10" }, \
-	{ 53, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:184:27" }, \
-	{ 54, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:186:26" }, \
-	{ 55, "on_occ_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
-	{ 56, "on_occ_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
-	{ 57, "on_occ_request.written", "spec/kv/KvSteps.tla:168:21" }, \
-	{ 58, "on_occ_request.22", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 59, "on_occ_request.23", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 60, "on_occ_request.24", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 61, "on_occ_request.25", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 62, "on_occ_request.26", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 63, "on_occ_request.27", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 64, "on_occ_request.28", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 65, "on_occ_request.29", "spec/kv/KvSteps.tla:188:10" }, \
-	{ 66, "on_occ_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
-	{ 67, "on_occ_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
-	{ 68, "on_occ_request.32", "spec/kv/KvSteps.tla:194:10" }, \
-	{ 69, "on_occ_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 70, "leave.1", "spec/occ/OccSteps.tla:85:32" }, \
-	{ 71, "leave.2", "spec/occ/OccSteps.tla:86:49" }, \
-	{ 72, "leave.3", "spec/occ/OccSteps.tla:87:17" }, \
-	{ 73, "remember.1", "spec/kv/KvSteps.tla:429:10" }, \
-	{ 74, "remember.2", "spec/kv/KvSteps.tla:430:10" }, \
-	{ 75, "confirm.2", "spec/lib/SessionSteps.tla:152:31" }, \
-	{ 76, "confirm.3", "spec/lib/SessionSteps.tla:153:42" }, \
-	{ 77, "resume.1", "spec/lib/SessionSteps.tla:158:10" }, \
-	{ 78, "resume.2", "spec/lib/SessionSteps.tla:163:10" }, \
-	{ 79, "resume.3", "spec/lib/SessionSteps.tla:165:10" }, \
-	{ 80, "issue.1", "spec/lib/SessionSteps.tla:170:10" }, \
-	{ 81, "issue.2", "spec/lib/SessionSteps.tla:171:10" }, \
-	{ 82, "claim.1", "spec/kv/KvSteps.tla:320:57" }, \
-	{ 83, "claim.overwritten", "spec/kv/KvSteps.tla:321:92" }, \
-	{ 84, "claim.3", "spec/kv/KvSteps.tla:322:17" }, \
-	{ 85, "lift.1", "spec/kv/KvSteps.tla:278:79" }, \
-	{ 86, "lift.2", "spec/kv/KvSteps.tla:285:86" }, \
-	{ 87, "lift.replaced", "spec/kv/KvSteps.tla:286:73" }, \
-	{ 88, "lift.4", "spec/kv/KvSteps.tla:288:10" }, \
-	{ 89, "stow.page_full", "spec/kv/KvSteps.tla:309:59" }, \
-	{ 90, "stow.entry_taken", "spec/kv/KvSteps.tla:310:72" }, \
-	{ 91, "stow.3", "spec/kv/KvSteps.tla:311:31" }, \
-	{ 92, "stow.old_one_gone", "spec/kv/KvSteps.tla:312:64" }, \
-	{ 93, "stow.5", "spec/kv/KvSteps.tla:313:24" }, \
-	{ 94, "stow.6", "spec/kv/KvSteps.tla:314:31" }, \
-	{ 95, "stow.old_one_moved", "spec/kv/KvSteps.tla:315:106" }, \
-	{ 96, "stow.8", "spec/kv/KvSteps.tla:316:24" }, \
-	{ 97, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
-	{ 98, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:125:26" }, \
-	{ 99, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
-	{ 100, "on_occ_completion.4", "spec/occ/OccSteps.tla:129:10" }, \
-	{ 101, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:206:22" }, \
-	{ 102, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:208:24" }, \
-	{ 103, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:210:23" }, \
-	{ 104, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:212:26" }, \
-	{ 105, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:214:26" }, \
-	{ 106, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:216:25" }, \
-	{ 107, "on_occ_completion.11", "spec/occ/OccSteps.tla:218:10" }, \
-	{ 108, "on_occ_completion.12", "spec/occ/OccSteps.tla:218:10" }, \
-	{ 109, "on_occ_completion.13", "spec/occ/OccSteps.tla:220:10" }, \
-	{ 110, "on_occ_completion.14", "spec/occ/OccSteps.tla:220:10" }, \
-	{ 111, "on_occ_completion.15", "spec/occ/OccSteps.tla:231:10" }, \
-	{ 112, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:233:29" }, \
-	{ 113, "on_occ_completion.17", "spec/occ/OccSteps.tla:236:17" }, \
-	{ 114, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:237:31" }, \
-	{ 115, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:340:34" }, \
-	{ 116, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:340:84" }, \
-	{ 117, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:365:30" }, \
-	{ 118, "on_occ_completion.23", "spec/kv/KvSteps.tla:131:17" }, \
-	{ 119, "on_occ_completion.24", "spec/kv/KvSteps.tla:135:17" }, \
-	{ 120, "on_occ_completion.25", "spec/kv/KvSteps.tla:138:17" }, \
-	{ 121, "on_occ_completion.26", "spec/kv/KvSteps.tla:139:17" }, \
-	{ 122, "on_occ_completion.27", "spec/kv/KvSteps.tla:141:10" }, \
-	{ 123, "on_occ_completion.28", "spec/kv/KvSteps.tla:143:10" }, \
-	{ 124, "on_occ_completion.29", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 125, "on_occ_completion.late", "spec/kv/KvSteps.tla:369:18" }, \
-	{ 126, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:371:22" }, \
-	{ 127, "on_occ_completion.32", "spec/kv/KvSteps.tla:373:10" }, \
-	{ 128, "on_occ_completion.33", "spec/kv/KvSteps.tla:375:10" }, \
-	{ 129, "on_occ_completion.34", "spec/kv/KvSteps.tla:377:10" }, \
-	{ 130, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:380:30" }, \
-	{ 131, "on_occ_completion.37", "spec/kv/KvSteps.tla:384:24" }, \
-	{ 132, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:387:22" }, \
-	{ 133, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:340:34" }, \
-	{ 134, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:340:84" }, \
-	{ 135, "on_occ_completion.41", "spec/kv/KvSteps.tla:391:10" }, \
-	{ 136, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:393:22" }, \
-	{ 137, "on_occ_completion.43", "spec/kv/KvSteps.tla:395:10" }, \
-	{ 138, "on_occ_completion.44", "spec/kv/KvSteps.tla:397:10" }, \
-	{ 139, "settle.1", "spec/kv/KvSteps.tla:407:39" }, \
-	{ 140, "settle.2", "spec/kv/KvSteps.tla:408:31" }, \
-	{ 141, "settle.3", "spec/kv/KvSteps.tla:409:30" }, \
-	{ 142, "settle.4", "spec/kv/KvSteps.tla:410:17" }, \
-	{ 143, "shelve.1", "spec/kv/KvSteps.tla:414:47" }, \
-	{ 144, "shelve.2", "spec/kv/KvSteps.tla:415:62" }, \
-	{ 145, "shelve.3", "spec/kv/KvSteps.tla:416:17" }, \
-	{ 146, "find.1", "spec/kv/KvSteps.tla:221:29" }, \
-	{ 147, "find.2", "spec/kv/KvSteps.tla:221:29" }, \
-	{ 148, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
-	{ 149, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
-	{ 150, "find.5", "spec/kv/KvSteps.tla:225:10" }, \
-	{ 151, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
-	{ 152, "find.7", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 153, "find.8", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 154, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 155, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 156, "find.11", "spec/kv/KvSteps.tla:238:10" }, \
-	{ 157, "find.12", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 158, "find.13", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 159, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
-	{ 160, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
-	{ 161, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
-	{ 162, "keep.1", "spec/kv/KvSteps.tla:259:36" }, \
-	{ 163, "keep.2", "spec/kv/KvSteps.tla:260:28" }, \
-	{ 164, "keep.3", "spec/kv/KvSteps.tla:261:17" }, \
-	{ 165, "expire.1", "spec/lib/SessionSteps.tla:179:44" }, \
-	{ 166, "expire.2", "spec/lib/SessionSteps.tla:181:10" }, \
-	{ 167, "expire.3", "spec/lib/SessionSteps.tla:183:10" }, \
-	{ 168, "expire.4", "spec/lib/SessionSteps.tla:184:17" }, \
-	{ 169, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
-	{ 170, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
-	{ 171, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
-	{ 172, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 173, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 174, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 175, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
-	{ 176, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
-	{ 177, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
-	{ 178, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
-	{ 179, "retire.1", "spec/lib/SessionSteps.tla:188:10" }, \
-	{ 180, "retire.2", "spec/lib/SessionSteps.tla:189:10" }, \
-	{ 181, "take.1", "spec/kv/KvSteps.tla:439:10" }, \
-	{ 182, "take.2", "spec/kv/KvSteps.tla:440:10" }, \
-	{ 183, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
-	{ 184, "occ_refill.2", "spec/kv/KvSteps.tla:458:32" }, \
-	{ 185, "occ_refill.3", "spec/kv/KvSteps.tla:459:56" }, \
-	{ 186, "occ_refill.4", "spec/kv/KvSteps.tla:460:43" }, \
-	{ 187, "occ_refill.5", "spec/kv/KvSteps.tla:462:32" }, \
-	{ 188, "occ_refill.6", "spec/kv/KvSteps.tla:464:10" }, \
-	{ 189, "occ_refill.7", "spec/kv/KvSteps.tla:467:52" }, \
-	{ 190, "occ_refill.8", "spec/kv/KvSteps.tla:467:52" }, \
-	{ 191, "occ_refill.9", "spec/kv/KvSteps.tla:468:23" }, \
-	{ 192, "occ_refill.10", "spec/kv/KvSteps.tla:469:20" }, \
-	{ 193, "occ_refill.11", "spec/kv/KvSteps.tla:470:17" }, \
-	{ 194, "overflow.1", "spec/kv/KvSteps.tla:487:24" }, \
-	{ 195, "overflow.2", "spec/kv/KvSteps.tla:488:60" }, \
-	{ 196, "overflow.3", "spec/kv/KvSteps.tla:489:61" }, \
-	{ 197, "overflow.4", "spec/kv/KvSteps.tla:490:32" }, \
-	{ 198, "overflow.5", "spec/kv/KvSteps.tla:491:19" }, \
-	{ 199, "overflow.6", "spec/kv/KvSteps.tla:492:23" }, \
-	{ 200, "overflow.7", "spec/kv/KvSteps.tla:493:22" }, \
-	{ 201, "overflow.8", "spec/kv/KvSteps.tla:494:17" }, \
-	{ 202, "report.1", "spec/kv/KvSteps.tla:496:21" }, \
-	{ 203, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 204, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 205, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 206, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:87:32" }, \
+	{ 1, "begin.asked", "spec/lib/SessionSteps.tla:96:26" }, \
+	{ 2, "begin.2", "spec/lib/SessionSteps.tla:97:17" }, \
+	{ 3, "begin.3", "spec/lib/SessionSteps.tla:100:17" }, \
+	{ 4, "begin.4", "spec/lib/SessionSteps.tla:101:17" }, \
+	{ 5, "begin.not_a_request", "spec/lib/SessionSteps.tla:103:25" }, \
+	{ 6, "begin.closed_already", "spec/lib/SessionSteps.tla:106:34" }, \
+	{ 7, "begin.no_session", "spec/lib/SessionSteps.tla:107:30" }, \
+	{ 8, "begin.in_progress", "spec/lib/SessionSteps.tla:111:24" }, \
+	{ 9, "begin.answer_again", "spec/lib/SessionSteps.tla:117:39" }, \
+	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
+	{ 11, "begin.15", "spec/lib/SessionSteps.tla:123:10" }, \
+	{ 12, "begin.16", "spec/lib/SessionSteps.tla:129:10" }, \
+	{ 13, "recall.moved_on", "spec/kv/KvSteps.tla:429:53" }, \
+	{ 14, "recall.3", "spec/kv/KvSteps.tla:430:17" }, \
+	{ 15, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
+	{ 16, "end.2", "spec/lib/SessionSteps.tla:146:10" }, \
+	{ 17, "end.3", "spec/lib/SessionSteps.tla:148:10" }, \
+	{ 18, "end.4", "spec/lib/SessionSteps.tla:150:10" }, \
+	{ 19, "confirm.1", "spec/lib/SessionSteps.tla:184:30" }, \
+	{ 20, "confirm.confirmed_late", "spec/lib/SessionSteps.tla:187:34" }, \
+	{ 21, "resume.resumed_late", "spec/lib/SessionSteps.tla:199:32" }, \
+	{ 22, "authenticate.1", "spec/lib/SessionSteps.tla:85:32" }, \
+	{ 23, "authenticate.2", "spec/lib/SessionSteps.tla:86:42" }, \
+	{ 24, "begin.8", "spec/lib/SessionSteps.tla:109:10" }, \
+	{ 25, "begin.recalled", "spec/lib/SessionSteps.tla:116:36" }, \
+	{ 26, "begin.17", "spec/lib/SessionSteps.tla:134:10" }, \
+	{ 27, "recall.1", "spec/kv/KvSteps.tla:428:44" }, \
+	{ 28, "enter.place_taken", "spec/occ/OccSteps.tla:57:37" }, \
+	{ 29, "enter.unsettled", "spec/occ/OccSteps.tla:58:60" }, \
+	{ 30, "enter.lock_too_long", "spec/occ/OccSteps.tla:59:52" }, \
+	{ 31, "enter.4", "spec/occ/OccSteps.tla:60:24" }, \
+	{ 32, "enter.5", "spec/occ/OccSteps.tla:63:17" }, \
+	{ 33, "enter.not_to_commit", "spec/occ/OccSteps.tla:64:32" }, \
+	{ 34, "enter.not_to_abort", "spec/occ/OccSteps.tla:66:66" }, \
+	{ 35, "enter.8", "spec/occ/OccSteps.tla:67:23" }, \
+	{ 36, "enter.nothing_to_abort", "spec/occ/OccSteps.tla:68:42" }, \
+	{ 37, "note.1", "spec/occ/OccSteps.tla:74:10" }, \
+	{ 38, "note.2", "spec/occ/OccSteps.tla:76:10" }, \
+	{ 39, "on_occ_request.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
+	{ 40, "on_occ_request.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
+	{ 41, "on_occ_request.4", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 42, "on_occ_request.5", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 43, "on_occ_request.6", "spec/occ/OccSteps.tla:167:10" }, \
+	{ 44, "on_occ_request.7", "spec/occ/OccSteps.tla:169:10" }, \
+	{ 45, "on_occ_request.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
+	{ 46, "on_occ_request.other_version", "spec/occ/OccSteps.tla:125:26" }, \
+	{ 47, "on_occ_request.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
+	{ 48, "on_occ_request.11", "spec/occ/OccSteps.tla:129:10" }, \
+	{ 49, "on_occ_request.not_there", "spec/occ/OccSteps.tla:141:22" }, \
+	{ 50, "on_occ_request.no_way_to_lock", "spec/occ/OccSteps.tla:143:25" }, \
+	{ 51, "on_occ_request.14", "spec/occ/OccSteps.tla:145:10" }, \
+	{ 52, "on_occ_request.15", "spec/occ/OccSteps.tla:147:10" }, \
+	{ 53, "on_occ_request.16", "spec/occ/OccSteps.tla:182:10" }, \
+	{ 54, "on_occ_request.write_of_locked", "spec/occ/OccSteps.tla:184:27" }, \
+	{ 55, "on_occ_request.no_way_to_write", "spec/occ/OccSteps.tla:186:26" }, \
+	{ 56, "on_occ_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
+	{ 57, "on_occ_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
+	{ 58, "on_occ_request.written", "spec/kv/KvSteps.tla:168:21" }, \
+	{ 59, "on_occ_request.22", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 60, "on_occ_request.23", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 61, "on_occ_request.24", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 62, "on_occ_request.25", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 63, "on_occ_request.26", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 64, "on_occ_request.27", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 65, "on_occ_request.28", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 66, "on_occ_request.29", "spec/kv/KvSteps.tla:188:10" }, \
+	{ 67, "on_occ_request.never_spilled", "spec/kv/KvSteps.tla:190:26" }, \
+	{ 68, "on_occ_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
+	{ 69, "on_occ_request.32", "spec/kv/KvSteps.tla:194:10" }, \
+	{ 70, "on_occ_request.full", "spec/kv/KvSteps.tla:197:18" }, \
+	{ 71, "leave.1", "spec/occ/OccSteps.tla:85:32" }, \
+	{ 72, "leave.2", "spec/occ/OccSteps.tla:86:49" }, \
+	{ 73, "leave.3", "spec/occ/OccSteps.tla:87:17" }, \
+	{ 74, "remember.1", "spec/kv/KvSteps.tla:434:10" }, \
+	{ 75, "remember.2", "spec/kv/KvSteps.tla:435:10" }, \
+	{ 76, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
+	{ 77, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
+	{ 78, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
+	{ 79, "resume.2", "spec/lib/SessionSteps.tla:196:10" }, \
+	{ 80, "resume.3", "spec/lib/SessionSteps.tla:198:10" }, \
+	{ 81, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
+	{ 82, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
+	{ 83, "claim.1", "spec/kv/KvSteps.tla:325:57" }, \
+	{ 84, "claim.overwritten", "spec/kv/KvSteps.tla:326:92" }, \
+	{ 85, "claim.3", "spec/kv/KvSteps.tla:327:17" }, \
+	{ 86, "lift.1", "spec/kv/KvSteps.tla:283:79" }, \
+	{ 87, "lift.2", "spec/kv/KvSteps.tla:290:86" }, \
+	{ 88, "lift.replaced", "spec/kv/KvSteps.tla:291:73" }, \
+	{ 89, "lift.4", "spec/kv/KvSteps.tla:293:10" }, \
+	{ 90, "stow.page_full", "spec/kv/KvSteps.tla:314:59" }, \
+	{ 91, "stow.entry_taken", "spec/kv/KvSteps.tla:315:72" }, \
+	{ 92, "stow.3", "spec/kv/KvSteps.tla:316:31" }, \
+	{ 93, "stow.old_one_gone", "spec/kv/KvSteps.tla:317:64" }, \
+	{ 94, "stow.5", "spec/kv/KvSteps.tla:318:24" }, \
+	{ 95, "stow.6", "spec/kv/KvSteps.tla:319:31" }, \
+	{ 96, "stow.old_one_moved", "spec/kv/KvSteps.tla:320:106" }, \
+	{ 97, "stow.8", "spec/kv/KvSteps.tla:321:24" }, \
+	{ 98, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
+	{ 99, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:125:26" }, \
+	{ 100, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
+	{ 101, "on_occ_completion.4", "spec/occ/OccSteps.tla:129:10" }, \
+	{ 102, "on_occ_completion.lock_late", "spec/occ/OccSteps.tla:206:22" }, \
+	{ 103, "on_occ_completion.found_other", "spec/occ/OccSteps.tla:208:24" }, \
+	{ 104, "on_occ_completion.tail_found", "spec/occ/OccSteps.tla:210:23" }, \
+	{ 105, "on_occ_completion.no_room_to_lock", "spec/occ/OccSteps.tla:212:26" }, \
+	{ 106, "on_occ_completion.lock_not_ready", "spec/occ/OccSteps.tla:214:26" }, \
+	{ 107, "on_occ_completion.pinned_since", "spec/occ/OccSteps.tla:216:25" }, \
+	{ 108, "on_occ_completion.11", "spec/occ/OccSteps.tla:218:10" }, \
+	{ 109, "on_occ_completion.12", "spec/occ/OccSteps.tla:218:10" }, \
+	{ 110, "on_occ_completion.13", "spec/occ/OccSteps.tla:220:10" }, \
+	{ 111, "on_occ_completion.14", "spec/occ/OccSteps.tla:220:10" }, \
+	{ 112, "on_occ_completion.15", "spec/occ/OccSteps.tla:231:10" }, \
+	{ 113, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:233:29" }, \
+	{ 114, "on_occ_completion.17", "spec/occ/OccSteps.tla:236:17" }, \
+	{ 115, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:237:31" }, \
+	{ 116, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:345:34" }, \
+	{ 117, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:345:84" }, \
+	{ 118, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:370:30" }, \
+	{ 119, "on_occ_completion.23", "spec/kv/KvSteps.tla:131:17" }, \
+	{ 120, "on_occ_completion.24", "spec/kv/KvSteps.tla:135:17" }, \
+	{ 121, "on_occ_completion.25", "spec/kv/KvSteps.tla:138:17" }, \
+	{ 122, "on_occ_completion.26", "spec/kv/KvSteps.tla:139:17" }, \
+	{ 123, "on_occ_completion.27", "spec/kv/KvSteps.tla:141:10" }, \
+	{ 124, "on_occ_completion.28", "spec/kv/KvSteps.tla:143:10" }, \
+	{ 125, "on_occ_completion.29", "spec/kv/KvSteps.tla:145:10" }, \
+	{ 126, "on_occ_completion.late", "spec/kv/KvSteps.tla:374:18" }, \
+	{ 127, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:376:22" }, \
+	{ 128, "on_occ_completion.32", "spec/kv/KvSteps.tla:378:10" }, \
+	{ 129, "on_occ_completion.33", "spec/kv/KvSteps.tla:380:10" }, \
+	{ 130, "on_occ_completion.34", "spec/kv/KvSteps.tla:382:10" }, \
+	{ 131, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:385:30" }, \
+	{ 132, "on_occ_completion.37", "spec/kv/KvSteps.tla:389:24" }, \
+	{ 133, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:392:22" }, \
+	{ 134, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:345:34" }, \
+	{ 135, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:345:84" }, \
+	{ 136, "on_occ_completion.41", "spec/kv/KvSteps.tla:396:10" }, \
+	{ 137, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:398:22" }, \
+	{ 138, "on_occ_completion.43", "spec/kv/KvSteps.tla:400:10" }, \
+	{ 139, "on_occ_completion.44", "spec/kv/KvSteps.tla:402:10" }, \
+	{ 140, "settle.1", "spec/kv/KvSteps.tla:412:39" }, \
+	{ 141, "settle.2", "spec/kv/KvSteps.tla:413:31" }, \
+	{ 142, "settle.3", "spec/kv/KvSteps.tla:414:30" }, \
+	{ 143, "settle.4", "spec/kv/KvSteps.tla:415:17" }, \
+	{ 144, "shelve.1", "spec/kv/KvSteps.tla:419:47" }, \
+	{ 145, "shelve.2", "spec/kv/KvSteps.tla:420:62" }, \
+	{ 146, "shelve.3", "spec/kv/KvSteps.tla:421:17" }, \
+	{ 147, "find.1", "spec/kv/KvSteps.tla:221:32" }, \
+	{ 148, "find.2", "spec/kv/KvSteps.tla:221:32" }, \
+	{ 149, "find.3", "spec/kv/KvSteps.tla:221:32" }, \
+	{ 150, "find.4", "spec/kv/KvSteps.tla:221:32" }, \
+	{ 151, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
+	{ 152, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
+	{ 153, "find.7", "spec/kv/KvSteps.tla:225:10" }, \
+	{ 154, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
+	{ 155, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 156, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 157, "find.11", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 158, "find.12", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 159, "find.13", "spec/kv/KvSteps.tla:238:10" }, \
+	{ 160, "find.14", "spec/kv/KvSteps.tla:207:63" }, \
+	{ 161, "find.15", "spec/kv/KvSteps.tla:207:88" }, \
+	{ 162, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
+	{ 163, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
+	{ 164, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
+	{ 165, "keep.1", "spec/kv/KvSteps.tla:261:36" }, \
+	{ 166, "keep.2", "spec/kv/KvSteps.tla:264:17" }, \
+	{ 167, "keep.elsewhere", "spec/kv/KvSteps.tla:265:30" }, \
+	{ 168, "keep.4", "spec/kv/KvSteps.tla:266:17" }, \
+	{ 169, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
+	{ 170, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
+	{ 171, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
+	{ 172, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
+	{ 173, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
+	{ 174, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
+	{ 175, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
+	{ 176, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
+	{ 177, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 178, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 179, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
+	{ 180, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
+	{ 181, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
+	{ 182, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
+	{ 183, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
+	{ 184, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
+	{ 185, "take.1", "spec/kv/KvSteps.tla:444:10" }, \
+	{ 186, "take.2", "spec/kv/KvSteps.tla:445:10" }, \
+	{ 187, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
+	{ 188, "occ_refill.2", "spec/kv/KvSteps.tla:463:32" }, \
+	{ 189, "occ_refill.3", "spec/kv/KvSteps.tla:464:56" }, \
+	{ 190, "occ_refill.4", "spec/kv/KvSteps.tla:465:43" }, \
+	{ 191, "occ_refill.5", "spec/kv/KvSteps.tla:467:32" }, \
+	{ 192, "occ_refill.6", "spec/kv/KvSteps.tla:469:10" }, \
+	{ 193, "occ_refill.7", "spec/kv/KvSteps.tla:472:52" }, \
+	{ 194, "occ_refill.8", "spec/kv/KvSteps.tla:472:52" }, \
+	{ 195, "occ_refill.9", "spec/kv/KvSteps.tla:473:23" }, \
+	{ 196, "occ_refill.10", "spec/kv/KvSteps.tla:474:20" }, \
+	{ 197, "occ_refill.11", "spec/kv/KvSteps.tla:475:17" }, \
+	{ 198, "overflow.1", "spec/kv/KvSteps.tla:492:24" }, \
+	{ 199, "overflow.2", "spec/kv/KvSteps.tla:493:60" }, \
+	{ 200, "overflow.3", "spec/kv/KvSteps.tla:494:61" }, \
+	{ 201, "overflow.4", "spec/kv/KvSteps.tla:495:32" }, \
+	{ 202, "overflow.5", "spec/kv/KvSteps.tla:496:19" }, \
+	{ 203, "overflow.6", "spec/kv/KvSteps.tla:497:23" }, \
+	{ 204, "overflow.7", "spec/kv/KvSteps.tla:498:22" }, \
+	{ 205, "overflow.8", "spec/kv/KvSteps.tla:499:17" }, \
+	{ 206, "report.1", "spec/kv/KvSteps.tla:501:21" }, \
 	{ 207, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
 	{ 208, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 209, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 210, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 211, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 212, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 213, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 214, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 215, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 216, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 209, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 210, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 211, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 212, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 213, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 214, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 215, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 216, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
 	{ 217, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
 	{ 218, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 221, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 222, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 224, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 225, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 226, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 227, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
-	{ 228, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 229, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 230, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 231, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 232, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 233, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 234, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 235, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 236, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 237, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 238, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 240, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 241, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 242, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 244, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 245, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 246, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 247, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 248, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 249, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
-	{ 250, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
-	{ 251, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
-	{ 252, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
-	{ 253, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
-	{ 254, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
-	{ 255, "lift.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
-	{ 256, "lift.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
-	{ 257, "stow.choice.then", "spec/kv/KvSteps.tla:315:63" }, \
-	{ 258, "stow.choice.else", "spec/kv/KvSteps.tla:315:76" }, \
-	{ 259, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 260, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 261, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 262, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 221, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 222, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 224, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 225, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 226, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 227, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 228, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 229, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 230, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 231, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
+	{ 232, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 233, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 234, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 235, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 236, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 237, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 238, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 240, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 241, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 242, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
+	{ 244, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 245, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 246, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 247, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 248, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 249, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 250, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 251, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
+	{ 252, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 253, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
+	{ 254, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
+	{ 255, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
+	{ 256, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
+	{ 257, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
+	{ 258, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
+	{ 259, "lift.choice.then", "spec/kv/KvSteps.tla:275:34" }, \
+	{ 260, "lift.choice.else", "spec/kv/KvSteps.tla:275:83" }, \
+	{ 261, "stow.choice.then", "spec/kv/KvSteps.tla:320:63" }, \
+	{ 262, "stow.choice.else", "spec/kv/KvSteps.tla:320:76" }, \
 	{ 263, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
 	{ 264, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 265, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
-	{ 266, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
-	{ 267, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
-	{ 268, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
-	{ 269, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 270, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 271, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 272, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 265, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 266, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 267, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 268, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 269, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
+	{ 270, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
+	{ 271, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
+	{ 272, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
 	{ 273, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 274, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 275, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
-	{ 276, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 275, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 276, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 	{ 277, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 278, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 	{ 279, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
 	{ 280, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
-	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:270:34" }, \
-	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:270:83" }, \
-	{ 283, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:364:64" }, \
-	{ 284, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:364:106" }, \
-	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
-	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
-	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
-	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
-	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
-	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
-	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:367:85" }, \
-	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:367:115" }, \
-	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:384:55" }, \
-	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
-	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
-	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:328:47" }, \
-	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:329:17" }, \
-	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:273:28" }, \
-	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:274:8" }, \
-	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
-	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
-	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
-	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
-	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
-	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
-	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:353:53" }, \
-	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:353:66" }, \
-	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 319, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:398:45" }, \
-	{ 320, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:398:83" }, \
-	{ 321, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:94" }, \
-	{ 322, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:109" }, \
-	{ 323, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:354:63" }, \
-	{ 324, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:354:76" }, \
-	{ 325, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
-	{ 326, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
-	{ 327, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
-	{ 328, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
-	{ 329, "settle.choice.then", "spec/kv/KvSteps.tla:403:74" }, \
-	{ 330, "settle.choice.else", "spec/kv/KvSteps.tla:403:86" }, \
-	{ 331, "settle.choice.then", "spec/kv/KvSteps.tla:402:72" }, \
-	{ 332, "settle.choice.else", "spec/kv/KvSteps.tla:402:86" }, \
-	{ 333, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
-	{ 334, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
-	{ 335, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
-	{ 336, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
-	{ 337, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
-	{ 338, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
-	{ 339, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 340, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 341, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 342, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 283, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
+	{ 284, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:275:34" }, \
+	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:275:83" }, \
+	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:369:64" }, \
+	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:369:106" }, \
+	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
+	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
+	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
+	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
+	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:389:55" }, \
+	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
+	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
+	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
+	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
+	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:278:28" }, \
+	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:279:8" }, \
+	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:358:53" }, \
+	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:358:66" }, \
+	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:359:94" }, \
+	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:359:109" }, \
+	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:359:63" }, \
+	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:359:76" }, \
+	{ 319, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:358:53" }, \
+	{ 320, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:358:66" }, \
+	{ 321, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 322, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 323, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:403:45" }, \
+	{ 324, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:403:83" }, \
+	{ 325, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:359:94" }, \
+	{ 326, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:359:109" }, \
+	{ 327, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:359:63" }, \
+	{ 328, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:359:76" }, \
+	{ 329, "settle.choice.then", "spec/kv/KvSteps.tla:407:72" }, \
+	{ 330, "settle.choice.else", "spec/kv/KvSteps.tla:407:86" }, \
+	{ 331, "settle.choice.then", "spec/kv/KvSteps.tla:408:74" }, \
+	{ 332, "settle.choice.else", "spec/kv/KvSteps.tla:408:86" }, \
+	{ 333, "settle.choice.then", "spec/kv/KvSteps.tla:408:74" }, \
+	{ 334, "settle.choice.else", "spec/kv/KvSteps.tla:408:86" }, \
+	{ 335, "settle.choice.then", "spec/kv/KvSteps.tla:407:72" }, \
+	{ 336, "settle.choice.else", "spec/kv/KvSteps.tla:407:86" }, \
+	{ 337, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
+	{ 338, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
+	{ 339, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
+	{ 340, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
+	{ 341, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
+	{ 342, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
 	{ 343, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
 	{ 344, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 345, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 346, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 347, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 348, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 349, "take.choice.then", "spec/kv/KvSteps.tla:443:75" }, \
-	{ 350, "take.choice.else", "spec/kv/KvSteps.tla:443:90" }, \
-	{ 351, "occ_refill.choice.then", "spec/kv/KvSteps.tla:464:36" }, \
-	{ 352, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 353, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 354, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:450:95" }, \
+	{ 345, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 346, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 347, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 348, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 349, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 350, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 351, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 352, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 353, "take.choice.then", "spec/kv/KvSteps.tla:448:75" }, \
+	{ 354, "take.choice.else", "spec/kv/KvSteps.tla:448:90" }, \
+	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:469:36" }, \
 	{ 356, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 357, "occ_refill.choice.then", "spec/kv/KvSteps.tla:468:48" }, \
-	{ 358, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 359, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 360, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 361, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 362, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 357, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 358, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 359, "occ_refill.choice.then", "spec/kv/KvSteps.tla:455:95" }, \
+	{ 360, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 361, "occ_refill.choice.then", "spec/kv/KvSteps.tla:473:48" }, \
+	{ 362, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 363, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 364, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 365, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 366, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

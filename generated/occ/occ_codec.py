@@ -17,6 +17,8 @@ SEQUENCE_MODULUS = 1_073_741_824
 TIME_MODULUS = 33_554_432
 LEASE = 75
 MAX_GONE = 16
+SESSIONS = 16_384
+SESSIONS_OF_PEER = 1_024
 READS = ('Get',)
 READ_ANSWERS = ('Value', 'Missing')
 ANSWERS_RECALLED = True
@@ -39,10 +41,9 @@ REQUESTS = ('Insert', 'Update', 'Delete', 'Lock', 'Commit', 'Abort')
 ANSWERS = ('Inserted', 'Exists', 'Updated', 'Deleted', 'Absent', 'NoRoom', 'TooLong', 'Locked', 'Granted', 'Conflict', 'Committed', 'Aborted', 'Refused')
 COMPLETIONS = ('Insert', 'Update', 'Delete', 'Lock', 'Commit', 'Abort')
 INTENTS = 4
-SESSIONS = 16_384
 ALL_INTENTS = 65_536
 TICK_NS = 134_217_728
-TERMS = bytes.fromhex("31a7f830c44a5a65")
+TERMS = bytes.fromhex("3bfada8b3ed7c649")
 
 
 class Malformed(Exception):
@@ -51,36 +52,39 @@ class Malformed(Exception):
 
 class Kind(IntEnum):
     OPEN = 0
-    RENEW = 1
-    CLOSE = 2
-    OPENED = 3
-    TAKEN = 4
-    RENEWED = 5
-    CLOSED = 6
-    OTHER_TERMS = 7
-    TOO_EARLY = 8
-    GET = 9
-    INSERT = 10
-    UPDATE = 11
-    DELETE = 12
-    VALUE = 13
-    MISSING = 14
-    INSERTED = 15
-    EXISTS = 16
-    UPDATED = 17
-    DELETED = 18
-    ABSENT = 19
-    NO_ROOM = 20
-    TOO_LONG = 21
-    LOCK = 22
-    COMMIT = 23
-    ABORT = 24
-    LOCKED = 25
-    GRANTED = 26
-    CONFLICT = 27
-    COMMITTED = 28
-    ABORTED = 29
-    REFUSED = 30
+    ASK = 1
+    RENEW = 2
+    CLOSE = 3
+    OPENED = 4
+    TAKEN = 5
+    RENEWED = 6
+    CLOSED = 7
+    OTHER_TERMS = 8
+    TOO_EARLY = 9
+    INVITED = 10
+    UNINVITED = 11
+    GET = 12
+    INSERT = 13
+    UPDATE = 14
+    DELETE = 15
+    VALUE = 16
+    MISSING = 17
+    INSERTED = 18
+    EXISTS = 19
+    UPDATED = 20
+    DELETED = 21
+    ABSENT = 22
+    NO_ROOM = 23
+    TOO_LONG = 24
+    LOCK = 25
+    COMMIT = 26
+    ABORT = 27
+    LOCKED = 28
+    GRANTED = 29
+    CONFLICT = 30
+    COMMITTED = 31
+    ABORTED = 32
+    REFUSED = 33
 
 
 @dataclass

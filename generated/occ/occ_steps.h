@@ -74,11 +74,11 @@ static __always_inline void occ_u14_set_16_insert(struct occ_u14_set_16 *set, __
 	occ_u14_set_16_append(set, element);
 }
 
-/* Authenticate, SessionSteps.tla:68 */
+/* Authenticate, SessionSteps.tla:84 */
 static __always_inline __u32 occ_authenticate(const struct occ_credential_cell *credential,
 		const struct occ_message *message)
 {
-	if (message->kind == OCC_MESSAGE_KIND_OPEN) {
+	if (message->kind == OCC_MESSAGE_KIND_ASK || message->kind == OCC_MESSAGE_KIND_OPEN) {
 		return stepwise_continue(OCC_LEAF_AUTHENTICATE_1);
 	}
 	if (message->secret == credential->secret) {
@@ -87,20 +87,23 @@ static __always_inline __u32 occ_authenticate(const struct occ_credential_cell *
 	return stepwise_drop(OCC_LEAF_AUTHENTICATE_WRONG_SECRET);
 }
 
-/* Begin, SessionSteps.tla:77 */
+/* Begin, SessionSteps.tla:93 */
 static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct occ_message *message,
 		const struct occ_env *environment)
 {
-	if (message->kind == OCC_MESSAGE_KIND_OPEN) {
-		if (message->secret != OCC_TERMS) {
-			message->kind = OCC_MESSAGE_KIND_OTHER_TERMS;
-			return stepwise_reply(OCC_LEAF_BEGIN_1);
+	if (message->kind == OCC_MESSAGE_KIND_ASK) {
+		if (message->secret == OCC_TERMS) {
+			return stepwise_forward(OCC_LEAF_BEGIN_ASKED);
 		}
+		message->kind = OCC_MESSAGE_KIND_OTHER_TERMS;
+		return stepwise_reply(OCC_LEAF_BEGIN_2);
+	}
+	if (message->kind == OCC_MESSAGE_KIND_OPEN) {
 		if (session->state == OCC_SESSION_STATE_VACANT) {
-			return stepwise_forward(OCC_LEAF_BEGIN_2);
+			return stepwise_forward(OCC_LEAF_BEGIN_3);
 		}
 		message->kind = OCC_MESSAGE_KIND_TAKEN;
-		return stepwise_reply(OCC_LEAF_BEGIN_3);
+		return stepwise_reply(OCC_LEAF_BEGIN_4);
 	}
 	if (!(message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_LOCK ||
@@ -117,7 +120,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct 
 		return stepwise_drop(OCC_LEAF_BEGIN_NO_SESSION);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
-		return stepwise_continue(OCC_LEAF_BEGIN_7);
+		return stepwise_continue(OCC_LEAF_BEGIN_8);
 	}
 	if (session->state == OCC_SESSION_STATE_BUSY) {
 		return stepwise_drop(OCC_LEAF_BEGIN_IN_PROGRESS);
@@ -146,22 +149,22 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct 
 		session->outcome = OCC_MESSAGE_KIND_RENEWED;
 		session->deadline = (environment->now + 75) % 33554432;
 		message->kind = OCC_MESSAGE_KIND_RENEWED;
-		return stepwise_changed(stepwise_reply(OCC_LEAF_BEGIN_14));
+		return stepwise_changed(stepwise_reply(OCC_LEAF_BEGIN_15));
 	}
 	if (message->kind == OCC_MESSAGE_KIND_CLOSE) {
 		session->state = OCC_SESSION_STATE_CLOSING;
 		session->sequence = message->sequence;
 		session->outcome = OCC_MESSAGE_KIND_CLOSED;
 		message->kind = OCC_MESSAGE_KIND_CLOSED;
-		return stepwise_changed(stepwise_reply(OCC_LEAF_BEGIN_15));
+		return stepwise_changed(stepwise_reply(OCC_LEAF_BEGIN_16));
 	}
 	session->state = OCC_SESSION_STATE_BUSY;
 	session->sequence = message->sequence;
 	session->deadline = (environment->now + 75) % 33554432;
-	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_16));
+	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_17));
 }
 
-/* Recall, KvSteps.tla:422 */
+/* Recall, KvSteps.tla:427 */
 static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
@@ -246,7 +249,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	if (message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT) {
 		/* Settled, OccSteps.tla:158 */
 		if (!(message->way >= 1 && message->way <= 4) || !(bucket->pinned >> (message->way - 1) & 1)) {
-			message->kind = stepwise_choose(STEPWISE_CHOOSE(203,
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(207,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED);
@@ -256,9 +259,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
 			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 			occ_mark_array_4_put(&bucket->marks, message->way,
-			    stepwise_choose(STEPWISE_CHOOSE(205, bucket->filter >> message->bit &
+			    stepwise_choose(STEPWISE_CHOOSE(209, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-			message->kind = stepwise_choose(STEPWISE_CHOOSE(207,
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(211,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_STILL_GONE));
@@ -271,10 +274,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		if (message->deletes) {
 			const __u32 version = bucket->entries.items[stepwise_position(message->way, 4)].version;
 			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
-			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(209, stepwise_less_bit(bucket->floor, version)),
+			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(213, stepwise_less_bit(bucket->floor, version)),
 			    version, bucket->floor);
 			occ_mark_array_4_put(&bucket->marks, message->way,
-			    stepwise_choose(STEPWISE_CHOOSE(211, bucket->filter >> message->bit &
+			    stepwise_choose(STEPWISE_CHOOSE(215, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 			message->key = bucket->keys.items[stepwise_position(message->way, 4)];
 			message->kind = OCC_MESSAGE_KIND_COMMITTED;
@@ -328,7 +331,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			if ((bucket->pinned >> (own - 1) & 1)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(213, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(217, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -337,12 +340,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_4 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(215, marks_item_4 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(219, marks_item_4 == OCC_MARK_CLEAN ||
 			    marks_item_4 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->version)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(217, marks_item_5 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(221, marks_item_5 == OCC_MARK_CLEAN ||
 				    marks_item_5 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -395,7 +398,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			first = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_4 - 1) & 1) &
 			    ((1ULL << OCC_MARK_EMPTY |
 			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_4) & 1), i_4, first);
-		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(219, stepwise_less_bit(0, idle)), idle, first);
+		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(223, stepwise_less_bit(0, idle)), idle, first);
 		if (!(bucket->filter >> message->bit & 1) && room > 0) {
 			const __u32 at = stepwise_position(room, 4);
 
@@ -405,7 +408,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(221, (bucket->used >> (room - 1) & 1))) {
+			if (STEPWISE_CHOOSE(225, (bucket->used >> (room - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->pinned = bucket->pinned | 1U << (room - 1);
@@ -415,7 +418,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		}
 		__u8 value_3;
 
-		if (STEPWISE_CHOOSE(227, room > 0)) {
+		if (STEPWISE_CHOOSE(231, room > 0)) {
 			value_3 = room;
 		} else {
 			__u8 idle_2 = 0;
@@ -426,12 +429,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				    stepwise_not_bit(bucket->used >> (i_5 - 1) & 1), i_5, idle_2);
 			__u8 value_2;
 
-			if (STEPWISE_CHOOSE(225, idle_2 > 0)) {
+			if (STEPWISE_CHOOSE(229, idle_2 > 0)) {
 				value_2 = idle_2;
 			} else {
 				__u8 value;
 
-				if (STEPWISE_CHOOSE(223, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+				if (STEPWISE_CHOOSE(227, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 					const __u8 none = bucket->epoch % 4 + 1;
 					__u8 first_2 = none;
 
@@ -597,10 +600,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_27));
 		}
 		const __u32 version_5 = bucket->entries.items[stepwise_position(way_2, 4)].version;
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(229, stepwise_less_bit(bucket->floor, version_5)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(233, stepwise_less_bit(bucket->floor, version_5)),
 		    version_5, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, way_2,
-		    stepwise_choose(STEPWISE_CHOOSE(231, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(235, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
 		message->kind = OCC_MESSAGE_KIND_DELETED;
@@ -624,11 +627,11 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		first_3 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_11 - 1) & 1) &
 		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_11) &
 		    1), i_11, first_3);
-	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(233, stepwise_less_bit(0, idle_3)), idle_3, first_3);
+	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(237, stepwise_less_bit(0, idle_3)), idle_3, first_3);
 	if ((bucket->filter >> message->bit & 1)) {
 		__u8 value_6;
 
-		if (STEPWISE_CHOOSE(239, room_2 > 0)) {
+		if (STEPWISE_CHOOSE(243, room_2 > 0)) {
 			value_6 = room_2;
 		} else {
 			__u8 idle_4 = 0;
@@ -639,12 +642,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				    stepwise_not_bit(bucket->used >> (i_12 - 1) & 1), i_12, idle_4);
 			__u8 value_5;
 
-			if (STEPWISE_CHOOSE(237, idle_4 > 0)) {
+			if (STEPWISE_CHOOSE(241, idle_4 > 0)) {
 				value_5 = idle_4;
 			} else {
 				__u8 value_4;
 
-				if (STEPWISE_CHOOSE(235, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+				if (STEPWISE_CHOOSE(239, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 					const __u8 none_2 = bucket->epoch % 4 + 1;
 					__u8 first_4 = none_2;
 
@@ -687,7 +690,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(241, (bucket->used >> (room_2 - 1) & 1))) {
+		if (STEPWISE_CHOOSE(245, (bucket->used >> (room_2 - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
@@ -697,7 +700,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	}
 	__u8 value_9;
 
-	if (STEPWISE_CHOOSE(247, room_2 > 0)) {
+	if (STEPWISE_CHOOSE(251, room_2 > 0)) {
 		value_9 = room_2;
 	} else {
 		__u8 idle_5 = 0;
@@ -708,12 +711,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			    stepwise_not_bit(bucket->used >> (i_14 - 1) & 1), i_14, idle_5);
 		__u8 value_8;
 
-		if (STEPWISE_CHOOSE(245, idle_5 > 0)) {
+		if (STEPWISE_CHOOSE(249, idle_5 > 0)) {
 			value_8 = idle_5;
 		} else {
 			__u8 value_7;
 
-			if (STEPWISE_CHOOSE(243, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+			if (STEPWISE_CHOOSE(247, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 				const __u8 none_3 = bucket->epoch % 4 + 1;
 				__u8 first_5 = none_3;
 
@@ -751,16 +754,16 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 
 		STEPWISE_UNROLL
 		for (__u32 i = 1; i <= 4; i++) {
-			if (!((STEPWISE_CHOOSE(249, i == (__u32)(message->place + 1)) ? 0 :
+			if (!((STEPWISE_CHOOSE(253, i == (__u32)(message->place + 1)) ? 0 :
 			    occ_u4_array_4_at(&transaction->ways, i)) == 0)) {
 				all = false;
 				break;
 			}
 		}
-		if (STEPWISE_CHOOSE(253, all)) {
+		if (STEPWISE_CHOOSE(257, all)) {
 			transaction->verdict = OCC_TRANSACTION_VERDICT_OPEN;
 		} else {
-			if (STEPWISE_CHOOSE(251, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
+			if (STEPWISE_CHOOSE(255, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_COMMITTED;
 			} else {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_ABORTED;
@@ -772,7 +775,7 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
 }
 
-/* Remember, KvSteps.tla:427 */
+/* Remember, KvSteps.tla:432 */
 static __always_inline __u32 occ_remember(struct occ_answer_cell *answer, const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERTED || message->kind == OCC_MESSAGE_KIND_EXISTS ||
@@ -789,7 +792,7 @@ static __always_inline __u32 occ_remember(struct occ_answer_cell *answer, const 
 	return stepwise_continue(OCC_LEAF_REMEMBER_2);
 }
 
-/* End, SessionSteps.tla:122 */
+/* End, SessionSteps.tla:142 */
 static __always_inline __u32 occ_end(struct occ_session_cell *session, const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERTED || message->kind == OCC_MESSAGE_KIND_EXISTS ||
@@ -813,11 +816,12 @@ static __always_inline __u32 occ_end(struct occ_session_cell *session, const str
 	return stepwise_changed(stepwise_forward(OCC_LEAF_END_4));
 }
 
-/* Confirm, SessionSteps.tla:150 */
+/* Confirm, SessionSteps.tla:183 */
 static __always_inline __u32 occ_confirm(const struct occ_credential_cell *credential,
 		const struct occ_message *message)
 {
-	if (message->kind == OCC_MESSAGE_KIND_TOO_EARLY) {
+	if (message->kind == OCC_MESSAGE_KIND_INVITED || message->kind == OCC_MESSAGE_KIND_UNINVITED ||
+	    message->kind == OCC_MESSAGE_KIND_TOO_EARLY) {
 		return stepwise_reply(OCC_LEAF_CONFIRM_1);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_OPENED) {
@@ -829,7 +833,7 @@ static __always_inline __u32 occ_confirm(const struct occ_credential_cell *crede
 	return stepwise_drop(OCC_LEAF_CONFIRM_CONFIRMED_LATE);
 }
 
-/* Resume, SessionSteps.tla:156 */
+/* Resume, SessionSteps.tla:189 */
 static __always_inline __u32 occ_resume(struct occ_session_cell *session, const struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -853,7 +857,7 @@ static __always_inline __u32 occ_resume(struct occ_session_cell *session, const 
 	return stepwise_drop(OCC_LEAF_RESUME_RESUMED_LATE);
 }
 
-/* Issue, SessionSteps.tla:168 */
+/* Issue, SessionSteps.tla:201 */
 static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 		const struct occ_message *message)
 {
@@ -864,7 +868,7 @@ static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 	return stepwise_continue(OCC_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:319 */
+/* Claim, KvSteps.tla:324 */
 static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -879,10 +883,10 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:277 */
+/* Lift, KvSteps.tla:282 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(255, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(259, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) || bucket->epoch != message->epoch ||
@@ -913,7 +917,7 @@ static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, stru
 	return stepwise_continue(OCC_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:304 */
+/* Stow, KvSteps.tla:309 */
 static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (message->lifted == OCC_MARK_DIRTY) {
@@ -959,7 +963,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == OCC_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(257, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(261, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(OCC_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -985,7 +989,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			if ((bucket->pinned >> (own - 1) & 1)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(259, marks_item == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(263, marks_item == OCC_MARK_CLEAN ||
 				    marks_item == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -994,12 +998,12 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(261, marks_item_2 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(265, marks_item_2 == OCC_MARK_CLEAN ||
 			    marks_item_2 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->expected)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(263, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(267, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -1022,7 +1026,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (bucket->epoch != message->epoch) {
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE);
 		}
-		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(265, message->found), message->version, 0);
+		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(269, message->found), message->version, 0);
 		if (there != message->expected) {
 			message->kind = OCC_MESSAGE_KIND_CONFLICT;
 			message->version = there;
@@ -1043,7 +1047,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(267, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(271, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_5 == OCC_MARK_EMPTY || marks_item_5 == OCC_MARK_CLEAN;
 			} else {
@@ -1070,7 +1074,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				bucket->entries.items[at].length = message->length;
 				bucket->entries.items[at].spot = message->spot;
 				bucket->entries.items[at].value = message->value;
-				if (STEPWISE_CHOOSE(269, (bucket->used >> (message->way - 1) & 1))) {
+				if (STEPWISE_CHOOSE(273, (bucket->used >> (message->way - 1) & 1))) {
 					bucket->used = 0;
 				}
 				bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1087,7 +1091,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(271, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(275, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1105,11 +1109,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(273, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(277, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(275,
+			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(279,
 			    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 			    1ULL << message->victim_bit, message->filter);
 			bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1126,11 +1130,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(277, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(281, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(279,
+		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(283,
 		    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 		    1ULL << message->victim_bit, message->filter);
 		bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1157,7 +1161,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED);
 	}
 	if (own_2 == 0 &&
-	    stepwise_choose(STEPWISE_CHOOSE(281, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	    stepwise_choose(STEPWISE_CHOOSE(285, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) && message->way >= 1 && message->way <= 4 &&
@@ -1175,7 +1179,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		own_3 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3),
 		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_3 - 1], message->key), i_3, own_3);
-	/* OnCompletion, KvSteps.tla:361 */
+	/* OnCompletion, KvSteps.tla:366 */
 	if (own_3 > 0) {
 		bool holds_2 = (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40 && !message->claimed;
@@ -1186,7 +1190,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			    marks_item_6 == OCC_MARK_DIRTY) == (message->kind == OCC_MESSAGE_KIND_UPDATE);
 		}
 		if (holds_2) {
-			/* Untailed, KvSteps.tla:340 */
+			/* Untailed, KvSteps.tla:345 */
 			if (message->spot == 0) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1199,7 +1203,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 		if (holds_3) {
 			const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, own_3);
-			holds_3 = STEPWISE_CHOOSE(283, (marks_item_7 == OCC_MARK_CLEAN ||
+			holds_3 = STEPWISE_CHOOSE(287, (marks_item_7 == OCC_MARK_CLEAN ||
 			    marks_item_7 == OCC_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own_3, 4)].length > 40) ?
 			    !(message->spot == bucket->entries.items[stepwise_position(own_3, 4)].spot &&
@@ -1219,7 +1223,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 				bucket->used = bucket->used | 1U << (own_3 - 1);
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(285, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(289, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1242,7 +1246,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				const __u32 at = stepwise_position(own_3, 4);
 
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(287, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(291, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1284,7 +1288,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own_3 - 1);
 			message->locked = locked;
-			if (STEPWISE_CHOOSE(289, bucket->entries.items[at].length > 40)) {
+			if (STEPWISE_CHOOSE(293, bucket->entries.items[at].length > 40)) {
 				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
@@ -1299,13 +1303,13 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		const __u32 version_3 = bucket->entries.items[stepwise_position(own_3, 4)].version;
 		const __u32 at = stepwise_position(own_3, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(291, stepwise_less_bit(bucket->floor, version_3)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(295, stepwise_less_bit(bucket->floor, version_3)),
 		    version_3, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own_3,
-		    stepwise_choose(STEPWISE_CHOOSE(293, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(297, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
-		if (STEPWISE_CHOOSE(295, bucket->entries.items[at].length > 40)) {
+		if (STEPWISE_CHOOSE(299, bucket->entries.items[at].length > 40)) {
 			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
@@ -1344,7 +1348,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			message->locked = locked;
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(297,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(301,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
@@ -1364,7 +1368,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds_4) {
 			bool value_2;
 
-			if (STEPWISE_CHOOSE(299, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(303, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_11 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value_2 = marks_item_11 == OCC_MARK_EMPTY || marks_item_11 == OCC_MARK_CLEAN;
 			} else {
@@ -1384,7 +1388,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	}
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:340 */
+		/* Untailed, KvSteps.tla:345 */
 		if (message->spot == 0) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1405,7 +1409,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	if (holds_6) {
 		bool value_3;
 
-		if (STEPWISE_CHOOSE(301, message->lifted == OCC_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(305, message->lifted == OCC_MARK_EMPTY)) {
 			const enum occ_mark marks_item_12 = occ_mark_array_4_at(&bucket->marks, message->way);
 			value_3 = marks_item_12 == OCC_MARK_EMPTY || marks_item_12 == OCC_MARK_CLEAN;
 		} else {
@@ -1420,15 +1424,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		message->locked = locked;
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_READY);
 	}
-	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(305,
+	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(309,
 	    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(303, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(307, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == OCC_MARK_EMPTY) {
 		const __u32 at = stepwise_position(message->way, 4);
 
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(307,
+		    stepwise_choose(STEPWISE_CHOOSE(311,
 		    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 		    OCC_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
@@ -1436,15 +1440,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(309, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(313, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
 		message->version = version_4;
 		message->done = message->kind != OCC_MESSAGE_KIND_GET;
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(313,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(317,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), OCC_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(311, message->found), OCC_MESSAGE_KIND_UPDATED,
+		    stepwise_choose(STEPWISE_CHOOSE(315, message->found), OCC_MESSAGE_KIND_UPDATED,
 		    OCC_MESSAGE_KIND_INSERTED));
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_43));
@@ -1452,7 +1456,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	const __u32 at = stepwise_position(message->way, 4);
 
 	occ_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(315,
+	    stepwise_choose(STEPWISE_CHOOSE(319,
 	    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 	    OCC_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
@@ -1460,52 +1464,52 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
-	if (STEPWISE_CHOOSE(317, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(321, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(319, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(323, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
 	message->locked = locked;
 	message->version = version_4;
 	message->done = message->kind != OCC_MESSAGE_KIND_GET;
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(323, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(327, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
 	    OCC_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(321, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
+	    stepwise_choose(STEPWISE_CHOOSE(325, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_44));
 }
 
-/* Settle, KvSteps.tla:401 */
+/* Settle, KvSteps.tla:406 */
 static __always_inline __u32 occ_settle(struct occ_page_cell *page, const struct occ_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == OCC_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(325, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(329, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(327, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(331, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(329, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(333, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(331, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(335, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_3));
 	}
 	return stepwise_continue(OCC_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:413 */
+/* Shelve, KvSteps.tla:418 */
 static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf, const struct occ_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -1519,7 +1523,7 @@ static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf, const stru
 	return stepwise_continue(OCC_LEAF_SHELVE_3);
 }
 
-/* Expire, SessionSteps.tla:178 */
+/* Expire, SessionSteps.tla:211 */
 static __always_inline __u32 occ_expire(struct occ_session_cell *session, struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -1553,7 +1557,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 		}
 	}
 	if (occ_u14_set_16_has(&message->gone, environment->index) && place > 0) {
-		if (STEPWISE_CHOOSE(337, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
+		if (STEPWISE_CHOOSE(341, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
 			message->kind = OCC_MESSAGE_KIND_COMMIT;
 		} else {
 			message->kind = OCC_MESSAGE_KIND_ABORT;
@@ -1571,7 +1575,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
 	if (!(message->way >= 1 && message->way <= 4) || !(bucket->pinned >> (message->way - 1) & 1)) {
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(339,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(343,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_continue(OCC_LEAF_SETTLED_NOTHING_PINNED);
@@ -1581,9 +1585,9 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 	    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
 		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(341, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(345, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(343,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(347,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_STILL_GONE));
@@ -1596,10 +1600,10 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 	if (message->deletes) {
 		const __u32 version = bucket->entries.items[stepwise_position(message->way, 4)].version;
 		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(345, stepwise_less_bit(bucket->floor, version)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(349, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(347, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(351, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->key = bucket->keys.items[stepwise_position(message->way, 4)];
 		message->kind = OCC_MESSAGE_KIND_COMMITTED;
@@ -1666,7 +1670,7 @@ static __always_inline __u32 occ_is_settled(const struct occ_transaction_cell *t
 	return stepwise_drop(OCC_LEAF_IS_SETTLED_2);
 }
 
-/* Retire, SessionSteps.tla:186 */
+/* Retire, SessionSteps.tla:219 */
 static __always_inline __u32 occ_retire(struct occ_session_cell *session, const struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -1677,7 +1681,7 @@ static __always_inline __u32 occ_retire(struct occ_session_cell *session, const 
 	return stepwise_drop(OCC_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:437 */
+/* Take, KvSteps.tla:442 */
 static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ_message *message)
 {
 	if (row->fate != OCC_ROW_FATE_PENDING) {
@@ -1693,7 +1697,7 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	message->spot = 0;
 	message->lives = !row->deletes;
 	message->spills = false;
-	message->fate = stepwise_choose(STEPWISE_CHOOSE(349, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
+	message->fate = stepwise_choose(STEPWISE_CHOOSE(353, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
 	    OCC_ROW_FATE_PENDING);
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
@@ -1705,7 +1709,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		message->fate = OCC_ROW_FATE_LOCK_IN_THE_WAY;
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED);
 	}
-	/* Refill, KvSteps.tla:458 */
+	/* Refill, KvSteps.tla:463 */
 	if (message->fate != OCC_ROW_FATE_PENDING) {
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_2);
 	}
@@ -1742,10 +1746,10 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_5));
 	}
 	if (own > 0) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(351,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(355,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(353, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(357, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		bucket->entries.items[stepwise_position(own, 4)].version = message->version;
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1757,13 +1761,13 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 			message->spills = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(355,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(359,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->spills = true;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_8));
 	}
 	if (!message->lives) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(357,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(361,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->fate = OCC_ROW_FATE_RESTORED;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_9));
@@ -1781,7 +1785,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		first = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_CLEAN),
 		    i_3, first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(359, stepwise_less_bit(0, idle)), idle, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(363, stepwise_less_bit(0, idle)), idle, first);
 	if (room > 0) {
 		const __u32 at = stepwise_position(room, 4);
 
@@ -1791,7 +1795,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(361, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(365, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1802,7 +1806,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_11));
 }
 
-/* Overflow, KvSteps.tla:472 */
+/* Overflow, KvSteps.tla:477 */
 static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (!message->spills) {
@@ -1871,7 +1875,7 @@ static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ
 	return stepwise_continue(OCC_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:496 */
+/* Report, KvSteps.tla:501 */
 static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct occ_message *message)
 {
 	row->fate = message->fate;
@@ -1886,14 +1890,25 @@ static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct o
 static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct occ_message *message,
 		const struct occ_env *environment)
 {
-	if (message->kind == OCC_MESSAGE_KIND_OPEN) {
-		if (environment->age <= 75) {
-			message->kind = OCC_MESSAGE_KIND_TOO_EARLY;
+	if (message->kind == OCC_MESSAGE_KIND_ASK || message->kind == OCC_MESSAGE_KIND_OPEN) {
+		if (message->kind == OCC_MESSAGE_KIND_ASK) {
+			message->kind = OCC_MESSAGE_KIND_INVITED;
+			message->client = 1024 * (environment->peer % 16) + message->client % 1024;
+			message->secret = environment->token;
 			return stepwise_reply(OCC_LEAF_FIND_1);
 		}
+		if (!(environment->validated &&
+		    1024 * (environment->peer % 16) + message->client % 1024 == message->client)) {
+			message->kind = OCC_MESSAGE_KIND_UNINVITED;
+			return stepwise_reply(OCC_LEAF_FIND_2);
+		}
+		if (environment->age <= 75) {
+			message->kind = OCC_MESSAGE_KIND_TOO_EARLY;
+			return stepwise_reply(OCC_LEAF_FIND_3);
+		}
 		message->kind = OCC_MESSAGE_KIND_OPENED;
-		message->secret = environment->random;
-		return stepwise_reply(OCC_LEAF_FIND_2);
+		message->secret = environment->token;
+		return stepwise_reply(OCC_LEAF_FIND_4);
 	}
 	if (!(message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_DELETE || message->kind == OCC_MESSAGE_KIND_LOCK ||
@@ -1909,7 +1924,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		message->old = 0;
 		message->entry = 0;
 		message->filter = 0;
-		return stepwise_continue(OCC_LEAF_FIND_5);
+		return stepwise_continue(OCC_LEAF_FIND_7);
 	}
 	bool found = false;
 
@@ -1952,12 +1967,12 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(335, message->kind == OCC_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(339, message->kind == OCC_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(333, message->evicts)) {
+		if (STEPWISE_CHOOSE(337, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL
@@ -1995,7 +2010,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 				}
 			}
 			message->filter = bits;
-			return stepwise_continue(OCC_LEAF_FIND_7);
+			return stepwise_continue(OCC_LEAF_FIND_9);
 		}
 		message->found = false;
 		message->spot = 0;
@@ -2012,7 +2027,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_2;
-		return stepwise_reply(OCC_LEAF_FIND_8);
+		return stepwise_reply(OCC_LEAF_FIND_10);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
 		/* Decided, KvSteps.tla:207 */
@@ -2036,7 +2051,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 				}
 			}
 			message->filter = bits_3;
-			return stepwise_continue(OCC_LEAF_FIND_9);
+			return stepwise_continue(OCC_LEAF_FIND_11);
 		}
 		const __u32 at = stepwise_position(own, 16);
 
@@ -2057,7 +2072,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_4;
-		return stepwise_reply(OCC_LEAF_FIND_10);
+		return stepwise_reply(OCC_LEAF_FIND_12);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_LOCK) {
 		const __u32 at = stepwise_position(own, 16);
@@ -2079,7 +2094,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_5;
-		return stepwise_reply(OCC_LEAF_FIND_11);
+		return stepwise_reply(OCC_LEAF_FIND_13);
 	}
 	/* Decided, KvSteps.tla:207 */
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -2102,7 +2117,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_6;
-		return stepwise_continue(OCC_LEAF_FIND_12);
+		return stepwise_continue(OCC_LEAF_FIND_14);
 	}
 	const __u32 at = stepwise_position(own, 16);
 
@@ -2122,7 +2137,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		}
 	}
 	message->filter = bits_7;
-	return stepwise_reply(OCC_LEAF_FIND_13);
+	return stepwise_reply(OCC_LEAF_FIND_15);
 }
 
 /* Reserve, KvSteps.tla:250 */
@@ -2151,18 +2166,22 @@ static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct oc
 	return stepwise_changed(stepwise_continue(OCC_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:258 */
-static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_message *message)
+/* Keep, KvSteps.tla:260 */
+static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_message *message,
+		const struct occ_env *environment)
 {
 	if (!(message->spot >= 1 && message->spot <= 16)) {
 		return stepwise_reply(OCC_LEAF_KEEP_1);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
-		*message->tail = tail->bytes.items[stepwise_position(message->spot, 16)];
-		return stepwise_reply(OCC_LEAF_KEEP_2);
+		if (environment->validated) {
+			*message->tail = tail->bytes.items[stepwise_position(message->spot, 16)];
+			return stepwise_reply(OCC_LEAF_KEEP_2);
+		}
+		return stepwise_drop(OCC_LEAF_KEEP_ELSEWHERE);
 	}
 	tail->bytes.items[stepwise_position(message->spot, 16)] = *message->tail;
-	return stepwise_changed(stepwise_reply(OCC_LEAF_KEEP_3));
+	return stepwise_changed(stepwise_reply(OCC_LEAF_KEEP_4));
 }
 
 #endif

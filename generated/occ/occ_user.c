@@ -91,6 +91,9 @@ static void occ_env_set(struct occ_env *to, const struct stepwise_environment *f
 	*to = (struct occ_env){
 		.now = (__u32)(from->now_ns >> 27 & 0x1ffffff),
 		.age = stepwise_at_most(from->age_ns >> 27, 0x7f),
+		.peer = from->peer & 0xffff,
+		.token = from->token,
+		.validated = from->validated,
 		.random = from->random,
 	};
 }
@@ -133,11 +136,11 @@ static __u32 occ_reserve_on_shelf(const struct stepwise_tables *tables, struct o
 }
 
 /* Keep on one cell of `tail`, where it lies: nobody else has to do with it. */
-static __u32 occ_keep_on_tail(const struct stepwise_tables *tables, struct occ_message *message)
+static __u32 occ_keep_on_tail(const struct stepwise_tables *tables, struct occ_message *message, const struct occ_env *environment)
 {
 	struct occ_tail_cell *tail = stepwise_cell(tables, OCC_TABLE_TAIL, message->shelf);
 
-	return tail ? occ_keep(tail, message) : (__u32)STEPWISE_DROP;
+	return tail ? occ_keep(tail, message, environment) : (__u32)STEPWISE_DROP;
 }
 
 static __u32 occ_run_user(const struct stepwise_tables *tables, struct occ_message *message, const struct occ_env *environment)
@@ -147,7 +150,7 @@ static __u32 occ_run_user(const struct stepwise_tables *tables, struct occ_messa
 	if (stepwise_verdict(outcome) == STEPWISE_CONTINUE)
 		outcome = occ_reserve_on_shelf(tables, message);
 	if (stepwise_verdict(outcome) == STEPWISE_CONTINUE)
-		outcome = occ_keep_on_tail(tables, message);
+		outcome = occ_keep_on_tail(tables, message, environment);
 	return outcome;
 }
 
@@ -351,9 +354,12 @@ const struct stepwise_protocol stepwise_protocol = {
 	.tail_max = OCC_TAIL_MAX,
 	.sweep_size = offsetof(struct occ_message, tail), /* the programs' has no more */
 	.sweep_period_ms = 250,
-	.layout_id = 0x2d2e9963a51d1b84,
+	.layout_id = 0x1525de0e83a20cd5,
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
+	.tells_peers = true,
+	.takes_tokens = true,
+	.token_at = OCC_WIRE_SECRET,
 	.tables = occ_tables,
 	.table_count = 10,
 	.counters = occ_counters,

@@ -81,8 +81,9 @@ ReadWishes == [client \in Clients |-> WishesFor(client, Reads)]
 Most == [client \in Clients |-> [writes |-> MaxWrites[client], reads |-> MaxReads[client]]]
 
 (***************************************************************************)
-(* Clients.  Sequence numbers of a client's sessions do not overlap here:  *)
-(* they are random, so that they do in one of some 10^8 cases.             *)
+(* Clients.  Each was invited before it is asked what it does.  Sequence   *)
+(* numbers of a client's sessions do not overlap here: they are random, so *)
+(* that they do in one of some 10^8 cases.                                 *)
 (***************************************************************************)
 
 FirstSequence(client, opens) == opens * (Most[client].writes + 1)
@@ -144,7 +145,8 @@ AskRead(client) == MayRead(client) /\ \E wish \in ReadWishes[client] : Reading(c
 AskOpen(client) ==
   LET k == clients[client]
       sequence == FirstSequence(client, k.opens + 1)
-      message == Arrived([BlankMessage EXCEPT !.kind = "Open", !.client = client, !.sequence = sequence])
+      message == Arrived([BlankMessage EXCEPT !.kind = "Open", !.client = client, !.sequence = sequence,
+                                                !.secret = TokenOf(client, 0)])
   IN  /\ k.phase = "Out"
       /\ k.opens < MaxOpens
       /\ clients' = [clients EXCEPT ![client] =
@@ -184,9 +186,9 @@ ReliesOn(client) ==
 
 Now(client) == IF client \in Clients /\ ReliesOn(client) THEN 0 ELSE TimeModulus \div 2
 
-\* Every invitation has a secret of its own.
+\* Every session has a secret of its own.
 Serve(packet) ==
-  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, age |-> Lease + 1, index |-> 0])
+  /\ ServeForwarded(packet, [now |-> 0, random |-> TokenOf(packet.peer, issued + 1), age |-> Lease + 1, index |-> 0])
   /\ IF packet.message.kind = "Open"
        THEN issued < Cardinality(Clients) + MaxSecrets /\ issued' = issued + 1
        ELSE UNCHANGED issued
@@ -296,6 +298,9 @@ TailsAreKept ==
 NoSpotIsLost ==
   NobodyInFlight =>
     \A number \in 0..(Shelves - 1) : cells.shelf[number].taken = {i \in 0..(Spots - 1) : <<number, i + 1>> \in Spotted}
+
+\* A tail goes to the address that its session was opened from: who asks from another gets none sent there.
+TailsGoHome == \A packet \in answers : packet.message.tail # 0 => MadeFor(packet.message.secret, packet.peer)
 
 \* A write that is refused for lack of room changes nothing.
 NoRoomChangesNothing ==

@@ -218,7 +218,7 @@ Find(page, msg, env) ==
       old == IF msg.kind = "Delete" THEN own ELSE IF msg.evicts THEN older ELSE 0
       filter == {page.spilled[j].bit : j \in {i \in 1..PageSize : Here(i) /\ i # old}}
   IN
-  CASE msg.kind = "Open" -> Reply(page, Invite(msg, env))
+  CASE msg.kind \in Opening -> Reply(page, Invite(msg, env))
     [] msg.kind \notin Requests \cup Reads -> NotForwarded :: Drop(page, msg)
     [] msg.way = 0 -> NotSeen :: Drop(page, msg)
     [] msg.kind = "Get" /\ msg.spot > 0 ->
@@ -255,9 +255,14 @@ Reserve(shelf, msg) ==
     [] OTHER -> Continue([shelf EXCEPT !.generation = NextGeneration(@)],
                          [msg EXCEPT !.spot = free, !.generation = NextGeneration(shelf.generation)])
 
-Keep(tail, msg) ==
+\* A tail goes to the address that its session was opened from, and to no other: else a short Get with somebody's address as
+\* its source would have a long answer sent there.
+Keep(tail, msg, env) ==
   CASE msg.spot \notin 1..Spots -> Reply(tail, msg)
-    [] msg.kind = "Get" -> Reply(tail, [msg EXCEPT !.tail = tail.bytes[msg.spot]])
+    [] msg.kind = "Get" ->
+         IF env.validated
+           THEN Reply(tail, [msg EXCEPT !.tail = tail.bytes[msg.spot]])
+           ELSE Elsewhere :: Drop(tail, msg)
     [] OTHER -> Reply([tail EXCEPT !.bytes[msg.spot] = msg.tail], msg)
 
 (***************************************************************************)

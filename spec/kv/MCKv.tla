@@ -135,4 +135,8 @@ TwoBuckets == OnePlaceLeft \cup {Begun(<<<<<<"Dirty", 0, 5>>>>, <<<<"Dirty", 1, 
 ForgedEpoch ==
   {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Update", !.client = 1, !.sequence = 1, !.secret = 2, !.length = Length(201),
                                           !.value = 201, !.epoch = 1, !.way = 1, !.found = TRUE]))}
+
+\* A read of a value that has a tail, by client 1, with the address of somebody who is no client.
+ForgedAddress ==
+  {Packet(7, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 9, !.secret = TokenOf(1, 0)]))}
 =================================================================================

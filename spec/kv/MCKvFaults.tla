@@ -26,6 +26,12 @@ ForgedFinding ==
   {Packet(1, Arrived([BlankMessage EXCEPT !.kind = "Get", !.client = 1, !.sequence = 1, !.secret = 2, !.length = 1, !.way = 1,
                                           !.found = TRUE]))}
 
+\* A tail goes to whatever address the packet came from.
+KeepForAnyone(tail, msg, env) ==
+  CASE msg.spot \notin 1..Spots -> Reply(tail, msg)
+    [] msg.kind = "Get" -> Reply(tail, [msg EXCEPT !.tail = tail.bytes[msg.spot]])
+    [] OTHER -> Reply([tail EXCEPT !.bytes[msg.spot] = msg.tail], msg)
+
 (***************************************************************************)
 (* The bucket                                                              *)
 (***************************************************************************)

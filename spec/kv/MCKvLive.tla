@@ -22,13 +22,13 @@ Asked(client) == {clients[client].writing, clients[client].reading} \ {NoRequest
 Passed(client) == {PassedOn(request, OnRequest(BucketOf(request.key), request).msg) : request \in Asked(client)}
 
 Found(client) ==
-  LET env == [now |-> 0, random |-> 0, index |-> 0]
+  LET env == [now |-> 0, random |-> 0, index |-> 0, validated |-> TRUE]
       found == {Find(cells.page[message.home], message, env).msg : message \in {Arrived(passed) : passed \in Passed(client)}}
       \* As the last that reserved a spot was told.
       reserved == {IF WritesTail(message)
                      THEN [Reserve(cells.shelf[message.shelf], message).msg EXCEPT !.generation = cells.shelf[message.shelf].generation]
                      ELSE message : message \in found}
-  IN  {Arrived(Keep(cells.tail[message.shelf], message).msg) : message \in reserved}
+  IN  {Arrived(Keep(cells.tail[message.shelf], message, env).msg) : message \in reserved}
 
 \* What a client still waits for arrives now and then.
 Arrives(client) ==

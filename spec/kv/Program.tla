@@ -1,6 +1,6 @@
 -------------------------------- MODULE Program --------------------------------
 (* What Frame has to know of the store's program. *)
-EXTENDS KvHooks
+EXTENDS KvHooks, Tokens
 
 CONSTANTS
   Clients,    \* session numbers, 0..n; each client keeps to its own
@@ -28,4 +28,6 @@ Arrived(message) ==
 
 \* What the hooks hand over to one another is none of the client's business.
 Answer(message) == Arrived(HandedOver(message, BlankMessage))
+
+Validated(message, peer) == MadeFor(message.secret, peer)
 =================================================================================

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
 from spec.kv.client import KvSession
-from spec.lib.session_reference import SessionReference, Tables
+from spec.lib.session_reference import OPENING, OWN, SessionReference, Tables, opening
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ class Reference(SessionReference):
             case 0:
                 message.secret = (choice + 1).to_bytes(8, "little")
             case 1:
-                asked = self.requests | self.reads | {"OPEN", "RENEW", "CLOSE"}
+                asked = self.requests | self.reads | OWN
                 answers = [kind for kind in self.codec.Kind if kind.name not in asked]
                 message.kind = answers[choice // 6 % len(answers)]
             case 2 if message.kind.name not in self.reads:
@@ -307,7 +307,7 @@ class Reference(SessionReference):
                 message.client = (message.client + 1 + choice // 6) % (self.capacities["session"] + 2)
             case _:
                 self._seem_handed_over(message, choice // 6)
-        if message.kind.name == "OPEN":
+        if message.kind.name in OPENING:
             message.kind = self.codec.Kind.RENEW
         return message
 
@@ -350,11 +350,12 @@ class Actor:
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
         """The next datagram to send, with a word on what it is."""
         session, (which, what) = self.session, divmod(choice, 20)
-        if session.outstanding_kind == "OPEN" or (session.outstanding_kind == "CLOSE" and choice % 2):
+        if session.is_opening or (session.outstanding_kind == "CLOSE" and choice % 2):
             return f"{session.outstanding_kind} again", session.again()
         if not session.is_alive(now_ns):
-            self.session = session = self.opens(session.codec)
-            return "Open", session.open(choice % self._session_capacity, choice * 7919 + now_ns, now_ns)
+            if not session.is_invited:
+                self.session = session = self.opens(session.codec)
+            return opening(session, choice, self._session_capacity, now_ns)
         if what < 6:
             return self._get(which, what == 0, now_ns)
         if session.is_waiting and what < 14:

@@ -278,7 +278,7 @@ static inline enum load_action workload_next(const struct workload *options, str
 		load_counts(thread)->timed_out++;
 		workload_lose(thread, client);
 	}
-	if (session->waiting && session->request.kind == KV_MESSAGE_KIND_OPEN &&
+	if (session->waiting && session_is_opening(session) &&
 	    now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
 		session->waiting = false;
 	if (session->waiting || client->read.waiting) {
@@ -334,6 +334,7 @@ static inline void workload_note(struct load_thread *thread, struct workload_cli
 static inline bool workload_fits(const struct kv_message *request, const struct kv_message *message)
 {
 	switch (request->kind) {
+	case KV_MESSAGE_KIND_ASK:
 	case KV_MESSAGE_KIND_OPEN:
 		return true;
 	case KV_MESSAGE_KIND_RENEW:

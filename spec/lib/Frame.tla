@@ -15,6 +15,8 @@
 (*   Arrived(message)  a message as a program finds it in a packet, with   *)
 (*                     the local fields filled in                          *)
 (*   Answer(message)   what a client sees of a message sent to it          *)
+(*   Validated(message, peer)  whether the message shows a token that was  *)
+(*                     made for the peer: env.validated                    *)
 (*                                                                         *)
 (* The model extends Frame and adds its clients: see Lock.tla.  (Frame     *)
 (* extends what it finds as Program, and so needs no list of substitutions *)
@@ -125,7 +127,8 @@ IndexOf(run) == TableIndex(SectionOf(run).table, run.message)
 SectionResult(run) ==
   LET table == cells[SectionOf(run).table]
       index == IndexOf(run)
-      env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, age |-> run.age, terms |-> OwnTerms, index |-> index]
+      env == [now |-> run.now, random |-> run.random, cpu |-> run.cpu, age |-> run.age, terms |-> OwnTerms, index |-> index,
+              peer |-> run.peer, token |-> run.random, validated |-> Validated(run.packet, run.peer)]
   IN  CASE run.hook = "XDP" -> XdpStep(run.at, table[index], run.message, env)
         [] run.hook = "TC" -> TcStep(run.at, table[index], run.message, env)
         [] SectionOf(run).reads = "table" -> UserStep(run.at, table, run.message, env)

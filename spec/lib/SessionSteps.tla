@@ -2,7 +2,8 @@
 (***************************************************************************)
 (* Who a client is, that a request runs at most once, and leases.          *)
 (*                                                                         *)
-(* A client picks a session number and a sequence number at random and     *)
+(* A client asks for an invitation, and is told a session number and a     *)
+(* token.  With both, and a sequence number that it picks at random, it    *)
 (* asks to open the session; the daemon answers with a secret.  Every      *)
 (* later request carries the number, the secret and the next sequence      *)
 (* number: at most one request of a session is outstanding.  The session   *)
@@ -20,13 +21,23 @@
 (* Between Begin (or Resume) and End the session is Busy, and nobody but   *)
 (* that run writes it: this is what makes the sections one execution.      *)
 (*                                                                         *)
-(* What a client relies on.  Its Open says, in the place of the secret     *)
-(* that it does not have yet, by what terms it understands a session: a    *)
-(* hash of the lease, the moduli, the length of a tick and the message.    *)
-(* By other terms it would believe in a lease that nobody grants, so it is *)
-(* told OtherTerms, and no more.  And where the tables are new, clients of *)
-(* earlier ones may rely on leases of which nothing is known any more: for *)
-(* one lease, every Open is told TooEarly.  Either changes no cell.        *)
+(* Who may have a session.  A token is made for one address, and whoever   *)
+(* shows it can receive there.  So nobody opens sessions in the name of    *)
+(* another address.  And an address may have sessions of its part of the   *)
+(* numbers only: of the others it is told Uninvited.  (Parts are shared by *)
+(* addresses, and who has many addresses has many parts.)  Secrets are     *)
+(* tokens as well: who asks from another address than the session was      *)
+(* opened from is known by that.                                           *)
+(*                                                                         *)
+(* What a client relies on.  Its Ask says, in the place of the secret that *)
+(* it does not have yet, by what terms it understands a session: a hash of *)
+(* the lease, the moduli, the length of a tick and the message.  By other  *)
+(* terms it would believe in a lease that nobody grants, so it is told     *)
+(* OtherTerms, and gets no token.  (Tables of other terms have another     *)
+(* key, and take no token that was made by this one.)  And where the       *)
+(* tables are new, clients of earlier ones may rely on leases of which     *)
+(* nothing is known any more: for one lease, every Open is told TooEarly.  *)
+(* None of these answers changes a cell.                                   *)
 (*                                                                         *)
 (* A new session goes on from the sequence number of its Open.  Being      *)
 (* random, that number also keeps out what the previous session of this    *)
@@ -49,7 +60,9 @@ CONSTANTS
   SequenceModulus,  \* sequence numbers count modulo this
   TimeModulus,      \* clock ticks count modulo this
   Lease,            \* ticks from a request to the end of its session
-  MaxGone           \* sessions that one sweep takes back
+  MaxGone,          \* sessions that one sweep takes back
+  Sessions,         \* session numbers that there are
+  SessionsOfPeer    \* that one address may have, a divisor of these
 
 NextSequence(sequence) == (sequence + 1) % SequenceModulus
 
@@ -65,8 +78,11 @@ Overdue(now, deadline) == (deadline + TimeModulus - now) % TimeModulus > TimeMod
 (* XDP                                                                     *)
 (***************************************************************************)
 
+\* Kinds of who has no session yet.
+Opening == {"Ask", "Open"}
+
 Authenticate(credential, msg) ==
-  CASE msg.kind = "Open" -> Continue(credential, msg)
+  CASE msg.kind \in Opening -> Continue(credential, msg)
     [] msg.secret = credential.secret -> Continue(credential, msg)
     [] OTHER -> WrongSecret :: Drop(credential, msg)
 
@@ -75,10 +91,14 @@ Authenticate(credential, msg) ==
 Abandons(session) == ExecutesAgain /\ session.state = "Forwarded"
 
 Begin(session, msg, env) ==
-  CASE msg.kind = "Open" ->
-         CASE msg.secret # env.terms -> Reply(session, [msg EXCEPT !.kind = "OtherTerms"])
-           [] session.state = "Vacant" -> Forward(session, msg)
-           [] OTHER -> Reply(session, [msg EXCEPT !.kind = "Taken"])
+  CASE msg.kind = "Ask" ->
+         IF msg.secret = env.terms
+           THEN Asked :: Forward(session, msg)
+           ELSE Reply(session, [msg EXCEPT !.kind = "OtherTerms"])
+    [] msg.kind = "Open" ->
+         IF session.state = "Vacant"
+           THEN Forward(session, msg)
+           ELSE Reply(session, [msg EXCEPT !.kind = "Taken"])
     [] msg.kind \notin Requests \cup Reads \cup {"Renew", "Close"} ->
          NotARequest :: Drop(session, msg)
     [] session.state \in {"Vacant", "Closing"} ->
@@ -133,22 +153,35 @@ End(session, msg) ==
 (* The daemon                                                              *)
 (***************************************************************************)
 
-\* The daemon's answer to Open.  Opened is made true by Resume and Issue.
+\* The part of the numbers that a peer may have sessions of.
+PartOf(peer) == peer % (Sessions \div SessionsOfPeer)
+
+\* The number asked for, moved to the peer's part.
+NumberFor(peer, number) == SessionsOfPeer * PartOf(peer) + (number % SessionsOfPeer)
+
+\* Whether the sender may have a session of that number.
+MayOpen(msg, env) == env.validated /\ NumberFor(env.peer, msg.client) = msg.client
+
+\* The daemon's answer to Ask and to Open.  Opened is made true by Resume and Issue.
 \* Younger than that, and what a client was granted by earlier tables may last:
 \* its request was sent before these were made, and its lease ends Lease ticks
 \* after that.  Ticks are counted from somewhere within one, hence <= and not <.
 Invite(msg, env) ==
-  IF env.age <= Lease
-    THEN [msg EXCEPT !.kind = "TooEarly"]
-    ELSE [msg EXCEPT !.kind = "Opened", !.secret = env.random]
+  CASE msg.kind = "Ask" ->
+         [msg EXCEPT !.kind = "Invited", !.client = NumberFor(env.peer, msg.client), !.secret = env.token]
+    [] ~ MayOpen(msg, env) -> [msg EXCEPT !.kind = "Uninvited"]
+    [] env.age <= Lease -> [msg EXCEPT !.kind = "TooEarly"]
+    [] OTHER -> [msg EXCEPT !.kind = "Opened", !.secret = env.token]
 
 (***************************************************************************)
 (* TC                                                                      *)
 (***************************************************************************)
 
-\* TooEarly is the daemon's last word: there is nothing to complete.
+\* The daemon's last word: there is nothing to complete.
+Words == {"Invited", "Uninvited", "TooEarly"}
+
 Confirm(credential, msg) ==
-  CASE msg.kind = "TooEarly" -> Reply(credential, msg)
+  CASE msg.kind \in Words -> Reply(credential, msg)
     [] msg.kind = "Opened" -> Continue(credential, msg)
     [] msg.secret = credential.secret -> Continue(credential, msg)
     [] OTHER -> ConfirmedLate :: Drop(credential, msg)

@@ -8,6 +8,8 @@ from typing import Any
 
 SESSION_IDLE = 1  # a session's word: state Idle in its lowest bits, sequence number 0
 
+ATTEMPTS_MAX = 100
+
 
 def _state(client: int, secret: bytes) -> list[int]:
     """Of a slot whose session is open and has asked for nothing yet."""
@@ -27,10 +29,18 @@ def open_in_tables(tables: Callable[[str], Any], clients: Sequence[int], codec: 
 
 def open_by_messages(exchange: Callable[[bytes], bytes], clients: Sequence[int], codec: Any) -> list[list[int]]:
     """Open sessions as a client does; `exchange` sends a datagram and waits for the answer. They begin with sequence number 0."""
-    states = []
-    for client in clients:
-        answer = codec.Message.decode(exchange(codec.Message(kind=codec.Kind.OPEN, client=client, secret=codec.TERMS).encode()))
-        if answer.kind != codec.Kind.OPENED:
-            raise RuntimeError(f"session {client} cannot be opened: the server answers {answer.kind.name}")
-        states.append(_state(client, answer.secret))
-    return states
+    return [_opened(exchange, client, codec) for client in clients]
+
+
+def _opened(exchange: Callable[[bytes], bytes], number: int, codec: Any) -> list[int]:
+    """A session of a number near that one, or where it is taken, of any that the server invites to."""
+    for _ in range(ATTEMPTS_MAX):
+        invitation = codec.Message.decode(exchange(codec.Message(kind=codec.Kind.ASK, client=number, secret=codec.TERMS).encode()))
+        request = codec.Message(kind=codec.Kind.OPEN, client=invitation.client, secret=invitation.secret)
+        answer = codec.Message.decode(exchange(request.encode()))
+        if answer.kind == codec.Kind.OPENED:
+            return _state(answer.client, answer.secret)
+        if answer.kind != codec.Kind.TAKEN:
+            raise RuntimeError(f"session {answer.client} cannot be opened: the server answers {answer.kind.name}")
+        number = random.randrange(codec.SESSIONS)
+    raise RuntimeError(f"no session can be opened: {ATTEMPTS_MAX} numbers in a row are taken")

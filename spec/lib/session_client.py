@@ -16,7 +16,12 @@ from typing import Any
 
 LEASE_MARGIN = 0.05  # of the lease: this clock may run slower than the server's
 TOO_EARLY_SECONDS = 0.1  # between two requests of a client that is told TooEarly
-SESSION_ANSWERS = {"OPEN": ("OPENED", "TAKEN", "TOO_EARLY", "OTHER_TERMS"), "RENEW": ("RENEWED",), "CLOSE": ("CLOSED",)}
+SESSION_ANSWERS = {
+    "ASK": ("INVITED", "OTHER_TERMS"),
+    "OPEN": ("OPENED", "TAKEN", "UNINVITED", "TOO_EARLY"),
+    "RENEW": ("RENEWED",),
+    "CLOSE": ("CLOSED",),
+}
 
 
 class SessionError(Exception):
@@ -46,7 +51,8 @@ def lease_ns(codec: Any) -> int:
 class Session:
     """The client's half of one session.
 
-    number: the session's, once `open` was called.
+    number: the session's, once `ask` was called.
+    is_invited: the server has told this client a number and a token, with which it may `open` a session.
     is_open: it was opened, and was neither closed nor lost; `is_alive` also looks at the clock.
     lease_end_ns: until when the client may rely on it, without another answer.
     """
@@ -66,6 +72,7 @@ class Session:
         self.secret = bytes(8)
         self.sequence = 0
         self.is_open = False
+        self.is_invited = False
         self.lease_end_ns = 0
         self._lease_ns = lease_ns(codec)
         self._outstanding: Any = None
@@ -90,14 +97,31 @@ class Session:
             self.is_open = False
         return self.is_open
 
-    def open(self, number: int, sequence: int, now_ns: int) -> bytes:
-        """Ask for a session of that number. The answer may be Taken: then ask for another. Or TooEarly: then ask again after a while.
+    @property
+    def is_opening(self) -> bool:
+        """Whether what is outstanding asks for an invitation, or for a session."""
+        return self.outstanding_kind in ("ASK", "OPEN")
 
-        In the place of a secret it says by which terms the client understands what it is granted. Both numbers are to be random: the sequence tells this session from earlier ones of its number.
+    def ask(self, number: int, sequence: int, now_ns: int) -> bytes:
+        """Ask for an invitation to a session of that number, or of one near it that this client's address may have: both numbers are to be random.
+
+        In the place of a secret it says by which terms the client understands what it is granted.
         """
         if self.is_open:
             raise SessionError(f"session {self.number} is open already")
         self.number, self.secret, self.sequence = number, self.codec.TERMS, sequence
+        return self._send("ASK", now_ns, {})
+
+    def open(self, sequence: int, now_ns: int) -> bytes:
+        """Open the session that the server has invited to, which goes on from that sequence number: a random one, which tells it from earlier ones of its number.
+
+        The answer may be Taken or Uninvited: then ask again, for another. Or TooEarly: then open it after a while.
+        """
+        if self.is_open:
+            raise SessionError(f"session {self.number} is open already")
+        if not self.is_invited:
+            raise SessionError("the server has invited to no session: ask first")
+        self.sequence = sequence
         self._given_up.clear()
         self._reads.clear()
         self._read_number = sequence  # any will do
@@ -174,12 +198,16 @@ class Session:
             return None
         asked, self._outstanding = self._outstanding, None
         self._given_up.clear()
-        if asked.kind.name == "OPEN":
-            self.is_open, self.secret = message.kind.name == "OPENED", message.secret
+        if asked.kind.name == "ASK":
             if message.kind.name == "OTHER_TERMS":
                 raise OtherTerms(self._other_terms())
+            self.is_invited, self.number, self.secret = True, message.client, message.secret
+            return message
+        if asked.kind.name == "OPEN":
+            self.is_open, self.is_invited = message.kind.name == "OPENED", message.kind.name == "TOO_EARLY"
             if not self.is_open:
                 return message
+            self.secret = message.secret
         elif asked.kind.name == "CLOSE" or not self.is_alive(now_ns):
             return message
         # The server's lease began when the request was executed: at the first sending or later.
@@ -209,10 +237,12 @@ class Session:
 
     def _is_answer(self, message: Any) -> bool:
         asked = self._outstanding
-        if asked is None or message.client != asked.client or message.sequence != asked.sequence:
+        if asked is None or message.sequence != asked.sequence:
             return False
         kinds = SESSION_ANSWERS.get(asked.kind.name) or self.answers[asked.kind.name]
-        if message.kind.name not in kinds or (message.kind.name != "OPENED" and message.secret != asked.secret):
+        if message.kind.name not in kinds or (message.client != asked.client and message.kind.name != "INVITED"):
+            return False
+        if message.kind.name not in ("INVITED", "OPENED") and message.secret != asked.secret:
             return False
         return all(getattr(message, name) == getattr(asked, name) for name in self._asked_fields)
 
@@ -231,14 +261,17 @@ class Caller:
         self._retry_seconds = retry_seconds
 
     def open(self, choose: random.Random, capacity: int, patience_seconds: float = 5) -> None:
-        """Open a session of any number below the capacity; as long as one is taken, try another.
+        """Open a session of any number below the capacity that the server invites to; as long as one is taken, try another.
 
         New tables grant nothing for a lease. That is waited for, on top of the patience: each TooEarly shows that the server is there.
         """
         give_up_ns = time.monotonic_ns() + int(patience_seconds * 1e9)
         while not self.session.is_open:
             sequence = choose.randrange(self.session.codec.SEQUENCE_MODULUS)
-            datagram = self.session.open(choose.randrange(capacity), sequence, time.monotonic_ns())
+            if self.session.is_invited:
+                datagram = self.session.open(sequence, time.monotonic_ns())
+            else:
+                datagram = self.session.ask(choose.randrange(capacity), sequence, time.monotonic_ns())
             if self._exchange(datagram, lambda _: True, give_up_ns).kind.name == "TOO_EARLY":
                 time.sleep(TOO_EARLY_SECONDS)
                 give_up_ns += int(TOO_EARLY_SECONDS * 1e9)

@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 from codegen.c_names import upper
+from spec.lib.session_client import Session
+
+OPENING = frozenset({"ASK", "OPEN"})
+"""What a client without a session sends."""
+
+OWN = OPENING | {"RENEW", "CLOSE"}
+"""What clients ask of sessions, whatever the protocol."""
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 """The cells of each table, as the kernel has them."""
@@ -37,6 +44,14 @@ class Account:
         return self.is_closing or self.is_overdue
 
 
+def opening(session: Session, choice: int, capacity: int, now_ns: int) -> tuple[str, bytes]:
+    """The next datagram of a client that has no session and waits for nothing, with a word on what it is."""
+    sequence = choice * 7919 + now_ns
+    if session.is_invited:
+        return "Open", session.open(sequence, now_ns)
+    return "Ask", session.ask(choice % capacity, sequence, now_ns)
+
+
 class SessionReference:
     """All sessions of a server."""
 
@@ -52,6 +67,7 @@ class SessionReference:
         self.executes_again: bool = codec.EXECUTES_AGAIN
         self.accounts: dict[int, Account] = {}
         self.secrets: dict[int, bytes] = {}
+        self.tokens: set[bytes] = set()  # all that were given away: whoever shows one is invited. All clients have one address
 
     # --- What the protocol says ---------------------------------------------------------------
 
@@ -90,10 +106,12 @@ class SessionReference:
         kind, account = message.kind.name, self.accounts.get(message.client)
         if message.client >= self.capacities["session"]:
             return set()
-        if kind == "OPEN" and message.secret != self.codec.TERMS:
-            return {"OTHER_TERMS"}
+        if kind == "ASK":
+            return {"INVITED"} if message.secret == self.codec.TERMS else {"OTHER_TERMS"}
+        if kind == "OPEN" and account is not None:
+            return {"TAKEN"}
         if kind == "OPEN":
-            return {"OPENED"} if account is None else {"TAKEN"}
+            return {"OPENED"} if message.secret in self.tokens else {"UNINVITED"}
         if message.secret != self.secrets.get(message.client, bytes(8)):
             return set()
         if kind not in self.requests | self.reads | {"RENEW", "CLOSE"}:
@@ -124,6 +142,8 @@ class SessionReference:
         """A message got one of the answers that `expect` gave. Returns what is wrong with the rest of the answer."""
         kind, outcome = message.kind.name, answer.kind.name
         wrong = self._wrong_fields(message, answer)
+        if outcome in ("INVITED", "OPENED"):
+            self.tokens.add(answer.secret)
         if outcome == "OPENED" and kind == "OPEN":
             self.accounts[message.client] = Account(message.sequence)
             self.secrets[message.client] = answer.secret
@@ -131,7 +151,7 @@ class SessionReference:
         account = self.accounts.get(message.client)
         if kind in self.reads:
             return wrong + self.wrong_answer(message, answer)
-        if account is None or account.is_closing or kind == "OPEN":
+        if account is None or account.is_closing or kind in OPENING:
             return wrong
         is_new = message.sequence != account.sequence
         if not is_new and account.answer is not None:
@@ -150,8 +170,10 @@ class SessionReference:
     def unanswered(self, message: Any) -> bool:
         """No answer came to a message that should have one. Whether that is right while the daemon is down."""
         kind, account = message.kind.name, self.accounts.get(message.client)
+        if kind == "ASK":
+            return message.secret == self.codec.TERMS
         if kind == "OPEN":
-            return account is None and message.secret == self.codec.TERMS
+            return account is None
         if kind in self.reads:
             return self.needs_daemon(message)
         if kind not in self.requests:
@@ -164,7 +186,7 @@ class SessionReference:
         return self.needs_daemon(message)
 
     def _wrong_fields(self, message: Any, answer: Any) -> list[str]:
-        names = ["client", "sequence"] if message.kind.name == "OPEN" else ["client", "sequence", "secret"]
+        names = ["client", "sequence"] if message.kind.name in OPENING else ["client", "sequence", "secret"]
         return [
             f"the answer's {name} is {getattr(answer, name)!r}, the request's {getattr(message, name)!r}"
             for name in names

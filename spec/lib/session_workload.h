@@ -21,6 +21,7 @@
 struct session {
 	SESSION_MESSAGE request; /* the last one */
 	bool open;
+	bool invited;            /* request has the number and the token with which it is to be opened */
 	bool waiting;            /* for the answer to it */
 	__u64 identity;          /* of this session in the history: numbers are used again */
 	__u64 first_sent_ns;
@@ -52,16 +53,28 @@ static inline void session_send(struct session *session, __u64 now_ns)
 	session->retry_ns = now_ns + session->retry_wait_ns;
 }
 
-/* Ask for a session of a random number, which goes on from a random sequence number. */
+/*
+ * Ask to be invited to a session of a random number, and say by which terms the client understands what it is granted. Or
+ * open the one that it was invited to, which goes on from a random sequence number.
+ */
 static inline void session_open(struct load_thread *thread, struct session *session, __u64 now_ns)
 {
+	const SESSION_MESSAGE invitation = session->request;
+	const bool invited = session->invited;
+
 	memset(session, 0, sizeof(*session));
 	session->identity = load_identity();
-	session->request.kind = SESSION_KIND(OPEN);
-	session->request.client = load_random(thread, SESSION_CAPACITY);
+	session->request.kind = invited ? SESSION_KIND(OPEN) : SESSION_KIND(ASK);
+	session->request.client = invited ? invitation.client : load_random(thread, SESSION_CAPACITY);
 	session->request.sequence = load_random(thread, SESSION_SEQUENCE_MODULUS);
-	session->request.secret = SESSION_TERMS; /* there is none yet: by which terms the client understands what it is granted */
+	session->request.secret = invited ? invitation.secret : SESSION_TERMS;
 	session_send(session, now_ns);
+}
+
+/* Whether the outstanding request is one of a client that has no session yet. */
+static inline bool session_is_opening(const struct session *session)
+{
+	return session->request.kind == SESSION_KIND(ASK) || session->request.kind == SESSION_KIND(OPEN);
 }
 
 /* A new request of an open session; its other fields are in session->request already. */
@@ -151,26 +164,35 @@ static inline bool session_is_read_answer(const struct session_read *read, const
  */
 static inline bool session_is_answer(const struct session *session, const SESSION_MESSAGE *message)
 {
-	if (!session->waiting || message->client != session->request.client ||
-	    message->sequence != session->request.sequence)
+	if (!session->waiting || message->sequence != session->request.sequence)
 		return false;
-	if (session->request.kind == SESSION_KIND(OPEN) && message->kind == SESSION_KIND(OTHER_TERMS))
+	if (session->request.kind == SESSION_KIND(ASK) && message->kind == SESSION_KIND(INVITED))
+		return true; /* to a number of the server's choice */
+	if (message->client != session->request.client)
+		return false;
+	if (session->request.kind == SESSION_KIND(ASK) && message->kind == SESSION_KIND(OTHER_TERMS))
 		load_refuse("the server was built from another layout: its lease, its moduli or its messages are not those that this load "
 			    "was built with; build both from one generated/");
 	if (session->request.kind == SESSION_KIND(OPEN))
-		return message->kind == SESSION_KIND(OPENED) || message->kind == SESSION_KIND(TAKEN);
+		return message->kind == SESSION_KIND(OPENED) || message->kind == SESSION_KIND(TAKEN) || message->kind == SESSION_KIND(UNINVITED);
 	return memcmp(&message->secret, &session->request.secret, sizeof(message->secret)) == 0;
 }
 
 /*
- * The outstanding request was answered. Returns false where the session is over:
- * the answer came after the lease that the client could count on.
+ * The outstanding request was answered. Returns false where the session is over (the answer came
+ * after the lease that the client could count on), or is yet to be opened.
  */
 static inline bool session_answered(struct session *session, const SESSION_MESSAGE *message, __u64 now_ns)
 {
 	session->waiting = false;
 	if (session_is_over(session, now_ns))
 		return false;
+	if (message->kind == SESSION_KIND(INVITED)) {
+		session->invited = true;
+		session->request.client = message->client;
+		session->request.secret = message->secret;
+		return false;
+	}
 	if (message->kind == SESSION_KIND(OPENED)) {
 		session->open = true;
 		session->request.secret = message->secret;

@@ -35,8 +35,9 @@ vars == <<cells, runs, sweep, network, clients, issued, event>>
 View == <<cells, runs, sweep, network, clients, issued>>
 
 (***************************************************************************)
-(* Clients.  Sequence numbers of a client's sessions do not overlap here:  *)
-(* they are random, so that they do in one of some 10^8 cases.             *)
+(* Clients.  Each was invited before it is asked what it does.  Sequence   *)
+(* numbers of a client's sessions do not overlap here: they are random, so *)
+(* that they do in one of some 10^8 cases.                                 *)
 (***************************************************************************)
 
 NoRequest == [BlankMessage EXCEPT !.kind = "None"]
@@ -111,7 +112,8 @@ AskOpen(client) ==
       /\ clients' = [clients EXCEPT ![client].phase = "Opening", ![client].opens = @ + 1,
                        ![client].waiting =
                          Arrived([BlankMessage EXCEPT !.kind = "Open", !.client = client,
-                                                      !.sequence = FirstSequence(client, k.opens + 1)])]
+                                                      !.sequence = FirstSequence(client, k.opens + 1),
+                                                      !.secret = TokenOf(client, 0)])]
       /\ Send(Packet(client, clients'[client].waiting), LAMBDA packet : Keeps(client, packet))
       /\ UNCHANGED issued
 
@@ -172,9 +174,9 @@ Echo(packet) ==
 
 AtTc(packet) == ArriveAtTc(packet, 0) /\ UNCHANGED <<clients, issued>>
 
-\* Every invitation has a secret of its own.
+\* Every session has a secret of its own.
 Serve(packet) ==
-  /\ ServeForwarded(packet, [now |-> 0, random |-> issued + 1, age |-> Lease + 1, index |-> 0])
+  /\ ServeForwarded(packet, [now |-> 0, random |-> TokenOf(packet.peer, issued + 1), age |-> Lease + 1, index |-> 0])
   /\ IF packet.message.kind = "Open"
        THEN issued < Cardinality(Clients) + MaxSecrets /\ issued' = issued + 1
        ELSE UNCHANGED issued

@@ -84,7 +84,7 @@ OnForwarded(overflow, msg, env) ==
       \* session is, so that nobody comes to have more than were counted and one.
       OfClient(i) == overflow[i].state # "Vacant" /\ overflow[i].client = msg.client
   IN
-  CASE msg.kind = "Open" ->
+  CASE msg.kind \in Opening ->
          Reply(overflow, Invite(msg, env))
     [] msg.kind = "Acquire" ->
          CASE vacant = 0 ->

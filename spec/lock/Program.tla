@@ -1,6 +1,6 @@
 -------------------------------- MODULE Program --------------------------------
 (* What Frame has to know of the lock's program. *)
-EXTENDS LockHooks
+EXTENDS LockHooks, Tokens
 
 CONSTANTS
   Clients,    \* session numbers, 0..n; each client keeps to its own
@@ -20,4 +20,6 @@ Arrived(message) ==
 
 \* What the daemon writes into a message for TC is none of the client's business.
 Answer(message) == [Arrived(message) EXCEPT !.entry = 0, !.own = 0]
+
+Validated(message, peer) == MadeFor(message.secret, peer)
 =================================================================================

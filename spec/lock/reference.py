@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any, Mapping
 
-from spec.lib.session_reference import SessionReference, Tables
+from spec.lib.session_reference import OPENING, OWN, SessionReference, Tables, opening
 from spec.lock.client import LockSession, conflicts
 
 
@@ -130,13 +130,13 @@ class Reference(SessionReference):
             case 0:
                 message.secret = (choice + 1).to_bytes(8, "little")
             case 1:
-                answers = [kind for kind in self.codec.Kind if kind.name not in self.requests | {"OPEN", "RENEW", "CLOSE"}]
+                answers = [kind for kind in self.codec.Kind if kind.name not in self.requests | OWN]
                 message.kind = answers[choice // 4 % len(answers)]
             case 2:
                 message.sequence = (message.sequence + modulus // 2) % modulus
             case 3:
                 message.client = (message.client + 1 + choice // 4) % (self.capacities["session"] + 2)
-        if message.kind.name == "OPEN":
+        if message.kind.name in OPENING:
             message.kind = self.codec.Kind.RENEW
         return message
 
@@ -154,11 +154,12 @@ class Actor:
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
         """The next datagram to send, with a word on what it is."""
         session, (lock_choice, what) = self.session, divmod(choice, 10)
-        if session.is_waiting and (session.is_open or session.outstanding_kind == "OPEN" or choice % 2):
+        if session.is_waiting and (session.is_open or session.is_opening or choice % 2):
             return f"{session.outstanding_kind} again", session.again()
         if not session.is_alive(now_ns):
-            self.session = session = LockSession(session.codec)
-            return "OPEN", session.open(choice % self._session_capacity, choice * 7919 + now_ns, now_ns)
+            if not session.is_invited:
+                self.session = session = LockSession(session.codec)
+            return opening(session, choice, self._session_capacity, now_ns)
         believed = sorted(session.beliefs(now_ns))
         lock = self.LOCKS[lock_choice % len(self.LOCKS)]
         if what == 0:

@@ -124,7 +124,7 @@ static inline enum load_action workload_next(const struct workload *options, str
 		workload_lose(thread, client);
 		client->died = false;
 	}
-	if (session->waiting && session->request.kind == LOCK_MESSAGE_KIND_OPEN &&
+	if (session->waiting && session_is_opening(session) &&
 	    now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
 		session->waiting = false;
 	if (session->waiting) {
@@ -178,6 +178,7 @@ static inline void workload_note(const struct workload *options, struct load_thr
 static inline bool workload_fits(const struct lock_message *request, const struct lock_message *message)
 {
 	switch (request->kind) {
+	case LOCK_MESSAGE_KIND_ASK:
 	case LOCK_MESSAGE_KIND_OPEN:
 		return true;
 	case LOCK_MESSAGE_KIND_CLOSE:
@@ -203,7 +204,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 		return false;
 	if (session->open && session_is_over(session, now_ns))
 		return true; /* too late: workload_next() ends the session, with this request outstanding */
-	if (session->request.kind == LOCK_MESSAGE_KIND_OPEN) {
+	if (session_is_opening(session)) {
 		load_counts(thread)->started += session_answered(session, &message, now_ns) && session->open;
 	} else if (session->request.kind == LOCK_MESSAGE_KIND_CLOSE) {
 		session->open = session->waiting = false;

@@ -112,7 +112,7 @@ Remember(answer, msg) ==
 (***************************************************************************)
 
 Locate(answer, msg, env) ==
-  CASE msg.kind = "Open" ->
+  CASE msg.kind \in Opening ->
          Reply(answer, Invite(msg, env))
     [] msg.kind \notin Requests ->
          NotForwarded :: Drop(answer, msg)

@@ -1,6 +1,6 @@
 -------------------------------- MODULE Program --------------------------------
 (* What Frame has to know of the log's program. *)
-EXTENDS LogHooks
+EXTENDS LogHooks, Tokens
 
 CONSTANTS
   Clients  \* session numbers, 0..n; each client keeps to its own
@@ -14,4 +14,7 @@ Locked == {}
 Arrived(message) == [message EXCEPT !.limit = 0, !.slot = 0, !.gone = {}]
 
 Answer(message) == Arrived(message)
+
+\* No answer depends on it, and how sessions begin is not asked here, but in ../lib/session.
+Validated(message, peer) == TRUE
 =================================================================================

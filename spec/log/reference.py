@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
-from spec.lib.session_reference import SessionReference, Tables
+from spec.lib.session_reference import OPENING, OWN, SessionReference, Tables, opening
 from spec.log.client import LogSession, Place
 
 CONTENT = ("transaction", "key", "version", "deletes", "length")
@@ -251,7 +251,7 @@ class Reference(SessionReference):
             case 0:
                 message.secret = (choice + 1).to_bytes(8, "little")
             case 1:
-                answers = [kind for kind in self.codec.Kind if kind.name not in self.requests | {"OPEN", "RENEW", "CLOSE"}]
+                answers = [kind for kind in self.codec.Kind if kind.name not in self.requests | OWN]
                 message.kind = answers[choice // 6 % len(answers)]
             case 2:
                 message.sequence = (message.sequence + modulus // 2) % modulus
@@ -261,7 +261,7 @@ class Reference(SessionReference):
                 message.epoch, message.log, message.number = choice % 3, choice % self.codec.LOGS, choice % 11
             case 5 if self._is_executed(message):  # its place counts, and not what it says when it comes again
                 message.key, message.version, message.value = choice, choice + 1, choice.to_bytes(self.codec.VALUE_SIZE, "big")
-        if message.kind.name == "OPEN":
+        if message.kind.name in OPENING:
             message.kind = self.codec.Kind.RENEW
         return message
 
@@ -295,11 +295,12 @@ class Actor:
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
         """The next datagram to send, with a word on what it is."""
         session, (which, what) = self.session, divmod(choice, 12)
-        if session.is_waiting and (session.is_open or session.outstanding_kind == "OPEN" or choice % 2):
+        if session.is_waiting and (session.is_open or session.is_opening or choice % 2):
             return f"{session.outstanding_kind} ({session.sequence}) again", session.again()
         if not session.is_alive(now_ns):
-            self.session = session = LogSession(session.codec)
-            return "OPEN", session.open(choice % self._session_capacity, choice * 7919 + now_ns, now_ns)
+            if not session.is_invited:
+                self.session = session = LogSession(session.codec)
+            return opening(session, choice, self._session_capacity, now_ns)
         if what == 0:
             return "CLOSE", session.close(now_ns)
         if what == 1:

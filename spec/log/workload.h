@@ -156,7 +156,7 @@ static inline void workload_end_sessions(struct load_thread *thread, struct work
 		workload_lose(thread, client);
 		client->dies = false;
 	}
-	if (session->waiting && session->request.kind == LOG_MESSAGE_KIND_OPEN && now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
+	if (session->waiting && session_is_opening(session) && now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
 		session->waiting = false;
 }
 
@@ -206,6 +206,7 @@ static inline void workload_appended(struct load_thread *thread, struct workload
 static inline bool workload_fits(const struct log_message *request, const struct log_message *message)
 {
 	switch (request->kind) {
+	case LOG_MESSAGE_KIND_ASK:
 	case LOG_MESSAGE_KIND_OPEN:
 		return true;
 	case LOG_MESSAGE_KIND_CLOSE:
@@ -229,7 +230,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 		return false;
 	if (session->open && session_is_over(session, now_ns))
 		return true; /* too late: workload_next() ends the session, with this request outstanding */
-	if (session->request.kind == LOG_MESSAGE_KIND_OPEN) {
+	if (session_is_opening(session)) {
 		load_counts(thread)->started += session_answered(session, &message, now_ns) && session->open;
 	} else if (session->request.kind == LOG_MESSAGE_KIND_CLOSE) {
 		session->open = session->waiting = false;

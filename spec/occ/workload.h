@@ -464,7 +464,7 @@ static inline void workload_end_sessions(const struct workload *options, struct 
 		load_counts(thread)->died++;
 		workload_lose(thread, client);
 	}
-	if (session->waiting && session->request.kind == OCC_MESSAGE_KIND_OPEN && now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
+	if (session->waiting && session_is_opening(session) && now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
 		session->waiting = false;
 }
 
@@ -506,6 +506,7 @@ static inline enum load_action workload_next(const struct workload *options, str
 static inline bool workload_fits(const struct occ_message *request, const struct occ_message *message)
 {
 	switch (request->kind) {
+	case OCC_MESSAGE_KIND_ASK:
 	case OCC_MESSAGE_KIND_OPEN:
 		return true;
 	case OCC_MESSAGE_KIND_RENEW:
@@ -522,6 +523,7 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 {
 	struct session *session = &client->session;
 	const int asked = session->request.kind;
+	const bool was_opening = session_is_opening(session);
 
 	session->has_given_up = false;
 	if (asked == OCC_MESSAGE_KIND_CLOSE) {
@@ -529,7 +531,7 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 		return;
 	}
 	session_answered(session, message, now_ns);
-	if (asked == OCC_MESSAGE_KIND_OPEN) {
+	if (was_opening) {
 		load_counts(thread)->started += session->open;
 		return;
 	}

@@ -95,7 +95,7 @@ class PlainServer(threading.Thread):
             return
         answer = copy.copy(message)
         answer.kind = self.codec.Kind[min(outcomes)]
-        if message.kind.name == "OPEN" and answer.kind.name == "OPENED":
+        if answer.kind.name in ("INVITED", "OPENED"):
             answer.secret = self._random.randbytes(8)
         self.complete(answer)
         wrong = self.reference.answered(message, answer)

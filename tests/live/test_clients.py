@@ -12,6 +12,7 @@ from generated.lock import lock_codec as codec
 from spec.lib.session_client import LeaseEnded, OtherTerms, SessionError, lease_ns
 from spec.lock.client import LockCaller, LockSession, conflicts
 from spec.lock.reference import Reference
+from tests.live import invited
 from tests.live.plain_server import PlainServer
 
 CAPACITIES = {"session": 64, "lock": 16, "overflow": 8, "credential": 64}
@@ -27,10 +28,7 @@ def answer_to(datagram: bytes, kind: str, **changes: object) -> bytes:
 
 
 def opened(now_ns: int = 0) -> LockSession:
-    session = LockSession(codec)
-    request = session.open(7, 1000, now_ns)
-    assert session.receive(answer_to(request, "OPENED", secret=b"12345678"), now_ns + 5) is not None
-    return session
+    return invited.opened(LockSession(codec), 7, 1000, now_ns, now_ns + 5)
 
 
 def test_requests_count_up_and_carry_the_secret():
@@ -132,20 +130,38 @@ def test_close_ends_belief_at_once():
 
 
 def test_taken_number_leads_to_another():
-    session = LockSession(codec)
-    request = session.open(3, 1, 0)
+    session = invited.invited(LockSession(codec), 3)
+    request = session.open(1, 0)
     session.receive(answer_to(request, "TAKEN"), 1)
-    assert not session.is_open and not session.is_waiting
-    assert codec.Message.decode(session.open(4, 2, 2)).client == 4
+    assert not session.is_open and not session.is_waiting and not session.is_invited
+    assert codec.Message.decode(session.ask(4, 2, 2)).client == 4
 
 
-def test_an_open_says_by_which_terms():
-    assert codec.Message.decode(LockSession(codec).open(3, 1, 0)).secret == codec.TERMS != bytes(8)
+def test_who_asks_says_by_which_terms():
+    assert codec.Message.decode(LockSession(codec).ask(3, 1, 0)).secret == codec.TERMS != bytes(8)
+
+
+def test_the_server_chooses_the_number():
+    session = LockSession(codec)
+    request = session.ask(3, 1, 0)
+    assert session.receive(answer_to(request, "INVITED", client=1027, sequence=2), 1) is None  # another's
+    session.receive(answer_to(request, "INVITED", client=1027, secret=invited.TOKEN), 1)
+    opening = codec.Message.decode(session.open(5, 2))
+    assert (opening.client, opening.secret, opening.sequence) == (1027, invited.TOKEN, 5)
+
+
+def test_nobody_opens_uninvited():
+    with pytest.raises(SessionError, match="invited to no session: ask first"):
+        LockSession(codec).open(1, 0)
+    session = invited.invited(LockSession(codec), 3)
+    session.receive(answer_to(session.open(1, 0), "UNINVITED"), 1)
+    with pytest.raises(SessionError, match="invited to no session: ask first"):
+        session.open(2, 2)
 
 
 def test_other_terms_are_an_error():
     session = LockSession(codec)
-    request = session.open(3, 1, 0)
+    request = session.ask(3, 1, 0)
     assert session.receive(answer_to(request, "OTHER_TERMS", secret=bytes(8)), 1) is None  # another's
     with pytest.raises(OtherTerms, match=f"session 3 cannot be opened: the server was built from another layout.*{codec.TERMS.hex()}"):
         session.receive(answer_to(request, "OTHER_TERMS"), 1)
@@ -154,11 +170,11 @@ def test_other_terms_are_an_error():
 
 def test_too_early_is_asked_again_later():
     """With another sequence number: the lease counts from the sending of the request that is answered."""
-    session = LockSession(codec)
-    request = session.open(3, 1, 0)
+    session = invited.invited(LockSession(codec), 3)
+    request = session.open(1, 0)
     assert session.receive(answer_to(request, "TOO_EARLY"), 1).kind.name == "TOO_EARLY"
     assert not session.is_open and not session.is_waiting
-    later = session.open(3, 2, 50)
+    later = session.open(2, 50)
     assert session.receive(answer_to(request, "OPENED", secret=b"12345678"), 51) is None
     session.receive(answer_to(later, "OPENED", secret=b"12345678"), 51)
     assert session.is_alive(51) and session.lease_end_ns == 50 + lease_ns(codec)

@@ -17,12 +17,11 @@ from spec.lib.session_client import NotServed
 
 # Three keys for each way, and room for all of them in any one page.
 FEW_BUCKETS = {
-    "constants": {"Ways": 1, "PageSize": 16, "Lease": 1_000_000},
+    "constants": {"Ways": 1, "PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
     "tables": {
         "bucket": {"capacity": 4},
         "page": {"capacity": 4},
         "row": {"capacity": 1},
-        **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
 }
 KEYS = range(12)

@@ -13,6 +13,7 @@ from generated.kv import kv_codec as codec
 from spec.kv.client import VERSIONED, Entry, KvCaller, KvSession, Outcome, entry_of
 from spec.kv.reference import Reference
 from spec.lib.session_client import LeaseEnded, NotServed, SessionError
+from tests.live import invited
 from tests.live.plain_server import CAPACITIES, OfEightBuckets, PlainServer
 
 SLOT_SIZE, VALUE_MAX = codec.SLOT_SIZE, codec.VALUE_MAX
@@ -44,10 +45,7 @@ def answer_to(datagram: bytes, kind: str, **changes: object) -> bytes:
 
 
 def opened() -> KvSession:
-    session = KvSession(codec)
-    request = session.open(7, 1000, 0)
-    assert session.receive(answer_to(request, "OPENED", secret=b"12345678"), 5) is not None
-    return session
+    return invited.opened(KvSession(codec), 7, 1000, 0, 5)
 
 
 def filled(value: bytes) -> bytes:

@@ -18,12 +18,11 @@ from tests.live.conftest import a_key_without_a_bit, marks
 
 # One bucket of two ways, and one page: the third key spills another.
 ONE_BUCKET = {
-    "constants": {"Ways": 2, "PageSize": 6, "Lease": 1_000_000},
+    "constants": {"Ways": 2, "PageSize": 6, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
     "tables": {
         "bucket": {"capacity": 1},
         "page": {"capacity": 1},
         "row": {"capacity": 1},
-        **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
 }
 REFUSED_SECONDS_MAX = 1.0

@@ -10,6 +10,7 @@ import pytest
 
 from generated.kv import kv_codec
 from spec.kv.reference import Actor, Reference
+from tests.live import invited
 
 CAPACITIES = {"session": 3, "credential": 3, "answer": 3, "bucket": 2, "page": 1, "shelf": 1, "tail": 1}
 SLOT, SECRET = 1, b"12345678"
@@ -26,7 +27,7 @@ def codec(**changes: object) -> Any:
 
 
 def message(kind: str, sequence: int, client: int = 1, **fields: object) -> Any:
-    return kv_codec.Message(kind=kv_codec.Kind[kind], client=client, sequence=sequence, secret=kv_codec.TERMS if kind == "OPEN" else SECRET, **fields)
+    return kv_codec.Message(kind=kv_codec.Kind[kind], client=client, sequence=sequence, secret=kv_codec.TERMS if kind == "ASK" else SECRET, **fields)
 
 
 def execute(reference: Reference, kind: str, sequence: int, outcome: str, version: int = 0, **fields: object) -> None:
@@ -39,6 +40,7 @@ def execute(reference: Reference, kind: str, sequence: int, outcome: str, versio
 def filled(**changes: object) -> Reference:
     """A store of one session with the keys 1, 3 and 5, of which 3 was updated and 7 deleted."""
     reference = Reference(codec(**changes), CAPACITIES)
+    execute(reference, "ASK", 9, "INVITED")
     execute(reference, "OPEN", 10, "OPENED")
     execute(reference, "INSERT", 11, "INSERTED", 1, key=7, **VALUE)
     execute(reference, "DELETE", 12, "DELETED", 1, key=7)
@@ -336,8 +338,7 @@ def test_what_only_the_server_says_may_be_forged():
 
 def opened_actor() -> Actor:
     actor = Actor(codec(), CAPACITIES)
-    actor.session.open(1, 5, 0)
-    actor.receive(message("OPENED", 5).encode(), 1)
+    invited.opened(actor.session, 1, 5, 0, 1)
     return actor
 
 

@@ -23,10 +23,9 @@ from tests.live.conftest import a_key_without_a_bit, connected, marks
 # One bucket of two ways, one page, one shelf of three spots: the third key spills another, the fourth long value has no room.
 SPOTS = 3
 ONE_SHELF = {
-    "constants": {"Ways": 2, "PageSize": 6, "Spots": SPOTS, "Lease": 1_000_000},
+    "constants": {"Ways": 2, "PageSize": 6, "Spots": SPOTS, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
     "tables": {
         **{name: {"capacity": 1} for name in ("bucket", "page", "shelf", "tail", "row")},
-        **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
 }
 SLOT_SIZE, VALUE_MAX = kv_codec.SLOT_SIZE, kv_codec.VALUE_MAX

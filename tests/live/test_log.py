@@ -20,6 +20,7 @@ from harness.fuzz.server import Server, wait_until
 from harness.rig.netns import Rig
 from spec.log.client import LogCaller, LogSession, Place
 from spec.log.reference import Actor, Reference
+from tests.live import invited
 from tests.live.plain_server import PlainServer
 
 VARIANTS = plugin.workload("log").fuzz["variants"]
@@ -174,11 +175,7 @@ def test_what_waits_for_the_disk_is_answered_by_the_next_daemon(server: Server):
 
 
 def opened_session() -> LogSession:
-    session = LogSession(log_codec)
-    request = log_codec.Message.decode(session.open(7, 1000, 0))
-    request.kind, request.secret = log_codec.Kind.OPENED, b"12345678"
-    assert session.receive(request.encode(), 5) is not None
-    return session
+    return invited.opened(LogSession(log_codec), 7, 1000, 0, 5)
 
 
 def answer_to(datagram: bytes, kind: str, **changes: object) -> bytes:

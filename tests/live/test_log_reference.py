@@ -20,7 +20,7 @@ codec: Any = SimpleNamespace(**vars(log_codec) | {"LOGS": 2, "SLOTS": SLOTS, "TA
 
 
 def message(kind: str, sequence: int, client: int = 1, level: str = "MEMORY", **fields: object) -> Any:
-    about = {"client": client, "sequence": sequence, "secret": codec.TERMS if kind == "OPEN" else SECRET, "level": codec.Level[level]} | fields
+    about = {"client": client, "sequence": sequence, "secret": codec.TERMS if kind == "ASK" else SECRET, "level": codec.Level[level]} | fields
     if kind in ("APPEND", "APPENDED", "STORED"):
         about = {"transaction": sequence, "key": 7, "version": sequence, "length": 1, "value": VALUE} | about
     return codec.Message(kind=codec.Kind[kind], **about)
@@ -41,6 +41,7 @@ def filled() -> Reference:
     """A session that has appended three records to log 1 and one to log 0, all on the disk, and one more to log 1 while the daemon is away."""
     reference = Reference(codec, CAPACITIES)
     reference.observe(tables(blank=True))
+    execute(reference, "ASK", 9, "INVITED")
     execute(reference, "OPEN", 10, "OPENED")
     for sequence, (log, number) in enumerate([(1, 1), (1, 2), (0, 1)], 11):
         execute(reference, "APPEND", sequence, "APPENDED", **place(log, number))

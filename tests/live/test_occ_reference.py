@@ -23,19 +23,20 @@ STORED = int.from_bytes(VALUE["value"], "little")
 
 
 def message(kind: str, sequence: int, **fields: object) -> Any:
-    return occ_codec.Message(kind=occ_codec.Kind[kind], client=CLIENT, sequence=sequence, secret=occ_codec.TERMS if kind == "OPEN" else SECRET, **fields)
+    return occ_codec.Message(kind=occ_codec.Kind[kind], client=CLIENT, sequence=sequence, secret=occ_codec.TERMS if kind == "ASK" else SECRET, **fields)
 
 
 def locked() -> tuple[Reference, dict[str, list[dict[str, Any]]]]:
     """A session with key 1, which it has locked to write it, and with key 3, which is to come; and the cells that say so."""
     reference = Reference(CODEC, CAPACITIES)
     steps = [
+        ("ASK", "INVITED", {}, 0),
         ("OPEN", "OPENED", {}, 0),
         ("INSERT", "INSERTED", {"key": 1, **VALUE}, 1),
         ("LOCK", "GRANTED", {"key": 1, "version": 1, "place": 2, **VALUE}, 1),
         ("LOCK", "GRANTED", {"key": 3, "place": 0, **VALUE}, 0),
     ]
-    for sequence, (kind, outcome, fields, version) in enumerate(steps, 10):
+    for sequence, (kind, outcome, fields, version) in enumerate(steps, 9):
         request = message(kind, sequence, **fields)
         assert outcome in reference.expect(request)
         assert reference.answered(request, message(outcome, sequence, **{**fields, "version": version})) == []

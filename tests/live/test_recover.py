@@ -20,12 +20,11 @@ from spec.log.client import LogCaller, LogSession
 from tests.live.conftest import connected
 
 FEW_BUCKETS = {
-    "constants": {"PageSize": 16, "Lease": 1_000_000},
+    "constants": {"PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
     "tables": {
         "bucket": {"capacity": 8},
         "page": {"capacity": 64},
         "row": {"capacity": 16},
-        **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
 }
 KEYS = range(40)
@@ -41,7 +40,7 @@ raise SystemExit(recover.main([sys.argv[3], "--first"]))
 
 @pytest.fixture(scope="module")
 def log() -> Build:
-    return build("log", {"constants": {"Lease": 1_000_000}, "tables": {"session": {"capacity": 64}}, "drain": {"segment_bytes": 65_536}})
+    return build("log", {"constants": {"Lease": 1_000_000, "Sessions": 64, "SessionsOfPeer": 64}, "drain": {"segment_bytes": 65_536}})
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import pytest
 
 from generated.lock import lock_codec as codec
 from spec.lock.reference import Actor, Reference
+from tests.live import invited
 
 CAPACITIES = {"session": 3, "credential": 3, "lock": 2, "overflow": 3}
 SLOT = 1
@@ -22,7 +23,7 @@ class Small(Reference):
 
 
 def message(kind: str, sequence: int, **fields: object) -> codec.Message:
-    return codec.Message(kind=codec.Kind[kind], client=1, sequence=sequence, secret=codec.TERMS if kind == "OPEN" else SECRET, **fields)
+    return codec.Message(kind=codec.Kind[kind], client=1, sequence=sequence, secret=codec.TERMS if kind == "ASK" else SECRET, **fields)
 
 
 def execute(reference: Reference, kind: str, sequence: int, outcome: str, **fields: object) -> None:
@@ -34,6 +35,7 @@ def execute(reference: Reference, kind: str, sequence: int, outcome: str, **fiel
 def holding() -> Reference:
     """A server with one session, which has two shares of a lock, one of them spilled."""
     reference = Small(codec, CAPACITIES)
+    execute(reference, "ASK", 4, "INVITED")
     execute(reference, "OPEN", 5, "OPENED")
     execute(reference, "ACQUIRE", 6, "GRANTED", lock=1, mode=codec.Mode.SHARED)
     execute(reference, "ACQUIRE", 7, "GRANTED", lock=1, mode=codec.Mode.SHARED)
@@ -94,8 +96,11 @@ def test_wrong_cells(table, index, change, complaint):
         ("GRANTED", {"sequence": 8, "lock": 1}, set()),
         ("OPEN", {"sequence": 1}, {"TAKEN"}),
         ("OPEN", {"sequence": 1, "client": 2}, {"OPENED"}),
-        ("OPEN", {"sequence": 1, "client": 2, "secret": bytes(8)}, {"OTHER_TERMS"}),
-        ("OPEN", {"sequence": 1, "secret": bytes(8)}, {"OTHER_TERMS"}),
+        ("OPEN", {"sequence": 1, "client": 2, "secret": bytes(8)}, {"UNINVITED"}),
+        ("OPEN", {"sequence": 1, "secret": bytes(8)}, {"TAKEN"}),
+        ("ASK", {"sequence": 1}, {"INVITED"}),
+        ("ASK", {"sequence": 1, "client": 2}, {"INVITED"}),
+        ("ASK", {"sequence": 1, "secret": bytes(8)}, {"OTHER_TERMS"}),
         ("CLOSE", {"sequence": 8}, {"CLOSED"}),
         ("ACQUIRE", {"sequence": 8, "lock": 1, "mode": codec.Mode.FREE}, {"REJECTED"}),
         ("ACQUIRE", {"sequence": 8, "lock": 1, "mode": codec.Mode.EXCLUSIVE}, {"GRANTED"}),
@@ -122,8 +127,7 @@ def test_exclusive_until_the_last_share():
 def test_belief_without_a_share():
     actor = Actor(codec, CAPACITIES)
     session = actor.session
-    session.open(1, 5, 0)
-    assert session.receive(message("OPENED", 5).encode(), 1) is not None
+    invited.opened(session, 1, 5, 0, 1)
     session.acquire(1, "SHARED", 2)
     session.receive(message("GRANTED", 6, lock=1, mode=codec.Mode.SHARED).encode(), 3)
     assert holding().broken_beliefs([actor], 4) == []

@@ -19,12 +19,11 @@ from tests.live.conftest import connected
 
 # Buckets of two ways, so that half of the rows go to their pages.
 FEW_BUCKETS = {
-    "constants": {"Ways": 2, "PageSize": 16, "Lease": 1_000_000},
+    "constants": {"Ways": 2, "PageSize": 16, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
     "tables": {
         "bucket": {"capacity": 8},
         "page": {"capacity": 64},
         "row": {"capacity": 16},
-        **{name: {"capacity": 8} for name in ("answer", "session", "credential")},
     },
 }
 KEYS = range(32)

@@ -14,13 +14,14 @@ from harness.fuzz.server import Server
 from harness.rig.netns import Rig
 from spec.lock.client import LockCaller, LockSession
 
-SMALL = {"tables": {"credential": {"capacity": 64}, "session": {"capacity": 64}, "lock": {"capacity": 64}}}
+SESSIONS = 64
+SMALL = {"constants": {"Sessions": SESSIONS, "SessionsOfPeer": SESSIONS}, "tables": {"lock": {"capacity": 64}}}
 """What is laid over the layout, so that a table is made and swept in no time."""
 
 
 def built(**constants: int) -> Build:
     """A small build of the lock with these constants."""
-    return build("lock", {**SMALL, "constants": constants})
+    return build("lock", {**SMALL, "constants": {**SMALL["constants"], **constants}})
 
 
 def command(rig: Rig, of: Build, *words: str) -> subprocess.CompletedProcess[str]:
@@ -48,5 +49,5 @@ def caller(server: Server, codec: Any = None) -> Iterator[LockCaller]:
 
 def opened(made: LockCaller, seed: int, patience_seconds: float = 5) -> LockCaller:
     """Its session, of a number that the seed chooses."""
-    made.open(random.Random(seed), SMALL["tables"]["session"]["capacity"], patience_seconds)
+    made.open(random.Random(seed), SESSIONS, patience_seconds)
     return made

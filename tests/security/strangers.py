@@ -16,33 +16,32 @@ from harness.fuzz.server import Server
 from harness.rig.netns import Endpoint, Rig
 
 SESSIONS = 16
-SESSION_TABLES = {name: {"capacity": SESSIONS} for name in ("session", "credential")}
+SESSION_CONSTANTS = {"Sessions": SESSIONS, "SessionsOfPeer": SESSIONS, "Lease": 1_000_000}
 # One bucket of four ways, so that keys are spilled to its page.
 STORE = {
     "types": {"client": "u4"},
-    "constants": {"Ways": 4, "PageSize": 16, "Lease": 1_000_000},
-    "tables": {**{name: {"capacity": 1} for name in ("bucket", "page", "row", "shelf", "tail")}, "answer": {"capacity": SESSIONS}, **SESSION_TABLES},
+    "constants": {"Ways": 4, "PageSize": 16, **SESSION_CONSTANTS},
+    "tables": {name: {"capacity": 1} for name in ("bucket", "page", "row", "shelf", "tail")},
 }
 TRANSACTIONS = {
     **STORE,
-    "constants": {**STORE["constants"], "Sessions": SESSIONS, "AllIntents": 4 * SESSIONS},
+    "constants": {**STORE["constants"], "AllIntents": 4 * SESSIONS},
     "local": {"intent": "u6"},
 }
 LOCKS = {
     "types": {"client": "u4"},
-    "constants": {"OverflowCapacity": 16, "Lease": 1_000_000},
+    "constants": {"OverflowCapacity": 16, **SESSION_CONSTANTS},
     "message": {"entry": "u4", "own": "u4"},
-    "tables": {"lock": {"capacity": 4}, **SESSION_TABLES},
+    "tables": {"lock": {"capacity": 4}},
 }
 LOG = {
     "types": {"client": "u4"},
-    "constants": {"Logs": 1, "Slots": 64, "Records": 128, "Lease": 1_000_000},
+    "constants": {"Logs": 1, "Slots": 64, "Records": 128, **SESSION_CONSTANTS},
     "message": {"log": "u1"},
     "local": {"slot": "u7"},
     "tables": {
         **{name: {"capacity": 2} for name in ("head", "drained", "synced")},
-        "answer": {"cell": {"log": "u1"}, "capacity": SESSIONS},
-        **SESSION_TABLES,
+        "answer": {"cell": {"log": "u1"}},
     },
 }
 OVERRIDES = {"kv": STORE, "occ": TRANSACTIONS, "lock": LOCKS, "log": LOG}
@@ -98,6 +97,17 @@ WAYS = {
 def past_xdp(rig: Rig, payload: bytes, port: int, way: str) -> list[bytes]:
     version, made = WAYS[way]
     return made(frame(rig, payload, port, version))
+
+
+@contextlib.contextmanager
+def another_address(rig: Rig, address: str) -> Iterator[socket.socket]:
+    """A socket that has another of the client's addresses, and an end to that of the server."""
+    words = f"ip addr add {address}/24 dev {rig.client.iface}".split()
+    rig.client.run(words, check=True)
+    with rig.client.socket() as made:
+        made.bind((address, 0))
+        yield made
+    rig.client.run([*words[:2], "del", *words[3:]], check=True)
 
 
 @contextlib.contextmanager

@@ -18,16 +18,27 @@ BelongsLoosely(answer, request) ==
 LeaseFromAnswer(lease, since) == lease + 1
 
 \* Nobody asks how long the tables have been there.
-InviteAtOnce(msg, env) == [msg EXCEPT !.kind = "Opened", !.secret = env.random]
+InviteAtOnce(msg, env) == [msg EXCEPT !.kind = "Opened", !.secret = env.token]
 
 \* New tables grant after one tick less than a lease may last.
 InviteEarly(msg, env) ==
   IF env.age < Lease THEN [msg EXCEPT !.kind = "TooEarly"] ELSE InviteAtOnce(msg, env)
 
+\* Nobody asks for a token that was made for the sender.
+MayFromAnywhere(msg, env) == NumberFor(env.peer, msg.client) = msg.client
+
+\* Nobody asks whether the number is of the sender's part.
+MayAnyNumber(msg, env) == env.validated
+
+\* Host 0 asks for nothing itself. Somebody sends in its name, with a token that was made for another.
+InAnothersName ==
+  {Packet(0, [BlankMessage EXCEPT !.kind = "Ask", !.sequence = 60, !.secret = OwnTerms]),
+   Packet(0, [BlankMessage EXCEPT !.kind = "Open", !.sequence = 61, !.secret = TokenOf(1, 0)])}
+
 \* Nobody asks by which terms a host understands a session.
 BeginByAnyTerms(session, msg, env) ==
-  CASE msg.kind # "Open" -> Drop(session, msg)
-    [] session.state = "Vacant" -> Forward(session, msg)
+  CASE msg.kind \notin Opening -> Drop(session, msg)
+    [] msg.kind = "Ask" \/ session.state = "Vacant" -> Forward(session, msg)
     [] OTHER -> Reply(session, [msg EXCEPT !.kind = "Taken"])
 
 \* A deadline is compared as if the clock never wrapped.

@@ -1,13 +1,15 @@
 -------------------------------- MODULE Program --------------------------------
 (* What Frame has to know of the least protocol that uses sessions. *)
-EXTENDS SessionHooks
+EXTENDS SessionHooks, Tokens
 
-\* One session number, that all hosts are after.
-Capacity == [credential |-> 1, session |-> 1, tally |-> 1]
+\* All hosts are after session number 0.
+Capacity == [credential |-> Sessions, session |-> Sessions, tally |-> 1]
 
 Locked == {}
 
 Arrived(message) == [message EXCEPT !.gone = {}]
 
 Answer(message) == Arrived(message)
+
+Validated(message, peer) == MadeFor(message.secret, peer)
 =================================================================================

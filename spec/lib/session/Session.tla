@@ -20,9 +20,11 @@ CONSTANTS
   Rogues,    \* hosts that go on sending when their session is over
   MaxAsks,   \* requests of a host in one session
   MaxOpens,  \* sessions that are asked for, in all
-  MaxSecrets,  \* secrets that the daemon gives away
+  MaxSecrets,  \* tokens that the daemon gives away
   Strangers,   \* hosts whose codec is of another layout
   StrangeLease,  \* in which the lease is this
+  Askers,      \* hosts that have to ask for an invitation first; the others got one before
+  Forged,      \* packets that somebody sent from others' addresses
   MaxFresh,    \* times that the tables are made anew
   Memory     \* how many requests of a host, back from its last, the network may still deliver
 
@@ -30,7 +32,7 @@ VARIABLES
   hosts,   \* what each host knows
   clock,   \* ticks
   drawn,   \* sequence numbers drawn for sessions
-  issued,  \* secrets given away
+  issued,  \* tokens given away
   age,     \* ticks since the tables were made, as far as that matters
   fresh,   \* times that they were
   bereft   \* hosts that have, or may be given, a session of earlier tables
@@ -59,16 +61,16 @@ NoRequest == [BlankMessage EXCEPT !.kind = "None"]
 \* earlier session happens in one of some 10^8 cases, and here not at all.
 DrawnSequence(number) == (number * (MaxAsks + 2)) % SequenceModulus
 
-\* phase: Out, Opening or In a session.  sequence: of the last request sent.
+\* phase: Out, Asking, Opening or In a session.  invitation: a token, 0 for none.  sequence: of the last request sent.
 \* asks: requests sent in this session.  left: ticks that the lease still has.
 \* age: ticks since the outstanding request was sent.
-NewHost ==
-  [phase |-> "Out", secret |-> 0, sequence |-> 0, asks |-> 0, waiting |-> NoRequest, left |-> 0, age |-> 0]
+NewHost(host) ==
+  [phase |-> "Out", invitation |-> IF host \in Askers THEN 0 ELSE TokenOf(host, 0), secret |-> 0, sequence |-> 0, asks |-> 0, waiting |-> NoRequest, left |-> 0, age |-> 0]
 
 Init ==
   /\ FrameInit(BlankCells)
-  /\ requests = {}
-  /\ hosts = [host \in Hosts |-> NewHost]
+  /\ requests = Forged
+  /\ hosts = [host \in Hosts |-> NewHost(host)]
   /\ clock = 0
   /\ drawn = 0
   /\ issued = 0
@@ -86,15 +88,26 @@ Keeps(host, message, packet) ==
 TermsOf(host) == IF host \in Strangers THEN 1000 ELSE OwnTerms
 LeaseOf(host) == IF host \in Strangers THEN StrangeLease ELSE Lease
 
+\* Of a host that has no session.
+Asks(host, message, phase) ==
+  /\ hosts[host].phase = "Out"
+  /\ hosts' = [hosts EXCEPT ![host] = [@ EXCEPT !.phase = phase, !.sequence = message.sequence,
+                                                !.asks = 0, !.waiting = message, !.age = 0]]
+  /\ Send(Packet(host, message), LAMBDA packet : Keeps(host, message, packet))
+  /\ UNCHANGED <<clock, issued, tables>>
+
+\* Any number will do, and it always takes the same.
+AskInvitation(host) ==
+  /\ hosts[host].invitation = 0
+  /\ Asks(host, [BlankMessage EXCEPT !.kind = "Ask", !.sequence = SequenceModulus - host, !.secret = TermsOf(host)], "Asking")
+  /\ UNCHANGED drawn
+
+\* With a number that it draws.
 AskOpen(host) ==
-  LET message == [BlankMessage EXCEPT !.kind = "Open", !.sequence = DrawnSequence(drawn + 1), !.secret = TermsOf(host)]
-  IN  /\ hosts[host].phase = "Out"
-      /\ drawn < MaxOpens
-      /\ drawn' = drawn + 1
-      /\ hosts' = [hosts EXCEPT ![host] = [@ EXCEPT !.phase = "Opening", !.sequence = message.sequence,
-                                                    !.asks = 0, !.waiting = message, !.age = 0]]
-      /\ Send(Packet(host, message), LAMBDA packet : Keeps(host, message, packet))
-      /\ UNCHANGED <<clock, issued, tables>>
+  /\ hosts[host].invitation # 0
+  /\ drawn < MaxOpens
+  /\ drawn' = drawn + 1
+  /\ Asks(host, [BlankMessage EXCEPT !.kind = "Open", !.sequence = DrawnSequence(drawn'), !.secret = hosts[host].invitation], "Opening")
 
 \* Of a host in its session, or of one that goes on with the secret of a session that it has lost.
 AskInSession(host, kind, rare) ==
@@ -114,7 +127,7 @@ AskInSession(host, kind, rare) ==
 Belongs(answer, request) ==
   /\ request # NoRequest
   /\ answer.sequence = request.sequence
-  /\ request.kind = "Open" \/ answer.secret = request.secret
+  /\ request.kind \in Opening \/ answer.secret = request.secret
 
 \* The lease runs from the sending of the request that was answered.
 LeaseFrom(lease, since) == lease + 1 - since
@@ -129,6 +142,8 @@ Receive(host, packet) ==
       /\ Belongs(answer, k.waiting)
       /\ hosts' = [hosts EXCEPT ![host] =
            CASE answer.kind \in {"Taken", "TooEarly", "OtherTerms"} -> [k EXCEPT !.phase = "Out", !.waiting = NoRequest]
+             [] answer.kind = "Invited" -> [k EXCEPT !.phase = "Out", !.invitation = answer.secret, !.waiting = NoRequest]
+             [] answer.kind = "Uninvited" -> [k EXCEPT !.phase = "Out", !.invitation = 0, !.waiting = NoRequest]
              [] answer.kind = "Opened" ->
                   [k EXCEPT !.phase = "In", !.secret = answer.secret, !.waiting = NoRequest, !.left = granted]
              [] OTHER -> [k EXCEPT !.waiting = NoRequest, !.left = IF k.phase = "In" THEN left ELSE 0]]
@@ -141,7 +156,7 @@ Receive(host, packet) ==
 \* nothing until then.)
 Elapsed(host, k) ==
   LET left == IF k.left > 0 THEN k.left - 1 ELSE 0
-      over == (k.phase = "In" /\ left = 0) \/ (k.phase = "Opening" /\ k.age = LeaseOf(host))
+      over == (k.phase = "In" /\ left = 0) \/ (k.phase \in {"Asking", "Opening"} /\ k.age = LeaseOf(host))
   IN  [k EXCEPT !.left = left,
                 !.age = IF k.waiting = NoRequest \/ over THEN 0 ELSE IF @ <= LeaseOf(host) THEN @ + 1 ELSE @,
                 !.phase = IF over THEN "Out" ELSE @,
@@ -166,10 +181,10 @@ OthersUnchanged == UNCHANGED <<hosts, clock, drawn, issued, tables>>
 AtXdp(packet) == ArriveAtXdp(packet, clock) /\ OthersUnchanged
 AtTc(packet) == ArriveAtTc(packet, clock) /\ OthersUnchanged
 
-\* Every invitation has a secret of its own.
+\* Every token is another.
 Serve(packet) ==
-  /\ ServeForwarded(packet, [now |-> clock, random |-> issued + 1, age |-> age, index |-> 0])
-  /\ issued' = IF packet.message.kind = "Open" THEN issued + 1 ELSE issued
+  /\ ServeForwarded(packet, [now |-> clock, random |-> TokenOf(packet.peer, issued + 1), age |-> age, index |-> 0])
+  /\ issued' = IF packet.message.kind \in Opening THEN issued + 1 ELSE issued
   /\ issued' <= MaxSecrets
   /\ UNCHANGED <<hosts, clock, drawn, tables>>
 
@@ -199,6 +214,7 @@ FreshTables ==
   /\ UNCHANGED <<runs, sweep, requests, answers, hosts, clock, drawn, issued>>
 
 HostActs(host) ==
+  \/ AskInvitation(host)
   \/ AskOpen(host)
   \/ \E kind \in Kinds, rare \in Rare : (rare => kind = "Work") /\ AskInSession(host, kind, rare)
   \/ \E packet \in answers : Receive(host, packet)
@@ -232,6 +248,11 @@ SessionOutlivesLease ==
 NobodyReliesOnAnothersNumber ==
   \A a, b \in Hosts : a # b => ~ (hosts[a].phase = "In" /\ hosts[b].phase = "In")
 
+\* A session is only opened for a host that asked for it itself, with a number of its own part.
+OnlyTheInvitedHaveIt ==
+  LET secret == cells.credential[0].secret
+  IN  secret # 0 => \E host \in Hosts : MadeFor(secret, host) /\ PartOf(host) = 0
+
 \* No request is executed twice.
 AtMostOnce == ~ cells.tally[0].twice
 
@@ -240,15 +261,15 @@ NothingIsLeftBehind ==
   /\ cells.tally[0].held \subseteq {cells.credential[0].secret}
   /\ cells.session[0].state = "Vacant" => cells.tally[0].held = {}
 
-\* All answers to one request agree: a retry is told what the first execution did.  (TooEarly tells that there was none.)
+\* All answers to one request agree: a retry is told what the first execution did.  (The daemon's last words tell that there was none.)
 AnswersAgree ==
-  \A a, b \in {answer \in answers : answer.message.kind # "TooEarly"} :
+  \A a, b \in {answer \in answers : answer.message.kind \notin Words} :
     /\ a.message.sequence = b.message.sequence
     /\ a.message.secret = b.message.secret
     => a.message.kind = b.message.kind
 
 \* A run of the programs that works on a packet of a session, seen in the step that it takes.
-RunStep == event'.from \in {"XDP", "TC"} \X Hosts /\ event'.given.kind \notin {"Open", "Opened"}
+RunStep == event'.from \in {"XDP", "TC"} \X Hosts /\ event'.given.kind \notin Opening \cup Words \cup {"Opened"}
 
 \* A packet with another secret than the session's changes nothing.
 WrongSecretChangesNothing ==

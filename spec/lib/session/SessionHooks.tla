@@ -20,7 +20,7 @@ Work(tally, msg) == IF msg.rare THEN Continue(tally, msg) ELSE Done(tally, msg)
 Complete(tally, msg) == IF msg.kind = "Work" THEN Done(tally, msg) ELSE Continue(tally, msg)
 
 OnForwarded(tallies, msg, env) ==
-  CASE msg.kind = "Open" -> Reply(tallies, Invite(msg, env))
+  CASE msg.kind \in Opening -> Reply(tallies, Invite(msg, env))
     [] msg.kind = "Work" -> Reply(tallies, msg)
     [] OTHER -> Drop(tallies, msg)
 

@@ -1,0 +1,33 @@
+"""Sessions that were opened without a server: what one would answer is made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec.lib.session_client import Session
+
+SECRET = b"12345678"
+TOKEN = b"invited."
+
+
+def answer_to(session: Session, datagram: bytes, kind: str, **changes: object) -> bytes:
+    """What a server would answer to a request."""
+    message = session.codec.Message.decode(datagram)
+    message.kind = session.codec.Kind[kind]
+    for name, value in changes.items():
+        setattr(message, name, value)
+    return message.encode()
+
+
+def invited(session: Session, number: int, now_ns: int = 0) -> Any:
+    """Returns the session."""
+    request = session.ask(number, 1, now_ns)
+    assert session.receive(answer_to(session, request, "INVITED", secret=TOKEN), now_ns) is not None
+    return session
+
+
+def opened(session: Session, number: int, sequence: int, now_ns: int = 0, answered_ns: int = 0) -> Any:
+    """Returns the session."""
+    request = invited(session, number, now_ns).open(sequence, now_ns)
+    assert session.receive(answer_to(session, request, "OPENED", secret=SECRET), answered_ns or now_ns) is not None
+    return session

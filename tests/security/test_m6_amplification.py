@@ -1,0 +1,66 @@
+"""Nobody is sent much by a server that somebody else asks in its name: a long value goes to the address that its session was opened from, and to no other."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import ip_address
+
+import pytest
+
+from harness.fuzz.build import Build, build
+from harness.fuzz.server import Server
+from harness.rig.netns import Rig
+from spec.kv.client import KvCaller, KvSession
+from spec.occ.client import OccCaller, OccSession
+from tests.live.conftest import connected
+from tests.security.strangers import OVERRIDES, another_address, frame, opened, wire
+
+CALLERS = {"kv": lambda codec, one: KvCaller(KvSession(codec), one), "occ": lambda codec, one: OccCaller(OccSession(codec), one)}
+VICTIM = "10.77.0.66"
+SHORT, LONG = 1, 2
+ASKED = 50
+UDP_HEADER_BYTES = 8
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    with Rig("amplification") as rig:
+        yield rig
+
+
+@pytest.fixture(scope="module", params=["kv", "occ"])
+def built(request: pytest.FixtureRequest) -> Build:
+    return build(request.param, OVERRIDES[request.param])
+
+
+def received(victim: socket.socket) -> list[bytes]:
+    victim.settimeout(0.5)
+    found = []
+    try:
+        while True:
+            found.append(victim.recv(4096))
+    except TimeoutError:
+        return found
+
+
+def test_a_victim_gets_no_more_than_was_sent(server: Server) -> None:
+    codec, port = server.build.codec, server.build.protocol.port
+    value = b"v" * codec.VALUE_MAX
+    with connected(server) as one, another_address(server.rig, VICTIM) as victim, wire(server.rig.client) as sending:
+        caller = opened(server, CALLERS[server.build.name](codec, one), 1)
+        assert caller.insert(SHORT, b"s").is_done and caller.insert(LONG, value).is_done
+        assert caller.get(LONG).value == value
+        sent = []
+        for number, key in enumerate((SHORT, LONG) * (ASKED // 2)):
+            _, request = caller.session.read("GET", time.monotonic_ns(), key=key)
+            made = replace(frame(server.rig, request, port, source_port=victim.getsockname()[1]), source=ip_address(VICTIM))
+            sending.send(made.to_bytes())
+            sent.append(request)
+        answers = received(victim)
+        assert sum(map(len, answers)) <= sum(map(len, sent))
+        assert {codec.Message.decode(each).key for each in answers} <= {SHORT}
+        assert server.status()["daemon"]["dropped"] == ASKED // 2
+        assert caller.get(LONG).value == value
