@@ -68,6 +68,11 @@ fill protocol *options:
 test *pytest_arguments: fresh build
     if (($#)); then {{ python }} -m pytest "$@"; else {{ python }} -m pytest --numprocesses 2 --dist loadfile --durations 20; fi
 
+# What takes hours, one after the other: all mutants, long fuzzing, other kernels in full, containers; see docs/nightly.md for the last figures
+[group('evidence')]
+nightly *options: build
+    {{ python }} -m harness.nightly "$@"
+
 # Speed, latency against load, and scaling, beside a reflector and kernel UDP; options: --quick, --only PART, --runs N
 [group('evidence')]
 bench *protocol_and_options: build

@@ -1,4 +1,4 @@
-"""python -m harness.mutants [PROTOCOL...] [--only TEXT] [--without-faults]
+"""python -m harness.mutants [PROTOCOL...] [--only TEXT] [--sample N] [--without-faults]
 
 Seeds every fault of the catalogue, one after the other, and asks the check that must notice. Fails if a mutant
 survives, no longer applies, or is caught by another check than the one it names.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import queue
+import random
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -19,7 +20,7 @@ from harness.mutants.hunt import Verdict, hunt, passes
 from harness.mutants.scratch import Scratch
 from harness.mutants.warm import Warm
 from harness.protocols import UnknownProtocol, chosen
-from harness.results import ResultsError, begin
+from harness.results import ResultsError, begin, commit
 from harness.tlc import TlcError
 
 PARALLEL = 2
@@ -61,6 +62,15 @@ def show(verdict: Verdict, without_faults: bool) -> None:
     print(f"           {mutant.caught_by if verdict.caught and not without_faults else ''} {verdict.how}", flush=True)
 
 
+def sampled(mutants: list[Mutant], count: int) -> list[Mutant]:
+    """So many of them, in their order. What a commit does not ask for, a later one does."""
+    if count < 1:
+        raise CatalogueError(f"a sample of {count} mutants says nothing: take 1 at least")
+    choose = random.Random(commit())
+    chosen_ones = set(choose.sample(range(len(mutants)), min(count, len(mutants))))
+    return [mutant for at, mutant in enumerate(mutants) if at in chosen_ones]
+
+
 def announce(names: list[str]) -> None:
     """Whose mutants these are."""
     own = [name for name in names if has_mutants(name)]
@@ -75,6 +85,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m harness.mutants", description=__doc__)
     parser.add_argument("protocol", nargs="*", help="folders of spec/; all of them by default")
     parser.add_argument("--only", default="", metavar="TEXT", help="mutants with this text in their name or file")
+    parser.add_argument("--sample", type=int, metavar="N", help="N of them, which the commit chooses: others for another commit")
     parser.add_argument("--without-faults", action="store_true", help="show instead that the checks pass without the faults")
     options = parser.parse_args()
     run = begin()
@@ -86,9 +97,11 @@ def main() -> int:
         picked = [each for each in mutants if options.only in each.name or any(options.only in edit.file for edit in each.edits)]
         if not picked:
             raise CatalogueError(f"no mutant has {options.only!r} in its name or file")
+        if options.sample is not None:
+            picked = sampled(picked, options.sample)
         announce(names)
         verdicts = hunt_all(picked, options.without_faults)
-        if not options.only and not options.without_faults:  # those that have been picked out are for who is at work on them
+        if len(picked) == len(mutants) and not options.without_faults:  # those that have been picked out are for who is at work on them
             run.keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()))
     except (CatalogueError, ResultsError, TlcError, UnknownProtocol) as error:
         print(f"error: {error}", file=sys.stderr)
