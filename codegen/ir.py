@@ -564,6 +564,7 @@ class Protocol:
     young_ticks: from what age on the tables are old to every step: see env.age. 0 where no step asks.
     sweep: the passes of the sweep; the last one is that over rows where any are restored, and is not the sweep's.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
+    promiscuous: whether packets to addresses of other hosts are served as well.
     forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.
     sources: the files it was compiled from, relative to the repository's root, in order.
     """
@@ -593,6 +594,7 @@ class Protocol:
     drain: Drain | None = None
     recovery: Recovery | None = None
     young_ticks: int = 0
+    promiscuous: bool = False
 
     @property
     def daemon_steps(self) -> tuple[Step, ...]:
