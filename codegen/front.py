@@ -270,6 +270,7 @@ class Loader:
             tick_ns=written.env.now.tick_ns if written.env.now else None,
             young_ticks=0 if resolved.age_until is None else resolved.age_until + 1,
             token=resolved.token,
+            promiscuous=written.promiscuous,
             tables=tuple(resolved.tables.values()),
             xdp=sections(resolved.xdp),
             tc=sections(resolved.tc),

@@ -569,6 +569,7 @@ class Protocol:
     token: the field of the wire in which a client shows a token: see env.validated. None where no step asks.
     sweep: the passes of the sweep; the last one is that over rows where any are restored, and is not the sweep's.
     user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a list.
+    promiscuous: whether packets to addresses of other hosts are served as well.
     forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.
     sources: the files it was compiled from, relative to the repository's root, in order.
     """
@@ -599,6 +600,7 @@ class Protocol:
     recovery: Recovery | None = None
     young_ticks: int = 0
     token: str | None = None
+    promiscuous: bool = False
 
     @property
     def daemon_steps(self) -> tuple[Step, ...]:

@@ -398,6 +398,9 @@ class Layout(Strict):
     recover: RecoverModel | None = None
     older: Older | None = None
     wire: Wire
+    promiscuous: Annotated[
+        bool, Field(strict=True, description="Serve packets to addresses that are not this host's as well, where XDP sees them.")
+    ] = False
     budget: Budgets
 
 

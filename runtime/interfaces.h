@@ -43,6 +43,15 @@ int interface_path(char path[PATH_MAX], unsigned long netns, unsigned int ifinde
 /* All of them, in the order of their keys; *list is for the caller to free. */
 int interfaces_list(struct interface **list, size_t *count);
 
+/*
+ * Whether a protocol serves one network namespace at a time: its daemon receives in one, or its programs know the addresses
+ * of one.
+ */
+static inline bool serves_one_namespace(const struct stepwise_protocol *protocol)
+{
+	return protocol->on_forwarded || protocol->compares_addresses;
+}
+
 /* 1 where one is attached in another network namespace, which *elsewhere gets; 0 where none is; negative after a message. */
 int interfaces_elsewhere(struct interface *elsewhere);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "addresses.h"
 #include "birth.h"
 #include "daemon_claim.h"
 #include "daemon_file.h"
@@ -85,7 +86,8 @@ static int check_not_loaded(const struct stepwise_protocol *protocol, const stru
 
 /*
  * The daemon reads the datagrams of its own network namespace only: in any other, what XDP
- * lets through would never be answered. Two daemons would both sweep the same tables.
+ * lets through would never be answered. Two daemons would both sweep the same tables. And
+ * programs know the addresses of one namespace: what has those may be another host in another.
  */
 static int check_namespace(const struct stepwise_protocol *protocol, const struct interface *interface)
 {
@@ -95,7 +97,7 @@ static int check_namespace(const struct stepwise_protocol *protocol, const struc
 	struct interface other;
 	int elsewhere;
 
-	if (!protocol->on_forwarded)
+	if (!serves_one_namespace(protocol))
 		return 0;
 	if (daemon && netns && netns != interface->netns) {
 		netns_file(path, netns, daemon);
@@ -108,7 +110,7 @@ static int check_namespace(const struct stepwise_protocol *protocol, const struc
 	if (elsewhere <= 0)
 		return elsewhere;
 	netns_file(path, other.netns, 0);
-	log_error("cannot load %s on %s: it is loaded on %s of network namespace %lu (%s), and its daemon answers in one; unload it there, "
+	log_error("cannot load %s on %s: it is loaded on %s of network namespace %lu (%s), and serves one at a time; unload it there, "
 		  "or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
 		  protocol->name, interface->name, other.name, other.netns, path);
 	return -EBUSY;
@@ -236,7 +238,7 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 		err = pins_make_directory(staging);
 	if (err)
 		goto cleanup;
-	err = obtain_programs(protocol, &options->fresh, &programs);
+	err = obtain_programs(protocol, &options->fresh, &programs) ?: addresses_enter(protocol);
 	if (err)
 		goto cleanup;
 	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd, &options->attach, staging);

@@ -26,6 +26,31 @@ int netlink_ask(int fd, const struct nlmsghdr *request, const struct nlmsghdr **
 	return 0;
 }
 
+int netlink_dump(int fd, const struct nlmsghdr *request, void (*take)(void *context, const struct nlmsghdr *message), void *context)
+{
+	static char bytes[ANSWER_BYTES_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
+	int err = 0;
+
+	if (send(fd, request, request->nlmsg_len, 0) < 0)
+		return -errno;
+	for (;;) {
+		const struct nlmsghdr *header = (const void *)bytes;
+		ssize_t size = recv(fd, bytes, sizeof(bytes), 0);
+
+		if (size < 0)
+			return -errno;
+		for (; NLMSG_OK(header, (size_t)size); header = NLMSG_NEXT(header, size)) {
+			if (header->nlmsg_flags & NLM_F_DUMP_INTR)
+				err = -EINTR;
+			if (header->nlmsg_type == NLMSG_ERROR)
+				return ((const struct nlmsgerr *)NLMSG_DATA(header))->error ?: -EBADMSG;
+			if (header->nlmsg_type == NLMSG_DONE)
+				return err;
+			take(context, header);
+		}
+	}
+}
+
 const struct rtattr *netlink_find(const struct rtattr *list, int bytes, unsigned short type)
 {
 	for (; RTA_OK(list, bytes); list = RTA_NEXT(list, bytes))

@@ -14,6 +14,7 @@
 #include "pins.h"
 #include "peers_key.h"
 #include "seed.h"
+#include "stepwise_addresses.h"
 
 #define SOCKETS_MAP "stepwise_sockets"
 
@@ -187,19 +188,40 @@ static int make_staging_directories(bool with_state)
 	return err;
 }
 
-static int pin_map(struct bpf_object *object, const char *name, const char *directory)
+/* `pin`: where, under staging/. */
+static int pin_map_at(struct bpf_object *object, const char *name, const char *pin)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
 	char path[PATH_MAX];
 	int err;
 
-	err = pins_path(path, "staging/%s%s", directory, name);
+	err = pins_path(path, "staging/%s", pin);
 	if (err)
 		return err;
 	err = map ? bpf_obj_pin(bpf_map__fd(map), path) : -ENOENT;
 	if (err)
 		log_error("cannot pin map %s at %s: %s", name, path, strerror(-err));
 	return err;
+}
+
+static int pin_map(struct bpf_object *object, const char *name, const char *directory)
+{
+	char pin[PATH_MAX];
+
+	if (snprintf(pin, sizeof(pin), "%s%s", directory, name) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return pin_map_at(object, name, pin);
+}
+
+/* The file system of pins takes no dot, which the name of a section has. */
+static int pin_addresses(const struct stepwise_protocol *protocol, struct bpf_object *object)
+{
+	int err;
+
+	if (!protocol->compares_addresses)
+		return 0;
+	err = pin_map(object, ADDRESSES_MAP, "build/");
+	return err ? err : pin_map_at(object, STEPWISE_ADDRESS_SLOTS_SECTION, "build/" ADDRESS_SLOTS_PIN);
 }
 
 /* What stays when the programs go: the tables, and what they depend on. `first`: see programs_load(). */
@@ -236,6 +258,8 @@ static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_o
 	for (size_t i = 0; !err && i < sizeof(daemon_maps) / sizeof(daemon_maps[0]); i++)
 		if (bpf_object__find_map_by_name(object, daemon_maps[i]))
 			err = pin_map(object, daemon_maps[i], "build/");
+	if (!err)
+		err = pin_addresses(protocol, object);
 	if (err)
 		return err;
 	bpf_object__for_each_program(program, object) {

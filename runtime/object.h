@@ -7,6 +7,10 @@
 
 struct bpf_object;
 
+/* Pins in build/ of what stepwise_addresses.h tells of. */
+#define ADDRESSES_MAP "stepwise_addresses"
+#define ADDRESS_SLOTS_PIN "stepwise_address_slots"
+
 /* Hash of the compiled object and its layout: programs of two builds never work on one state. */
 __u64 build_identity(const struct stepwise_protocol *protocol);
 

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
+#include "addresses.h"
 #include "again.h"
 #include "background.h"
 #include "daemon_claim.h"
@@ -48,6 +49,7 @@ enum event {
 	EVENT_DRAIN,   /* a sync has ended, or the drain has */
 	EVENT_AGAIN,   /* what the handler could not answer yet may be answered now */
 	EVENT_PORT,    /* strangers are to be counted */
+	EVENT_ADDRESS, /* this host has others */
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
 
@@ -76,6 +78,7 @@ struct server {
 	struct sweep *sweep;
 	struct grace *grace;
 	struct drain *drain;
+	struct addresses *addresses;
 	bool chunk_due;
 	bool stopping;
 	int failed;  /* why it stops, if not because it was told to */
@@ -211,7 +214,7 @@ static int check_namespace(const struct stepwise_protocol *protocol)
 
 	if (!netns)
 		return -ENOENT;
-	elsewhere = protocol->on_forwarded ? interfaces_elsewhere(&other) : 0;
+	elsewhere = serves_one_namespace(protocol) ? interfaces_elsewhere(&other) : 0;
 	if (elsewhere <= 0)
 		return elsewhere;
 	netns_file(path, other.netns, 0);
@@ -260,6 +263,10 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		server->drain = drain_open(protocol, server->statistics);
 		err = server->drain ? 0 : -EIO;
 	}
+	if (!err && protocol->compares_addresses) {
+		server->addresses = addresses_open();
+		err = server->addresses ? watch(server, addresses_fd(server->addresses), EVENT_ADDRESS) : -EIO;
+	}
 	close(hold);
 	return err;
 }
@@ -269,7 +276,7 @@ static bool server_works(void *context)
 	const struct server *server = context;
 
 	return (!server->rare_path || rare_path_may_run(server->rare_path)) && (!server->sweep || sweep_may_run(server->sweep)) &&
-	       (!server->drain || drain_may_run(server->drain));
+	       (!server->drain || drain_may_run(server->drain)) && (!server->addresses || addresses_may_run(server->addresses));
 }
 
 static int open_server(struct server *server, const struct serve_options *options)
@@ -316,6 +323,7 @@ static void close_server(struct server *server)
 	if (server->statistics)
 		count_strangers(server);
 	port_release(&server->port);
+	addresses_close(server->addresses);
 	drain_close(server->drain);
 	grace_close(server->grace);
 	sweep_close(server->sweep);
@@ -371,6 +379,9 @@ static void handle_event(struct server *server, unsigned int event)
 	case EVENT_PORT:
 		discard_expirations(server->strangers_fd);
 		count_strangers(server);
+		return;
+	case EVENT_ADDRESS:
+		addresses_follow(server->addresses);
 		return;
 	default:
 		rare_path_serve(server->rare_path, server->endpoints[event - EVENT_SOCKET]);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+#include "stepwise_addresses.h"
 #include "stepwise_drain.h"
 #include "stepwise_seed.h"
 
@@ -122,6 +123,7 @@ struct stepwise_protocol {
 	__u16 tail_max;         /* bytes that may follow; 0 where all messages have one size */
 	__u32 sweep_size;       /* bytes of the protocol's struct that is threaded through a sweep */
 	__u32 sweep_period_ms;  /* 0 where nothing is swept */
+	bool compares_addresses;  /* its programs serve what is sent to this host's addresses, and have to know these */
 	__u64 layout_id;        /* hash of everything that pinned maps depend on */
 	struct stepwise_seed *seed;  /* of the steps below, to be set before they run; NULL where nothing is hashed */
 	__u64 young_ns;         /* from what age on tables are old to every step; 0 where none asks */

@@ -9,7 +9,8 @@ bool veth_is(unsigned int ifindex);
 
 /*
  * A veth drops what XDP sends where its peer has no XDP program. Warns of a peer without
- * one, and of one that cannot be seen from here; nothing to do for any other interface.
+ * one, and of one that cannot be seen from here; says what to do about what the peer leaves to
+ * devices. Nothing to do for any other interface.
  */
 void veth_check_peer(const struct interface *interface);
 

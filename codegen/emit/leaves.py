@@ -13,10 +13,13 @@ from codegen.c_names import Names
 from codegen.emit.terms import Choice, leaves, rewrite, sink_binds
 from codegen.ir import If, Leaf, Protocol, Section, Span, Step
 
-XDP_FIXED = ("foreign", "malformed", "contended", "skipped", "lost")
+CHECKSUM = "malformed.checksum"
+XDP_FIXED = ("foreign", "malformed", CHECKSUM, "contended", "skipped", "lost")
 """Counters of the xdp hook beside its leaves: see the comment in templates/protocol.h.j2."""
 
-TC_FIXED = (*(f"tc.{name}" for name in XDP_FIXED), "tc.stranger")
+TC_FIXED = (*(f"tc.{name}" for name in XDP_FIXED if name != CHECKSUM), "tc.stranger")
+"""The daemon's replies leave their checksums to the device, so tc looks at none."""
+
 SWEEP_FIXED = ("sweep.contended", "sweep.skipped", "sweep.lost")
 
 

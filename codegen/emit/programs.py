@@ -92,6 +92,7 @@ class Programs:
             "codec_header": self.names.file("_codec.h"),
             "sections": list(self.hooks.functions.values()),
             "forwards": bool(self.protocol.user),
+            "promiscuous": self.protocol.promiscuous,
             "handover_stores": self._stores((*self.protocol.handover, *hook_fields(self.protocol.forwards, self.protocol.xdp))),
             "handover": bool(self.protocol.handover),
             "encode_forwarded": self._encode_forwarded(),

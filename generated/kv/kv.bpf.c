@@ -311,6 +311,8 @@ int kv_xdp(struct xdp_md *context)
 		return kv_xdp_leave(stepwise_end(STEPWISE_FORWARD, KV_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
 		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return kv_xdp_leave(stepwise_end(STEPWISE_DROP, KV_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
@@ -392,6 +394,7 @@ static __always_inline __u32 kv_tc_run(struct __sk_buff *skb, __u32 *udp_offset,
 			return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, KV_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
+	case STEPWISE_MALFORMED_CHECKSUM:
 		return stepwise_end(STEPWISE_DROP, KV_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;

@@ -513,11 +513,12 @@ enum kv_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum kv_counter {
 	KV_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -548,6 +549,7 @@ enum kv_counter {
 	KV_COUNTER_TC_RESUME_RESUMED_LATE,
 	KV_COUNTER_FOREIGN,
 	KV_COUNTER_MALFORMED,
+	KV_COUNTER_MALFORMED_CHECKSUM,
 	KV_COUNTER_CONTENDED,
 	KV_COUNTER_SKIPPED,
 	KV_COUNTER_LOST,
@@ -592,6 +594,7 @@ enum kv_counter {
 	"tc.resume.resumed_late", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

@@ -127,18 +127,18 @@ static __always_inline int limiter_xdp_end(struct xdp_md *context, __u32 udp_off
 SEC("xdp")
 int limiter_xdp(struct xdp_md *context)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	struct limiter_env environment = {};
 	const unsigned char *payload = NULL;
 	struct limiter_message message;
 	__u32 udp_offset = 0;
 
-	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, LIMITER_PORT, LIMITER_WIRE_SIZE, &udp_offset,
-			       &payload)) {
+	switch (stepwise_parse(context, LIMITER_PORT, LIMITER_WIRE_SIZE, &udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		return limiter_xdp_leave(stepwise_end(STEPWISE_FORWARD, LIMITER_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
 		return limiter_xdp_leave(stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return limiter_xdp_leave(stepwise_end(STEPWISE_DROP, LIMITER_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}

@@ -77,11 +77,12 @@ enum limiter_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum limiter_counter {
 	LIMITER_COUNTER_ON_TAKE_NOT_A_REQUEST,
@@ -89,6 +90,7 @@ enum limiter_counter {
 	LIMITER_COUNTER_ON_TAKE_3,
 	LIMITER_COUNTER_FOREIGN,
 	LIMITER_COUNTER_MALFORMED,
+	LIMITER_COUNTER_MALFORMED_CHECKSUM,
 	LIMITER_COUNTER_CONTENDED,
 	LIMITER_COUNTER_SKIPPED,
 	LIMITER_COUNTER_LOST,
@@ -110,6 +112,7 @@ enum limiter_counter {
 	"on_take.3", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

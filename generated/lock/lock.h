@@ -300,11 +300,12 @@ enum lock_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum lock_counter {
 	LOCK_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -331,6 +332,7 @@ enum lock_counter {
 	LOCK_COUNTER_TC_RESUME_RESUMED_LATE,
 	LOCK_COUNTER_FOREIGN,
 	LOCK_COUNTER_MALFORMED,
+	LOCK_COUNTER_MALFORMED_CHECKSUM,
 	LOCK_COUNTER_CONTENDED,
 	LOCK_COUNTER_SKIPPED,
 	LOCK_COUNTER_LOST,
@@ -371,6 +373,7 @@ enum lock_counter {
 	"tc.resume.resumed_late", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

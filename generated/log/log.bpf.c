@@ -275,18 +275,18 @@ static __always_inline int log_xdp_end(struct xdp_md *context, __u32 udp_offset,
 SEC("xdp")
 int log_xdp(struct xdp_md *context)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	struct log_env environment = {};
 	const unsigned char *payload = NULL;
 	struct log_message message;
 	__u32 udp_offset = 0;
 
-	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, LOG_PORT, LOG_WIRE_SIZE, &udp_offset,
-			       &payload)) {
+	switch (stepwise_parse(context, LOG_PORT, LOG_WIRE_SIZE, &udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		return log_xdp_leave(stepwise_end(STEPWISE_FORWARD, LOG_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
 		return log_xdp_leave(stepwise_end(STEPWISE_DROP, LOG_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return log_xdp_leave(stepwise_end(STEPWISE_DROP, LOG_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
@@ -327,13 +327,13 @@ static __always_inline __u32 log_tc_run(struct __sk_buff *skb, __u32 *udp_offset
 	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
 	    skb->data_end - skb->data < headers_size)
 		return stepwise_end(STEPWISE_DROP, LOG_COUNTER_TC_MALFORMED);
-	switch (stepwise_parse((const void *)(long)skb->data, (const void *)(long)skb->data_end, STEPWISE_PORT_SOURCE,
-			       LOG_PORT, LOG_WIRE_SIZE, udp_offset, &payload)) {
+	switch (stepwise_parse_sent(skb, LOG_PORT, LOG_WIRE_SIZE, udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		if (stepwise_is_from_port(skb, LOG_PORT))
 			return stepwise_end(STEPWISE_DROP, LOG_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, LOG_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
+	case STEPWISE_MALFORMED_CHECKSUM:
 		return stepwise_end(STEPWISE_DROP, LOG_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;

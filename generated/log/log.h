@@ -364,11 +364,12 @@ enum log_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum log_counter {
 	LOG_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -398,6 +399,7 @@ enum log_counter {
 	LOG_COUNTER_TC_RESUME_RESUMED_LATE,
 	LOG_COUNTER_FOREIGN,
 	LOG_COUNTER_MALFORMED,
+	LOG_COUNTER_MALFORMED_CHECKSUM,
 	LOG_COUNTER_CONTENDED,
 	LOG_COUNTER_SKIPPED,
 	LOG_COUNTER_LOST,
@@ -441,6 +443,7 @@ enum log_counter {
 	"tc.resume.resumed_late", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

@@ -344,6 +344,8 @@ int occ_xdp(struct xdp_md *context)
 		return occ_xdp_leave(stepwise_end(STEPWISE_FORWARD, OCC_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
 		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return occ_xdp_leave(stepwise_end(STEPWISE_DROP, OCC_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
@@ -425,6 +427,7 @@ static __always_inline __u32 occ_tc_run(struct __sk_buff *skb, __u32 *udp_offset
 			return stepwise_end(STEPWISE_DROP, OCC_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, OCC_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
+	case STEPWISE_MALFORMED_CHECKSUM:
 		return stepwise_end(STEPWISE_DROP, OCC_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;

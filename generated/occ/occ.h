@@ -636,11 +636,12 @@ enum occ_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum occ_counter {
 	OCC_COUNTER_AUTHENTICATE_WRONG_SECRET,
@@ -671,6 +672,7 @@ enum occ_counter {
 	OCC_COUNTER_TC_RESUME_RESUMED_LATE,
 	OCC_COUNTER_FOREIGN,
 	OCC_COUNTER_MALFORMED,
+	OCC_COUNTER_MALFORMED_CHECKSUM,
 	OCC_COUNTER_CONTENDED,
 	OCC_COUNTER_SKIPPED,
 	OCC_COUNTER_LOST,
@@ -715,6 +717,7 @@ enum occ_counter {
 	"tc.resume.resumed_late", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

@@ -11,6 +11,7 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from harness.seeds import PLAIN
 START_S_MAX = 60
 STOP_S_MAX = 10
 ANSWER_S_MAX = 2
+ADDRESS_SLOTS = ".data.stepwise_address_slots"
 
 
 class Server(Protocol):
@@ -107,6 +109,15 @@ class Generated(XdpServer):
         ahead = f"{build.protocol}_ahead"
         super().__init__("generated", link, build.server_object, f"{build.protocol}_xdp", ahead)
         self._ahead = next((each for each in self.object.programs() if each.name == ahead), None)
+        self._enter_address(link.rig.server.ipv4)
+
+    def _enter_address(self, address: str) -> None:
+        """As the loader does, so that the program takes the way of a packet to the host's own address (runtime/stepwise_addresses.h)."""
+        packed = ip_address(address).packed
+        at = len(packed) * (packed[-1] % 16)
+        for slots in self.object.maps():
+            if slots.name == ADDRESS_SLOTS:  # not of a protocol that looks at no destination
+                slots.update(0, bytes(at) + packed + bytes(slots.value_size - at - len(packed)))
 
     def attach(self) -> None:
         """As the daemon would: its interface is the map's entry for itself."""

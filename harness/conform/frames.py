@@ -139,7 +139,7 @@ def differences(expected: bytes, found: bytes, version: int) -> list[str]:
 
 
 def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[bytes], int] = lambda payload: 0) -> str:
-    """Whose a received packet is: `foreign`, `malformed`, or `ours` as far as the frame tells.
+    """Whose a packet is that came by lo, as test runs say: `foreign`, `malformed`, `malformed.checksum`, or `ours` as far as the frame tells.
 
     tail_size: bytes that must follow a payload of payload_size.
     docs/layout.md in Python, independent of runtime/bpf/stepwise_frame.h.
@@ -151,9 +151,10 @@ def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[b
         header = 20
         ours = packet[14:15] == b"\x45" and len(packet) >= 34 and packet[23] == PROTOCOL_UDP
         ours = ours and not int.from_bytes(packet[20:22], "big") & 0x3FFF and ones_complement_sum(packet[14:34]) == 0xFFFF
+        ours = ours and 0 < packet[26] < 224
     elif ethertype == ETHERNET_IPV6:
         header = 40
-        ours = len(packet) >= 54 and packet[14] >> 4 == 6 and packet[20] == PROTOCOL_UDP
+        ours = len(packet) >= 54 and packet[14] >> 4 == 6 and packet[20] == PROTOCOL_UDP and packet[22] != 0xFF
     else:
         return "foreign"
     datagram = packet[ETHERNET_SIZE + header :]
@@ -167,6 +168,6 @@ def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[b
     if len(datagram) < size or int.from_bytes(datagram[4:6], "big") != size or length != size + (20 if header == 20 else 0):
         return "malformed"
     if datagram[6:8] == b"\0\0":
-        return "ours" if header == 20 else "malformed"
+        return "ours" if header == 20 else "malformed.checksum"
     pseudo = packet[addresses_at : addresses_at + addresses_size] + struct.pack(">II", size, PROTOCOL_UDP)
-    return "ours" if ones_complement_sum(pseudo + datagram[:size]) == 0xFFFF else "malformed"
+    return "ours" if ones_complement_sum(pseudo + datagram[:size]) == 0xFFFF else "malformed.checksum"

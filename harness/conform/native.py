@@ -74,6 +74,7 @@ class _Protocol(ctypes.Structure):
         ("tail_max", ctypes.c_uint16),
         ("sweep_size", ctypes.c_uint32),
         ("sweep_period_ms", ctypes.c_uint32),
+        ("compares_addresses", ctypes.c_bool),
         ("layout_id", ctypes.c_uint64),
         ("seed", ctypes.c_void_p),
         ("young_ns", ctypes.c_uint64),

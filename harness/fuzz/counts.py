@@ -9,7 +9,7 @@ from codegen.c_names import Names
 from codegen.emit.leaves import Leaves
 from codegen.passes.leaves import leaves
 
-FOREIGN, MALFORMED = "foreign", "malformed"
+FOREIGN, MALFORMED, CHECKSUM = "foreign", "malformed", "malformed.checksum"
 TC_PREFIX = "tc."
 SWEEP_PREFIX = "sweep."
 BESIDE = ("skipped",)
@@ -26,6 +26,7 @@ def verdicts(protocol: ir.Protocol) -> dict[str, str]:
     names = Names(protocol.name)
     found = {"malformed": "Drop", "contended": "Drop", "lost": "Drop"}
     found |= {TC_PREFIX + name: verdict for name, verdict in found.items()}
+    found[CHECKSUM] = "Drop"
     for prefix, sections in (("", protocol.xdp), (TC_PREFIX, protocol.tc)):
         for section in sections:
             for leaf in leaves(section.step.body):

@@ -16,7 +16,8 @@ from harness.protocols import BUILD, GENERATED, REPOSITORY
 
 HERE = Path(__file__).parent
 COMPILER = "clang-19"
-FLAGS = ("-std=gnu11", "-O1", "-gline-tables-only", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror")
+FLAGS = ("-std=gnu11", "-O1", "-gline-tables-only", "-fno-omit-frame-pointer", "-fno-pie", "-Wall", "-Wextra", "-Werror")
+"""No PIE: libFuzzer remembers what is compared, and UBSan compares addresses. Those of globals are the same in each run then."""
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 OWN_INCLUDE = (HERE / "native", HERE)
 AROUND = ("target.c", "kernel.c", "datagram.c")
@@ -61,7 +62,7 @@ def build(given: Sources, into: Path) -> Path:
     with stamped(into, [path for part in (_own(), *parts) for path in sorted(part)]) as is_current:
         if not is_current or not target.is_file():
             include = [f"-I{path}" for path in (*OWN_INCLUDE, given.runtime, given.generated)]
-            fuzzing = ("-fsanitize=fuzzer", "-fvisibility=hidden")
+            fuzzing = ("-fsanitize=fuzzer", "-no-pie", "-fvisibility=hidden")
             around = _around(given)
             compile_target(f"parsers of {given.protocol}", *include, *fuzzing, *_definitions(given), str(HERE / "program.c"), *around, "-o", str(target))
     return target

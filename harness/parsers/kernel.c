@@ -23,6 +23,8 @@ static bool redirecting, with_socket;
 static struct bpf_sock socket_of_map;
 static unsigned int sockets_taken; /* out of maps, and not released yet */
 static void *ring_sample;
+static unsigned char *entered_key; /* on the heap, whose addresses are the same in each run: libFuzzer remembers what is compared */
+static size_t entered_size;
 
 static void *allocate(size_t size)
 {
@@ -45,8 +47,22 @@ void kernel_begin(bool redirects, bool has_socket)
 		free(elements[--element_count].memory);
 	free(ring_sample);
 	ring_sample = NULL;
+	free(entered_key);
+	entered_key = NULL;
 	redirecting = redirects;
 	with_socket = has_socket;
+}
+
+void kernel_enter(const void *key, size_t size)
+{
+	free(entered_key);
+	entered_key = memcpy(allocate(size), key, size);
+	entered_size = size;
+}
+
+const void *kernel_entry(const void *key, size_t size)
+{
+	return entered_key && size == entered_size && !memcmp(key, entered_key, size) ? entered_key : NULL;
 }
 
 unsigned int kernel_element_count(void)

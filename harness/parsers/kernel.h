@@ -16,6 +16,9 @@
 /* All maps are empty again. `redirects`: whether device maps and sockets take packets. `has_socket`: whether maps of sockets have one. */
 void kernel_begin(bool redirects, bool has_socket);
 
+/* From now to the next kernel_begin() maps that are looked up by keys of this size, and not by numbers, have this one alone. */
+void kernel_enter(const void *key, size_t size);
+
 /* Elements that were asked for since. */
 unsigned int kernel_element_count(void);
 
@@ -32,8 +35,11 @@ void kernel_skb_end(struct __sk_buff *skb);
 
 /* --- For programs: see bpf-helpers(7) --------------------------------------------------------------- */
 
-/* bpf_map_lookup_elem(): an element of `size` bytes of a map of this type, NULL from `capacity` on. */
+/* bpf_map_lookup_elem(): an element of `size` bytes of a map of this type, looked up by a number; NULL from `capacity` on. */
 void *kernel_element(const void *map, size_t type, __u32 index, size_t capacity, size_t size);
+
+/* The same of a map whose keys are no numbers. Its value is never read. */
+const void *kernel_entry(const void *key, size_t size);
 
 long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context, __u64 flags);
 long bpf_redirect_map(const void *map, __u64 key, __u64 flags);

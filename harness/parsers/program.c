@@ -5,6 +5,8 @@
  */
 #include PROTOCOL_PROGRAM
 
+#include <string.h>
+
 #include "program.h"
 
 #define PASTE_EXPANDED(left, right) left##right
@@ -13,7 +15,8 @@
 #define CONSTANT(suffix) PASTE(PROTOCOL_UPPER, suffix)
 
 _Static_assert((int)PROGRAM_OURS == STEPWISE_OURS && (int)PROGRAM_FOREIGN == STEPWISE_FOREIGN &&
-		       (int)PROGRAM_MALFORMED == STEPWISE_MALFORMED, "enum program_arrival is enum stepwise_arrival");
+		       (int)PROGRAM_MALFORMED == STEPWISE_MALFORMED && (int)PROGRAM_MALFORMED_CHECKSUM == STEPWISE_MALFORMED_CHECKSUM,
+	       "enum program_arrival is enum stepwise_arrival");
 
 const __u16 program_port = CONSTANT(_PORT);
 const __u32 program_wire_size = CONSTANT(_WIRE_SIZE);
@@ -46,14 +49,52 @@ __u32 program_tail_size(const unsigned char *payload)
 
 enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset, const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse((const void *)context->data, (const void *)context->data_end,
-						    STEPWISE_PORT_DESTINATION, program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
+	return (enum program_arrival)stepwise_parse(context, program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
 }
 
 enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset, const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse((const void *)skb->data, (const void *)skb->data_end, STEPWISE_PORT_SOURCE,
-						    program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
+	return (enum program_arrival)stepwise_parse_sent(skb, program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
+}
+#endif
+
+#ifdef STEPWISE_PROMISCUOUS
+const bool program_is_promiscuous = true;
+
+void program_place_address(const unsigned char *address, unsigned int version, enum program_place place, __u32 ifindex)
+{
+	(void)address;
+	(void)version;
+	(void)place;
+	(void)ifindex;
+}
+
+void program_clear_addresses(void)
+{
+}
+#else
+const bool program_is_promiscuous = false;
+
+/* What is in a place belongs to another one: ones everywhere, but where they belong. */
+void program_clear_addresses(void)
+{
+	memset(&stepwise_address_slots, 0xff, sizeof(stepwise_address_slots));
+	stepwise_address_slots.ipv4[STEPWISE_ADDRESS_SLOTS - 1] = 0;
+	memset(stepwise_address_slots.ipv6[STEPWISE_ADDRESS_SLOTS - 1], 0, 16);
+}
+
+void program_place_address(const unsigned char *address, unsigned int version, enum program_place place, __u32 ifindex)
+{
+	struct stepwise_address key = { .ethertype = bpf_htons(version == 4 ? ETH_P_IP : ETH_P_IPV6), .ifindex = ifindex };
+	const size_t size = version == 4 ? 4 : 16, slot = address[size - 1] % STEPWISE_ADDRESS_SLOTS;
+
+	program_clear_addresses();
+	stepwise_address_slots.filled = place != PROGRAM_NOT_FILLED;
+	if (place == PROGRAM_IN_SLOT)
+		memcpy(version == 4 ? (void *)&stepwise_address_slots.ipv4[slot] : (void *)stepwise_address_slots.ipv6[slot], address, size);
+	memcpy(key.words, address, size);
+	if (place == PROGRAM_IN_MAP)
+		kernel_enter(&key, sizeof(key));
 }
 #endif
 

@@ -11,6 +11,15 @@ enum program_arrival {
 	PROGRAM_OURS,
 	PROGRAM_FOREIGN,
 	PROGRAM_MALFORMED,
+	PROGRAM_MALFORMED_CHECKSUM,
+};
+
+/* Where a program finds a destination among this host's addresses. */
+enum program_place {
+	PROGRAM_NOT_FILLED, /* it was loaded past the loader, and takes any for this host's */
+	PROGRAM_NOWHERE,
+	PROGRAM_IN_SLOT,
+	PROGRAM_IN_MAP,
 };
 
 extern const __u16 program_port;
@@ -20,6 +29,7 @@ extern const bool program_hands_over;
 extern const bool program_forwards;       /* to a daemon */
 extern const bool program_has_ahead;      /* a second XDP program, of packets that the first has put off */
 extern const bool program_has_tc;
+extern const bool program_is_promiscuous; /* serves what is for other hosts as well */
 
 /* Bytes behind the message that its fields tell of. */
 __u32 program_tail_size(const unsigned char *payload);
@@ -48,6 +58,9 @@ int program_complete(struct __sk_buff *skb, __u32 udp_offset, const unsigned cha
 const unsigned char *program_ring_frame(__u32 *size);
 /* From now to the next kernel_begin() the ring buffer takes packets. */
 void program_open_ring(void);
+/* No address is this host's; then this one is, of IPv4 or IPv6, where `place` says. `ifindex`: of its link, where it is of one. */
+void program_clear_addresses(void);
+void program_place_address(const unsigned char *address, unsigned int version, enum program_place place, __u32 ifindex);
 /* From now to the next kernel_begin() the daemon sends by the socket with this cookie. */
 void program_set_sender(__u64 cookie);
 

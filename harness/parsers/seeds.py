@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from ipaddress import ip_address
 from types import ModuleType
 
 from harness.conform.frames import CLIENT_PORT, Frame
@@ -21,6 +22,9 @@ WAYS: dict[str, Callable[[Frame], Frame]] = {
     "later fragment": lambda frame: replace(frame, fragment=0x0001),
     "other port": lambda frame: replace(frame, source_port=frame.destination_port, destination_port=frame.source_port),
     "multicast": lambda frame: replace(frame, destination_mac=bytes.fromhex("333300000001")),
+    "multicast source": lambda frame: replace(frame, source=ip_address("224.0.0.1" if frame.version == 4 else "ff02::1")),
+    "loopback source": lambda frame: replace(frame, source=ip_address("127.0.0.1" if frame.version == 4 else "::1")),
+    "link-local destination": lambda frame: replace(frame, destination=ip_address("169.254.0.1" if frame.version == 4 else "fe80::1")),
     "padded": lambda frame: replace(frame, trailer=bytes(TRAILER_SIZE)),
     "no checksum": lambda frame: replace(frame, udp_checksum=0),
     "wrong checksum": lambda frame: replace(frame, udp_checksum=0x0101),

@@ -18,6 +18,7 @@
 #include "program.h"
 
 #define SENDER 0x5e4de2u /* the cookie of the daemon's socket */
+#define LOOPBACK 1u      /* index of the interface lo */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t size_max);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed);
@@ -31,6 +32,8 @@ struct input {
 	struct datagram datagram;
 	uint64_t draws;
 	unsigned int set_up; /* elements of maps, before a program runs */
+	__u32 ifindex;       /* by which it comes */
+	enum program_place place;
 };
 
 static void check(bool holds, const char *what)
@@ -66,6 +69,14 @@ static const unsigned char *payload_of(const struct input *input)
 	return input->frame + input->datagram.udp_at + DATAGRAM_UDP_SIZE;
 }
 
+static bool is_zero(const unsigned char *bytes, size_t size)
+{
+	while (size)
+		if (bytes[--size])
+			return false;
+	return true;
+}
+
 /* No cell was looked at: of elements, the program asked for one of the counters. */
 static bool is_unread(const struct input *input)
 {
@@ -82,6 +93,37 @@ static size_t message_size(const struct input *input)
 	return input->datagram.available < fixed_size ? 0 : fixed_size + program_tail_size(payload_of(input));
 }
 
+static bool is_between(unsigned int number, unsigned int first, unsigned int last)
+{
+	return number >= first && number <= last;
+}
+
+/* Whether a source is of a host on a wire, by RFC 1122, 4291 and 5771; on lo, loopback addresses are the host's own. */
+static bool is_source_right(const struct input *input)
+{
+	const unsigned char *source = input->frame + input->datagram.addresses_at;
+
+	if (input->datagram.version == 6)
+		return source[0] != 0xff && (input->ifindex == LOOPBACK || !is_zero(source, 8));
+	return source[0] && !is_between(source[0], 224, 255) && (source[0] != 127 || input->ifindex == LOOPBACK);
+}
+
+static const unsigned char *destination_of(const struct input *input)
+{
+	return input->frame + input->datagram.addresses_at + input->datagram.address_size;
+}
+
+static bool is_destination_right(const struct input *input)
+{
+	const unsigned char first = *destination_of(input);
+
+	if (input->ifindex == LOOPBACK)
+		return true;
+	if (program_is_promiscuous)
+		return input->datagram.version == 6 ? first != 0xff : first < 224;
+	return input->place != PROGRAM_NOWHERE;
+}
+
 static bool is_checksum_right(const struct input *input)
 {
 	return input->datagram.checksum && datagram_sum(input->frame, &input->datagram) == 0xffff;
@@ -92,13 +134,13 @@ static enum program_arrival expect_received(const struct input *input)
 	const struct datagram *datagram = &input->datagram;
 	const size_t size = input->is_datagram ? message_size(input) : 0;
 
-	if (!input->is_datagram || datagram->destination_port != program_port)
+	if (!input->is_datagram || datagram->destination_port != program_port || !is_source_right(input) || !is_destination_right(input))
 		return PROGRAM_FOREIGN;
 	if (!size || datagram->available < size || datagram->size != size || datagram->network_size != (long)size)
 		return PROGRAM_MALFORMED;
 	if (!datagram->checksum)
-		return datagram->version == 4 ? PROGRAM_OURS : PROGRAM_MALFORMED;
-	return is_checksum_right(input) ? PROGRAM_OURS : PROGRAM_MALFORMED;
+		return datagram->version == 4 ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
+	return is_checksum_right(input) ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
 }
 
 /* This host's own: its checksum may be left to the device, and the tail of an answer may be missing. */
@@ -131,14 +173,6 @@ static void turn_round(unsigned char *frame, const struct datagram *datagram)
 	exchange(frame, frame + ETH_ALEN, ETH_ALEN);
 	exchange(frame + datagram->addresses_at, frame + datagram->addresses_at + datagram->address_size, datagram->address_size);
 	exchange(frame + datagram->udp_at, frame + datagram->udp_at + 2, 2);
-}
-
-static bool is_zero(const unsigned char *bytes, size_t size)
-{
-	while (size)
-		if (bytes[--size])
-			return false;
-	return true;
 }
 
 static void check_untouched(const struct input *input, const unsigned char *packet)
@@ -208,6 +242,13 @@ static void check_codec(const struct input *input)
 
 /* --- XDP ----------------------------------------------------------------------------------------------------- */
 
+static bool is_link_local(const struct input *input)
+{
+	const unsigned char *destination = destination_of(input);
+
+	return input->datagram.version == 6 && destination[0] == 0xfe && destination[1] >> 6 == 2;
+}
+
 static unsigned char *begin_xdp(struct input *input, struct xdp_md *context)
 {
 	unsigned char *packet = kernel_packet_new(input->frame, input->size);
@@ -215,8 +256,12 @@ static unsigned char *begin_xdp(struct input *input, struct xdp_md *context)
 	kernel_begin(draw(input) & 1, draw(input) & 1);
 	if (draw(input) & 1)
 		program_open_ring();
+	program_clear_addresses();
+	if (input->is_datagram)
+		program_place_address(destination_of(input), input->datagram.version, input->place, is_link_local(input) ? input->ifindex : 0);
 	input->set_up = kernel_element_count();
-	*context = (struct xdp_md){ .data = (unsigned long)packet, .data_end = (unsigned long)packet + input->size };
+	*context = (struct xdp_md){ .data = (unsigned long)packet, .data_end = (unsigned long)packet + input->size,
+				    .ingress_ifindex = input->ifindex };
 	return packet;
 }
 
@@ -435,6 +480,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum program_arrival expected;
 
 	input.is_datagram = datagram_find(data, size, &input.datagram) && input.datagram.is_header_right;
+	input.ifindex = LOOPBACK + (draw(&input) & 3);
+	input.place = draw(&input) % (PROGRAM_IN_MAP + 1);
 	check_codec(&input);
 	expected = expect_received(&input);
 	check_parsed(&input, expected);
@@ -472,6 +519,24 @@ static void spoil(unsigned char *frame, const struct datagram *datagram, unsigne
 	}
 }
 
+/* Addresses that are treated apart: programs find them by sums, which say nothing to libFuzzer of what is compared. */
+static void readdress(unsigned char *frame, const struct datagram *datagram, unsigned int choice)
+{
+	unsigned char *source = frame + datagram->addresses_at, *destination = source + datagram->address_size;
+
+	switch (choice % 16) {
+	case 0:
+		source[0] = datagram->version == 4 ? 127 : 0xff;
+		break;
+	case 1:
+		memset(source, 0, datagram->address_size / 2);
+		break;
+	case 2:
+		destination[0] = 0xfe; /* link-local, in IPv6 */
+		destination[1] = 0x80;
+	}
+}
+
 /* Three changes of four are followed by lengths and a checksum that are right again: else hardly any would get past these. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
@@ -504,6 +569,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsi
 		size = input.datagram.udp_at + message;
 		input.datagram.available = message;
 	}
+	readdress(data, &input.datagram, seed >> 8);
 	datagram_repair(data, &input.datagram, (uint16_t)message);
 	spoil(data, &input.datagram, seed >> 16);
 	return size;

@@ -9,7 +9,7 @@ from harness.parsers.build import ParsersError, compile_target, stamped
 from harness.protocols import BUILD, GENERATED, REPOSITORY
 
 HERE = Path(__file__).parent
-FLAGS = ("-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fsanitize=fuzzer", "-fvisibility=hidden", f"-fsanitize-coverage-ignorelist={HERE / 'around.txt'}")
+FLAGS = ("-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fsanitize=fuzzer", "-no-pie", "-fvisibility=hidden", f"-fsanitize-coverage-ignorelist={HERE / 'around.txt'}")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/stepwise_hosts.h"
 #include "bpf/stepwise_hooks.h"
 #include "bpf/stepwise_sets.h"
 #include "bpf/stepwise_wire.h"
@@ -37,6 +38,7 @@ enum stepwise_arrival {
 	STEPWISE_OURS,
 	STEPWISE_FOREIGN,
 	STEPWISE_MALFORMED,
+	STEPWISE_MALFORMED_CHECKSUM,
 };
 
 /* Which of the two ports tells that a packet is ours. */
@@ -48,16 +50,22 @@ enum stepwise_port {
 /*
  * What the network header says. `sum`: of the addresses, for UDP's checksum.
  * `udp_offset` is hidden from the verifier, which so sees IPv4 and IPv6 as one
- * path from there on.
+ * path from there on. `suspect`: zero where the addresses of a packet that came by
+ * need no other look.
  */
 struct stepwise_network {
 	__u32 udp_offset;
 	__be16 udp_length;
 	__u64 sum;
+	__u32 suspect;
 };
 
-/* False for a packet that is no UDP, has options, extension headers or a wrong header checksum, or is a fragment. */
-static __always_inline bool stepwise_parse_network(const void *packet, const void *end, struct stepwise_network *network)
+/*
+ * False for a packet that is no UDP, has options, extension headers or a wrong header checksum, is a fragment, or came by from
+ * no host.
+ */
+static __always_inline bool stepwise_parse_network(const void *packet, const void *end, enum stepwise_port which,
+						   struct stepwise_network *network)
 {
 	const struct ethhdr *ethernet = packet;
 	const void *header = packet + STEPWISE_IP_OFFSET;
@@ -70,7 +78,9 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 		network->udp_offset = STEPWISE_UDP_OFFSET_IPV4;
 		network->udp_length = bpf_htons(bpf_ntohs(ip->tot_len) - sizeof(*ip));
 		network->sum = stepwise_sum((const unsigned char *)&ip->saddr, 8, 0);
+		network->suspect = stepwise_differs_ipv4(ip) | stepwise_is_loopback_ipv4(ip);
 		return *(const __u8 *)header == 0x45 && ip->protocol == IPPROTO_UDP &&
+		       (which == STEPWISE_PORT_SOURCE || stepwise_is_host_ipv4(ip)) &&
 		       !(ip->frag_off & bpf_htons(STEPWISE_FRAGMENT_MASK)) &&
 		       stepwise_fold(stepwise_sum(header, offsetof(struct iphdr, saddr), 0) + network->sum) == 0xffff;
 	}
@@ -80,7 +90,9 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 		network->udp_offset = STEPWISE_UDP_OFFSET_IPV6;
 		network->udp_length = ip->payload_len;
 		network->sum = stepwise_sum((const unsigned char *)&ip->saddr, 32, 0);
-		return *(const __u8 *)header >> 4 == 6 && ip->nexthdr == IPPROTO_UDP;
+		network->suspect = stepwise_differs_ipv6(ip) | stepwise_is_reserved_ipv6(ip);
+		return *(const __u8 *)header >> 4 == 6 && ip->nexthdr == IPPROTO_UDP &&
+		       (which == STEPWISE_PORT_SOURCE || stepwise_is_host_ipv6(ip));
 	}
 	return false;
 }
@@ -91,7 +103,7 @@ static __always_inline const struct udphdr *stepwise_find_udp(const void *packet
 {
 	const struct udphdr *udp;
 
-	if (!stepwise_parse_network(packet, end, network))
+	if (!stepwise_parse_network(packet, end, which, network))
 		return NULL;
 	*udp_offset = stepwise_hide(network->udp_offset) & STEPWISE_UDP_OFFSET_MASK;
 	udp = packet + *udp_offset;
@@ -100,26 +112,71 @@ static __always_inline const struct udphdr *stepwise_find_udp(const void *packet
 	return udp;
 }
 
-/* Whose a packet is; the message of an ours but malformed packet is not to be read. */
-static __always_inline enum stepwise_arrival stepwise_parse(const void *packet, const void *end, enum stepwise_port which,
-							    __u16 port, __u32 payload_size, __u32 *udp_offset,
+/*
+ * Likewise of what came by: of what is for this host, and from another one. (What the daemon sends answers such a packet,
+ * so TC need not look at addresses.)
+ */
+static __always_inline const struct udphdr *stepwise_find_request(struct xdp_md *context, const void *packet, const void *end, __u16 port,
+								  struct stepwise_network *network, __u32 *udp_offset)
+{
+	const struct udphdr *udp = stepwise_find_udp(packet, end, STEPWISE_PORT_DESTINATION, port, network, udp_offset);
+
+	if (udp && __builtin_expect(network->suspect, 0) && !stepwise_is_between_hosts(context))
+		return NULL;
+	stepwise_join();
+	return udp;
+}
+
+/* Whether a datagram has that size, and is all there. */
+static __always_inline bool stepwise_is_whole(const struct udphdr *udp, const void *end, __u32 udp_size, const struct stepwise_network *network)
+{
+	return (const void *)udp + udp_size <= end && udp->len == bpf_htons(udp_size) && network->udp_length == udp->len;
+}
+
+/* Whether a request's checksum is right, by the sum of its pseudo header and of all of the datagram. */
+static __always_inline enum stepwise_arrival stepwise_check_sum(const struct udphdr *udp, __u64 sum)
+{
+	return udp->check && stepwise_fold(sum) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED_CHECKSUM;
+}
+
+/* Whose a packet is that came by; the message of an ours but malformed packet is not to be read. */
+static __always_inline enum stepwise_arrival stepwise_parse(struct xdp_md *context, __u16 port, __u32 payload_size, __u32 *udp_offset,
 							    const unsigned char **payload)
 {
+	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	const __u32 udp_size = sizeof(struct udphdr) + payload_size;
 	struct stepwise_network network;
 	const struct udphdr *udp;
 
-	udp = stepwise_find_udp(packet, end, which, port, &network, udp_offset);
+	udp = stepwise_find_request(context, packet, end, port, &network, udp_offset);
 	if (!udp)
 		return STEPWISE_FOREIGN;
-	if ((const void *)udp + udp_size > end || udp->len != bpf_htons(udp_size) || network.udp_length != udp->len)
+	if (!stepwise_is_whole(udp, end, udp_size, &network))
 		return STEPWISE_MALFORMED;
 	*payload = (const unsigned char *)(udp + 1);
-	/* What this host sends may leave its checksum to the device. None at all is allowed in IPv4 only. */
-	if (which == STEPWISE_PORT_SOURCE || (!udp->check && STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP)))
+	/* None at all is allowed in IPv4 only. */
+	if (!udp->check && STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP))
 		return STEPWISE_OURS;
 	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len + stepwise_sum((const unsigned char *)udp, udp_size, 0);
-	return udp->check && stepwise_fold(network.sum) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED;
+	return stepwise_check_sum(udp, network.sum);
+}
+
+/* Likewise of one that this host sends, which may leave its checksum to the device. */
+static __always_inline enum stepwise_arrival stepwise_parse_sent(const struct __sk_buff *skb, __u16 port, __u32 payload_size,
+								 __u32 *udp_offset, const unsigned char **payload)
+{
+	const void *packet = (const void *)(long)skb->data, *end = (const void *)(long)skb->data_end;
+	const __u32 udp_size = sizeof(struct udphdr) + payload_size;
+	struct stepwise_network network;
+	const struct udphdr *udp;
+
+	udp = stepwise_find_udp(packet, end, STEPWISE_PORT_SOURCE, port, &network, udp_offset);
+	if (!udp)
+		return STEPWISE_FOREIGN;
+	if (!stepwise_is_whole(udp, end, udp_size, &network))
+		return STEPWISE_MALFORMED;
+	*payload = (const unsigned char *)(udp + 1);
+	return STEPWISE_OURS;
 }
 
 /* Of a packet that was found ours, after its pointers were loaded again; NULL to please the verifier. (Of others the offset is zero.) */

@@ -78,7 +78,7 @@ static __always_inline enum stepwise_arrival stepwise_parse_tailed(struct xdp_md
 	__u32 tail_size;
 	__u64 tail_sum;
 
-	udp = stepwise_find_udp(packet, end, STEPWISE_PORT_DESTINATION, port, &network, udp_offset);
+	udp = stepwise_find_request(context, packet, end, port, &network, udp_offset);
 	if (!udp)
 		return STEPWISE_FOREIGN;
 	if ((const void *)udp + fixed_size > end || network.udp_length != udp->len)
@@ -95,7 +95,7 @@ static __always_inline enum stepwise_arrival stepwise_parse_tailed(struct xdp_md
 		/* At an odd place the bytes of each 16 bits change places. */
 		network.sum += fixed_size & 1 ? tail_sum << 8 : tail_sum;
 	}
-	return udp->check && stepwise_fold(network.sum) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED;
+	return stepwise_check_sum(udp, network.sum);
 }
 
 /*

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from ipaddress import ip_address
 
 import pytest
 
@@ -31,6 +32,8 @@ FOREIGN = {
     "broadcast": lambda frame: replace(frame, destination_mac=BROADCAST),
     "IPv4 multicast": lambda frame: replace(frame, destination_mac=MULTICAST_4),
     "IPv6 multicast": lambda frame: replace(frame, destination_mac=MULTICAST_6),
+    "a multicast source": lambda frame: replace(frame, source=ip_address("224.0.0.1" if frame.version == 4 else "ff02::1")),
+    "the last of all sources": lambda frame: replace(frame, source=ip_address("255.255.255.255" if frame.version == 4 else "ffff::")),
 }  # fmt: skip
 
 FOREIGN_IPV4 = {
@@ -41,6 +44,8 @@ FOREIGN_IPV4 = {
     "the last fragment far out": lambda frame: replace(frame, fragment=0x1FFF),
     "a wrong header checksum": lambda frame: replace(frame, header_checksum=0x1234),
     "no header checksum": lambda frame: replace(frame, header_checksum=0),
+    "no source": lambda frame: replace(frame, source=ip_address("0.0.0.0")),
+    "a source of this network": lambda frame: replace(frame, source=ip_address("0.255.255.255")),
 }
 
 FOREIGN_IPV6 = {
@@ -63,6 +68,9 @@ MALFORMED = {
     "an IP length that is long": lambda frame: replace(frame, ip_length=29 + len(frame.payload) + 20),
     "an IP length that is short": lambda frame: replace(
         frame, ip_length=7 + len(frame.payload) + (20 if frame.version == 4 else 0)),
+}  # fmt: skip
+
+WRONG_CHECKSUM = {
     "a wrong checksum": lambda frame: replace(frame, udp_checksum=right_checksum(frame) ^ 0x0100 or 0x0101),
     "a checksum wrong in one bit": lambda frame: replace(frame, udp_checksum=right_checksum(frame) ^ 0x0001 or 0x0003),
 }  # fmt: skip
@@ -146,6 +154,12 @@ def test_malformed(bench, version, kind):
 
 
 @VERSIONS
+@pytest.mark.parametrize("kind", WRONG_CHECKSUM)
+def test_a_wrong_checksum(bench, version, kind):
+    check_untouched(bench, WRONG_CHECKSUM[kind](bench.frame(version)).to_bytes(), "malformed.checksum", bpf.XDP_DROP)
+
+
+@VERSIONS
 def test_padding_after_the_datagram_is_no_matter(bench, version):
     frame = replace(bench.frame(version), trailer=b"\xa5" * 18)
     found = bench.xdp(frame.to_bytes())
@@ -161,7 +175,7 @@ def test_no_checksum_is_right_in_ipv4_and_stays_none(bench):
 
 
 def test_no_checksum_is_malformed_in_ipv6(bench):
-    check_untouched(bench, replace(bench.frame(6), udp_checksum=0).to_bytes(), "malformed", bpf.XDP_DROP)
+    check_untouched(bench, replace(bench.frame(6), udp_checksum=0).to_bytes(), "malformed.checksum", bpf.XDP_DROP)
 
 
 @VERSIONS

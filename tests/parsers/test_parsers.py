@@ -50,12 +50,21 @@ FAULTS = {
     "no check that the UDP header is there": (
         "limiter", "stepwise_frame.h", "(const void *)(udp + 1) > end || ", "", "heap-buffer-overflow"),
     "no check that the message is there": (
-        "limiter", "stepwise_frame.h", "(const void *)udp + udp_size > end || ", "", "heap-buffer-overflow"),
+        "limiter", "stepwise_frame.h", "(const void *)udp + udp_size <= end && ", "end && ", "heap-buffer-overflow"),
     "an IPv6 header that need not be there": (
         "limiter", "stepwise_frame.h", " && packet + STEPWISE_UDP_OFFSET_IPV6 <= end", "", "heap-buffer-overflow"),
     "no look at IPv4's length": (
-        "limiter", "stepwise_frame.h", " || network.udp_length != udp->len)\n\t\treturn STEPWISE_MALFORMED;\n\t*payload",
-        ")\n\t\treturn STEPWISE_MALFORMED;\n\t*payload", "whose a packet is"),
+        "limiter", "stepwise_frame.h", " && network->udp_length == udp->len;", " && network;", "whose a packet is"),
+    "another host's address": (
+        "limiter", "stepwise_hosts.h", "return !stepwise_address_slots.filled ||", "return true ||", "whose a packet is"),
+    "an address of another link": (
+        "limiter", "stepwise_hosts.h", "address.ifindex = context->ingress_ifindex;", "address.ifindex = 0;", "whose a packet is"),
+    "a source that is no host's": (
+        "limiter", "stepwise_hosts.h", "return (__u8)(first - 1) < STEPWISE_IPV4_MULTICAST - 1;", "return first;", "whose a packet is"),
+    "a loopback source": (
+        "limiter", "stepwise_hosts.h", "!stepwise_is_loopback_ipv4(four) && ", "", "whose a packet is"),
+    "a wrong checksum taken for another fault": (
+        "limiter", "stepwise_frame.h", "STEPWISE_OURS : STEPWISE_MALFORMED_CHECKSUM;", "STEPWISE_OURS : STEPWISE_MALFORMED;", "whose a packet is"),
     "fragments are ours": (
         "limiter", "stepwise_frame.h", "FRAGMENT_MASK 0x3fff", "FRAGMENT_MASK 0x1fff", "whose a packet is"),
     "a sum that is folded without its last carry": (

@@ -284,7 +284,7 @@ def test_recipes(rig: Rig) -> None:
     assert "limiter is loaded on lo and served" in just("load", "limiter", "lo", "--generic").stdout
     everything = just("status", "--all").stdout
     limiter = everything[everything.index("limiter, UDP port") :].split("\nlock, ")[0]
-    assert "XDP generic" in limiter and "counted   malformed" in limiter
+    assert "XDP generic" in limiter and "counted   malformed" in limiter and "counted   malformed.checksum" in limiter
     assert "tc." not in limiter and "sweep" not in limiter and "received" not in limiter, "it has neither"
     pid = int(Path(rig.run_directory, "limiter.pid").read_text().split()[0])
     assert pid == holder_of(Path(rig.run_directory, "limiter.claim"))

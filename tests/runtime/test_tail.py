@@ -22,7 +22,7 @@ OVER, TAIL_MAX, CAPACITY = 4, 1000, 8
 ECHO, ECHOED, KEEP, KEPT, FETCH, FETCHED = range(1, 7)
 COMPLETED = 0x80
 MESSAGE = struct.Struct(">BBHB")  # kind, index, length, generation
-COUNTERS = ("foreign", "malformed", "echoed", "forwarded", "tc.foreign", "tc.malformed", "tc.stranger", "completed")
+COUNTERS = ("foreign", "malformed", "malformed.checksum", "echoed", "forwarded", "tc.foreign", "tc.malformed", "tc.stranger", "completed")
 VARIANTS = {"odd": (), "even": ("PARCEL_EVEN",)}  # bytes of the fixed part
 SIZES = [OVER + 1, OVER + 2, 7, 8, 9, 15, 16, 17, 39, 40, 63, 64, 65, 71, 72, 73, 127, 128, 129, 511, 512, 513, 999, TAIL_MAX]
 
@@ -64,7 +64,7 @@ class Programs:
             answer = replace(frame.turned(bytes([ECHOED]) + frame.payload[1:]))
             assert (found.action, found.data) == (bpf.XDP_TX, answer.to_bytes())
         else:
-            assert found.action == {"malformed": bpf.XDP_DROP, "forwarded": bpf.XDP_PASS}[expected]
+            assert found.action == {"malformed": bpf.XDP_DROP, "malformed.checksum": bpf.XDP_DROP, "forwarded": bpf.XDP_PASS}[expected]
             assert found.data == packet
         return found
 
@@ -141,7 +141,7 @@ def test_every_bit_of_a_tail_is_in_the_checksum(programs: Programs, version: int
                 spoiled = bytearray(packet)
                 spoiled[len(packet) - size + at] ^= 1 << at % 8
                 found, rose = programs.run("parcel_xdp", bytes(spoiled))
-                assert (found.action, rose) == (bpf.XDP_DROP, "malformed"), (size, at)
+                assert (found.action, rose) == (bpf.XDP_DROP, "malformed.checksum"), (size, at)
 
 
 @versions
@@ -152,13 +152,13 @@ def test_tails_whose_sums_carry(programs: Programs, version: int, byte: bytes) -
         programs.check_xdp(frame, "echoed")
         wrong = bytearray(frame.to_bytes())
         wrong[-1] ^= 0x10
-        assert programs.run("parcel_xdp", bytes(wrong))[1] == "malformed"
+        assert programs.run("parcel_xdp", bytes(wrong))[1] == "malformed.checksum"
 
 
 def test_no_checksum_is_right_in_ipv4_only(programs: Programs) -> None:
     for size in SIZES:
         programs.check_xdp(replace(request_of(programs, size, 4), udp_checksum=0), "echoed")
-        programs.check_xdp(replace(request_of(programs, size, 6), udp_checksum=0), "malformed")
+        programs.check_xdp(replace(request_of(programs, size, 6), udp_checksum=0), "malformed.checksum")
 
 
 @versions
@@ -292,7 +292,8 @@ def test_maps_for_writing_only_what_it_steps(parcel: Callable[..., Echo]) -> Non
     service = parcel()
     service.load()
     daemon = service.serve()
-    assert bpf_mappings(daemon.pid) == [*RING_MAPPINGS, "rw-s", "rw-s"]
+    addresses = "rw-s"  # of this host
+    assert bpf_mappings(daemon.pid) == [*RING_MAPPINGS, addresses, "rw-s", "rw-s"]
 
 
 def test_a_batch_about_one_cell_is_decided_one_by_one(parcel: Callable[..., Echo]) -> None:

@@ -59,6 +59,9 @@ int parcel_xdp(struct xdp_md *context)
 	case STEPWISE_MALFORMED:
 		count(PARCEL_COUNTER_MALFORMED);
 		return XDP_DROP;
+	case STEPWISE_MALFORMED_CHECKSUM:
+		count(PARCEL_COUNTER_MALFORMED_CHECKSUM);
+		return XDP_DROP;
 	case STEPWISE_OURS:
 		break;
 	}
@@ -104,6 +107,7 @@ int parcel_tc(struct __sk_buff *skb)
 		count(PARCEL_COUNTER_TC_FOREIGN);
 		return TC_ACT_UNSPEC;
 	case STEPWISE_MALFORMED:
+	case STEPWISE_MALFORMED_CHECKSUM:
 		count(PARCEL_COUNTER_TC_MALFORMED);
 		return TC_ACT_SHOT;
 	case STEPWISE_OURS:

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "parcel.h"
-#include "parcel.skel.h"
 #include "stepwise.h"
+#include "parcel.skel.h" /* the types of the headers before it */
 
 enum {
 	SHELF,
@@ -107,11 +107,12 @@ static const struct stepwise_table tables[] = {
 	},
 };
 
-static const char *const counters[] = { "foreign", "malformed", "echoed", "forwarded", "tc.foreign", "tc.malformed", "tc.stranger", "completed" };
+static const char *const counters[] = { "foreign", "malformed", "malformed.checksum", "echoed", "forwarded", "tc.foreign", "tc.malformed", "tc.stranger", "completed" };
 
 const struct stepwise_protocol stepwise_protocol = {
 	.name = "parcel",
 	.port = PARCEL_PORT,
+	.compares_addresses = true,
 	.wire_size = PARCEL_WIRE_SIZE,
 	.tail_max = PARCEL_TAIL_MAX,
 	.layout_id = 0x5678,

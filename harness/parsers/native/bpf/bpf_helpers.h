@@ -9,7 +9,11 @@
 #define __uint(name, value) int (*name)[value]
 #define __type(name, value) typeof(value) *name
 
+/* Of an array, or of one for each processor, the key is a number. */
 #define bpf_map_lookup_elem(map, key) \
-	kernel_element(map, sizeof(*(map)->type) / sizeof(int), *(key), sizeof(*(map)->max_entries) / sizeof(int), sizeof(*(map)->value))
+	_Generic(*(key), \
+		__u32: kernel_element(map, sizeof(*(map)->type) / sizeof(int), *(const __u32 *)(const void *)(key), \
+				      sizeof(*(map)->max_entries) / sizeof(int), sizeof(*(map)->value)), \
+		default: (void *)kernel_entry(key, sizeof(*(key))))
 
 #endif

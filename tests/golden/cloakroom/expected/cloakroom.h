@@ -118,11 +118,12 @@ enum cloakroom_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum cloakroom_counter {
 	CLOAKROOM_COUNTER_CHECK_2,
@@ -137,6 +138,7 @@ enum cloakroom_counter {
 	CLOAKROOM_COUNTER_TC_KEEP_2,
 	CLOAKROOM_COUNTER_FOREIGN,
 	CLOAKROOM_COUNTER_MALFORMED,
+	CLOAKROOM_COUNTER_MALFORMED_CHECKSUM,
 	CLOAKROOM_COUNTER_CONTENDED,
 	CLOAKROOM_COUNTER_SKIPPED,
 	CLOAKROOM_COUNTER_LOST,
@@ -165,6 +167,7 @@ enum cloakroom_counter {
 	"tc.keep.2", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

@@ -146,17 +146,17 @@ static __always_inline int gate_xdp_end(struct xdp_md *context, __u32 udp_offset
 SEC("xdp")
 int gate_xdp(struct xdp_md *context)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	const unsigned char *payload = NULL;
 	struct gate_message message;
 	__u32 udp_offset = 0;
 
-	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, GATE_PORT, GATE_WIRE_SIZE, &udp_offset,
-			       &payload)) {
+	switch (stepwise_parse(context, GATE_PORT, GATE_WIRE_SIZE, &udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		return gate_xdp_leave(stepwise_end(STEPWISE_FORWARD, GATE_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
 		return gate_xdp_leave(stepwise_end(STEPWISE_DROP, GATE_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return gate_xdp_leave(stepwise_end(STEPWISE_DROP, GATE_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
@@ -194,13 +194,13 @@ static __always_inline __u32 gate_tc_run(struct __sk_buff *skb, __u32 *udp_offse
 	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
 	    skb->data_end - skb->data < headers_size)
 		return stepwise_end(STEPWISE_DROP, GATE_COUNTER_TC_MALFORMED);
-	switch (stepwise_parse((const void *)(long)skb->data, (const void *)(long)skb->data_end, STEPWISE_PORT_SOURCE,
-			       GATE_PORT, GATE_WIRE_SIZE, udp_offset, &payload)) {
+	switch (stepwise_parse_sent(skb, GATE_PORT, GATE_WIRE_SIZE, udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		if (stepwise_is_from_port(skb, GATE_PORT))
 			return stepwise_end(STEPWISE_DROP, GATE_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, GATE_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
+	case STEPWISE_MALFORMED_CHECKSUM:
 		return stepwise_end(STEPWISE_DROP, GATE_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;

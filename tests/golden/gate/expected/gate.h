@@ -82,11 +82,12 @@ enum gate_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum gate_counter {
 	GATE_COUNTER_AT_GATE_1,
@@ -97,6 +98,7 @@ enum gate_counter {
 	GATE_COUNTER_TC_SEAT_3,
 	GATE_COUNTER_FOREIGN,
 	GATE_COUNTER_MALFORMED,
+	GATE_COUNTER_MALFORMED_CHECKSUM,
 	GATE_COUNTER_CONTENDED,
 	GATE_COUNTER_SKIPPED,
 	GATE_COUNTER_LOST,
@@ -121,6 +123,7 @@ enum gate_counter {
 	"tc.seat.3", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

@@ -196,11 +196,12 @@ enum ledger_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum ledger_counter {
 	LEDGER_COUNTER_ROOM_2,
@@ -209,6 +210,7 @@ enum ledger_counter {
 	LEDGER_COUNTER_STAMP_2,
 	LEDGER_COUNTER_FOREIGN,
 	LEDGER_COUNTER_MALFORMED,
+	LEDGER_COUNTER_MALFORMED_CHECKSUM,
 	LEDGER_COUNTER_CONTENDED,
 	LEDGER_COUNTER_SKIPPED,
 	LEDGER_COUNTER_LOST,
@@ -231,6 +233,7 @@ enum ledger_counter {
 	"stamp.2", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

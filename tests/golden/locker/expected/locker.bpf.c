@@ -201,6 +201,8 @@ int locker_xdp(struct xdp_md *context)
 		return locker_xdp_leave(stepwise_end(STEPWISE_FORWARD, LOCKER_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
 		return locker_xdp_leave(stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return locker_xdp_leave(stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
@@ -244,6 +246,7 @@ static __always_inline __u32 locker_tc_run(struct __sk_buff *skb, __u32 *udp_off
 			return stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, LOCKER_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
+	case STEPWISE_MALFORMED_CHECKSUM:
 		return stepwise_end(STEPWISE_DROP, LOCKER_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;

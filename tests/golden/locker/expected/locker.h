@@ -152,11 +152,12 @@ enum locker_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum locker_counter {
 	LOCKER_COUNTER_ON_REQUEST_1,
@@ -167,6 +168,7 @@ enum locker_counter {
 	LOCKER_COUNTER_TC_CLOSE_2,
 	LOCKER_COUNTER_FOREIGN,
 	LOCKER_COUNTER_MALFORMED,
+	LOCKER_COUNTER_MALFORMED_CHECKSUM,
 	LOCKER_COUNTER_CONTENDED,
 	LOCKER_COUNTER_SKIPPED,
 	LOCKER_COUNTER_LOST,
@@ -191,6 +193,7 @@ enum locker_counter {
 	"tc.close.2", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

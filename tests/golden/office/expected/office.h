@@ -129,11 +129,12 @@ enum office_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum office_counter {
 	OFFICE_COUNTER_SIT_NOT_A_REQUEST,
@@ -144,6 +145,7 @@ enum office_counter {
 	OFFICE_COUNTER_TC_FREE_1,
 	OFFICE_COUNTER_FOREIGN,
 	OFFICE_COUNTER_MALFORMED,
+	OFFICE_COUNTER_MALFORMED_CHECKSUM,
 	OFFICE_COUNTER_CONTENDED,
 	OFFICE_COUNTER_SKIPPED,
 	OFFICE_COUNTER_LOST,
@@ -168,6 +170,7 @@ enum office_counter {
 	"tc.free.1", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \

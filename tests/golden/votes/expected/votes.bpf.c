@@ -182,18 +182,18 @@ static __always_inline int votes_xdp_end(struct xdp_md *context, __u32 udp_offse
 SEC("xdp")
 int votes_xdp(struct xdp_md *context)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
 	struct votes_env environment = {};
 	const unsigned char *payload = NULL;
 	struct votes_message message;
 	__u32 udp_offset = 0;
 
-	switch (stepwise_parse(packet, end, STEPWISE_PORT_DESTINATION, VOTES_PORT, VOTES_WIRE_SIZE, &udp_offset,
-			       &payload)) {
+	switch (stepwise_parse(context, VOTES_PORT, VOTES_WIRE_SIZE, &udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		return votes_xdp_leave(stepwise_end(STEPWISE_FORWARD, VOTES_COUNTER_FOREIGN));
 	case STEPWISE_MALFORMED:
 		return votes_xdp_leave(stepwise_end(STEPWISE_DROP, VOTES_COUNTER_MALFORMED));
+	case STEPWISE_MALFORMED_CHECKSUM:
+		return votes_xdp_leave(stepwise_end(STEPWISE_DROP, VOTES_COUNTER_MALFORMED_CHECKSUM));
 	case STEPWISE_OURS:
 		break;
 	}
@@ -232,13 +232,13 @@ static __always_inline __u32 votes_tc_run(struct __sk_buff *skb, __u32 *udp_offs
 	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
 	    skb->data_end - skb->data < headers_size)
 		return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_TC_MALFORMED);
-	switch (stepwise_parse((const void *)(long)skb->data, (const void *)(long)skb->data_end, STEPWISE_PORT_SOURCE,
-			       VOTES_PORT, VOTES_WIRE_SIZE, udp_offset, &payload)) {
+	switch (stepwise_parse_sent(skb, VOTES_PORT, VOTES_WIRE_SIZE, udp_offset, &payload)) {
 	case STEPWISE_FOREIGN:
 		if (stepwise_is_from_port(skb, VOTES_PORT))
 			return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_TC_STRANGER);
 		return stepwise_end(STEPWISE_CONTINUE, VOTES_COUNTER_TC_FOREIGN);
 	case STEPWISE_MALFORMED:
+	case STEPWISE_MALFORMED_CHECKSUM:
 		return stepwise_end(STEPWISE_DROP, VOTES_COUNTER_TC_MALFORMED);
 	case STEPWISE_OURS:
 		break;

@@ -121,11 +121,12 @@ enum votes_leaf {
 /* --- Counters ---------------------------------------------------------------------- */
 
 /*
- * Every packet is counted once: as foreign, malformed, contended (its section lost
- * all its attempts) or lost (likewise, where the model says that it cannot), or
- * by the leaf that ended the hook. `skipped` counts sections beside that. In tc,
- * what there is no memory to read counts as malformed, and as stranger what leaves
- * by the service's port without being the daemon's.
+ * Every packet is counted once: as foreign, malformed, malformed.checksum (all but
+ * UDP's checksum is right), contended (its section lost all its attempts), lost
+ * (likewise, where the model says that it cannot), or by the leaf that ended the
+ * hook. `skipped` counts sections beside that. In tc, what there is no memory to read
+ * counts as malformed, and as stranger what leaves by the service's port without
+ * being the daemon's.
  */
 enum votes_counter {
 	VOTES_COUNTER_CAST_NO_VOTE,
@@ -137,6 +138,7 @@ enum votes_counter {
 	VOTES_COUNTER_TC_KEEP_2,
 	VOTES_COUNTER_FOREIGN,
 	VOTES_COUNTER_MALFORMED,
+	VOTES_COUNTER_MALFORMED_CHECKSUM,
 	VOTES_COUNTER_CONTENDED,
 	VOTES_COUNTER_SKIPPED,
 	VOTES_COUNTER_LOST,
@@ -162,6 +164,7 @@ enum votes_counter {
 	"tc.keep.2", \
 	"foreign", \
 	"malformed", \
+	"malformed.checksum", \
 	"contended", \
 	"skipped", \
 	"lost", \
