@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "echo.h"
-#include "echo.skel.h"
 #include "stepwise.h"
+#include "echo.skel.h" /* the types of the headers before it */
 
 #ifdef ECHO_SPIN_LOCK
 #define MMAPABLE false
