@@ -33,9 +33,13 @@ PROCESSOR_BITS_MAX = 32
 """What bpf_get_smp_processor_id() says."""
 
 TERMS_BYTES = 8
-TOKEN_BYTES = 8
-PEER_BITS_MAX = 32
 """Of the hash that env.terms is."""
+
+TOKEN_BYTES = 8
+"""Of env.token, and of the field in which a client shows one."""
+
+PEER_BITS_MAX = 32
+"""Of env.peer: steps compute with it."""
 
 AGE_MAX = 2**31 - 2
 """Ages that steps may tell apart: their type has 32 bits at most."""

@@ -21,12 +21,14 @@
 
 #define IPV6_BYTES 16
 #define DUMP_ATTEMPTS 10
+#define DUMP_PAUSE_US 1000
 
 struct addresses {
 	int map_fd;
 	int watch_fd;
 	struct stepwise_address_slots *slots;
 	bool warned;  /* that there are too many */
+	bool stale;   /* the programs could not be told of a change */
 };
 
 /* What the kernel says that there are, in the order of its interfaces. */
@@ -108,7 +110,11 @@ static int list_addresses(struct list *list)
 	int err = -EINTR;
 
 	for (int attempt = 0; attempt < DUMP_ATTEMPTS && err == -EINTR; attempt++) {
-		int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+		int fd;
+
+		if (attempt)
+			usleep(DUMP_PAUSE_US);
+		fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
 		list->count = list->beyond = 0;
 		err = fd < 0 ? -errno : netlink_dump(fd, &request.header, take, list);
@@ -172,18 +178,19 @@ static int fill(struct addresses *addresses)
 	const __u32 present = 1;
 	int err = list_addresses(&list);
 
+	if (!err)
+		fill_slots(&list, addresses->slots);
 	/* What has gone makes room first. */
 	if (!err)
 		err = remove_others(addresses->map_fd, &list);
 	for (size_t i = 0; !err && i < list.count; i++)
 		err = bpf_map_update_elem(addresses->map_fd, &list.items[i], &present, BPF_ANY);
 	if (err) {
-		log_error("cannot tell the programs which addresses this host has: %s; packets to those that have come since are not "
-			  "served",
+		log_error("cannot tell the programs which addresses this host has: %s; packets to one that has come may not be served, and "
+			  "those to one that has gone may be",
 			  strerror(-err));
 		return err;
 	}
-	fill_slots(&list, addresses->slots);
 	if (list.beyond && !addresses->warned)
 		log_warning("this host has %zu addresses, and packets to the first %u of them are served; the layout's `promiscuous: true` "
 			    "would serve all",
@@ -242,13 +249,18 @@ int addresses_enter(const struct stepwise_protocol *protocol)
 {
 	struct addresses addresses = { .map_fd = -1, .watch_fd = -1 };
 	char staged[PATH_MAX];
+	bool fresh;
 	int err;
 
-	if (!protocol->compares_addresses || daemon_running(protocol, NULL))
+	if (!protocol->compares_addresses)
 		return 0;
 	err = pins_path(staged, "staging/build");
-	if (!err)
-		err = open_maps(&addresses, pins_exist(staged) ? "staging/build" : "build");
+	if (err)
+		return err;
+	fresh = pins_exist(staged);
+	if (!fresh && daemon_running(protocol, NULL))
+		return 0;
+	err = open_maps(&addresses, fresh ? "staging/build" : "build");
 	if (!err)
 		err = fill(&addresses);
 	close_maps(&addresses);
@@ -307,7 +319,13 @@ void addresses_follow(struct addresses *addresses)
 
 	while (recv(addresses->watch_fd, bytes, sizeof(bytes), 0) >= 0 || errno == ENOBUFS || errno == EINTR)
 		;
-	fill(addresses);
+	addresses->stale = fill(addresses);
+}
+
+void addresses_again(struct addresses *addresses)
+{
+	if (addresses->stale)
+		addresses->stale = fill(addresses);
 }
 
 bool addresses_may_run(const struct addresses *addresses)

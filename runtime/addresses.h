@@ -11,8 +11,8 @@
 struct addresses;
 
 /*
- * With the pins held exclusively, where the programs are pinned, be it in staging/. A daemon that runs has entered them: two
- * who write could undo each other's work. 0, or a negative errno after a message.
+ * With the pins held exclusively, where the programs are pinned, be it in staging/. Of maps that are in use, a daemon that
+ * runs has entered them: two who write could undo each other's work. 0, or a negative errno after a message.
  */
 int addresses_enter(const struct stepwise_protocol *protocol);
 
@@ -24,7 +24,10 @@ void addresses_close(struct addresses *addresses);
 int addresses_fd(const struct addresses *addresses);
 void addresses_follow(struct addresses *addresses);
 
-/* Whether the kernel lets this process write to the map; errno says why not. */
+/* To be called now and then: tries again where that failed. */
+void addresses_again(struct addresses *addresses);
+
+/* Whether the kernel lets this process use the map; errno says why not. */
 bool addresses_may_run(const struct addresses *addresses);
 
 #endif

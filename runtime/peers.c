@@ -15,13 +15,15 @@ _Static_assert(crypto_shorthash_BYTES == sizeof(__u64), "SipHash-2-4 gives one w
 /* What is hashed, without holes. Of a network only the first part of the address counts, and there is no nonce. */
 struct hashed {
 	struct in6_addr address;
+	__u64 terms;
 	__u32 nonce;
 	__u32 what;
 };
 
-enum {
+enum hashed_what {
 	OF_NETWORK,
-	OF_TOKEN,
+	OF_FIRST_TOKEN,
+	OF_SECOND_TOKEN,
 };
 
 int peers_key_draw(struct peers_key *key)
@@ -53,9 +55,10 @@ static __u64 network(const struct peers_key *key, const struct in6_addr *source)
 }
 
 /* One half says which it is, the other half that it was made here, and for whom. Without the key both look random. */
-static __u64 token(const struct peers_key *key, const struct in6_addr *source, __u32 nonce)
+static __u64 token(const struct stepwise_protocol *protocol, const struct peers_key *key, enum hashed_what what,
+		   const struct in6_addr *source, __u32 nonce)
 {
-	const struct hashed hashed = { .address = *source, .nonce = nonce, .what = OF_TOKEN };
+	const struct hashed hashed = { .address = *source, .terms = protocol->terms, .nonce = nonce, .what = what };
 
 	return (__u64)(__u32)hash(key, &hashed) << 32 | nonce;
 }
@@ -63,14 +66,20 @@ static __u64 token(const struct peers_key *key, const struct in6_addr *source, _
 void peers_tell(const struct stepwise_protocol *protocol, const struct peers_key *key, const struct in6_addr *source, __u32 nonce,
 		const unsigned char *payload, struct stepwise_environment *environment)
 {
+	bool first = false;
 	__u64 shown;
 
 	if (!protocol->tells_peers)
 		return;
 	environment->peer = network(key, source);
-	environment->token = token(key, source, nonce);
 	if (!protocol->takes_tokens)
 		return;
 	memcpy(&shown, payload + protocol->token_at, sizeof(shown));
-	environment->validated = shown == token(key, source, (__u32)shown);
+	/*
+	 * A first token is there for the asking, so whoever shares an address collects as many as it likes. What is given to who
+	 * shows one is of another kind, and nobody sees it in what was collected.
+	 */
+	first = shown == token(protocol, key, OF_FIRST_TOKEN, source, (__u32)shown);
+	environment->validated = first || shown == token(protocol, key, OF_SECOND_TOKEN, source, (__u32)shown);
+	environment->token = token(protocol, key, first ? OF_SECOND_TOKEN : OF_FIRST_TOKEN, source, nonce);
 }

@@ -200,7 +200,7 @@ static bool next_random(struct rare_path *path, __u64 *random)
 	return true;
 }
 
-/* What a step sees that is another for each message. */
+/* What a step sees of a message beside the message: random bytes, and who sent it. */
 static bool surround(struct rare_path *path, const struct endpoint_datagram *datagram, struct stepwise_environment *environment)
 {
 	const struct in6_addr source = frame_source(datagram->frame);

@@ -48,7 +48,7 @@ enum event {
 	EVENT_RETRY,   /* a contended cell may be free */
 	EVENT_DRAIN,   /* a sync has ended, or the drain has */
 	EVENT_AGAIN,   /* what the handler could not answer yet may be answered now */
-	EVENT_PORT,    /* strangers are to be counted */
+	EVENT_PORT,    /* strangers are to be counted, and what failed is tried again */
 	EVENT_ADDRESS, /* this host has others */
 	EVENT_SOCKET,  /* and the number of the endpoint */
 };
@@ -379,6 +379,8 @@ static void handle_event(struct server *server, unsigned int event)
 	case EVENT_PORT:
 		discard_expirations(server->strangers_fd);
 		count_strangers(server);
+		if (server->addresses)
+			addresses_again(server->addresses);
 		return;
 	case EVENT_ADDRESS:
 		addresses_follow(server->addresses);

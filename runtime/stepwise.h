@@ -26,7 +26,7 @@ enum stepwise_verdict {
 struct stepwise_environment {
 	__u64 now_ns;  /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns() */
 	__u64 random;  /* from getrandom() */
-	__u64 age_ns;  /* since the tables were made; of on_forwarded alone, as are all that follow but the last */
+	__u64 age_ns;  /* since the tables were made; of on_forwarded alone, like `peer`, `token` and `validated` */
 	__u64 peer;    /* a number for the network that the message came from */
 	__u64 token;   /* a new one, made for the address that it came from */
 	bool validated;  /* whether the message shows such a token: see token_at */
@@ -128,6 +128,7 @@ struct stepwise_protocol {
 	struct stepwise_seed *seed;  /* of the steps below, to be set before they run; NULL where nothing is hashed */
 	__u64 young_ns;         /* from what age on tables are old to every step; 0 where none asks */
 	bool tells_peers;       /* whether a step asks for the peer or for a token */
+	__u64 terms;            /* what clients rely on, of which tokens are a part; 0 where no step asks */
 	bool takes_tokens;      /* whether clients show tokens, */
 	__u16 token_at;         /* and where in a message: 8 bytes */
 

@@ -15,15 +15,17 @@ from codegen.emit.rare_path import user_reads, user_sections
 from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.terms import leaves
 from codegen.emit.types import bytes_alignment, c_type, handover_place, is_scalar, packet_fields, width_bits
-from codegen.ir import Bytes, Protocol, Section, Table, TableLayout
+from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout
 
 
 CLOCK_BITS = 32
 """Ticks of env.now that fit beside the jiffy they were read in: see runtime/bpf/stepwise_clock.h."""
 
 PROCESSOR_BITS = 32
-PEER_BITS = 64
 """Of a processor's number, as the kernel tells it."""
+
+PEER_BITS = 64
+"""Of a peer's number, as the daemon tells it."""
 
 
 class Programs:
@@ -195,6 +197,7 @@ class Programs:
             "recovers": self.protocol.recovery is not None,
             "tells_peers": any(name in ("peer", "token") for name, _ in self.protocol.environment.fields),
             "token_at": self.names.macro("wire", self.protocol.token) if self.protocol.token else None,
+            "terms": self.names.macro(TERMS) if self.protocol.token and TERMS in dict(self.protocol.env.fields) else None,
             "young_ns": self.protocol.young_ticks * (self.protocol.tick_ns or 0),
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
         }  # fmt: skip

@@ -479,7 +479,7 @@ enum kv_leaf {
 	KV_LEAF_RESERVE_3 = 115, /* Continue, KvSteps.tla:255 */
 	KV_LEAF_KEEP_1 = 116, /* Reply, KvSteps.tla:261 */
 	KV_LEAF_KEEP_2 = 117, /* Reply, KvSteps.tla:264 */
-	KV_LEAF_KEEP_ELSEWHERE = 118, /* Drop, KvSteps.tla:265 */
+	KV_LEAF_KEEP_ELSEWHERE = 118, /* Reply, KvSteps.tla:265 */
 	KV_LEAF_KEEP_4 = 119, /* Reply, KvSteps.tla:266 */
 	KV_LEAF_EXPIRE_1 = 120, /* Drop, SessionSteps.tla:212 */
 	KV_LEAF_EXPIRE_2 = 121, /* Continue, SessionSteps.tla:214 */

@@ -1361,7 +1361,8 @@ static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_messag
 			*message->tail = tail->bytes.items[stepwise_position(message->spot, 16)];
 			return stepwise_reply(KV_LEAF_KEEP_2);
 		}
-		return stepwise_drop(KV_LEAF_KEEP_ELSEWHERE);
+		message->kind = KV_MESSAGE_KIND_UNINVITED;
+		return stepwise_reply(KV_LEAF_KEEP_ELSEWHERE);
 	}
 	tail->bytes.items[stepwise_position(message->spot, 16)] = *message->tail;
 	return stepwise_changed(stepwise_reply(KV_LEAF_KEEP_4));

@@ -327,6 +327,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
 	.tells_peers = true,
+	.terms = KV_TERMS,
 	.takes_tokens = true,
 	.token_at = KV_WIRE_SECRET,
 	.tables = kv_tables,

@@ -179,6 +179,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
 	.tells_peers = true,
+	.terms = LOCK_TERMS,
 	.takes_tokens = true,
 	.token_at = LOCK_WIRE_SECRET,
 	.tables = lock_tables,

@@ -267,6 +267,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.layout_id = 0xb0f778ab1afa8571,
 	.young_ns = 10200547328,
 	.tells_peers = true,
+	.terms = LOG_TERMS,
 	.takes_tokens = true,
 	.token_at = LOG_WIRE_SECRET,
 	.tables = log_tables,

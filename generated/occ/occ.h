@@ -591,7 +591,7 @@ enum occ_leaf {
 	OCC_LEAF_RESERVE_3 = 164, /* Continue, KvSteps.tla:255 */
 	OCC_LEAF_KEEP_1 = 165, /* Reply, KvSteps.tla:261 */
 	OCC_LEAF_KEEP_2 = 166, /* Reply, KvSteps.tla:264 */
-	OCC_LEAF_KEEP_ELSEWHERE = 167, /* Drop, KvSteps.tla:265 */
+	OCC_LEAF_KEEP_ELSEWHERE = 167, /* Reply, KvSteps.tla:265 */
 	OCC_LEAF_KEEP_4 = 168, /* Reply, KvSteps.tla:266 */
 	OCC_LEAF_EXPIRE_1 = 169, /* Drop, SessionSteps.tla:212 */
 	OCC_LEAF_EXPIRE_2 = 170, /* Continue, SessionSteps.tla:214 */

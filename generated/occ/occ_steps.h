@@ -2178,7 +2178,8 @@ static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_mes
 			*message->tail = tail->bytes.items[stepwise_position(message->spot, 16)];
 			return stepwise_reply(OCC_LEAF_KEEP_2);
 		}
-		return stepwise_drop(OCC_LEAF_KEEP_ELSEWHERE);
+		message->kind = OCC_MESSAGE_KIND_UNINVITED;
+		return stepwise_reply(OCC_LEAF_KEEP_ELSEWHERE);
 	}
 	tail->bytes.items[stepwise_position(message->spot, 16)] = *message->tail;
 	return stepwise_changed(stepwise_reply(OCC_LEAF_KEEP_4));

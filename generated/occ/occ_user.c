@@ -359,6 +359,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.seed = &stepwise_seed,
 	.young_ns = 10200547328,
 	.tells_peers = true,
+	.terms = OCC_TERMS,
 	.takes_tokens = true,
 	.token_at = OCC_WIRE_SECRET,
 	.tables = occ_tables,

@@ -79,6 +79,7 @@ class _Protocol(ctypes.Structure):
         ("seed", ctypes.c_void_p),
         ("young_ns", ctypes.c_uint64),
         ("tells_peers", ctypes.c_bool),
+        ("terms", ctypes.c_uint64),
         ("takes_tokens", ctypes.c_bool),
         ("token_at", ctypes.c_uint16),
         ("tables", ctypes.c_void_p),

@@ -256,13 +256,13 @@ Reserve(shelf, msg) ==
                          [msg EXCEPT !.spot = free, !.generation = NextGeneration(shelf.generation)])
 
 \* A tail goes to the address that its session was opened from, and to no other: else a short Get with somebody's address as
-\* its source would have a long answer sent there.
+\* its source would have a long answer sent there.  The client of an address that has changed is told so.
 Keep(tail, msg, env) ==
   CASE msg.spot \notin 1..Spots -> Reply(tail, msg)
     [] msg.kind = "Get" ->
          IF env.validated
            THEN Reply(tail, [msg EXCEPT !.tail = tail.bytes[msg.spot]])
-           ELSE Elsewhere :: Drop(tail, msg)
+           ELSE Elsewhere :: Reply(tail, [msg EXCEPT !.kind = "Uninvited"])
     [] OTHER -> Reply([tail EXCEPT !.bytes[msg.spot] = msg.tail], msg)
 
 (***************************************************************************)

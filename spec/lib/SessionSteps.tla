@@ -22,21 +22,21 @@
 (* that run writes it: this is what makes the sections one execution.      *)
 (*                                                                         *)
 (* Who may have a session.  A token is made for one address, and whoever   *)
-(* shows it can receive there.  So nobody opens sessions in the name of    *)
+(* shows it has received there.  So nobody opens sessions in the name of    *)
 (* another address.  And an address may have sessions of its part of the   *)
 (* numbers only: of the others it is told Uninvited.  (Parts are shared by *)
-(* addresses, and who has many addresses has many parts.)  Secrets are     *)
-(* tokens as well: who asks from another address than the session was      *)
-(* opened from is known by that.                                           *)
+(* addresses, and who has many addresses has many parts.)  A secret is a   *)
+(* token as well, made for whoever showed the first one: who asks from     *)
+(* another address than the session was opened from is known by that.      *)
 (*                                                                         *)
 (* What a client relies on.  Its Ask says, in the place of the secret that *)
 (* it does not have yet, by what terms it understands a session: a hash of *)
 (* the lease, the moduli, the length of a tick and the message.  By other  *)
 (* terms it would believe in a lease that nobody grants, so it is told     *)
-(* OtherTerms, and gets no token.  (Tables of other terms have another     *)
-(* key, and take no token that was made by this one.)  And where the       *)
-(* tables are new, clients of earlier ones may rely on leases of which     *)
-(* nothing is known any more: for one lease, every Open is told TooEarly.  *)
+(* OtherTerms, and gets no token.  (A token is good for the terms that it  *)
+(* was made by.)  And where the tables are new, clients of earlier ones    *)
+(* may rely on leases of which nothing is known any more: for one lease,   *)
+(* every Open is told TooEarly.                                            *)
 (* None of these answers changes a cell.                                   *)
 (*                                                                         *)
 (* A new session goes on from the sequence number of its Open.  Being      *)
@@ -163,8 +163,8 @@ NumberFor(peer, number) == SessionsOfPeer * PartOf(peer) + (number % SessionsOfP
 MayOpen(msg, env) == env.validated /\ NumberFor(env.peer, msg.client) = msg.client
 
 \* The daemon's answer to Ask and to Open.  Opened is made true by Resume and Issue.
-\* Younger than that, and what a client was granted by earlier tables may last:
-\* its request was sent before these were made, and its lease ends Lease ticks
+\* Until tables are older than a lease, what a client was granted by earlier ones may
+\* last: its request was sent before these were made, and its lease ends Lease ticks
 \* after that.  Ticks are counted from somewhere within one, hence <= and not <.
 Invite(msg, env) ==
   CASE msg.kind = "Ask" ->

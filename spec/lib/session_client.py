@@ -36,6 +36,14 @@ class OtherTerms(SessionError):
     """The server was built from another layout: what this client believes of leases and messages does not hold there."""
 
 
+class OtherAddress(SessionError):
+    """The session was opened from another address than this client has now: what is long is only sent there. Open another session."""
+
+
+class NoneFree(SessionError):
+    """All session numbers that were tried are taken: those that this client's address may have, or nearly all of them."""
+
+
 class NotServed(SessionError):
     """The kernel refused the request: it takes the daemon, and that is not there just now.
 
@@ -193,6 +201,9 @@ class Session:
             return None
         if self._answers_read(message):
             self.forget(message.sequence)
+            if message.kind.name == "UNINVITED":
+                self.is_open = False
+                raise OtherAddress(f"session {self.number} was opened from another address than this client has now: open another one")
             return message
         if not self._is_answer(message):
             return None
@@ -231,7 +242,7 @@ class Session:
 
     def _answers_read(self, message: Any) -> bool:
         asked, fields = self._reads.get(message.sequence, (None, ()))
-        if asked is None or message.kind.name not in self.read_answers[asked.kind.name]:
+        if asked is None or message.kind.name not in (*self.read_answers[asked.kind.name], "UNINVITED"):
             return False
         return all(getattr(message, name) == getattr(asked, name) for name in ("client", "secret", *fields))
 
@@ -264,17 +275,23 @@ class Caller:
         """Open a session of any number below the capacity that the server invites to; as long as one is taken, try another.
 
         New tables grant nothing for a lease. That is waited for, on top of the patience: each TooEarly shows that the server is there.
+        Raises NoneFree where the patience ends while numbers are taken.
         """
         give_up_ns = time.monotonic_ns() + int(patience_seconds * 1e9)
         while not self.session.is_open:
+            if time.monotonic_ns() >= give_up_ns:
+                raise NoneFree(f"no session is free for this client's address: all of the numbers that it was invited to in {patience_seconds} s are taken")
             sequence = choose.randrange(self.session.codec.SEQUENCE_MODULUS)
             if self.session.is_invited:
                 datagram = self.session.open(sequence, time.monotonic_ns())
             else:
                 datagram = self.session.ask(choose.randrange(capacity), sequence, time.monotonic_ns())
-            if self._exchange(datagram, lambda _: True, give_up_ns).kind.name == "TOO_EARLY":
+            answer = self._exchange(datagram, lambda _: True, give_up_ns).kind.name
+            if answer == "TOO_EARLY":
                 time.sleep(TOO_EARLY_SECONDS)
                 give_up_ns += int(TOO_EARLY_SECONDS * 1e9)
+            elif answer in ("TAKEN", "UNINVITED"):
+                time.sleep(self._retry_seconds)
 
     @staticmethod
     def now_ns() -> int:

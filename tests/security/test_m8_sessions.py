@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import socket
 import time
@@ -14,7 +15,7 @@ import pytest
 from harness.fuzz.build import Build, build
 from harness.fuzz.server import Server
 from harness.rig.netns import Rig
-from spec.lib.session_client import Caller, Session
+from spec.lib.session_client import Caller, NoneFree, Session
 from tests.live.conftest import connected
 from tests.security.strangers import LOCKS, another_address, frame, wire
 
@@ -70,6 +71,17 @@ def test_an_address_gets_its_part(server: Server) -> None:
     else:
         pytest.fail(f"all of {len(OTHERS)} addresses have the part that is taken: one in a million runs")
     assert len(open_sessions(server)) == PART + 1
+
+
+def test_where_all_are_taken_it_is_said(server: Server) -> None:
+    callers = []
+    with contextlib.ExitStack() as stack:
+        for seed in range(PART + 1):
+            callers.append(Caller(Session(server.build.codec), stack.enter_context(connected(server))))
+            if seed < PART:
+                callers[-1].open(random.Random(seed), SESSIONS, patience_seconds=30)
+        with pytest.raises(NoneFree, match="no session is free for this client's address"):
+            callers[-1].open(random.Random(PART), SESSIONS, patience_seconds=1)
 
 
 def test_nobody_is_opened_unasked(server: Server) -> None:

@@ -30,10 +30,10 @@ MayFromAnywhere(msg, env) == NumberFor(env.peer, msg.client) = msg.client
 \* Nobody asks whether the number is of the sender's part.
 MayAnyNumber(msg, env) == env.validated
 
-\* Host 0 asks for nothing itself. Somebody sends in its name, with a token that was made for another.
+\* Host 2 asks for nothing itself. Somebody sends in its name, with a token that was made for another.
 InAnothersName ==
-  {Packet(0, [BlankMessage EXCEPT !.kind = "Ask", !.sequence = 60, !.secret = OwnTerms]),
-   Packet(0, [BlankMessage EXCEPT !.kind = "Open", !.sequence = 61, !.secret = TokenOf(1, 0)])}
+  {Packet(2, [BlankMessage EXCEPT !.kind = "Ask", !.sequence = 60, !.secret = OwnTerms]),
+   Packet(2, [BlankMessage EXCEPT !.kind = "Open", !.sequence = 61, !.secret = TokenOf(1, 0)])}
 
 \* Nobody asks by which terms a host understands a session.
 BeginByAnyTerms(session, msg, env) ==

@@ -201,6 +201,7 @@ CrashDaemon == Crash /\ OthersUnchanged
 
 \* Unload, purge and load, or a reboot: the tables are made anew, while nothing of the programs or of the daemon is under
 \* way.  Hosts know nothing of it, and what they sent, or were sent, is still in the network.
+\* (Tokens of the earlier tables stay good here. In the program the new ones have another key, and take none of them.)
 FreshTables ==
   /\ fresh < MaxFresh
   /\ NobodyInFlight

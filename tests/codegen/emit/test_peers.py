@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import random
-from collections.abc import Iterator
+import sys
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from types import ModuleType
@@ -68,18 +69,35 @@ class Gate:
         return self.asked(source, nonce, kind=self.codec.Kind.ASK)
 
     def enters(self, source: str, row: int, ticket: bytes) -> bool:
-        return self.asked(source, kind=self.codec.Kind.ENTER, row=row, ticket=ticket).kind.name == "ENTERED"
+        return self.entered(source, row, ticket).kind.name == "ENTERED"
+
+    def entered(self, source: str, row: int, ticket: bytes, nonce: int = 0) -> Any:
+        return self.asked(source, nonce, kind=self.codec.Kind.ENTER, row=row, ticket=ticket)
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ctypes.CDLL, ModuleType]]:
-    folder = tmp_path_factory.mktemp("gate")
-    for name, text in generate(load(SPEC)).items():
+def compile_gate(folder: Path, override: dict[str, Any]) -> ctypes.CDLL:
+    for name, text in generate(load(SPEC, override)).items():
         (folder / name).write_text(text)
     (folder / "run.c").write_text(PROGRAM)
     (folder / "gate.skel.h").write_text(SKELETON)
     compile_shared(folder, *UNDEFINED, "-D_GNU_SOURCE", f"-I{RUNTIME}", "-lsodium")
-    yield ctypes.CDLL(str(folder / "run.so")), import_codec(folder, "gate")
+    return ctypes.CDLL(str(folder / "run.so"))
+
+
+def compiled_gate(folder: Path, override: dict[str, Any]) -> Gate:
+    """Of another layout."""
+    library = compile_gate(folder, override)
+    spec = importlib.util.spec_from_file_location("another_gate_codec", folder / "gate_codec.py")
+    codec = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = codec
+    spec.loader.exec_module(codec)
+    return Gate(library, codec)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, ModuleType]:
+    folder = tmp_path_factory.mktemp("gate")
+    return compile_gate(folder, {}), import_codec(folder, "gate")
 
 
 @pytest.fixture
@@ -102,6 +120,23 @@ def test_every_token_is_another_and_all_are_good(gate):
     tickets = {gate.told("10.0.0.1", nonce).ticket for nonce in range(1000)}
     row = gate.told("10.0.0.1").row
     assert len(tickets) == 1000 and all(gate.enters("10.0.0.1", row, ticket) for ticket in tickets)
+
+
+def test_who_shows_a_first_token_gets_one_of_another_kind(gate):
+    """It is good for the same address, and is not among those that are there for the asking; who shows it gets a first one again."""
+    first = gate.told("10.0.0.1", 7)
+    second = gate.entered("10.0.0.1", first.row, first.ticket, 7)
+    assert second.ticket[:4] == first.ticket[:4] and second.ticket != first.ticket
+    third = gate.entered("10.0.0.1", first.row, second.ticket, 7)
+    assert third.kind.name == "ENTERED" and third.ticket == first.ticket
+    assert not gate.enters("10.0.0.2", gate.told("10.0.0.2").row, second.ticket)
+
+
+def test_a_token_is_good_for_its_terms_alone(gate, tmp_path):
+    other = compiled_gate(tmp_path, {"wire": {"order": ["ticket", "row", "kind"]}})
+    told = gate.told("10.0.0.1")
+    assert other.told("10.0.0.1").row == told.row and other.told("10.0.0.1").ticket != told.ticket
+    assert not other.enters("10.0.0.1", told.row, told.ticket)
 
 
 def test_no_bit_of_a_token_may_be_another(gate):

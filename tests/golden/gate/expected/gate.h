@@ -18,6 +18,7 @@
 #define GATE_CAPACITY_ROW 4
 #define GATE_ROWS 4
 #define GATE_PLACES 8
+#define GATE_TERMS 0x855c218b4322c206ULL
 
 /* --- Types ------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@ PORT = 20296
 WIRE_SIZE = 10
 ROWS = 4
 PLACES = 8
+TERMS = bytes.fromhex("06c222438b215c85")
 
 
 class Malformed(Exception):

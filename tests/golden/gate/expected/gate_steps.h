@@ -54,6 +54,7 @@ static __always_inline __u32 gate_look(const struct gate_row_cell *row, struct g
 	}
 	if (environment->validated && message->row == environment->peer % 4) {
 		message->kind = GATE_MESSAGE_KIND_ENTERED;
+		message->ticket = environment->token;
 		return stepwise_reply(GATE_LEAF_LOOK_3);
 	}
 	message->kind = GATE_MESSAGE_KIND_REFUSED;

@@ -126,6 +126,7 @@ const struct stepwise_protocol stepwise_protocol = {
 	.compares_addresses = true,
 	.layout_id = 0x7ebd59bb3121aba0,
 	.tells_peers = true,
+	.terms = GATE_TERMS,
 	.takes_tokens = true,
 	.token_at = GATE_WIRE_TICKET,
 	.tables = gate_tables,

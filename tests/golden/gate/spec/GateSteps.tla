@@ -13,7 +13,7 @@ AtGate(row, msg) ==
 Look(row, msg, env) ==
   CASE msg.kind = "Ask" -> Reply(row, [msg EXCEPT !.kind = "Told", !.row = RowOf(env), !.ticket = env.token])
     [] msg.kind # "Enter" -> Drop(row, msg)
-    [] env.validated /\ msg.row = RowOf(env) -> Reply(row, [msg EXCEPT !.kind = "Entered"])
+    [] env.validated /\ msg.row = RowOf(env) -> Reply(row, [msg EXCEPT !.kind = "Entered", !.ticket = env.token])
     [] OTHER -> Reply(row, [msg EXCEPT !.kind = "Refused"])
 
 Seat(row, msg) ==
