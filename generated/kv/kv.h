@@ -374,8 +374,8 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:119 */
 	KV_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:123 */
 	KV_LEAF_BEGIN_16 = 12, /* Reply, SessionSteps.tla:129 */
-	KV_LEAF_RECALL_MOVED_ON = 13, /* Drop, KvSteps.tla:429 */
-	KV_LEAF_RECALL_3 = 14, /* Reply, KvSteps.tla:430 */
+	KV_LEAF_RECALL_MOVED_ON = 13, /* Drop, KvSteps.tla:433 */
+	KV_LEAF_RECALL_3 = 14, /* Reply, KvSteps.tla:434 */
 	KV_LEAF_END_1 = 15, /* Reply, SessionSteps.tla:144 */
 	KV_LEAF_END_2 = 16, /* Reply, SessionSteps.tla:146 */
 	KV_LEAF_END_3 = 17, /* Forward, SessionSteps.tla:148 */
@@ -388,7 +388,7 @@ enum kv_leaf {
 	KV_LEAF_BEGIN_8 = 24, /* Continue, SessionSteps.tla:109 */
 	KV_LEAF_BEGIN_RECALLED = 25, /* Continue, SessionSteps.tla:116 */
 	KV_LEAF_BEGIN_17 = 26, /* Continue, SessionSteps.tla:134 */
-	KV_LEAF_RECALL_1 = 27, /* Continue, KvSteps.tla:428 */
+	KV_LEAF_RECALL_1 = 27, /* Continue, KvSteps.tla:432 */
 	KV_LEAF_ON_REQUEST_TOO_LONG = 28, /* Continue, KvSteps.tla:182 */
 	KV_LEAF_ON_REQUEST_TAIL_READ = 29, /* Continue, KvSteps.tla:164 */
 	KV_LEAF_ON_REQUEST_WRITTEN = 30, /* Continue, KvSteps.tla:168 */
@@ -404,8 +404,8 @@ enum kv_leaf {
 	KV_LEAF_ON_REQUEST_NOT_SPILLED = 40, /* Continue, KvSteps.tla:192 */
 	KV_LEAF_ON_REQUEST_14 = 41, /* Continue, KvSteps.tla:194 */
 	KV_LEAF_ON_REQUEST_FULL = 42, /* Continue, KvSteps.tla:197 */
-	KV_LEAF_REMEMBER_1 = 43, /* Continue, KvSteps.tla:434 */
-	KV_LEAF_REMEMBER_2 = 44, /* Continue, KvSteps.tla:435 */
+	KV_LEAF_REMEMBER_1 = 43, /* Continue, KvSteps.tla:438 */
+	KV_LEAF_REMEMBER_2 = 44, /* Continue, KvSteps.tla:439 */
 	KV_LEAF_CONFIRM_2 = 45, /* Continue, SessionSteps.tla:185 */
 	KV_LEAF_CONFIRM_3 = 46, /* Continue, SessionSteps.tla:186 */
 	KV_LEAF_RESUME_1 = 47, /* Continue, SessionSteps.tla:191 */
@@ -413,25 +413,25 @@ enum kv_leaf {
 	KV_LEAF_RESUME_3 = 49, /* Continue, SessionSteps.tla:198 */
 	KV_LEAF_ISSUE_1 = 50, /* Continue, SessionSteps.tla:203 */
 	KV_LEAF_ISSUE_2 = 51, /* Continue, SessionSteps.tla:204 */
-	KV_LEAF_CLAIM_1 = 52, /* Continue, KvSteps.tla:325 */
-	KV_LEAF_CLAIM_OVERWRITTEN = 53, /* Continue, KvSteps.tla:326 */
-	KV_LEAF_CLAIM_3 = 54, /* Continue, KvSteps.tla:327 */
-	KV_LEAF_LIFT_1 = 55, /* Continue, KvSteps.tla:283 */
-	KV_LEAF_LIFT_2 = 56, /* Continue, KvSteps.tla:290 */
-	KV_LEAF_LIFT_REPLACED = 57, /* Continue, KvSteps.tla:291 */
-	KV_LEAF_LIFT_4 = 58, /* Continue, KvSteps.tla:293 */
-	KV_LEAF_STOW_PAGE_FULL = 59, /* Continue, KvSteps.tla:314 */
-	KV_LEAF_STOW_ENTRY_TAKEN = 60, /* Continue, KvSteps.tla:315 */
-	KV_LEAF_STOW_3 = 61, /* Continue, KvSteps.tla:316 */
-	KV_LEAF_STOW_OLD_ONE_GONE = 62, /* Continue, KvSteps.tla:317 */
-	KV_LEAF_STOW_5 = 63, /* Continue, KvSteps.tla:318 */
-	KV_LEAF_STOW_6 = 64, /* Continue, KvSteps.tla:319 */
-	KV_LEAF_STOW_OLD_ONE_MOVED = 65, /* Continue, KvSteps.tla:320 */
-	KV_LEAF_STOW_8 = 66, /* Continue, KvSteps.tla:321 */
-	KV_LEAF_ON_COMPLETION_1 = 67, /* Continue, KvSteps.tla:365 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT = 68, /* Continue, KvSteps.tla:345 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED = 69, /* Continue, KvSteps.tla:345 */
-	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 70, /* Continue, KvSteps.tla:370 */
+	KV_LEAF_CLAIM_1 = 52, /* Continue, KvSteps.tla:329 */
+	KV_LEAF_CLAIM_OVERWRITTEN = 53, /* Continue, KvSteps.tla:330 */
+	KV_LEAF_CLAIM_3 = 54, /* Continue, KvSteps.tla:331 */
+	KV_LEAF_LIFT_1 = 55, /* Continue, KvSteps.tla:287 */
+	KV_LEAF_LIFT_2 = 56, /* Continue, KvSteps.tla:294 */
+	KV_LEAF_LIFT_REPLACED = 57, /* Continue, KvSteps.tla:295 */
+	KV_LEAF_LIFT_4 = 58, /* Continue, KvSteps.tla:297 */
+	KV_LEAF_STOW_PAGE_FULL = 59, /* Continue, KvSteps.tla:318 */
+	KV_LEAF_STOW_ENTRY_TAKEN = 60, /* Continue, KvSteps.tla:319 */
+	KV_LEAF_STOW_3 = 61, /* Continue, KvSteps.tla:320 */
+	KV_LEAF_STOW_OLD_ONE_GONE = 62, /* Continue, KvSteps.tla:321 */
+	KV_LEAF_STOW_5 = 63, /* Continue, KvSteps.tla:322 */
+	KV_LEAF_STOW_6 = 64, /* Continue, KvSteps.tla:323 */
+	KV_LEAF_STOW_OLD_ONE_MOVED = 65, /* Continue, KvSteps.tla:324 */
+	KV_LEAF_STOW_8 = 66, /* Continue, KvSteps.tla:325 */
+	KV_LEAF_ON_COMPLETION_1 = 67, /* Continue, KvSteps.tla:369 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT = 68, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED = 69, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_OTHER_TAIL = 70, /* Continue, KvSteps.tla:374 */
 	KV_LEAF_ON_COMPLETION_5 = 71, /* Continue, KvSteps.tla:131 */
 	KV_LEAF_ON_COMPLETION_6 = 72, /* Continue, KvSteps.tla:135 */
 	KV_LEAF_ON_COMPLETION_7 = 73, /* Continue, KvSteps.tla:138 */
@@ -439,75 +439,75 @@ enum kv_leaf {
 	KV_LEAF_ON_COMPLETION_9 = 75, /* Continue, KvSteps.tla:141 */
 	KV_LEAF_ON_COMPLETION_10 = 76, /* Continue, KvSteps.tla:143 */
 	KV_LEAF_ON_COMPLETION_11 = 77, /* Continue, KvSteps.tla:145 */
-	KV_LEAF_ON_COMPLETION_LATE = 78, /* Continue, KvSteps.tla:374 */
-	KV_LEAF_ON_COMPLETION_NO_LONGER = 79, /* Continue, KvSteps.tla:376 */
-	KV_LEAF_ON_COMPLETION_14 = 80, /* Continue, KvSteps.tla:378 */
-	KV_LEAF_ON_COMPLETION_15 = 81, /* Continue, KvSteps.tla:380 */
-	KV_LEAF_ON_COMPLETION_16 = 82, /* Continue, KvSteps.tla:382 */
-	KV_LEAF_ON_COMPLETION_NOT_STOWED = 83, /* Continue, KvSteps.tla:385 */
-	KV_LEAF_ON_COMPLETION_19 = 84, /* Continue, KvSteps.tla:389 */
-	KV_LEAF_ON_COMPLETION_UNCACHED = 85, /* Continue, KvSteps.tla:392 */
-	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 86, /* Continue, KvSteps.tla:345 */
-	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 87, /* Continue, KvSteps.tla:345 */
-	KV_LEAF_ON_COMPLETION_23 = 88, /* Continue, KvSteps.tla:396 */
-	KV_LEAF_ON_COMPLETION_NOT_READY = 89, /* Continue, KvSteps.tla:398 */
-	KV_LEAF_ON_COMPLETION_25 = 90, /* Continue, KvSteps.tla:400 */
-	KV_LEAF_ON_COMPLETION_26 = 91, /* Continue, KvSteps.tla:402 */
-	KV_LEAF_SETTLE_1 = 92, /* Continue, KvSteps.tla:412 */
-	KV_LEAF_SETTLE_2 = 93, /* Continue, KvSteps.tla:413 */
-	KV_LEAF_SETTLE_3 = 94, /* Continue, KvSteps.tla:414 */
-	KV_LEAF_SETTLE_4 = 95, /* Continue, KvSteps.tla:415 */
-	KV_LEAF_SHELVE_1 = 96, /* Continue, KvSteps.tla:419 */
-	KV_LEAF_SHELVE_2 = 97, /* Continue, KvSteps.tla:420 */
-	KV_LEAF_SHELVE_3 = 98, /* Continue, KvSteps.tla:421 */
-	KV_LEAF_FIND_1 = 99, /* Reply, KvSteps.tla:221 */
-	KV_LEAF_FIND_2 = 100, /* Reply, KvSteps.tla:221 */
-	KV_LEAF_FIND_3 = 101, /* Reply, KvSteps.tla:221 */
-	KV_LEAF_FIND_4 = 102, /* Reply, KvSteps.tla:221 */
-	KV_LEAF_FIND_NOT_FORWARDED = 103, /* Drop, KvSteps.tla:222 */
-	KV_LEAF_FIND_NOT_SEEN = 104, /* Drop, KvSteps.tla:223 */
-	KV_LEAF_FIND_7 = 105, /* Continue, KvSteps.tla:225 */
-	KV_LEAF_FIND_ON_ITS_WAY = 106, /* Drop, KvSteps.tla:227 */
-	KV_LEAF_FIND_9 = 107, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_10 = 108, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_FIND_11 = 109, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_12 = 110, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_FIND_13 = 111, /* Continue, KvSteps.tla:207 */
-	KV_LEAF_FIND_14 = 112, /* Reply, KvSteps.tla:207 */
-	KV_LEAF_RESERVE_1 = 113, /* Continue, KvSteps.tla:253 */
-	KV_LEAF_RESERVE_SHELF_FULL = 114, /* Continue, KvSteps.tla:254 */
-	KV_LEAF_RESERVE_3 = 115, /* Continue, KvSteps.tla:255 */
-	KV_LEAF_KEEP_1 = 116, /* Reply, KvSteps.tla:261 */
-	KV_LEAF_KEEP_2 = 117, /* Reply, KvSteps.tla:264 */
-	KV_LEAF_KEEP_ELSEWHERE = 118, /* Reply, KvSteps.tla:265 */
-	KV_LEAF_KEEP_4 = 119, /* Reply, KvSteps.tla:266 */
+	KV_LEAF_ON_COMPLETION_LATE = 78, /* Continue, KvSteps.tla:378 */
+	KV_LEAF_ON_COMPLETION_NO_LONGER = 79, /* Continue, KvSteps.tla:380 */
+	KV_LEAF_ON_COMPLETION_14 = 80, /* Continue, KvSteps.tla:382 */
+	KV_LEAF_ON_COMPLETION_15 = 81, /* Continue, KvSteps.tla:384 */
+	KV_LEAF_ON_COMPLETION_16 = 82, /* Continue, KvSteps.tla:386 */
+	KV_LEAF_ON_COMPLETION_NOT_STOWED = 83, /* Continue, KvSteps.tla:389 */
+	KV_LEAF_ON_COMPLETION_19 = 84, /* Continue, KvSteps.tla:393 */
+	KV_LEAF_ON_COMPLETION_UNCACHED = 85, /* Continue, KvSteps.tla:396 */
+	KV_LEAF_ON_COMPLETION_NO_SPOT_2 = 86, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_UNCLAIMED_2 = 87, /* Continue, KvSteps.tla:349 */
+	KV_LEAF_ON_COMPLETION_23 = 88, /* Continue, KvSteps.tla:400 */
+	KV_LEAF_ON_COMPLETION_NOT_READY = 89, /* Continue, KvSteps.tla:402 */
+	KV_LEAF_ON_COMPLETION_25 = 90, /* Continue, KvSteps.tla:404 */
+	KV_LEAF_ON_COMPLETION_26 = 91, /* Continue, KvSteps.tla:406 */
+	KV_LEAF_SETTLE_1 = 92, /* Continue, KvSteps.tla:416 */
+	KV_LEAF_SETTLE_2 = 93, /* Continue, KvSteps.tla:417 */
+	KV_LEAF_SETTLE_3 = 94, /* Continue, KvSteps.tla:418 */
+	KV_LEAF_SETTLE_4 = 95, /* Continue, KvSteps.tla:419 */
+	KV_LEAF_SHELVE_1 = 96, /* Continue, KvSteps.tla:423 */
+	KV_LEAF_SHELVE_2 = 97, /* Continue, KvSteps.tla:424 */
+	KV_LEAF_SHELVE_3 = 98, /* Continue, KvSteps.tla:425 */
+	KV_LEAF_FIND_1 = 99, /* Reply, KvSteps.tla:225 */
+	KV_LEAF_FIND_2 = 100, /* Reply, KvSteps.tla:225 */
+	KV_LEAF_FIND_3 = 101, /* Reply, KvSteps.tla:225 */
+	KV_LEAF_FIND_4 = 102, /* Reply, KvSteps.tla:225 */
+	KV_LEAF_FIND_NOT_FORWARDED = 103, /* Drop, KvSteps.tla:226 */
+	KV_LEAF_FIND_NOT_SEEN = 104, /* Drop, KvSteps.tla:227 */
+	KV_LEAF_FIND_7 = 105, /* Continue, KvSteps.tla:229 */
+	KV_LEAF_FIND_ON_ITS_WAY = 106, /* Drop, KvSteps.tla:231 */
+	KV_LEAF_FIND_9 = 107, /* Continue, KvSteps.tla:211 */
+	KV_LEAF_FIND_10 = 108, /* Reply, KvSteps.tla:211 */
+	KV_LEAF_FIND_11 = 109, /* Continue, KvSteps.tla:211 */
+	KV_LEAF_FIND_12 = 110, /* Reply, KvSteps.tla:211 */
+	KV_LEAF_FIND_13 = 111, /* Continue, KvSteps.tla:211 */
+	KV_LEAF_FIND_14 = 112, /* Reply, KvSteps.tla:211 */
+	KV_LEAF_RESERVE_1 = 113, /* Continue, KvSteps.tla:259 */
+	KV_LEAF_RESERVE_SHELF_FULL = 114, /* Continue, KvSteps.tla:260 */
+	KV_LEAF_RESERVE_3 = 115, /* Continue, KvSteps.tla:261 */
+	KV_LEAF_KEEP_1 = 116, /* Reply, KvSteps.tla:265 */
+	KV_LEAF_KEEP_2 = 117, /* Reply, KvSteps.tla:268 */
+	KV_LEAF_KEEP_ELSEWHERE = 118, /* Reply, KvSteps.tla:269 */
+	KV_LEAF_KEEP_4 = 119, /* Reply, KvSteps.tla:270 */
 	KV_LEAF_EXPIRE_1 = 120, /* Drop, SessionSteps.tla:212 */
 	KV_LEAF_EXPIRE_2 = 121, /* Continue, SessionSteps.tla:214 */
 	KV_LEAF_EXPIRE_3 = 122, /* Continue, SessionSteps.tla:216 */
 	KV_LEAF_EXPIRE_4 = 123, /* Drop, SessionSteps.tla:217 */
 	KV_LEAF_RETIRE_1 = 124, /* Continue, SessionSteps.tla:221 */
 	KV_LEAF_RETIRE_2 = 125, /* Drop, SessionSteps.tla:222 */
-	KV_LEAF_TAKE_1 = 126, /* Drop, KvSteps.tla:444 */
-	KV_LEAF_TAKE_2 = 127, /* Continue, KvSteps.tla:445 */
-	KV_LEAF_REFILL_1 = 128, /* Continue, KvSteps.tla:463 */
-	KV_LEAF_REFILL_2 = 129, /* Continue, KvSteps.tla:464 */
-	KV_LEAF_REFILL_3 = 130, /* Continue, KvSteps.tla:465 */
-	KV_LEAF_REFILL_4 = 131, /* Continue, KvSteps.tla:467 */
-	KV_LEAF_REFILL_5 = 132, /* Continue, KvSteps.tla:469 */
-	KV_LEAF_REFILL_6 = 133, /* Continue, KvSteps.tla:472 */
-	KV_LEAF_REFILL_7 = 134, /* Continue, KvSteps.tla:472 */
-	KV_LEAF_REFILL_8 = 135, /* Continue, KvSteps.tla:473 */
-	KV_LEAF_REFILL_9 = 136, /* Continue, KvSteps.tla:474 */
-	KV_LEAF_REFILL_10 = 137, /* Continue, KvSteps.tla:475 */
-	KV_LEAF_OVERFLOW_1 = 138, /* Continue, KvSteps.tla:492 */
-	KV_LEAF_OVERFLOW_2 = 139, /* Continue, KvSteps.tla:493 */
-	KV_LEAF_OVERFLOW_3 = 140, /* Continue, KvSteps.tla:494 */
-	KV_LEAF_OVERFLOW_4 = 141, /* Continue, KvSteps.tla:495 */
-	KV_LEAF_OVERFLOW_5 = 142, /* Continue, KvSteps.tla:496 */
-	KV_LEAF_OVERFLOW_6 = 143, /* Continue, KvSteps.tla:497 */
-	KV_LEAF_OVERFLOW_7 = 144, /* Continue, KvSteps.tla:498 */
-	KV_LEAF_OVERFLOW_8 = 145, /* Continue, KvSteps.tla:499 */
-	KV_LEAF_REPORT_1 = 146, /* Continue, KvSteps.tla:501 */
+	KV_LEAF_TAKE_1 = 126, /* Drop, KvSteps.tla:448 */
+	KV_LEAF_TAKE_2 = 127, /* Continue, KvSteps.tla:449 */
+	KV_LEAF_REFILL_1 = 128, /* Continue, KvSteps.tla:467 */
+	KV_LEAF_REFILL_2 = 129, /* Continue, KvSteps.tla:468 */
+	KV_LEAF_REFILL_3 = 130, /* Continue, KvSteps.tla:469 */
+	KV_LEAF_REFILL_4 = 131, /* Continue, KvSteps.tla:471 */
+	KV_LEAF_REFILL_5 = 132, /* Continue, KvSteps.tla:473 */
+	KV_LEAF_REFILL_6 = 133, /* Continue, KvSteps.tla:476 */
+	KV_LEAF_REFILL_7 = 134, /* Continue, KvSteps.tla:476 */
+	KV_LEAF_REFILL_8 = 135, /* Continue, KvSteps.tla:477 */
+	KV_LEAF_REFILL_9 = 136, /* Continue, KvSteps.tla:478 */
+	KV_LEAF_REFILL_10 = 137, /* Continue, KvSteps.tla:479 */
+	KV_LEAF_OVERFLOW_1 = 138, /* Continue, KvSteps.tla:496 */
+	KV_LEAF_OVERFLOW_2 = 139, /* Continue, KvSteps.tla:497 */
+	KV_LEAF_OVERFLOW_3 = 140, /* Continue, KvSteps.tla:498 */
+	KV_LEAF_OVERFLOW_4 = 141, /* Continue, KvSteps.tla:499 */
+	KV_LEAF_OVERFLOW_5 = 142, /* Continue, KvSteps.tla:500 */
+	KV_LEAF_OVERFLOW_6 = 143, /* Continue, KvSteps.tla:501 */
+	KV_LEAF_OVERFLOW_7 = 144, /* Continue, KvSteps.tla:502 */
+	KV_LEAF_OVERFLOW_8 = 145, /* Continue, KvSteps.tla:503 */
+	KV_LEAF_REPORT_1 = 146, /* Continue, KvSteps.tla:505 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -657,8 +657,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
 	{ 11, "begin.15", "spec/lib/SessionSteps.tla:123:10" }, \
 	{ 12, "begin.16", "spec/lib/SessionSteps.tla:129:10" }, \
-	{ 13, "recall.moved_on", "spec/kv/KvSteps.tla:429:53" }, \
-	{ 14, "recall.3", "spec/kv/KvSteps.tla:430:17" }, \
+	{ 13, "recall.moved_on", "spec/kv/KvSteps.tla:433:53" }, \
+	{ 14, "recall.3", "spec/kv/KvSteps.tla:434:17" }, \
 	{ 15, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
 	{ 16, "end.2", "spec/lib/SessionSteps.tla:146:10" }, \
 	{ 17, "end.3", "spec/lib/SessionSteps.tla:148:10" }, \
@@ -671,7 +671,7 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 24, "begin.8", "spec/lib/SessionSteps.tla:109:10" }, \
 	{ 25, "begin.recalled", "spec/lib/SessionSteps.tla:116:36" }, \
 	{ 26, "begin.17", "spec/lib/SessionSteps.tla:134:10" }, \
-	{ 27, "recall.1", "spec/kv/KvSteps.tla:428:44" }, \
+	{ 27, "recall.1", "spec/kv/KvSteps.tla:432:44" }, \
 	{ 28, "on_request.too_long", "spec/kv/KvSteps.tla:182:21" }, \
 	{ 29, "on_request.tail_read", "spec/kv/KvSteps.tla:164:22" }, \
 	{ 30, "on_request.written", "spec/kv/KvSteps.tla:168:21" }, \
@@ -687,8 +687,8 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 40, "on_request.not_spilled", "spec/kv/KvSteps.tla:192:24" }, \
 	{ 41, "on_request.14", "spec/kv/KvSteps.tla:194:10" }, \
 	{ 42, "on_request.full", "spec/kv/KvSteps.tla:197:18" }, \
-	{ 43, "remember.1", "spec/kv/KvSteps.tla:434:10" }, \
-	{ 44, "remember.2", "spec/kv/KvSteps.tla:435:10" }, \
+	{ 43, "remember.1", "spec/kv/KvSteps.tla:438:10" }, \
+	{ 44, "remember.2", "spec/kv/KvSteps.tla:439:10" }, \
 	{ 45, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
 	{ 46, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
 	{ 47, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
@@ -696,25 +696,25 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 49, "resume.3", "spec/lib/SessionSteps.tla:198:10" }, \
 	{ 50, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
 	{ 51, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
-	{ 52, "claim.1", "spec/kv/KvSteps.tla:325:57" }, \
-	{ 53, "claim.overwritten", "spec/kv/KvSteps.tla:326:92" }, \
-	{ 54, "claim.3", "spec/kv/KvSteps.tla:327:17" }, \
-	{ 55, "lift.1", "spec/kv/KvSteps.tla:283:79" }, \
-	{ 56, "lift.2", "spec/kv/KvSteps.tla:290:86" }, \
-	{ 57, "lift.replaced", "spec/kv/KvSteps.tla:291:73" }, \
-	{ 58, "lift.4", "spec/kv/KvSteps.tla:293:10" }, \
-	{ 59, "stow.page_full", "spec/kv/KvSteps.tla:314:59" }, \
-	{ 60, "stow.entry_taken", "spec/kv/KvSteps.tla:315:72" }, \
-	{ 61, "stow.3", "spec/kv/KvSteps.tla:316:31" }, \
-	{ 62, "stow.old_one_gone", "spec/kv/KvSteps.tla:317:64" }, \
-	{ 63, "stow.5", "spec/kv/KvSteps.tla:318:24" }, \
-	{ 64, "stow.6", "spec/kv/KvSteps.tla:319:31" }, \
-	{ 65, "stow.old_one_moved", "spec/kv/KvSteps.tla:320:106" }, \
-	{ 66, "stow.8", "spec/kv/KvSteps.tla:321:24" }, \
-	{ 67, "on_completion.1", "spec/kv/KvSteps.tla:365:10" }, \
-	{ 68, "on_completion.no_spot", "spec/kv/KvSteps.tla:345:34" }, \
-	{ 69, "on_completion.unclaimed", "spec/kv/KvSteps.tla:345:84" }, \
-	{ 70, "on_completion.other_tail", "spec/kv/KvSteps.tla:370:30" }, \
+	{ 52, "claim.1", "spec/kv/KvSteps.tla:329:57" }, \
+	{ 53, "claim.overwritten", "spec/kv/KvSteps.tla:330:92" }, \
+	{ 54, "claim.3", "spec/kv/KvSteps.tla:331:17" }, \
+	{ 55, "lift.1", "spec/kv/KvSteps.tla:287:79" }, \
+	{ 56, "lift.2", "spec/kv/KvSteps.tla:294:86" }, \
+	{ 57, "lift.replaced", "spec/kv/KvSteps.tla:295:73" }, \
+	{ 58, "lift.4", "spec/kv/KvSteps.tla:297:10" }, \
+	{ 59, "stow.page_full", "spec/kv/KvSteps.tla:318:59" }, \
+	{ 60, "stow.entry_taken", "spec/kv/KvSteps.tla:319:72" }, \
+	{ 61, "stow.3", "spec/kv/KvSteps.tla:320:31" }, \
+	{ 62, "stow.old_one_gone", "spec/kv/KvSteps.tla:321:64" }, \
+	{ 63, "stow.5", "spec/kv/KvSteps.tla:322:24" }, \
+	{ 64, "stow.6", "spec/kv/KvSteps.tla:323:31" }, \
+	{ 65, "stow.old_one_moved", "spec/kv/KvSteps.tla:324:106" }, \
+	{ 66, "stow.8", "spec/kv/KvSteps.tla:325:24" }, \
+	{ 67, "on_completion.1", "spec/kv/KvSteps.tla:369:10" }, \
+	{ 68, "on_completion.no_spot", "spec/kv/KvSteps.tla:349:34" }, \
+	{ 69, "on_completion.unclaimed", "spec/kv/KvSteps.tla:349:84" }, \
+	{ 70, "on_completion.other_tail", "spec/kv/KvSteps.tla:374:30" }, \
 	{ 71, "on_completion.5", "spec/kv/KvSteps.tla:131:17" }, \
 	{ 72, "on_completion.6", "spec/kv/KvSteps.tla:135:17" }, \
 	{ 73, "on_completion.7", "spec/kv/KvSteps.tla:138:17" }, \
@@ -722,75 +722,75 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 75, "on_completion.9", "spec/kv/KvSteps.tla:141:10" }, \
 	{ 76, "on_completion.10", "spec/kv/KvSteps.tla:143:10" }, \
 	{ 77, "on_completion.11", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 78, "on_completion.late", "spec/kv/KvSteps.tla:374:18" }, \
-	{ 79, "on_completion.no_longer", "spec/kv/KvSteps.tla:376:22" }, \
-	{ 80, "on_completion.14", "spec/kv/KvSteps.tla:378:10" }, \
-	{ 81, "on_completion.15", "spec/kv/KvSteps.tla:380:10" }, \
-	{ 82, "on_completion.16", "spec/kv/KvSteps.tla:382:10" }, \
-	{ 83, "on_completion.not_stowed", "spec/kv/KvSteps.tla:385:30" }, \
-	{ 84, "on_completion.19", "spec/kv/KvSteps.tla:389:24" }, \
-	{ 85, "on_completion.uncached", "spec/kv/KvSteps.tla:392:22" }, \
-	{ 86, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:345:34" }, \
-	{ 87, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:345:84" }, \
-	{ 88, "on_completion.23", "spec/kv/KvSteps.tla:396:10" }, \
-	{ 89, "on_completion.not_ready", "spec/kv/KvSteps.tla:398:22" }, \
-	{ 90, "on_completion.25", "spec/kv/KvSteps.tla:400:10" }, \
-	{ 91, "on_completion.26", "spec/kv/KvSteps.tla:402:10" }, \
-	{ 92, "settle.1", "spec/kv/KvSteps.tla:412:39" }, \
-	{ 93, "settle.2", "spec/kv/KvSteps.tla:413:31" }, \
-	{ 94, "settle.3", "spec/kv/KvSteps.tla:414:30" }, \
-	{ 95, "settle.4", "spec/kv/KvSteps.tla:415:17" }, \
-	{ 96, "shelve.1", "spec/kv/KvSteps.tla:419:47" }, \
-	{ 97, "shelve.2", "spec/kv/KvSteps.tla:420:62" }, \
-	{ 98, "shelve.3", "spec/kv/KvSteps.tla:421:17" }, \
-	{ 99, "find.1", "spec/kv/KvSteps.tla:221:32" }, \
-	{ 100, "find.2", "spec/kv/KvSteps.tla:221:32" }, \
-	{ 101, "find.3", "spec/kv/KvSteps.tla:221:32" }, \
-	{ 102, "find.4", "spec/kv/KvSteps.tla:221:32" }, \
-	{ 103, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
-	{ 104, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
-	{ 105, "find.7", "spec/kv/KvSteps.tla:225:10" }, \
-	{ 106, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
-	{ 107, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 108, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 109, "find.11", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 110, "find.12", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 111, "find.13", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 112, "find.14", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 113, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
-	{ 114, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
-	{ 115, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
-	{ 116, "keep.1", "spec/kv/KvSteps.tla:261:36" }, \
-	{ 117, "keep.2", "spec/kv/KvSteps.tla:264:17" }, \
-	{ 118, "keep.elsewhere", "spec/kv/KvSteps.tla:265:30" }, \
-	{ 119, "keep.4", "spec/kv/KvSteps.tla:266:17" }, \
+	{ 78, "on_completion.late", "spec/kv/KvSteps.tla:378:18" }, \
+	{ 79, "on_completion.no_longer", "spec/kv/KvSteps.tla:380:22" }, \
+	{ 80, "on_completion.14", "spec/kv/KvSteps.tla:382:10" }, \
+	{ 81, "on_completion.15", "spec/kv/KvSteps.tla:384:10" }, \
+	{ 82, "on_completion.16", "spec/kv/KvSteps.tla:386:10" }, \
+	{ 83, "on_completion.not_stowed", "spec/kv/KvSteps.tla:389:30" }, \
+	{ 84, "on_completion.19", "spec/kv/KvSteps.tla:393:24" }, \
+	{ 85, "on_completion.uncached", "spec/kv/KvSteps.tla:396:22" }, \
+	{ 86, "on_completion.no_spot_2", "spec/kv/KvSteps.tla:349:34" }, \
+	{ 87, "on_completion.unclaimed_2", "spec/kv/KvSteps.tla:349:84" }, \
+	{ 88, "on_completion.23", "spec/kv/KvSteps.tla:400:10" }, \
+	{ 89, "on_completion.not_ready", "spec/kv/KvSteps.tla:402:22" }, \
+	{ 90, "on_completion.25", "spec/kv/KvSteps.tla:404:10" }, \
+	{ 91, "on_completion.26", "spec/kv/KvSteps.tla:406:10" }, \
+	{ 92, "settle.1", "spec/kv/KvSteps.tla:416:39" }, \
+	{ 93, "settle.2", "spec/kv/KvSteps.tla:417:31" }, \
+	{ 94, "settle.3", "spec/kv/KvSteps.tla:418:30" }, \
+	{ 95, "settle.4", "spec/kv/KvSteps.tla:419:17" }, \
+	{ 96, "shelve.1", "spec/kv/KvSteps.tla:423:47" }, \
+	{ 97, "shelve.2", "spec/kv/KvSteps.tla:424:62" }, \
+	{ 98, "shelve.3", "spec/kv/KvSteps.tla:425:17" }, \
+	{ 99, "find.1", "spec/kv/KvSteps.tla:225:32" }, \
+	{ 100, "find.2", "spec/kv/KvSteps.tla:225:32" }, \
+	{ 101, "find.3", "spec/kv/KvSteps.tla:225:32" }, \
+	{ 102, "find.4", "spec/kv/KvSteps.tla:225:32" }, \
+	{ 103, "find.not_forwarded", "spec/kv/KvSteps.tla:226:63" }, \
+	{ 104, "find.not_seen", "spec/kv/KvSteps.tla:227:34" }, \
+	{ 105, "find.7", "spec/kv/KvSteps.tla:229:10" }, \
+	{ 106, "find.on_its_way", "spec/kv/KvSteps.tla:231:22" }, \
+	{ 107, "find.9", "spec/kv/KvSteps.tla:211:63" }, \
+	{ 108, "find.10", "spec/kv/KvSteps.tla:211:88" }, \
+	{ 109, "find.11", "spec/kv/KvSteps.tla:211:63" }, \
+	{ 110, "find.12", "spec/kv/KvSteps.tla:211:88" }, \
+	{ 111, "find.13", "spec/kv/KvSteps.tla:211:63" }, \
+	{ 112, "find.14", "spec/kv/KvSteps.tla:211:88" }, \
+	{ 113, "reserve.1", "spec/kv/KvSteps.tla:259:29" }, \
+	{ 114, "reserve.shelf_full", "spec/kv/KvSteps.tla:260:33" }, \
+	{ 115, "reserve.3", "spec/kv/KvSteps.tla:261:17" }, \
+	{ 116, "keep.1", "spec/kv/KvSteps.tla:265:36" }, \
+	{ 117, "keep.2", "spec/kv/KvSteps.tla:268:17" }, \
+	{ 118, "keep.elsewhere", "spec/kv/KvSteps.tla:269:30" }, \
+	{ 119, "keep.4", "spec/kv/KvSteps.tla:270:17" }, \
 	{ 120, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
 	{ 121, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
 	{ 122, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
 	{ 123, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
 	{ 124, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
 	{ 125, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
-	{ 126, "take.1", "spec/kv/KvSteps.tla:444:10" }, \
-	{ 127, "take.2", "spec/kv/KvSteps.tla:445:10" }, \
-	{ 128, "refill.1", "spec/kv/KvSteps.tla:463:32" }, \
-	{ 129, "refill.2", "spec/kv/KvSteps.tla:464:56" }, \
-	{ 130, "refill.3", "spec/kv/KvSteps.tla:465:43" }, \
-	{ 131, "refill.4", "spec/kv/KvSteps.tla:467:32" }, \
-	{ 132, "refill.5", "spec/kv/KvSteps.tla:469:10" }, \
-	{ 133, "refill.6", "spec/kv/KvSteps.tla:472:52" }, \
-	{ 134, "refill.7", "spec/kv/KvSteps.tla:472:52" }, \
-	{ 135, "refill.8", "spec/kv/KvSteps.tla:473:23" }, \
-	{ 136, "refill.9", "spec/kv/KvSteps.tla:474:20" }, \
-	{ 137, "refill.10", "spec/kv/KvSteps.tla:475:17" }, \
-	{ 138, "overflow.1", "spec/kv/KvSteps.tla:492:24" }, \
-	{ 139, "overflow.2", "spec/kv/KvSteps.tla:493:60" }, \
-	{ 140, "overflow.3", "spec/kv/KvSteps.tla:494:61" }, \
-	{ 141, "overflow.4", "spec/kv/KvSteps.tla:495:32" }, \
-	{ 142, "overflow.5", "spec/kv/KvSteps.tla:496:19" }, \
-	{ 143, "overflow.6", "spec/kv/KvSteps.tla:497:23" }, \
-	{ 144, "overflow.7", "spec/kv/KvSteps.tla:498:22" }, \
-	{ 145, "overflow.8", "spec/kv/KvSteps.tla:499:17" }, \
-	{ 146, "report.1", "spec/kv/KvSteps.tla:501:21" }, \
+	{ 126, "take.1", "spec/kv/KvSteps.tla:448:10" }, \
+	{ 127, "take.2", "spec/kv/KvSteps.tla:449:10" }, \
+	{ 128, "refill.1", "spec/kv/KvSteps.tla:467:32" }, \
+	{ 129, "refill.2", "spec/kv/KvSteps.tla:468:56" }, \
+	{ 130, "refill.3", "spec/kv/KvSteps.tla:469:43" }, \
+	{ 131, "refill.4", "spec/kv/KvSteps.tla:471:32" }, \
+	{ 132, "refill.5", "spec/kv/KvSteps.tla:473:10" }, \
+	{ 133, "refill.6", "spec/kv/KvSteps.tla:476:52" }, \
+	{ 134, "refill.7", "spec/kv/KvSteps.tla:476:52" }, \
+	{ 135, "refill.8", "spec/kv/KvSteps.tla:477:23" }, \
+	{ 136, "refill.9", "spec/kv/KvSteps.tla:478:20" }, \
+	{ 137, "refill.10", "spec/kv/KvSteps.tla:479:17" }, \
+	{ 138, "overflow.1", "spec/kv/KvSteps.tla:496:24" }, \
+	{ 139, "overflow.2", "spec/kv/KvSteps.tla:497:60" }, \
+	{ 140, "overflow.3", "spec/kv/KvSteps.tla:498:61" }, \
+	{ 141, "overflow.4", "spec/kv/KvSteps.tla:499:32" }, \
+	{ 142, "overflow.5", "spec/kv/KvSteps.tla:500:19" }, \
+	{ 143, "overflow.6", "spec/kv/KvSteps.tla:501:23" }, \
+	{ 144, "overflow.7", "spec/kv/KvSteps.tla:502:22" }, \
+	{ 145, "overflow.8", "spec/kv/KvSteps.tla:503:17" }, \
+	{ 146, "report.1", "spec/kv/KvSteps.tla:505:21" }, \
 	{ 147, "on_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
 	{ 148, "on_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 149, "on_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
@@ -807,73 +807,73 @@ _Static_assert(KV_COUNTER_TC_RESUME_RESUMED_LATE == KV_COUNTERS_TC + KV_LEAF_RES
 	{ 160, "on_request.choice.else", "spec/kv/KvSteps.tla:154:48" }, \
 	{ 161, "on_request.choice.then", "spec/kv/KvSteps.tla:199:50" }, \
 	{ 162, "on_request.choice.else", "spec/kv/KvSteps.tla:153:15" }, \
-	{ 163, "lift.choice.then", "spec/kv/KvSteps.tla:275:34" }, \
-	{ 164, "lift.choice.else", "spec/kv/KvSteps.tla:275:83" }, \
-	{ 165, "stow.choice.then", "spec/kv/KvSteps.tla:320:63" }, \
-	{ 166, "stow.choice.else", "spec/kv/KvSteps.tla:320:76" }, \
-	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:369:64" }, \
-	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:369:106" }, \
-	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
-	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
-	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
-	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
-	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
-	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
+	{ 163, "lift.choice.then", "spec/kv/KvSteps.tla:279:34" }, \
+	{ 164, "lift.choice.else", "spec/kv/KvSteps.tla:279:83" }, \
+	{ 165, "stow.choice.then", "spec/kv/KvSteps.tla:324:63" }, \
+	{ 166, "stow.choice.else", "spec/kv/KvSteps.tla:324:76" }, \
+	{ 167, "on_completion.choice.then", "spec/kv/KvSteps.tla:373:64" }, \
+	{ 168, "on_completion.choice.else", "spec/kv/KvSteps.tla:373:106" }, \
+	{ 169, "on_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
+	{ 170, "on_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
+	{ 171, "on_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
+	{ 172, "on_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
+	{ 173, "on_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
+	{ 174, "on_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
 	{ 175, "on_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
 	{ 176, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 177, "on_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 178, "on_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
-	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
-	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:389:55" }, \
+	{ 179, "on_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
+	{ 180, "on_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
+	{ 181, "on_completion.choice.then", "spec/kv/KvSteps.tla:393:55" }, \
 	{ 182, "on_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
-	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
-	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
-	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
+	{ 183, "on_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
+	{ 184, "on_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
+	{ 185, "on_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
+	{ 186, "on_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
 	{ 187, "on_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
 	{ 188, "on_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:278:28" }, \
-	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:279:8" }, \
-	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:358:53" }, \
-	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:358:66" }, \
+	{ 189, "on_completion.choice.then", "spec/kv/KvSteps.tla:282:28" }, \
+	{ 190, "on_completion.choice.else", "spec/kv/KvSteps.tla:283:8" }, \
+	{ 191, "on_completion.choice.then", "spec/kv/KvSteps.tla:362:53" }, \
+	{ 192, "on_completion.choice.else", "spec/kv/KvSteps.tla:362:66" }, \
 	{ 193, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 194, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:359:94" }, \
-	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:359:109" }, \
-	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:359:63" }, \
-	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:359:76" }, \
-	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:358:53" }, \
-	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:358:66" }, \
+	{ 195, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:94" }, \
+	{ 196, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:109" }, \
+	{ 197, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:63" }, \
+	{ 198, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:76" }, \
+	{ 199, "on_completion.choice.then", "spec/kv/KvSteps.tla:362:53" }, \
+	{ 200, "on_completion.choice.else", "spec/kv/KvSteps.tla:362:66" }, \
 	{ 201, "on_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
 	{ 202, "on_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 203, "on_completion.choice.then", "spec/kv/KvSteps.tla:403:45" }, \
-	{ 204, "on_completion.choice.else", "spec/kv/KvSteps.tla:403:83" }, \
-	{ 205, "on_completion.choice.then", "spec/kv/KvSteps.tla:359:94" }, \
-	{ 206, "on_completion.choice.else", "spec/kv/KvSteps.tla:359:109" }, \
-	{ 207, "on_completion.choice.then", "spec/kv/KvSteps.tla:359:63" }, \
-	{ 208, "on_completion.choice.else", "spec/kv/KvSteps.tla:359:76" }, \
-	{ 209, "settle.choice.then", "spec/kv/KvSteps.tla:407:72" }, \
-	{ 210, "settle.choice.else", "spec/kv/KvSteps.tla:407:86" }, \
-	{ 211, "settle.choice.then", "spec/kv/KvSteps.tla:408:74" }, \
-	{ 212, "settle.choice.else", "spec/kv/KvSteps.tla:408:86" }, \
-	{ 213, "settle.choice.then", "spec/kv/KvSteps.tla:408:74" }, \
-	{ 214, "settle.choice.else", "spec/kv/KvSteps.tla:408:86" }, \
-	{ 215, "settle.choice.then", "spec/kv/KvSteps.tla:407:72" }, \
-	{ 216, "settle.choice.else", "spec/kv/KvSteps.tla:407:86" }, \
-	{ 217, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
-	{ 218, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
-	{ 219, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
-	{ 220, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
-	{ 221, "take.choice.then", "spec/kv/KvSteps.tla:448:75" }, \
-	{ 222, "take.choice.else", "spec/kv/KvSteps.tla:448:90" }, \
-	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:469:36" }, \
+	{ 203, "on_completion.choice.then", "spec/kv/KvSteps.tla:407:45" }, \
+	{ 204, "on_completion.choice.else", "spec/kv/KvSteps.tla:407:83" }, \
+	{ 205, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:94" }, \
+	{ 206, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:109" }, \
+	{ 207, "on_completion.choice.then", "spec/kv/KvSteps.tla:363:63" }, \
+	{ 208, "on_completion.choice.else", "spec/kv/KvSteps.tla:363:76" }, \
+	{ 209, "settle.choice.then", "spec/kv/KvSteps.tla:411:72" }, \
+	{ 210, "settle.choice.else", "spec/kv/KvSteps.tla:411:86" }, \
+	{ 211, "settle.choice.then", "spec/kv/KvSteps.tla:412:74" }, \
+	{ 212, "settle.choice.else", "spec/kv/KvSteps.tla:412:86" }, \
+	{ 213, "settle.choice.then", "spec/kv/KvSteps.tla:412:74" }, \
+	{ 214, "settle.choice.else", "spec/kv/KvSteps.tla:412:86" }, \
+	{ 215, "settle.choice.then", "spec/kv/KvSteps.tla:411:72" }, \
+	{ 216, "settle.choice.else", "spec/kv/KvSteps.tla:411:86" }, \
+	{ 217, "find.choice.then", "spec/kv/KvSteps.tla:220:16" }, \
+	{ 218, "find.choice.else", "spec/kv/KvSteps.tla:222:81" }, \
+	{ 219, "find.choice.then", "spec/kv/KvSteps.tla:222:42" }, \
+	{ 220, "find.choice.else", "spec/kv/KvSteps.tla:222:51" }, \
+	{ 221, "take.choice.then", "spec/kv/KvSteps.tla:452:75" }, \
+	{ 222, "take.choice.else", "spec/kv/KvSteps.tla:452:90" }, \
+	{ 223, "refill.choice.then", "spec/kv/KvSteps.tla:473:36" }, \
 	{ 224, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 225, "refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
 	{ 226, "refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 227, "refill.choice.then", "spec/kv/KvSteps.tla:455:95" }, \
+	{ 227, "refill.choice.then", "spec/kv/KvSteps.tla:459:95" }, \
 	{ 228, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 229, "refill.choice.then", "spec/kv/KvSteps.tla:473:48" }, \
+	{ 229, "refill.choice.then", "spec/kv/KvSteps.tla:477:48" }, \
 	{ 230, "refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
 	{ 231, "refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
 	{ 232, "refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \

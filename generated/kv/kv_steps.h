@@ -142,7 +142,7 @@ static __always_inline __u32 kv_begin(struct kv_session_cell *session, struct kv
 	return stepwise_changed(stepwise_continue(KV_LEAF_BEGIN_17));
 }
 
-/* Recall, KvSteps.tla:427 */
+/* Recall, KvSteps.tla:431 */
 static __always_inline __u32 kv_recall(const struct kv_answer_cell *answer, struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -345,7 +345,7 @@ static __always_inline __u32 kv_on_request(struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_ON_REQUEST_FULL);
 }
 
-/* Remember, KvSteps.tla:432 */
+/* Remember, KvSteps.tla:436 */
 static __always_inline __u32 kv_remember(struct kv_answer_cell *answer, const struct kv_message *message)
 {
 	if (message->kind == KV_MESSAGE_KIND_INSERTED || message->kind == KV_MESSAGE_KIND_EXISTS ||
@@ -431,7 +431,7 @@ static __always_inline __u32 kv_issue(struct kv_credential_cell *credential,
 	return stepwise_continue(KV_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:324 */
+/* Claim, KvSteps.tla:328 */
 static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -446,7 +446,7 @@ static __always_inline __u32 kv_claim(struct kv_shelf_cell *shelf, struct kv_mes
 	return stepwise_changed(stepwise_continue(KV_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:282 */
+/* Lift, KvSteps.tla:286 */
 static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!stepwise_choose(STEPWISE_CHOOSE(163, message->found), message->kind == KV_MESSAGE_KIND_GET ||
@@ -478,7 +478,7 @@ static __always_inline __u32 kv_lift(const struct kv_bucket_cell *bucket, struct
 	return stepwise_continue(KV_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:309 */
+/* Stow, KvSteps.tla:313 */
 static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (message->lifted == KV_MARK_DIRTY) {
@@ -533,7 +533,7 @@ static __always_inline __u32 kv_stow(struct kv_page_cell *page, struct kv_messag
 	return stepwise_changed(stepwise_continue(KV_LEAF_STOW_8));
 }
 
-/* OnCompletion, KvSteps.tla:354 */
+/* OnCompletion, KvSteps.tla:358 */
 static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (!(message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE ||
@@ -556,7 +556,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 			    marks_item == KV_MARK_DIRTY) == (message->kind == KV_MESSAGE_KIND_UPDATE);
 		}
 		if (holds) {
-			/* Untailed, KvSteps.tla:345 */
+			/* Untailed, KvSteps.tla:349 */
 			if (message->spot == 0) {
 				message->kind = KV_MESSAGE_KIND_NO_ROOM;
 				return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT);
@@ -734,7 +734,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	}
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:345 */
+		/* Untailed, KvSteps.tla:349 */
 		if (message->spot == 0) {
 			message->kind = KV_MESSAGE_KIND_NO_ROOM;
 			return stepwise_continue(KV_LEAF_ON_COMPLETION_NO_SPOT_2);
@@ -819,7 +819,7 @@ static __always_inline __u32 kv_on_completion(struct kv_bucket_cell *bucket, str
 	return stepwise_changed(stepwise_continue(KV_LEAF_ON_COMPLETION_26));
 }
 
-/* Settle, KvSteps.tla:406 */
+/* Settle, KvSteps.tla:410 */
 static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct kv_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
@@ -848,7 +848,7 @@ static __always_inline __u32 kv_settle(struct kv_page_cell *page, const struct k
 	return stepwise_continue(KV_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:418 */
+/* Shelve, KvSteps.tla:422 */
 static __always_inline __u32 kv_shelve(struct kv_shelf_cell *shelf, const struct kv_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -893,7 +893,7 @@ static __always_inline __u32 kv_retire(struct kv_session_cell *session, const st
 	return stepwise_drop(KV_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:442 */
+/* Take, KvSteps.tla:446 */
 static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_message *message)
 {
 	if (row->fate != KV_ROW_FATE_PENDING) {
@@ -914,7 +914,7 @@ static __always_inline __u32 kv_take(const struct kv_row_cell *row, struct kv_me
 	return stepwise_continue(KV_LEAF_TAKE_2);
 }
 
-/* Refill, KvSteps.tla:458 */
+/* Refill, KvSteps.tla:462 */
 static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_message *message)
 {
 	if (message->fate != KV_ROW_FATE_PENDING) {
@@ -1013,7 +1013,7 @@ static __always_inline __u32 kv_refill(struct kv_bucket_cell *bucket, struct kv_
 	return stepwise_changed(stepwise_continue(KV_LEAF_REFILL_10));
 }
 
-/* Overflow, KvSteps.tla:477 */
+/* Overflow, KvSteps.tla:481 */
 static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_message *message)
 {
 	if (!message->spills) {
@@ -1082,7 +1082,7 @@ static __always_inline __u32 kv_overflow(struct kv_page_cell *page, struct kv_me
 	return stepwise_continue(KV_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:501 */
+/* Report, KvSteps.tla:505 */
 static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_message *message)
 {
 	row->fate = message->fate;
@@ -1093,7 +1093,7 @@ static __always_inline __u32 kv_report(struct kv_row_cell *row, const struct kv_
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:211 */
+/* Find, KvSteps.tla:215 */
 static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -1197,7 +1197,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	}
 	const __u8 old = value_2;
 	if (own == 0) {
-		/* Decided, KvSteps.tla:207 */
+		/* Decided, KvSteps.tla:211 */
 		if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40) {
 			message->found = false;
@@ -1235,7 +1235,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		return stepwise_reply(KV_LEAF_FIND_10);
 	}
 	if (message->kind == KV_MESSAGE_KIND_GET) {
-		/* Decided, KvSteps.tla:207 */
+		/* Decided, KvSteps.tla:211 */
 		if (page->spilled.items[stepwise_position(own, 16)].entry.spot > 0) {
 			const __u32 at = stepwise_position(own, 16);
 
@@ -1279,7 +1279,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 		message->filter = bits_4;
 		return stepwise_reply(KV_LEAF_FIND_12);
 	}
-	/* Decided, KvSteps.tla:207 */
+	/* Decided, KvSteps.tla:211 */
 	if ((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40) {
 		const __u32 at = stepwise_position(own, 16);
@@ -1323,7 +1323,7 @@ static __always_inline __u32 kv_find(const struct kv_page_cell *page, struct kv_
 	return stepwise_reply(KV_LEAF_FIND_14);
 }
 
-/* Reserve, KvSteps.tla:250 */
+/* Reserve, KvSteps.tla:256 */
 static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_message *message)
 {
 	if (!((message->kind == KV_MESSAGE_KIND_INSERT || message->kind == KV_MESSAGE_KIND_UPDATE) &&
@@ -1349,7 +1349,7 @@ static __always_inline __u32 kv_reserve(struct kv_shelf_cell *shelf, struct kv_m
 	return stepwise_changed(stepwise_continue(KV_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:260 */
+/* Keep, KvSteps.tla:264 */
 static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_message *message,
 		const struct kv_env *environment)
 {
@@ -1362,6 +1362,7 @@ static __always_inline __u32 kv_keep(struct kv_tail_cell *tail, struct kv_messag
 			return stepwise_reply(KV_LEAF_KEEP_2);
 		}
 		message->kind = KV_MESSAGE_KIND_UNINVITED;
+		message->length = 0;
 		return stepwise_reply(KV_LEAF_KEEP_ELSEWHERE);
 	}
 	tail->bytes.items[stepwise_position(message->spot, 16)] = *message->tail;

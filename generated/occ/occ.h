@@ -437,8 +437,8 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_OUT_OF_SEQUENCE = 10, /* Drop, SessionSteps.tla:119 */
 	OCC_LEAF_BEGIN_15 = 11, /* Reply, SessionSteps.tla:123 */
 	OCC_LEAF_BEGIN_16 = 12, /* Reply, SessionSteps.tla:129 */
-	OCC_LEAF_RECALL_MOVED_ON = 13, /* Drop, KvSteps.tla:429 */
-	OCC_LEAF_RECALL_3 = 14, /* Reply, KvSteps.tla:430 */
+	OCC_LEAF_RECALL_MOVED_ON = 13, /* Drop, KvSteps.tla:433 */
+	OCC_LEAF_RECALL_3 = 14, /* Reply, KvSteps.tla:434 */
 	OCC_LEAF_END_1 = 15, /* Reply, SessionSteps.tla:144 */
 	OCC_LEAF_END_2 = 16, /* Reply, SessionSteps.tla:146 */
 	OCC_LEAF_END_3 = 17, /* Forward, SessionSteps.tla:148 */
@@ -451,7 +451,7 @@ enum occ_leaf {
 	OCC_LEAF_BEGIN_8 = 24, /* Continue, SessionSteps.tla:109 */
 	OCC_LEAF_BEGIN_RECALLED = 25, /* Continue, SessionSteps.tla:116 */
 	OCC_LEAF_BEGIN_17 = 26, /* Continue, SessionSteps.tla:134 */
-	OCC_LEAF_RECALL_1 = 27, /* Continue, KvSteps.tla:428 */
+	OCC_LEAF_RECALL_1 = 27, /* Continue, KvSteps.tla:432 */
 	OCC_LEAF_ENTER_PLACE_TAKEN = 28, /* Continue, OccSteps.tla:57 */
 	OCC_LEAF_ENTER_UNSETTLED = 29, /* Continue, OccSteps.tla:58 */
 	OCC_LEAF_ENTER_LOCK_TOO_LONG = 30, /* Continue, OccSteps.tla:59 */
@@ -498,8 +498,8 @@ enum occ_leaf {
 	OCC_LEAF_LEAVE_1 = 71, /* Continue, OccSteps.tla:85 */
 	OCC_LEAF_LEAVE_2 = 72, /* Continue, OccSteps.tla:86 */
 	OCC_LEAF_LEAVE_3 = 73, /* Continue, OccSteps.tla:87 */
-	OCC_LEAF_REMEMBER_1 = 74, /* Continue, KvSteps.tla:434 */
-	OCC_LEAF_REMEMBER_2 = 75, /* Continue, KvSteps.tla:435 */
+	OCC_LEAF_REMEMBER_1 = 74, /* Continue, KvSteps.tla:438 */
+	OCC_LEAF_REMEMBER_2 = 75, /* Continue, KvSteps.tla:439 */
 	OCC_LEAF_CONFIRM_2 = 76, /* Continue, SessionSteps.tla:185 */
 	OCC_LEAF_CONFIRM_3 = 77, /* Continue, SessionSteps.tla:186 */
 	OCC_LEAF_RESUME_1 = 78, /* Continue, SessionSteps.tla:191 */
@@ -507,21 +507,21 @@ enum occ_leaf {
 	OCC_LEAF_RESUME_3 = 80, /* Continue, SessionSteps.tla:198 */
 	OCC_LEAF_ISSUE_1 = 81, /* Continue, SessionSteps.tla:203 */
 	OCC_LEAF_ISSUE_2 = 82, /* Continue, SessionSteps.tla:204 */
-	OCC_LEAF_CLAIM_1 = 83, /* Continue, KvSteps.tla:325 */
-	OCC_LEAF_CLAIM_OVERWRITTEN = 84, /* Continue, KvSteps.tla:326 */
-	OCC_LEAF_CLAIM_3 = 85, /* Continue, KvSteps.tla:327 */
-	OCC_LEAF_LIFT_1 = 86, /* Continue, KvSteps.tla:283 */
-	OCC_LEAF_LIFT_2 = 87, /* Continue, KvSteps.tla:290 */
-	OCC_LEAF_LIFT_REPLACED = 88, /* Continue, KvSteps.tla:291 */
-	OCC_LEAF_LIFT_4 = 89, /* Continue, KvSteps.tla:293 */
-	OCC_LEAF_STOW_PAGE_FULL = 90, /* Continue, KvSteps.tla:314 */
-	OCC_LEAF_STOW_ENTRY_TAKEN = 91, /* Continue, KvSteps.tla:315 */
-	OCC_LEAF_STOW_3 = 92, /* Continue, KvSteps.tla:316 */
-	OCC_LEAF_STOW_OLD_ONE_GONE = 93, /* Continue, KvSteps.tla:317 */
-	OCC_LEAF_STOW_5 = 94, /* Continue, KvSteps.tla:318 */
-	OCC_LEAF_STOW_6 = 95, /* Continue, KvSteps.tla:319 */
-	OCC_LEAF_STOW_OLD_ONE_MOVED = 96, /* Continue, KvSteps.tla:320 */
-	OCC_LEAF_STOW_8 = 97, /* Continue, KvSteps.tla:321 */
+	OCC_LEAF_CLAIM_1 = 83, /* Continue, KvSteps.tla:329 */
+	OCC_LEAF_CLAIM_OVERWRITTEN = 84, /* Continue, KvSteps.tla:330 */
+	OCC_LEAF_CLAIM_3 = 85, /* Continue, KvSteps.tla:331 */
+	OCC_LEAF_LIFT_1 = 86, /* Continue, KvSteps.tla:287 */
+	OCC_LEAF_LIFT_2 = 87, /* Continue, KvSteps.tla:294 */
+	OCC_LEAF_LIFT_REPLACED = 88, /* Continue, KvSteps.tla:295 */
+	OCC_LEAF_LIFT_4 = 89, /* Continue, KvSteps.tla:297 */
+	OCC_LEAF_STOW_PAGE_FULL = 90, /* Continue, KvSteps.tla:318 */
+	OCC_LEAF_STOW_ENTRY_TAKEN = 91, /* Continue, KvSteps.tla:319 */
+	OCC_LEAF_STOW_3 = 92, /* Continue, KvSteps.tla:320 */
+	OCC_LEAF_STOW_OLD_ONE_GONE = 93, /* Continue, KvSteps.tla:321 */
+	OCC_LEAF_STOW_5 = 94, /* Continue, KvSteps.tla:322 */
+	OCC_LEAF_STOW_6 = 95, /* Continue, KvSteps.tla:323 */
+	OCC_LEAF_STOW_OLD_ONE_MOVED = 96, /* Continue, KvSteps.tla:324 */
+	OCC_LEAF_STOW_8 = 97, /* Continue, KvSteps.tla:325 */
 	OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY = 98, /* Continue, OccSteps.tla:123 */
 	OCC_LEAF_ON_OCC_COMPLETION_OTHER_VERSION = 99, /* Continue, OccSteps.tla:125 */
 	OCC_LEAF_ON_OCC_COMPLETION_TAIL_LOCKED = 100, /* Continue, OccSteps.tla:127 */
@@ -540,9 +540,9 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED = 113, /* Continue, OccSteps.tla:233 */
 	OCC_LEAF_ON_OCC_COMPLETION_17 = 114, /* Continue, OccSteps.tla:236 */
 	OCC_LEAF_ON_OCC_COMPLETION_TAKEN_SINCE = 115, /* Continue, OccSteps.tla:237 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 116, /* Continue, KvSteps.tla:345 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 117, /* Continue, KvSteps.tla:345 */
-	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 118, /* Continue, KvSteps.tla:370 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT = 116, /* Continue, KvSteps.tla:349 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED = 117, /* Continue, KvSteps.tla:349 */
+	OCC_LEAF_ON_OCC_COMPLETION_OTHER_TAIL = 118, /* Continue, KvSteps.tla:374 */
 	OCC_LEAF_ON_OCC_COMPLETION_23 = 119, /* Continue, KvSteps.tla:131 */
 	OCC_LEAF_ON_OCC_COMPLETION_24 = 120, /* Continue, KvSteps.tla:135 */
 	OCC_LEAF_ON_OCC_COMPLETION_25 = 121, /* Continue, KvSteps.tla:138 */
@@ -550,87 +550,88 @@ enum occ_leaf {
 	OCC_LEAF_ON_OCC_COMPLETION_27 = 123, /* Continue, KvSteps.tla:141 */
 	OCC_LEAF_ON_OCC_COMPLETION_28 = 124, /* Continue, KvSteps.tla:143 */
 	OCC_LEAF_ON_OCC_COMPLETION_29 = 125, /* Continue, KvSteps.tla:145 */
-	OCC_LEAF_ON_OCC_COMPLETION_LATE = 126, /* Continue, KvSteps.tla:374 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 127, /* Continue, KvSteps.tla:376 */
-	OCC_LEAF_ON_OCC_COMPLETION_32 = 128, /* Continue, KvSteps.tla:378 */
-	OCC_LEAF_ON_OCC_COMPLETION_33 = 129, /* Continue, KvSteps.tla:380 */
-	OCC_LEAF_ON_OCC_COMPLETION_34 = 130, /* Continue, KvSteps.tla:382 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 131, /* Continue, KvSteps.tla:385 */
-	OCC_LEAF_ON_OCC_COMPLETION_37 = 132, /* Continue, KvSteps.tla:389 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 133, /* Continue, KvSteps.tla:392 */
-	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 134, /* Continue, KvSteps.tla:345 */
-	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 135, /* Continue, KvSteps.tla:345 */
-	OCC_LEAF_ON_OCC_COMPLETION_41 = 136, /* Continue, KvSteps.tla:396 */
-	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 137, /* Continue, KvSteps.tla:398 */
-	OCC_LEAF_ON_OCC_COMPLETION_43 = 138, /* Continue, KvSteps.tla:400 */
-	OCC_LEAF_ON_OCC_COMPLETION_44 = 139, /* Continue, KvSteps.tla:402 */
-	OCC_LEAF_SETTLE_1 = 140, /* Continue, KvSteps.tla:412 */
-	OCC_LEAF_SETTLE_2 = 141, /* Continue, KvSteps.tla:413 */
-	OCC_LEAF_SETTLE_3 = 142, /* Continue, KvSteps.tla:414 */
-	OCC_LEAF_SETTLE_4 = 143, /* Continue, KvSteps.tla:415 */
-	OCC_LEAF_SHELVE_1 = 144, /* Continue, KvSteps.tla:419 */
-	OCC_LEAF_SHELVE_2 = 145, /* Continue, KvSteps.tla:420 */
-	OCC_LEAF_SHELVE_3 = 146, /* Continue, KvSteps.tla:421 */
-	OCC_LEAF_FIND_1 = 147, /* Reply, KvSteps.tla:221 */
-	OCC_LEAF_FIND_2 = 148, /* Reply, KvSteps.tla:221 */
-	OCC_LEAF_FIND_3 = 149, /* Reply, KvSteps.tla:221 */
-	OCC_LEAF_FIND_4 = 150, /* Reply, KvSteps.tla:221 */
-	OCC_LEAF_FIND_NOT_FORWARDED = 151, /* Drop, KvSteps.tla:222 */
-	OCC_LEAF_FIND_NOT_SEEN = 152, /* Drop, KvSteps.tla:223 */
-	OCC_LEAF_FIND_7 = 153, /* Continue, KvSteps.tla:225 */
-	OCC_LEAF_FIND_ON_ITS_WAY = 154, /* Drop, KvSteps.tla:227 */
-	OCC_LEAF_FIND_9 = 155, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_10 = 156, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_FIND_11 = 157, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_12 = 158, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_FIND_13 = 159, /* Reply, KvSteps.tla:238 */
-	OCC_LEAF_FIND_14 = 160, /* Continue, KvSteps.tla:207 */
-	OCC_LEAF_FIND_15 = 161, /* Reply, KvSteps.tla:207 */
-	OCC_LEAF_RESERVE_1 = 162, /* Continue, KvSteps.tla:253 */
-	OCC_LEAF_RESERVE_SHELF_FULL = 163, /* Continue, KvSteps.tla:254 */
-	OCC_LEAF_RESERVE_3 = 164, /* Continue, KvSteps.tla:255 */
-	OCC_LEAF_KEEP_1 = 165, /* Reply, KvSteps.tla:261 */
-	OCC_LEAF_KEEP_2 = 166, /* Reply, KvSteps.tla:264 */
-	OCC_LEAF_KEEP_ELSEWHERE = 167, /* Reply, KvSteps.tla:265 */
-	OCC_LEAF_KEEP_4 = 168, /* Reply, KvSteps.tla:266 */
-	OCC_LEAF_EXPIRE_1 = 169, /* Drop, SessionSteps.tla:212 */
-	OCC_LEAF_EXPIRE_2 = 170, /* Continue, SessionSteps.tla:214 */
-	OCC_LEAF_EXPIRE_3 = 171, /* Continue, SessionSteps.tla:216 */
-	OCC_LEAF_EXPIRE_4 = 172, /* Drop, SessionSteps.tla:217 */
-	OCC_LEAF_UNSETTLED_1 = 173, /* Continue, OccSteps.tla:252 */
-	OCC_LEAF_UNSETTLED_2 = 174, /* Drop, OccSteps.tla:253 */
-	OCC_LEAF_SETTLED_NOTHING_PINNED = 175, /* Continue, OccSteps.tla:159 */
-	OCC_LEAF_SETTLED_STILL_GONE = 176, /* Continue, OccSteps.tla:161 */
-	OCC_LEAF_SETTLED_4 = 177, /* Continue, OccSteps.tla:163 */
-	OCC_LEAF_SETTLED_5 = 178, /* Continue, OccSteps.tla:165 */
-	OCC_LEAF_SETTLED_6 = 179, /* Continue, OccSteps.tla:167 */
-	OCC_LEAF_SETTLED_7 = 180, /* Continue, OccSteps.tla:169 */
-	OCC_LEAF_IS_SETTLED_1 = 181, /* Continue, OccSteps.tla:258 */
-	OCC_LEAF_IS_SETTLED_2 = 182, /* Drop, OccSteps.tla:259 */
-	OCC_LEAF_RETIRE_1 = 183, /* Continue, SessionSteps.tla:221 */
-	OCC_LEAF_RETIRE_2 = 184, /* Drop, SessionSteps.tla:222 */
-	OCC_LEAF_TAKE_1 = 185, /* Drop, KvSteps.tla:444 */
-	OCC_LEAF_TAKE_2 = 186, /* Continue, KvSteps.tla:445 */
-	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 187, /* Continue, OccSteps.tla:267 */
-	OCC_LEAF_OCC_REFILL_2 = 188, /* Continue, KvSteps.tla:463 */
-	OCC_LEAF_OCC_REFILL_3 = 189, /* Continue, KvSteps.tla:464 */
-	OCC_LEAF_OCC_REFILL_4 = 190, /* Continue, KvSteps.tla:465 */
-	OCC_LEAF_OCC_REFILL_5 = 191, /* Continue, KvSteps.tla:467 */
-	OCC_LEAF_OCC_REFILL_6 = 192, /* Continue, KvSteps.tla:469 */
-	OCC_LEAF_OCC_REFILL_7 = 193, /* Continue, KvSteps.tla:472 */
-	OCC_LEAF_OCC_REFILL_8 = 194, /* Continue, KvSteps.tla:472 */
-	OCC_LEAF_OCC_REFILL_9 = 195, /* Continue, KvSteps.tla:473 */
-	OCC_LEAF_OCC_REFILL_10 = 196, /* Continue, KvSteps.tla:474 */
-	OCC_LEAF_OCC_REFILL_11 = 197, /* Continue, KvSteps.tla:475 */
-	OCC_LEAF_OVERFLOW_1 = 198, /* Continue, KvSteps.tla:492 */
-	OCC_LEAF_OVERFLOW_2 = 199, /* Continue, KvSteps.tla:493 */
-	OCC_LEAF_OVERFLOW_3 = 200, /* Continue, KvSteps.tla:494 */
-	OCC_LEAF_OVERFLOW_4 = 201, /* Continue, KvSteps.tla:495 */
-	OCC_LEAF_OVERFLOW_5 = 202, /* Continue, KvSteps.tla:496 */
-	OCC_LEAF_OVERFLOW_6 = 203, /* Continue, KvSteps.tla:497 */
-	OCC_LEAF_OVERFLOW_7 = 204, /* Continue, KvSteps.tla:498 */
-	OCC_LEAF_OVERFLOW_8 = 205, /* Continue, KvSteps.tla:499 */
-	OCC_LEAF_REPORT_1 = 206, /* Continue, KvSteps.tla:501 */
+	OCC_LEAF_ON_OCC_COMPLETION_LATE = 126, /* Continue, KvSteps.tla:378 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_LONGER = 127, /* Continue, KvSteps.tla:380 */
+	OCC_LEAF_ON_OCC_COMPLETION_32 = 128, /* Continue, KvSteps.tla:382 */
+	OCC_LEAF_ON_OCC_COMPLETION_33 = 129, /* Continue, KvSteps.tla:384 */
+	OCC_LEAF_ON_OCC_COMPLETION_34 = 130, /* Continue, KvSteps.tla:386 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED = 131, /* Continue, KvSteps.tla:389 */
+	OCC_LEAF_ON_OCC_COMPLETION_37 = 132, /* Continue, KvSteps.tla:393 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCACHED = 133, /* Continue, KvSteps.tla:396 */
+	OCC_LEAF_ON_OCC_COMPLETION_NO_SPOT_2 = 134, /* Continue, KvSteps.tla:349 */
+	OCC_LEAF_ON_OCC_COMPLETION_UNCLAIMED_2 = 135, /* Continue, KvSteps.tla:349 */
+	OCC_LEAF_ON_OCC_COMPLETION_41 = 136, /* Continue, KvSteps.tla:400 */
+	OCC_LEAF_ON_OCC_COMPLETION_NOT_READY = 137, /* Continue, KvSteps.tla:402 */
+	OCC_LEAF_ON_OCC_COMPLETION_43 = 138, /* Continue, KvSteps.tla:404 */
+	OCC_LEAF_ON_OCC_COMPLETION_44 = 139, /* Continue, KvSteps.tla:406 */
+	OCC_LEAF_SETTLE_1 = 140, /* Continue, KvSteps.tla:416 */
+	OCC_LEAF_SETTLE_2 = 141, /* Continue, KvSteps.tla:417 */
+	OCC_LEAF_SETTLE_3 = 142, /* Continue, KvSteps.tla:418 */
+	OCC_LEAF_SETTLE_4 = 143, /* Continue, KvSteps.tla:419 */
+	OCC_LEAF_SHELVE_1 = 144, /* Continue, KvSteps.tla:423 */
+	OCC_LEAF_SHELVE_2 = 145, /* Continue, KvSteps.tla:424 */
+	OCC_LEAF_SHELVE_3 = 146, /* Continue, KvSteps.tla:425 */
+	OCC_LEAF_FIND_1 = 147, /* Reply, KvSteps.tla:225 */
+	OCC_LEAF_FIND_2 = 148, /* Reply, KvSteps.tla:225 */
+	OCC_LEAF_FIND_3 = 149, /* Reply, KvSteps.tla:225 */
+	OCC_LEAF_FIND_4 = 150, /* Reply, KvSteps.tla:225 */
+	OCC_LEAF_FIND_NOT_FORWARDED = 151, /* Drop, KvSteps.tla:226 */
+	OCC_LEAF_FIND_NOT_SEEN = 152, /* Drop, KvSteps.tla:227 */
+	OCC_LEAF_FIND_7 = 153, /* Continue, KvSteps.tla:229 */
+	OCC_LEAF_FIND_ON_ITS_WAY = 154, /* Drop, KvSteps.tla:231 */
+	OCC_LEAF_FIND_9 = 155, /* Continue, KvSteps.tla:211 */
+	OCC_LEAF_FIND_10 = 156, /* Reply, KvSteps.tla:211 */
+	OCC_LEAF_FIND_11 = 157, /* Continue, KvSteps.tla:211 */
+	OCC_LEAF_FIND_12 = 158, /* Reply, KvSteps.tla:211 */
+	OCC_LEAF_FIND_PINNED_ELSEWHERE = 159, /* Reply, KvSteps.tla:242 */
+	OCC_LEAF_FIND_14 = 160, /* Reply, KvSteps.tla:244 */
+	OCC_LEAF_FIND_15 = 161, /* Continue, KvSteps.tla:211 */
+	OCC_LEAF_FIND_16 = 162, /* Reply, KvSteps.tla:211 */
+	OCC_LEAF_RESERVE_1 = 163, /* Continue, KvSteps.tla:259 */
+	OCC_LEAF_RESERVE_SHELF_FULL = 164, /* Continue, KvSteps.tla:260 */
+	OCC_LEAF_RESERVE_3 = 165, /* Continue, KvSteps.tla:261 */
+	OCC_LEAF_KEEP_1 = 166, /* Reply, KvSteps.tla:265 */
+	OCC_LEAF_KEEP_2 = 167, /* Reply, KvSteps.tla:268 */
+	OCC_LEAF_KEEP_ELSEWHERE = 168, /* Reply, KvSteps.tla:269 */
+	OCC_LEAF_KEEP_4 = 169, /* Reply, KvSteps.tla:270 */
+	OCC_LEAF_EXPIRE_1 = 170, /* Drop, SessionSteps.tla:212 */
+	OCC_LEAF_EXPIRE_2 = 171, /* Continue, SessionSteps.tla:214 */
+	OCC_LEAF_EXPIRE_3 = 172, /* Continue, SessionSteps.tla:216 */
+	OCC_LEAF_EXPIRE_4 = 173, /* Drop, SessionSteps.tla:217 */
+	OCC_LEAF_UNSETTLED_1 = 174, /* Continue, OccSteps.tla:252 */
+	OCC_LEAF_UNSETTLED_2 = 175, /* Drop, OccSteps.tla:253 */
+	OCC_LEAF_SETTLED_NOTHING_PINNED = 176, /* Continue, OccSteps.tla:159 */
+	OCC_LEAF_SETTLED_STILL_GONE = 177, /* Continue, OccSteps.tla:161 */
+	OCC_LEAF_SETTLED_4 = 178, /* Continue, OccSteps.tla:163 */
+	OCC_LEAF_SETTLED_5 = 179, /* Continue, OccSteps.tla:165 */
+	OCC_LEAF_SETTLED_6 = 180, /* Continue, OccSteps.tla:167 */
+	OCC_LEAF_SETTLED_7 = 181, /* Continue, OccSteps.tla:169 */
+	OCC_LEAF_IS_SETTLED_1 = 182, /* Continue, OccSteps.tla:258 */
+	OCC_LEAF_IS_SETTLED_2 = 183, /* Drop, OccSteps.tla:259 */
+	OCC_LEAF_RETIRE_1 = 184, /* Continue, SessionSteps.tla:221 */
+	OCC_LEAF_RETIRE_2 = 185, /* Drop, SessionSteps.tla:222 */
+	OCC_LEAF_TAKE_1 = 186, /* Drop, KvSteps.tla:448 */
+	OCC_LEAF_TAKE_2 = 187, /* Continue, KvSteps.tla:449 */
+	OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED = 188, /* Continue, OccSteps.tla:267 */
+	OCC_LEAF_OCC_REFILL_2 = 189, /* Continue, KvSteps.tla:467 */
+	OCC_LEAF_OCC_REFILL_3 = 190, /* Continue, KvSteps.tla:468 */
+	OCC_LEAF_OCC_REFILL_4 = 191, /* Continue, KvSteps.tla:469 */
+	OCC_LEAF_OCC_REFILL_5 = 192, /* Continue, KvSteps.tla:471 */
+	OCC_LEAF_OCC_REFILL_6 = 193, /* Continue, KvSteps.tla:473 */
+	OCC_LEAF_OCC_REFILL_7 = 194, /* Continue, KvSteps.tla:476 */
+	OCC_LEAF_OCC_REFILL_8 = 195, /* Continue, KvSteps.tla:476 */
+	OCC_LEAF_OCC_REFILL_9 = 196, /* Continue, KvSteps.tla:477 */
+	OCC_LEAF_OCC_REFILL_10 = 197, /* Continue, KvSteps.tla:478 */
+	OCC_LEAF_OCC_REFILL_11 = 198, /* Continue, KvSteps.tla:479 */
+	OCC_LEAF_OVERFLOW_1 = 199, /* Continue, KvSteps.tla:496 */
+	OCC_LEAF_OVERFLOW_2 = 200, /* Continue, KvSteps.tla:497 */
+	OCC_LEAF_OVERFLOW_3 = 201, /* Continue, KvSteps.tla:498 */
+	OCC_LEAF_OVERFLOW_4 = 202, /* Continue, KvSteps.tla:499 */
+	OCC_LEAF_OVERFLOW_5 = 203, /* Continue, KvSteps.tla:500 */
+	OCC_LEAF_OVERFLOW_6 = 204, /* Continue, KvSteps.tla:501 */
+	OCC_LEAF_OVERFLOW_7 = 205, /* Continue, KvSteps.tla:502 */
+	OCC_LEAF_OVERFLOW_8 = 206, /* Continue, KvSteps.tla:503 */
+	OCC_LEAF_REPORT_1 = 207, /* Continue, KvSteps.tla:505 */
 };
 
 /* --- Counters ---------------------------------------------------------------------- */
@@ -764,7 +765,7 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 
 /* --- Branches, for coverage: the leaves, and the arms of choices ------------------------ */
 
-#define OCC_BRANCHES 367
+#define OCC_BRANCHES 368
 
 #define OCC_BRANCH_LINES { \
 	{ 0, "authenticate.wrong_secret", "spec/lib/SessionSteps.tla:87:32" }, \
@@ -780,8 +781,8 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 10, "begin.out_of_sequence", "spec/lib/SessionSteps.tla:119:27" }, \
 	{ 11, "begin.15", "spec/lib/SessionSteps.tla:123:10" }, \
 	{ 12, "begin.16", "spec/lib/SessionSteps.tla:129:10" }, \
-	{ 13, "recall.moved_on", "spec/kv/KvSteps.tla:429:53" }, \
-	{ 14, "recall.3", "spec/kv/KvSteps.tla:430:17" }, \
+	{ 13, "recall.moved_on", "spec/kv/KvSteps.tla:433:53" }, \
+	{ 14, "recall.3", "spec/kv/KvSteps.tla:434:17" }, \
 	{ 15, "end.1", "spec/lib/SessionSteps.tla:144:10" }, \
 	{ 16, "end.2", "spec/lib/SessionSteps.tla:146:10" }, \
 	{ 17, "end.3", "spec/lib/SessionSteps.tla:148:10" }, \
@@ -794,7 +795,7 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 24, "begin.8", "spec/lib/SessionSteps.tla:109:10" }, \
 	{ 25, "begin.recalled", "spec/lib/SessionSteps.tla:116:36" }, \
 	{ 26, "begin.17", "spec/lib/SessionSteps.tla:134:10" }, \
-	{ 27, "recall.1", "spec/kv/KvSteps.tla:428:44" }, \
+	{ 27, "recall.1", "spec/kv/KvSteps.tla:432:44" }, \
 	{ 28, "enter.place_taken", "spec/occ/OccSteps.tla:57:37" }, \
 	{ 29, "enter.unsettled", "spec/occ/OccSteps.tla:58:60" }, \
 	{ 30, "enter.lock_too_long", "spec/occ/OccSteps.tla:59:52" }, \
@@ -841,8 +842,8 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 71, "leave.1", "spec/occ/OccSteps.tla:85:32" }, \
 	{ 72, "leave.2", "spec/occ/OccSteps.tla:86:49" }, \
 	{ 73, "leave.3", "spec/occ/OccSteps.tla:87:17" }, \
-	{ 74, "remember.1", "spec/kv/KvSteps.tla:434:10" }, \
-	{ 75, "remember.2", "spec/kv/KvSteps.tla:435:10" }, \
+	{ 74, "remember.1", "spec/kv/KvSteps.tla:438:10" }, \
+	{ 75, "remember.2", "spec/kv/KvSteps.tla:439:10" }, \
 	{ 76, "confirm.2", "spec/lib/SessionSteps.tla:185:31" }, \
 	{ 77, "confirm.3", "spec/lib/SessionSteps.tla:186:42" }, \
 	{ 78, "resume.1", "spec/lib/SessionSteps.tla:191:10" }, \
@@ -850,21 +851,21 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 80, "resume.3", "spec/lib/SessionSteps.tla:198:10" }, \
 	{ 81, "issue.1", "spec/lib/SessionSteps.tla:203:10" }, \
 	{ 82, "issue.2", "spec/lib/SessionSteps.tla:204:10" }, \
-	{ 83, "claim.1", "spec/kv/KvSteps.tla:325:57" }, \
-	{ 84, "claim.overwritten", "spec/kv/KvSteps.tla:326:92" }, \
-	{ 85, "claim.3", "spec/kv/KvSteps.tla:327:17" }, \
-	{ 86, "lift.1", "spec/kv/KvSteps.tla:283:79" }, \
-	{ 87, "lift.2", "spec/kv/KvSteps.tla:290:86" }, \
-	{ 88, "lift.replaced", "spec/kv/KvSteps.tla:291:73" }, \
-	{ 89, "lift.4", "spec/kv/KvSteps.tla:293:10" }, \
-	{ 90, "stow.page_full", "spec/kv/KvSteps.tla:314:59" }, \
-	{ 91, "stow.entry_taken", "spec/kv/KvSteps.tla:315:72" }, \
-	{ 92, "stow.3", "spec/kv/KvSteps.tla:316:31" }, \
-	{ 93, "stow.old_one_gone", "spec/kv/KvSteps.tla:317:64" }, \
-	{ 94, "stow.5", "spec/kv/KvSteps.tla:318:24" }, \
-	{ 95, "stow.6", "spec/kv/KvSteps.tla:319:31" }, \
-	{ 96, "stow.old_one_moved", "spec/kv/KvSteps.tla:320:106" }, \
-	{ 97, "stow.8", "spec/kv/KvSteps.tla:321:24" }, \
+	{ 83, "claim.1", "spec/kv/KvSteps.tla:329:57" }, \
+	{ 84, "claim.overwritten", "spec/kv/KvSteps.tla:330:92" }, \
+	{ 85, "claim.3", "spec/kv/KvSteps.tla:331:17" }, \
+	{ 86, "lift.1", "spec/kv/KvSteps.tla:287:79" }, \
+	{ 87, "lift.2", "spec/kv/KvSteps.tla:294:86" }, \
+	{ 88, "lift.replaced", "spec/kv/KvSteps.tla:295:73" }, \
+	{ 89, "lift.4", "spec/kv/KvSteps.tla:297:10" }, \
+	{ 90, "stow.page_full", "spec/kv/KvSteps.tla:318:59" }, \
+	{ 91, "stow.entry_taken", "spec/kv/KvSteps.tla:319:72" }, \
+	{ 92, "stow.3", "spec/kv/KvSteps.tla:320:31" }, \
+	{ 93, "stow.old_one_gone", "spec/kv/KvSteps.tla:321:64" }, \
+	{ 94, "stow.5", "spec/kv/KvSteps.tla:322:24" }, \
+	{ 95, "stow.6", "spec/kv/KvSteps.tla:323:31" }, \
+	{ 96, "stow.old_one_moved", "spec/kv/KvSteps.tla:324:106" }, \
+	{ 97, "stow.8", "spec/kv/KvSteps.tla:325:24" }, \
 	{ 98, "on_occ_completion.locked_already", "spec/occ/OccSteps.tla:123:27" }, \
 	{ 99, "on_occ_completion.other_version", "spec/occ/OccSteps.tla:125:26" }, \
 	{ 100, "on_occ_completion.tail_locked", "spec/occ/OccSteps.tla:127:24" }, \
@@ -883,9 +884,9 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 113, "on_occ_completion.completed_locked", "spec/occ/OccSteps.tla:233:29" }, \
 	{ 114, "on_occ_completion.17", "spec/occ/OccSteps.tla:236:17" }, \
 	{ 115, "on_occ_completion.taken_since", "spec/occ/OccSteps.tla:237:31" }, \
-	{ 116, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:345:34" }, \
-	{ 117, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:345:84" }, \
-	{ 118, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:370:30" }, \
+	{ 116, "on_occ_completion.no_spot", "spec/kv/KvSteps.tla:349:34" }, \
+	{ 117, "on_occ_completion.unclaimed", "spec/kv/KvSteps.tla:349:84" }, \
+	{ 118, "on_occ_completion.other_tail", "spec/kv/KvSteps.tla:374:30" }, \
 	{ 119, "on_occ_completion.23", "spec/kv/KvSteps.tla:131:17" }, \
 	{ 120, "on_occ_completion.24", "spec/kv/KvSteps.tla:135:17" }, \
 	{ 121, "on_occ_completion.25", "spec/kv/KvSteps.tla:138:17" }, \
@@ -893,247 +894,248 @@ _Static_assert(OCC_COUNTER_TC_RESUME_RESUMED_LATE == OCC_COUNTERS_TC + OCC_LEAF_
 	{ 123, "on_occ_completion.27", "spec/kv/KvSteps.tla:141:10" }, \
 	{ 124, "on_occ_completion.28", "spec/kv/KvSteps.tla:143:10" }, \
 	{ 125, "on_occ_completion.29", "spec/kv/KvSteps.tla:145:10" }, \
-	{ 126, "on_occ_completion.late", "spec/kv/KvSteps.tla:374:18" }, \
-	{ 127, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:376:22" }, \
-	{ 128, "on_occ_completion.32", "spec/kv/KvSteps.tla:378:10" }, \
-	{ 129, "on_occ_completion.33", "spec/kv/KvSteps.tla:380:10" }, \
-	{ 130, "on_occ_completion.34", "spec/kv/KvSteps.tla:382:10" }, \
-	{ 131, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:385:30" }, \
-	{ 132, "on_occ_completion.37", "spec/kv/KvSteps.tla:389:24" }, \
-	{ 133, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:392:22" }, \
-	{ 134, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:345:34" }, \
-	{ 135, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:345:84" }, \
-	{ 136, "on_occ_completion.41", "spec/kv/KvSteps.tla:396:10" }, \
-	{ 137, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:398:22" }, \
-	{ 138, "on_occ_completion.43", "spec/kv/KvSteps.tla:400:10" }, \
-	{ 139, "on_occ_completion.44", "spec/kv/KvSteps.tla:402:10" }, \
-	{ 140, "settle.1", "spec/kv/KvSteps.tla:412:39" }, \
-	{ 141, "settle.2", "spec/kv/KvSteps.tla:413:31" }, \
-	{ 142, "settle.3", "spec/kv/KvSteps.tla:414:30" }, \
-	{ 143, "settle.4", "spec/kv/KvSteps.tla:415:17" }, \
-	{ 144, "shelve.1", "spec/kv/KvSteps.tla:419:47" }, \
-	{ 145, "shelve.2", "spec/kv/KvSteps.tla:420:62" }, \
-	{ 146, "shelve.3", "spec/kv/KvSteps.tla:421:17" }, \
-	{ 147, "find.1", "spec/kv/KvSteps.tla:221:32" }, \
-	{ 148, "find.2", "spec/kv/KvSteps.tla:221:32" }, \
-	{ 149, "find.3", "spec/kv/KvSteps.tla:221:32" }, \
-	{ 150, "find.4", "spec/kv/KvSteps.tla:221:32" }, \
-	{ 151, "find.not_forwarded", "spec/kv/KvSteps.tla:222:63" }, \
-	{ 152, "find.not_seen", "spec/kv/KvSteps.tla:223:34" }, \
-	{ 153, "find.7", "spec/kv/KvSteps.tla:225:10" }, \
-	{ 154, "find.on_its_way", "spec/kv/KvSteps.tla:227:22" }, \
-	{ 155, "find.9", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 156, "find.10", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 157, "find.11", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 158, "find.12", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 159, "find.13", "spec/kv/KvSteps.tla:238:10" }, \
-	{ 160, "find.14", "spec/kv/KvSteps.tla:207:63" }, \
-	{ 161, "find.15", "spec/kv/KvSteps.tla:207:88" }, \
-	{ 162, "reserve.1", "spec/kv/KvSteps.tla:253:29" }, \
-	{ 163, "reserve.shelf_full", "spec/kv/KvSteps.tla:254:33" }, \
-	{ 164, "reserve.3", "spec/kv/KvSteps.tla:255:17" }, \
-	{ 165, "keep.1", "spec/kv/KvSteps.tla:261:36" }, \
-	{ 166, "keep.2", "spec/kv/KvSteps.tla:264:17" }, \
-	{ 167, "keep.elsewhere", "spec/kv/KvSteps.tla:265:30" }, \
-	{ 168, "keep.4", "spec/kv/KvSteps.tla:266:17" }, \
-	{ 169, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
-	{ 170, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
-	{ 171, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
-	{ 172, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
-	{ 173, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
-	{ 174, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
-	{ 175, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
-	{ 176, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
-	{ 177, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
-	{ 178, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
-	{ 179, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
-	{ 180, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
-	{ 181, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
-	{ 182, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
-	{ 183, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
-	{ 184, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
-	{ 185, "take.1", "spec/kv/KvSteps.tla:444:10" }, \
-	{ 186, "take.2", "spec/kv/KvSteps.tla:445:10" }, \
-	{ 187, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
-	{ 188, "occ_refill.2", "spec/kv/KvSteps.tla:463:32" }, \
-	{ 189, "occ_refill.3", "spec/kv/KvSteps.tla:464:56" }, \
-	{ 190, "occ_refill.4", "spec/kv/KvSteps.tla:465:43" }, \
-	{ 191, "occ_refill.5", "spec/kv/KvSteps.tla:467:32" }, \
-	{ 192, "occ_refill.6", "spec/kv/KvSteps.tla:469:10" }, \
-	{ 193, "occ_refill.7", "spec/kv/KvSteps.tla:472:52" }, \
-	{ 194, "occ_refill.8", "spec/kv/KvSteps.tla:472:52" }, \
-	{ 195, "occ_refill.9", "spec/kv/KvSteps.tla:473:23" }, \
-	{ 196, "occ_refill.10", "spec/kv/KvSteps.tla:474:20" }, \
-	{ 197, "occ_refill.11", "spec/kv/KvSteps.tla:475:17" }, \
-	{ 198, "overflow.1", "spec/kv/KvSteps.tla:492:24" }, \
-	{ 199, "overflow.2", "spec/kv/KvSteps.tla:493:60" }, \
-	{ 200, "overflow.3", "spec/kv/KvSteps.tla:494:61" }, \
-	{ 201, "overflow.4", "spec/kv/KvSteps.tla:495:32" }, \
-	{ 202, "overflow.5", "spec/kv/KvSteps.tla:496:19" }, \
-	{ 203, "overflow.6", "spec/kv/KvSteps.tla:497:23" }, \
-	{ 204, "overflow.7", "spec/kv/KvSteps.tla:498:22" }, \
-	{ 205, "overflow.8", "spec/kv/KvSteps.tla:499:17" }, \
-	{ 206, "report.1", "spec/kv/KvSteps.tla:501:21" }, \
-	{ 207, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 208, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 209, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 210, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 211, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 212, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 213, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 214, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 215, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 216, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 217, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 218, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 219, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 220, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 221, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 222, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 223, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 224, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 225, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 226, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 227, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 228, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 229, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 230, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 231, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
-	{ 232, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 233, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 234, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 235, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 236, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 237, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
-	{ 238, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
-	{ 239, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 240, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 241, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 242, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 243, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 244, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 245, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 246, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 247, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
-	{ 248, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
-	{ 249, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
-	{ 250, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
-	{ 251, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
-	{ 252, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
-	{ 253, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
-	{ 254, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
-	{ 255, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
-	{ 256, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
-	{ 257, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
-	{ 258, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
-	{ 259, "lift.choice.then", "spec/kv/KvSteps.tla:275:34" }, \
-	{ 260, "lift.choice.else", "spec/kv/KvSteps.tla:275:83" }, \
-	{ 261, "stow.choice.then", "spec/kv/KvSteps.tla:320:63" }, \
-	{ 262, "stow.choice.else", "spec/kv/KvSteps.tla:320:76" }, \
-	{ 263, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 264, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 265, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 266, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 267, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
-	{ 268, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
-	{ 269, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
-	{ 270, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
-	{ 271, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
-	{ 272, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
-	{ 273, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 274, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 275, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 276, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 277, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 278, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 279, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
-	{ 280, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
-	{ 281, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 282, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 283, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
-	{ 284, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
-	{ 285, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:275:34" }, \
-	{ 286, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:275:83" }, \
-	{ 287, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:369:64" }, \
-	{ 288, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:369:106" }, \
-	{ 289, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
-	{ 290, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
-	{ 291, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
-	{ 292, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
-	{ 293, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
-	{ 294, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
-	{ 295, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 296, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 297, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 298, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 299, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:372:85" }, \
-	{ 300, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:372:115" }, \
-	{ 301, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:389:55" }, \
-	{ 302, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 303, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
-	{ 304, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
-	{ 305, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:333:47" }, \
-	{ 306, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:334:17" }, \
-	{ 307, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 308, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
-	{ 309, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:278:28" }, \
-	{ 310, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:279:8" }, \
-	{ 311, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:358:53" }, \
-	{ 312, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:358:66" }, \
-	{ 313, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 314, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 315, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:359:94" }, \
-	{ 316, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:359:109" }, \
-	{ 317, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:359:63" }, \
-	{ 318, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:359:76" }, \
-	{ 319, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:358:53" }, \
-	{ 320, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:358:66" }, \
-	{ 321, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 322, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
-	{ 323, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:403:45" }, \
-	{ 324, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:403:83" }, \
-	{ 325, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:359:94" }, \
-	{ 326, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:359:109" }, \
-	{ 327, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:359:63" }, \
-	{ 328, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:359:76" }, \
-	{ 329, "settle.choice.then", "spec/kv/KvSteps.tla:407:72" }, \
-	{ 330, "settle.choice.else", "spec/kv/KvSteps.tla:407:86" }, \
-	{ 331, "settle.choice.then", "spec/kv/KvSteps.tla:408:74" }, \
-	{ 332, "settle.choice.else", "spec/kv/KvSteps.tla:408:86" }, \
-	{ 333, "settle.choice.then", "spec/kv/KvSteps.tla:408:74" }, \
-	{ 334, "settle.choice.else", "spec/kv/KvSteps.tla:408:86" }, \
-	{ 335, "settle.choice.then", "spec/kv/KvSteps.tla:407:72" }, \
-	{ 336, "settle.choice.else", "spec/kv/KvSteps.tla:407:86" }, \
-	{ 337, "find.choice.then", "spec/kv/KvSteps.tla:216:16" }, \
-	{ 338, "find.choice.else", "spec/kv/KvSteps.tla:218:81" }, \
-	{ 339, "find.choice.then", "spec/kv/KvSteps.tla:218:42" }, \
-	{ 340, "find.choice.else", "spec/kv/KvSteps.tla:218:51" }, \
-	{ 341, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
-	{ 342, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
-	{ 343, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 344, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 345, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 346, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 347, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
-	{ 348, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
-	{ 349, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
-	{ 350, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 351, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 352, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 353, "take.choice.then", "spec/kv/KvSteps.tla:448:75" }, \
-	{ 354, "take.choice.else", "spec/kv/KvSteps.tla:448:90" }, \
-	{ 355, "occ_refill.choice.then", "spec/kv/KvSteps.tla:469:36" }, \
-	{ 356, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 357, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
-	{ 358, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
-	{ 359, "occ_refill.choice.then", "spec/kv/KvSteps.tla:455:95" }, \
-	{ 360, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 361, "occ_refill.choice.then", "spec/kv/KvSteps.tla:473:48" }, \
-	{ 362, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
-	{ 363, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
-	{ 364, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
-	{ 365, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
-	{ 366, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 126, "on_occ_completion.late", "spec/kv/KvSteps.tla:378:18" }, \
+	{ 127, "on_occ_completion.no_longer", "spec/kv/KvSteps.tla:380:22" }, \
+	{ 128, "on_occ_completion.32", "spec/kv/KvSteps.tla:382:10" }, \
+	{ 129, "on_occ_completion.33", "spec/kv/KvSteps.tla:384:10" }, \
+	{ 130, "on_occ_completion.34", "spec/kv/KvSteps.tla:386:10" }, \
+	{ 131, "on_occ_completion.not_stowed", "spec/kv/KvSteps.tla:389:30" }, \
+	{ 132, "on_occ_completion.37", "spec/kv/KvSteps.tla:393:24" }, \
+	{ 133, "on_occ_completion.uncached", "spec/kv/KvSteps.tla:396:22" }, \
+	{ 134, "on_occ_completion.no_spot_2", "spec/kv/KvSteps.tla:349:34" }, \
+	{ 135, "on_occ_completion.unclaimed_2", "spec/kv/KvSteps.tla:349:84" }, \
+	{ 136, "on_occ_completion.41", "spec/kv/KvSteps.tla:400:10" }, \
+	{ 137, "on_occ_completion.not_ready", "spec/kv/KvSteps.tla:402:22" }, \
+	{ 138, "on_occ_completion.43", "spec/kv/KvSteps.tla:404:10" }, \
+	{ 139, "on_occ_completion.44", "spec/kv/KvSteps.tla:406:10" }, \
+	{ 140, "settle.1", "spec/kv/KvSteps.tla:416:39" }, \
+	{ 141, "settle.2", "spec/kv/KvSteps.tla:417:31" }, \
+	{ 142, "settle.3", "spec/kv/KvSteps.tla:418:30" }, \
+	{ 143, "settle.4", "spec/kv/KvSteps.tla:419:17" }, \
+	{ 144, "shelve.1", "spec/kv/KvSteps.tla:423:47" }, \
+	{ 145, "shelve.2", "spec/kv/KvSteps.tla:424:62" }, \
+	{ 146, "shelve.3", "spec/kv/KvSteps.tla:425:17" }, \
+	{ 147, "find.1", "spec/kv/KvSteps.tla:225:32" }, \
+	{ 148, "find.2", "spec/kv/KvSteps.tla:225:32" }, \
+	{ 149, "find.3", "spec/kv/KvSteps.tla:225:32" }, \
+	{ 150, "find.4", "spec/kv/KvSteps.tla:225:32" }, \
+	{ 151, "find.not_forwarded", "spec/kv/KvSteps.tla:226:63" }, \
+	{ 152, "find.not_seen", "spec/kv/KvSteps.tla:227:34" }, \
+	{ 153, "find.7", "spec/kv/KvSteps.tla:229:10" }, \
+	{ 154, "find.on_its_way", "spec/kv/KvSteps.tla:231:22" }, \
+	{ 155, "find.9", "spec/kv/KvSteps.tla:211:63" }, \
+	{ 156, "find.10", "spec/kv/KvSteps.tla:211:88" }, \
+	{ 157, "find.11", "spec/kv/KvSteps.tla:211:63" }, \
+	{ 158, "find.12", "spec/kv/KvSteps.tla:211:88" }, \
+	{ 159, "find.pinned_elsewhere", "spec/kv/KvSteps.tla:242:29" }, \
+	{ 160, "find.14", "spec/kv/KvSteps.tla:244:10" }, \
+	{ 161, "find.15", "spec/kv/KvSteps.tla:211:63" }, \
+	{ 162, "find.16", "spec/kv/KvSteps.tla:211:88" }, \
+	{ 163, "reserve.1", "spec/kv/KvSteps.tla:259:29" }, \
+	{ 164, "reserve.shelf_full", "spec/kv/KvSteps.tla:260:33" }, \
+	{ 165, "reserve.3", "spec/kv/KvSteps.tla:261:17" }, \
+	{ 166, "keep.1", "spec/kv/KvSteps.tla:265:36" }, \
+	{ 167, "keep.2", "spec/kv/KvSteps.tla:268:17" }, \
+	{ 168, "keep.elsewhere", "spec/kv/KvSteps.tla:269:30" }, \
+	{ 169, "keep.4", "spec/kv/KvSteps.tla:270:17" }, \
+	{ 170, "expire.1", "spec/lib/SessionSteps.tla:212:44" }, \
+	{ 171, "expire.2", "spec/lib/SessionSteps.tla:214:10" }, \
+	{ 172, "expire.3", "spec/lib/SessionSteps.tla:216:10" }, \
+	{ 173, "expire.4", "spec/lib/SessionSteps.tla:217:17" }, \
+	{ 174, "unsettled.1", "spec/occ/OccSteps.tla:252:10" }, \
+	{ 175, "unsettled.2", "spec/occ/OccSteps.tla:253:10" }, \
+	{ 176, "settled.nothing_pinned", "spec/occ/OccSteps.tla:159:27" }, \
+	{ 177, "settled.still_gone", "spec/occ/OccSteps.tla:161:23" }, \
+	{ 178, "settled.4", "spec/occ/OccSteps.tla:163:10" }, \
+	{ 179, "settled.5", "spec/occ/OccSteps.tla:165:10" }, \
+	{ 180, "settled.6", "spec/occ/OccSteps.tla:167:10" }, \
+	{ 181, "settled.7", "spec/occ/OccSteps.tla:169:10" }, \
+	{ 182, "is_settled.1", "spec/occ/OccSteps.tla:258:10" }, \
+	{ 183, "is_settled.2", "spec/occ/OccSteps.tla:259:10" }, \
+	{ 184, "retire.1", "spec/lib/SessionSteps.tla:221:10" }, \
+	{ 185, "retire.2", "spec/lib/SessionSteps.tla:222:10" }, \
+	{ 186, "take.1", "spec/kv/KvSteps.tla:448:10" }, \
+	{ 187, "take.2", "spec/kv/KvSteps.tla:449:10" }, \
+	{ 188, "occ_refill.something_locked", "spec/occ/OccSteps.tla:267:29" }, \
+	{ 189, "occ_refill.2", "spec/kv/KvSteps.tla:467:32" }, \
+	{ 190, "occ_refill.3", "spec/kv/KvSteps.tla:468:56" }, \
+	{ 191, "occ_refill.4", "spec/kv/KvSteps.tla:469:43" }, \
+	{ 192, "occ_refill.5", "spec/kv/KvSteps.tla:471:32" }, \
+	{ 193, "occ_refill.6", "spec/kv/KvSteps.tla:473:10" }, \
+	{ 194, "occ_refill.7", "spec/kv/KvSteps.tla:476:52" }, \
+	{ 195, "occ_refill.8", "spec/kv/KvSteps.tla:476:52" }, \
+	{ 196, "occ_refill.9", "spec/kv/KvSteps.tla:477:23" }, \
+	{ 197, "occ_refill.10", "spec/kv/KvSteps.tla:478:20" }, \
+	{ 198, "occ_refill.11", "spec/kv/KvSteps.tla:479:17" }, \
+	{ 199, "overflow.1", "spec/kv/KvSteps.tla:496:24" }, \
+	{ 200, "overflow.2", "spec/kv/KvSteps.tla:497:60" }, \
+	{ 201, "overflow.3", "spec/kv/KvSteps.tla:498:61" }, \
+	{ 202, "overflow.4", "spec/kv/KvSteps.tla:499:32" }, \
+	{ 203, "overflow.5", "spec/kv/KvSteps.tla:500:19" }, \
+	{ 204, "overflow.6", "spec/kv/KvSteps.tla:501:23" }, \
+	{ 205, "overflow.7", "spec/kv/KvSteps.tla:502:22" }, \
+	{ 206, "overflow.8", "spec/kv/KvSteps.tla:503:17" }, \
+	{ 207, "report.1", "spec/kv/KvSteps.tla:505:21" }, \
+	{ 208, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 209, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 210, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 211, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 212, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 213, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 214, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 215, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 216, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 217, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 218, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 219, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 220, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 221, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 222, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 223, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 224, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 225, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 226, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 227, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 228, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 229, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 230, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 231, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 232, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:147:50" }, \
+	{ 233, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 234, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 235, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 236, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 237, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 238, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:96:40" }, \
+	{ 239, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:96:50" }, \
+	{ 240, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 241, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 242, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 243, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 244, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
+	{ 245, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 246, "on_occ_request.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 247, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 248, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:106:41" }, \
+	{ 249, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:98:19" }, \
+	{ 250, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:104:14" }, \
+	{ 251, "on_occ_request.choice.else", "spec/occ/OccSteps.tla:105:14" }, \
+	{ 252, "on_occ_request.choice.then", "spec/occ/OccSteps.tla:188:60" }, \
+	{ 253, "on_occ_request.choice.else", "spec/kv/KvSteps.tla:172:41" }, \
+	{ 254, "leave.choice.then", "spec/occ/OccSteps.tla:82:59" }, \
+	{ 255, "leave.choice.else", "spec/occ/OccSteps.tla:43:48" }, \
+	{ 256, "leave.choice.then", "spec/occ/OccSteps.tla:83:84" }, \
+	{ 257, "leave.choice.else", "spec/occ/OccSteps.tla:83:101" }, \
+	{ 258, "leave.choice.then", "spec/occ/OccSteps.tla:83:41" }, \
+	{ 259, "leave.choice.else", "spec/occ/OccSteps.tla:83:53" }, \
+	{ 260, "lift.choice.then", "spec/kv/KvSteps.tla:279:34" }, \
+	{ 261, "lift.choice.else", "spec/kv/KvSteps.tla:279:83" }, \
+	{ 262, "stow.choice.then", "spec/kv/KvSteps.tla:324:63" }, \
+	{ 263, "stow.choice.else", "spec/kv/KvSteps.tla:324:76" }, \
+	{ 264, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 265, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 266, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 267, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 268, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:46:55" }, \
+	{ 269, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:46:88" }, \
+	{ 270, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:199:34" }, \
+	{ 271, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:199:51" }, \
+	{ 272, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
+	{ 273, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
+	{ 274, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 275, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 276, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 277, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 278, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 279, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 280, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
+	{ 281, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 282, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 283, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 284, "on_occ_completion.choice.then", "spec/occ/OccSteps.tla:220:69" }, \
+	{ 285, "on_occ_completion.choice.else", "spec/occ/OccSteps.tla:220:107" }, \
+	{ 286, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:279:34" }, \
+	{ 287, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:279:83" }, \
+	{ 288, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:373:64" }, \
+	{ 289, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:373:106" }, \
+	{ 290, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
+	{ 291, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
+	{ 292, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
+	{ 293, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
+	{ 294, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
+	{ 295, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
+	{ 296, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 297, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 298, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 299, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 300, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:376:85" }, \
+	{ 301, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:376:115" }, \
+	{ 302, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:393:55" }, \
+	{ 303, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 304, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
+	{ 305, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
+	{ 306, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:337:47" }, \
+	{ 307, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:338:17" }, \
+	{ 308, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 309, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:58:25" }, \
+	{ 310, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:282:28" }, \
+	{ 311, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:283:8" }, \
+	{ 312, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:362:53" }, \
+	{ 313, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:362:66" }, \
+	{ 314, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 315, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 316, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:94" }, \
+	{ 317, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:109" }, \
+	{ 318, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:63" }, \
+	{ 319, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:76" }, \
+	{ 320, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:362:53" }, \
+	{ 321, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:362:66" }, \
+	{ 322, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 323, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
+	{ 324, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:407:45" }, \
+	{ 325, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:407:83" }, \
+	{ 326, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:94" }, \
+	{ 327, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:109" }, \
+	{ 328, "on_occ_completion.choice.then", "spec/kv/KvSteps.tla:363:63" }, \
+	{ 329, "on_occ_completion.choice.else", "spec/kv/KvSteps.tla:363:76" }, \
+	{ 330, "settle.choice.then", "spec/kv/KvSteps.tla:411:72" }, \
+	{ 331, "settle.choice.else", "spec/kv/KvSteps.tla:411:86" }, \
+	{ 332, "settle.choice.then", "spec/kv/KvSteps.tla:412:74" }, \
+	{ 333, "settle.choice.else", "spec/kv/KvSteps.tla:412:86" }, \
+	{ 334, "settle.choice.then", "spec/kv/KvSteps.tla:412:74" }, \
+	{ 335, "settle.choice.else", "spec/kv/KvSteps.tla:412:86" }, \
+	{ 336, "settle.choice.then", "spec/kv/KvSteps.tla:411:72" }, \
+	{ 337, "settle.choice.else", "spec/kv/KvSteps.tla:411:86" }, \
+	{ 338, "find.choice.then", "spec/kv/KvSteps.tla:220:16" }, \
+	{ 339, "find.choice.else", "spec/kv/KvSteps.tla:222:81" }, \
+	{ 340, "find.choice.then", "spec/kv/KvSteps.tla:222:42" }, \
+	{ 341, "find.choice.else", "spec/kv/KvSteps.tla:222:51" }, \
+	{ 342, "unsettled.choice.then", "spec/occ/OccSteps.tla:248:81" }, \
+	{ 343, "unsettled.choice.else", "spec/occ/OccSteps.tla:248:95" }, \
+	{ 344, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 345, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 346, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 347, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 348, "settled.choice.then", "spec/occ/OccSteps.tla:154:46" }, \
+	{ 349, "settled.choice.else", "spec/occ/OccSteps.tla:154:63" }, \
+	{ 350, "settled.choice.then", "spec/kv/KvSteps.tla:123:33" }, \
+	{ 351, "settled.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 352, "settled.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 353, "settled.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 354, "take.choice.then", "spec/kv/KvSteps.tla:452:75" }, \
+	{ 355, "take.choice.else", "spec/kv/KvSteps.tla:452:90" }, \
+	{ 356, "occ_refill.choice.then", "spec/kv/KvSteps.tla:473:36" }, \
+	{ 357, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 358, "occ_refill.choice.then", "spec/kv/KvSteps.tla:87:59" }, \
+	{ 359, "occ_refill.choice.else", "spec/kv/KvSteps.tla:87:71" }, \
+	{ 360, "occ_refill.choice.then", "spec/kv/KvSteps.tla:459:95" }, \
+	{ 361, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 362, "occ_refill.choice.then", "spec/kv/KvSteps.tla:477:48" }, \
+	{ 363, "occ_refill.choice.else", "spec/kv/KvSteps.tla:103:44" }, \
+	{ 364, "occ_refill.choice.then", "spec/kv/KvSteps.tla:82:40" }, \
+	{ 365, "occ_refill.choice.else", "spec/kv/KvSteps.tla:81:16" }, \
+	{ 366, "occ_refill.choice.then", "spec/kv/KvSteps.tla:99:85" }, \
+	{ 367, "occ_refill.choice.else", "spec/kv/KvSteps.tla:99:48" }, \
 }
 
 #endif

@@ -164,7 +164,7 @@ static __always_inline __u32 occ_begin(struct occ_session_cell *session, struct 
 	return stepwise_changed(stepwise_continue(OCC_LEAF_BEGIN_17));
 }
 
-/* Recall, KvSteps.tla:427 */
+/* Recall, KvSteps.tla:431 */
 static __always_inline __u32 occ_recall(const struct occ_answer_cell *answer, struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE ||
@@ -249,7 +249,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	if (message->kind == OCC_MESSAGE_KIND_COMMIT || message->kind == OCC_MESSAGE_KIND_ABORT) {
 		/* Settled, OccSteps.tla:158 */
 		if (!(message->way >= 1 && message->way <= 4) || !(bucket->pinned >> (message->way - 1) & 1)) {
-			message->kind = stepwise_choose(STEPWISE_CHOOSE(207,
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(208,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_NOTHING_PINNED);
@@ -259,9 +259,9 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
 			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 			occ_mark_array_4_put(&bucket->marks, message->way,
-			    stepwise_choose(STEPWISE_CHOOSE(209, bucket->filter >> message->bit &
+			    stepwise_choose(STEPWISE_CHOOSE(210, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-			message->kind = stepwise_choose(STEPWISE_CHOOSE(211,
+			message->kind = stepwise_choose(STEPWISE_CHOOSE(212,
 			    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 			    OCC_MESSAGE_KIND_ABORTED);
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_STILL_GONE));
@@ -274,10 +274,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		if (message->deletes) {
 			const __u32 version = bucket->entries.items[stepwise_position(message->way, 4)].version;
 			bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
-			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(213, stepwise_less_bit(bucket->floor, version)),
+			bucket->floor = stepwise_choose(STEPWISE_CHOOSE(214, stepwise_less_bit(bucket->floor, version)),
 			    version, bucket->floor);
 			occ_mark_array_4_put(&bucket->marks, message->way,
-			    stepwise_choose(STEPWISE_CHOOSE(215, bucket->filter >> message->bit &
+			    stepwise_choose(STEPWISE_CHOOSE(216, bucket->filter >> message->bit &
 			    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 			message->key = bucket->keys.items[stepwise_position(message->way, 4)];
 			message->kind = OCC_MESSAGE_KIND_COMMITTED;
@@ -331,7 +331,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			if ((bucket->pinned >> (own - 1) & 1)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(217, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(218, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -340,12 +340,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				return stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_4 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(219, marks_item_4 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(220, marks_item_4 == OCC_MARK_CLEAN ||
 			    marks_item_4 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->version)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(221, marks_item_5 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(222, marks_item_5 == OCC_MARK_CLEAN ||
 				    marks_item_5 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -398,7 +398,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			first = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_4 - 1) & 1) &
 			    ((1ULL << OCC_MARK_EMPTY |
 			    1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_4) & 1), i_4, first);
-		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(223, stepwise_less_bit(0, idle)), idle, first);
+		const __u8 room = stepwise_choose(STEPWISE_CHOOSE(224, stepwise_less_bit(0, idle)), idle, first);
 		if (!(bucket->filter >> message->bit & 1) && room > 0) {
 			const __u32 at = stepwise_position(room, 4);
 
@@ -408,7 +408,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(225, (bucket->used >> (room - 1) & 1))) {
+			if (STEPWISE_CHOOSE(226, (bucket->used >> (room - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->pinned = bucket->pinned | 1U << (room - 1);
@@ -418,7 +418,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		}
 		__u8 value_3;
 
-		if (STEPWISE_CHOOSE(231, room > 0)) {
+		if (STEPWISE_CHOOSE(232, room > 0)) {
 			value_3 = room;
 		} else {
 			__u8 idle_2 = 0;
@@ -429,12 +429,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				    stepwise_not_bit(bucket->used >> (i_5 - 1) & 1), i_5, idle_2);
 			__u8 value_2;
 
-			if (STEPWISE_CHOOSE(229, idle_2 > 0)) {
+			if (STEPWISE_CHOOSE(230, idle_2 > 0)) {
 				value_2 = idle_2;
 			} else {
 				__u8 value;
 
-				if (STEPWISE_CHOOSE(227, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+				if (STEPWISE_CHOOSE(228, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 					const __u8 none = bucket->epoch % 4 + 1;
 					__u8 first_2 = none;
 
@@ -600,10 +600,10 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_REQUEST_27));
 		}
 		const __u32 version_5 = bucket->entries.items[stepwise_position(way_2, 4)].version;
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(233, stepwise_less_bit(bucket->floor, version_5)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(234, stepwise_less_bit(bucket->floor, version_5)),
 		    version_5, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, way_2,
-		    stepwise_choose(STEPWISE_CHOOSE(235, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(236, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
 		message->kind = OCC_MESSAGE_KIND_DELETED;
@@ -627,11 +627,11 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		first_3 = stepwise_choose(stepwise_not_bit(bucket->pinned >> (i_11 - 1) & 1) &
 		    ((1ULL << OCC_MARK_EMPTY | 1ULL << OCC_MARK_CLEAN) >> occ_mark_array_4_at(&bucket->marks, i_11) &
 		    1), i_11, first_3);
-	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(237, stepwise_less_bit(0, idle_3)), idle_3, first_3);
+	const __u8 room_2 = stepwise_choose(STEPWISE_CHOOSE(238, stepwise_less_bit(0, idle_3)), idle_3, first_3);
 	if ((bucket->filter >> message->bit & 1)) {
 		__u8 value_6;
 
-		if (STEPWISE_CHOOSE(243, room_2 > 0)) {
+		if (STEPWISE_CHOOSE(244, room_2 > 0)) {
 			value_6 = room_2;
 		} else {
 			__u8 idle_4 = 0;
@@ -642,12 +642,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 				    stepwise_not_bit(bucket->used >> (i_12 - 1) & 1), i_12, idle_4);
 			__u8 value_5;
 
-			if (STEPWISE_CHOOSE(241, idle_4 > 0)) {
+			if (STEPWISE_CHOOSE(242, idle_4 > 0)) {
 				value_5 = idle_4;
 			} else {
 				__u8 value_4;
 
-				if (STEPWISE_CHOOSE(239, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+				if (STEPWISE_CHOOSE(240, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 					const __u8 none_2 = bucket->epoch % 4 + 1;
 					__u8 first_4 = none_2;
 
@@ -690,7 +690,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(245, (bucket->used >> (room_2 - 1) & 1))) {
+		if (STEPWISE_CHOOSE(246, (bucket->used >> (room_2 - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
@@ -700,7 +700,7 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 	}
 	__u8 value_9;
 
-	if (STEPWISE_CHOOSE(251, room_2 > 0)) {
+	if (STEPWISE_CHOOSE(252, room_2 > 0)) {
 		value_9 = room_2;
 	} else {
 		__u8 idle_5 = 0;
@@ -711,12 +711,12 @@ static __always_inline __u32 occ_on_occ_request(struct occ_bucket_cell *bucket, 
 			    stepwise_not_bit(bucket->used >> (i_14 - 1) & 1), i_14, idle_5);
 		__u8 value_8;
 
-		if (STEPWISE_CHOOSE(249, idle_5 > 0)) {
+		if (STEPWISE_CHOOSE(250, idle_5 > 0)) {
 			value_8 = idle_5;
 		} else {
 			__u8 value_7;
 
-			if (STEPWISE_CHOOSE(247, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
+			if (STEPWISE_CHOOSE(248, (bucket->pinned >> (bucket->epoch % 4 + 1 - 1) & 1))) {
 				const __u8 none_3 = bucket->epoch % 4 + 1;
 				__u8 first_5 = none_3;
 
@@ -754,16 +754,16 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 
 		STEPWISE_UNROLL
 		for (__u32 i = 1; i <= 4; i++) {
-			if (!((STEPWISE_CHOOSE(253, i == (__u32)(message->place + 1)) ? 0 :
+			if (!((STEPWISE_CHOOSE(254, i == (__u32)(message->place + 1)) ? 0 :
 			    occ_u4_array_4_at(&transaction->ways, i)) == 0)) {
 				all = false;
 				break;
 			}
 		}
-		if (STEPWISE_CHOOSE(257, all)) {
+		if (STEPWISE_CHOOSE(258, all)) {
 			transaction->verdict = OCC_TRANSACTION_VERDICT_OPEN;
 		} else {
-			if (STEPWISE_CHOOSE(255, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
+			if (STEPWISE_CHOOSE(256, message->kind == OCC_MESSAGE_KIND_COMMITTED)) {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_COMMITTED;
 			} else {
 				transaction->verdict = OCC_TRANSACTION_VERDICT_ABORTED;
@@ -775,7 +775,7 @@ static __always_inline __u32 occ_leave(struct occ_transaction_cell *transaction,
 	return stepwise_continue(OCC_LEAF_LEAVE_3);
 }
 
-/* Remember, KvSteps.tla:432 */
+/* Remember, KvSteps.tla:436 */
 static __always_inline __u32 occ_remember(struct occ_answer_cell *answer, const struct occ_message *message)
 {
 	if (message->kind == OCC_MESSAGE_KIND_INSERTED || message->kind == OCC_MESSAGE_KIND_EXISTS ||
@@ -868,7 +868,7 @@ static __always_inline __u32 occ_issue(struct occ_credential_cell *credential,
 	return stepwise_continue(OCC_LEAF_ISSUE_2);
 }
 
-/* Claim, KvSteps.tla:324 */
+/* Claim, KvSteps.tla:328 */
 static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -883,10 +883,10 @@ static __always_inline __u32 occ_claim(struct occ_shelf_cell *shelf, struct occ_
 	return stepwise_changed(stepwise_continue(OCC_LEAF_CLAIM_3));
 }
 
-/* Lift, KvSteps.tla:282 */
+/* Lift, KvSteps.tla:286 */
 static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, struct occ_message *message)
 {
-	if (!stepwise_choose(STEPWISE_CHOOSE(259, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	if (!stepwise_choose(STEPWISE_CHOOSE(260, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) || bucket->epoch != message->epoch ||
@@ -917,7 +917,7 @@ static __always_inline __u32 occ_lift(const struct occ_bucket_cell *bucket, stru
 	return stepwise_continue(OCC_LEAF_LIFT_4);
 }
 
-/* Stow, KvSteps.tla:309 */
+/* Stow, KvSteps.tla:313 */
 static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (message->lifted == OCC_MARK_DIRTY) {
@@ -963,7 +963,7 @@ static __always_inline __u32 occ_stow(struct occ_page_cell *page, struct occ_mes
 	if (!(page->spilled.items[stepwise_position(message->old, 16)].mark == OCC_PAGE_SPILLED_ELEMENT_MARK_HELD &&
 	    page->spilled.items[stepwise_position(message->old, 16)].slot == message->slot &&
 	    page->spilled.items[stepwise_position(message->old, 16)].key ==
-	    stepwise_choose(STEPWISE_CHOOSE(261, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
+	    stepwise_choose(STEPWISE_CHOOSE(262, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_DELETE)),
 	    message->key, message->victim))) {
 		return stepwise_continue(OCC_LEAF_STOW_OLD_ONE_MOVED);
 	}
@@ -989,7 +989,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			if ((bucket->pinned >> (own - 1) & 1)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(263, marks_item == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(264, marks_item == OCC_MARK_CLEAN ||
 				    marks_item == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -998,12 +998,12 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCKED_ALREADY);
 			}
 			const enum occ_mark marks_item_2 = occ_mark_array_4_at(&bucket->marks, own);
-			if (!((STEPWISE_CHOOSE(265, marks_item_2 == OCC_MARK_CLEAN ||
+			if (!((STEPWISE_CHOOSE(266, marks_item_2 == OCC_MARK_CLEAN ||
 			    marks_item_2 == OCC_MARK_DIRTY) ? bucket->entries.items[stepwise_position(own, 4)].version :
 			    0) == message->expected)) {
 				message->kind = OCC_MESSAGE_KIND_CONFLICT;
 				const enum occ_mark marks_item_3 = occ_mark_array_4_at(&bucket->marks, own);
-				if (STEPWISE_CHOOSE(267, marks_item_3 == OCC_MARK_CLEAN ||
+				if (STEPWISE_CHOOSE(268, marks_item_3 == OCC_MARK_CLEAN ||
 				    marks_item_3 == OCC_MARK_DIRTY)) {
 					message->version = bucket->entries.items[stepwise_position(own, 4)].version;
 				} else {
@@ -1026,7 +1026,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (bucket->epoch != message->epoch) {
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_LOCK_LATE);
 		}
-		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(269, message->found), message->version, 0);
+		const __u32 there = stepwise_choose(STEPWISE_CHOOSE(270, message->found), message->version, 0);
 		if (there != message->expected) {
 			message->kind = OCC_MESSAGE_KIND_CONFLICT;
 			message->version = there;
@@ -1047,7 +1047,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds) {
 			bool value;
 
-			if (STEPWISE_CHOOSE(271, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(272, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_5 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value = marks_item_5 == OCC_MARK_EMPTY || marks_item_5 == OCC_MARK_CLEAN;
 			} else {
@@ -1074,7 +1074,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				bucket->entries.items[at].length = message->length;
 				bucket->entries.items[at].spot = message->spot;
 				bucket->entries.items[at].value = message->value;
-				if (STEPWISE_CHOOSE(273, (bucket->used >> (message->way - 1) & 1))) {
+				if (STEPWISE_CHOOSE(274, (bucket->used >> (message->way - 1) & 1))) {
 					bucket->used = 0;
 				}
 				bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1091,7 +1091,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(275, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(276, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1109,11 +1109,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].length = message->length;
 			bucket->entries.items[at].spot = message->spot;
 			bucket->entries.items[at].value = message->value;
-			if (STEPWISE_CHOOSE(277, (bucket->used >> (message->way - 1) & 1))) {
+			if (STEPWISE_CHOOSE(278, (bucket->used >> (message->way - 1) & 1))) {
 				bucket->used = 0;
 			}
 			bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(279,
+			bucket->filter = stepwise_choose(STEPWISE_CHOOSE(280,
 			    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 			    1ULL << message->victim_bit, message->filter);
 			bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1130,11 +1130,11 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(281, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(282, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(283,
+		bucket->filter = stepwise_choose(STEPWISE_CHOOSE(284,
 		    stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)), message->filter |
 		    1ULL << message->victim_bit, message->filter);
 		bucket->pinned = bucket->pinned | 1U << (message->way - 1);
@@ -1161,7 +1161,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_COMPLETED_LOCKED);
 	}
 	if (own_2 == 0 &&
-	    stepwise_choose(STEPWISE_CHOOSE(285, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
+	    stepwise_choose(STEPWISE_CHOOSE(286, message->found), message->kind == OCC_MESSAGE_KIND_GET ||
 	    message->kind == OCC_MESSAGE_KIND_UPDATE ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK, message->kind == OCC_MESSAGE_KIND_INSERT ||
 	    message->kind == OCC_MESSAGE_KIND_LOCK) && message->way >= 1 && message->way <= 4 &&
@@ -1179,7 +1179,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		own_3 = stepwise_choose(stepwise_not_bit(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3),
 		    OCC_MARK_EMPTY)) & stepwise_same_bit(bucket->keys.items[i_3 - 1], message->key), i_3, own_3);
-	/* OnCompletion, KvSteps.tla:366 */
+	/* OnCompletion, KvSteps.tla:370 */
 	if (own_3 > 0) {
 		bool holds_2 = (message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40 && !message->claimed;
@@ -1190,7 +1190,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			    marks_item_6 == OCC_MARK_DIRTY) == (message->kind == OCC_MESSAGE_KIND_UPDATE);
 		}
 		if (holds_2) {
-			/* Untailed, KvSteps.tla:345 */
+			/* Untailed, KvSteps.tla:349 */
 			if (message->spot == 0) {
 				message->locked = locked;
 				message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1203,7 +1203,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 		if (holds_3) {
 			const enum occ_mark marks_item_7 = occ_mark_array_4_at(&bucket->marks, own_3);
-			holds_3 = STEPWISE_CHOOSE(287, (marks_item_7 == OCC_MARK_CLEAN ||
+			holds_3 = STEPWISE_CHOOSE(288, (marks_item_7 == OCC_MARK_CLEAN ||
 			    marks_item_7 == OCC_MARK_DIRTY) &&
 			    bucket->entries.items[stepwise_position(own_3, 4)].length > 40) ?
 			    !(message->spot == bucket->entries.items[stepwise_position(own_3, 4)].spot &&
@@ -1223,7 +1223,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 
 				bucket->used = bucket->used | 1U << (own_3 - 1);
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(289, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(290, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1246,7 +1246,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 				const __u32 at = stepwise_position(own_3, 4);
 
 				message->locked = locked;
-				if (STEPWISE_CHOOSE(291, bucket->entries.items[at].length > 40)) {
+				if (STEPWISE_CHOOSE(292, bucket->entries.items[at].length > 40)) {
 					message->former = bucket->entries.items[at].spot;
 				} else {
 					message->former = 0;
@@ -1288,7 +1288,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			bucket->entries.items[at].value = message->value;
 			bucket->used = bucket->used | 1U << (own_3 - 1);
 			message->locked = locked;
-			if (STEPWISE_CHOOSE(293, bucket->entries.items[at].length > 40)) {
+			if (STEPWISE_CHOOSE(294, bucket->entries.items[at].length > 40)) {
 				message->former = bucket->entries.items[at].spot;
 			} else {
 				message->former = 0;
@@ -1303,13 +1303,13 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		const __u32 version_3 = bucket->entries.items[stepwise_position(own_3, 4)].version;
 		const __u32 at = stepwise_position(own_3, 4);
 
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(295, stepwise_less_bit(bucket->floor, version_3)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(296, stepwise_less_bit(bucket->floor, version_3)),
 		    version_3, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own_3,
-		    stepwise_choose(STEPWISE_CHOOSE(297, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(298, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->locked = locked;
-		if (STEPWISE_CHOOSE(299, bucket->entries.items[at].length > 40)) {
+		if (STEPWISE_CHOOSE(300, bucket->entries.items[at].length > 40)) {
 			message->former = bucket->entries.items[at].spot;
 		} else {
 			message->former = 0;
@@ -1348,7 +1348,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 			message->locked = locked;
 			return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_STOWED);
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(301,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(302,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
 		bucket->filter = message->filter;
@@ -1368,7 +1368,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		if (holds_4) {
 			bool value_2;
 
-			if (STEPWISE_CHOOSE(303, message->lifted == OCC_MARK_EMPTY)) {
+			if (STEPWISE_CHOOSE(304, message->lifted == OCC_MARK_EMPTY)) {
 				const enum occ_mark marks_item_11 = occ_mark_array_4_at(&bucket->marks, message->way);
 				value_2 = marks_item_11 == OCC_MARK_EMPTY || marks_item_11 == OCC_MARK_CLEAN;
 			} else {
@@ -1388,7 +1388,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	}
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40 && !message->claimed) {
-		/* Untailed, KvSteps.tla:345 */
+		/* Untailed, KvSteps.tla:349 */
 		if (message->spot == 0) {
 			message->locked = locked;
 			message->kind = OCC_MESSAGE_KIND_NO_ROOM;
@@ -1409,7 +1409,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	if (holds_6) {
 		bool value_3;
 
-		if (STEPWISE_CHOOSE(305, message->lifted == OCC_MARK_EMPTY)) {
+		if (STEPWISE_CHOOSE(306, message->lifted == OCC_MARK_EMPTY)) {
 			const enum occ_mark marks_item_12 = occ_mark_array_4_at(&bucket->marks, message->way);
 			value_3 = marks_item_12 == OCC_MARK_EMPTY || marks_item_12 == OCC_MARK_CLEAN;
 		} else {
@@ -1424,15 +1424,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		message->locked = locked;
 		return stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_NOT_READY);
 	}
-	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(309,
+	const __u32 version_4 = stepwise_choose(STEPWISE_CHOOSE(310,
 	    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), message->version,
-	    stepwise_choose(STEPWISE_CHOOSE(307, message->found), ((__u64)message->version + 1) % 4294967296ULL,
+	    stepwise_choose(STEPWISE_CHOOSE(308, message->found), ((__u64)message->version + 1) % 4294967296ULL,
 	    ((__u64)bucket->floor + 1) % 4294967296ULL));
 	if (message->lifted == OCC_MARK_EMPTY) {
 		const __u32 at = stepwise_position(message->way, 4);
 
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(311,
+		    stepwise_choose(STEPWISE_CHOOSE(312,
 		    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 		    OCC_MARK_CLEAN));
 		bucket->keys.items[at] = message->key;
@@ -1440,15 +1440,15 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(313, (bucket->used >> (message->way - 1) & 1))) {
+		if (STEPWISE_CHOOSE(314, (bucket->used >> (message->way - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->locked = locked;
 		message->version = version_4;
 		message->done = message->kind != OCC_MESSAGE_KIND_GET;
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(317,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(318,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)), OCC_MESSAGE_KIND_VALUE,
-		    stepwise_choose(STEPWISE_CHOOSE(315, message->found), OCC_MESSAGE_KIND_UPDATED,
+		    stepwise_choose(STEPWISE_CHOOSE(316, message->found), OCC_MESSAGE_KIND_UPDATED,
 		    OCC_MESSAGE_KIND_INSERTED));
 		message->moved = false;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_43));
@@ -1456,7 +1456,7 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	const __u32 at = stepwise_position(message->way, 4);
 
 	occ_mark_array_4_put(&bucket->marks, message->way,
-	    stepwise_choose(STEPWISE_CHOOSE(319,
+	    stepwise_choose(STEPWISE_CHOOSE(320,
 	    stepwise_not_bit(stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET))), OCC_MARK_DIRTY,
 	    OCC_MARK_CLEAN));
 	bucket->keys.items[at] = message->key;
@@ -1464,52 +1464,52 @@ static __always_inline __u32 occ_on_occ_completion(struct occ_bucket_cell *bucke
 	bucket->entries.items[at].length = message->length;
 	bucket->entries.items[at].spot = message->spot;
 	bucket->entries.items[at].value = message->value;
-	if (STEPWISE_CHOOSE(321, (bucket->used >> (message->way - 1) & 1))) {
+	if (STEPWISE_CHOOSE(322, (bucket->used >> (message->way - 1) & 1))) {
 		bucket->used = 0;
 	}
 	bucket->epoch = ((__u64)bucket->epoch + 1) % 4294967296ULL;
-	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(323, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
+	bucket->filter = stepwise_choose(STEPWISE_CHOOSE(324, stepwise_equal_bit(message->lifted, OCC_MARK_DIRTY)),
 	    message->filter | 1ULL << message->victim_bit, message->filter);
 	message->locked = locked;
 	message->version = version_4;
 	message->done = message->kind != OCC_MESSAGE_KIND_GET;
-	message->kind = stepwise_choose(STEPWISE_CHOOSE(327, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
+	message->kind = stepwise_choose(STEPWISE_CHOOSE(328, stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_GET)),
 	    OCC_MESSAGE_KIND_VALUE,
-	    stepwise_choose(STEPWISE_CHOOSE(325, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
+	    stepwise_choose(STEPWISE_CHOOSE(326, message->found), OCC_MESSAGE_KIND_UPDATED, OCC_MESSAGE_KIND_INSERTED));
 	message->moved = true;
 	return stepwise_changed(stepwise_continue(OCC_LEAF_ON_OCC_COMPLETION_44));
 }
 
-/* Settle, KvSteps.tla:406 */
+/* Settle, KvSteps.tla:410 */
 static __always_inline __u32 occ_settle(struct occ_page_cell *page, const struct occ_message *message)
 {
 	const bool goes = message->old >= 1 && message->old <= 16;
 	const bool comes = message->lifted == OCC_MARK_DIRTY && message->entry >= 1 && message->entry <= 16;
 	if (message->stowed && goes && comes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(329, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(330, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(331, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(332, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_1));
 	}
 	if (message->stowed && comes) {
 		page->spilled.items[stepwise_position(message->entry,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(333, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(334, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_HELD, OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_2));
 	}
 	if (message->stowed && goes) {
 		page->spilled.items[stepwise_position(message->old,
-		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(335, message->moved),
+		    16)].mark = stepwise_choose(STEPWISE_CHOOSE(336, message->moved),
 		    OCC_PAGE_SPILLED_ELEMENT_MARK_VACANT, OCC_PAGE_SPILLED_ELEMENT_MARK_HELD);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLE_3));
 	}
 	return stepwise_continue(OCC_LEAF_SETTLE_4);
 }
 
-/* Shelve, KvSteps.tla:418 */
+/* Shelve, KvSteps.tla:422 */
 static __always_inline __u32 occ_shelve(struct occ_shelf_cell *shelf, const struct occ_message *message)
 {
 	if (message->done && message->former >= 1 && message->former <= 16) {
@@ -1557,7 +1557,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 		}
 	}
 	if (occ_u14_set_16_has(&message->gone, environment->index) && place > 0) {
-		if (STEPWISE_CHOOSE(341, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
+		if (STEPWISE_CHOOSE(342, transaction->verdict == OCC_TRANSACTION_VERDICT_COMMITTED)) {
 			message->kind = OCC_MESSAGE_KIND_COMMIT;
 		} else {
 			message->kind = OCC_MESSAGE_KIND_ABORT;
@@ -1575,7 +1575,7 @@ static __always_inline __u32 occ_unsettled(const struct occ_transaction_cell *tr
 static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct occ_message *message)
 {
 	if (!(message->way >= 1 && message->way <= 4) || !(bucket->pinned >> (message->way - 1) & 1)) {
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(343,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(344,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_continue(OCC_LEAF_SETTLED_NOTHING_PINNED);
@@ -1585,9 +1585,9 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 	    (message->kind == OCC_MESSAGE_KIND_ABORT || message->deletes)) {
 		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(345, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(346, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
-		message->kind = stepwise_choose(STEPWISE_CHOOSE(347,
+		message->kind = stepwise_choose(STEPWISE_CHOOSE(348,
 		    stepwise_equal_bit(message->kind, OCC_MESSAGE_KIND_COMMIT)), OCC_MESSAGE_KIND_COMMITTED,
 		    OCC_MESSAGE_KIND_ABORTED);
 		return stepwise_changed(stepwise_continue(OCC_LEAF_SETTLED_STILL_GONE));
@@ -1600,10 +1600,10 @@ static __always_inline __u32 occ_settled(struct occ_bucket_cell *bucket, struct 
 	if (message->deletes) {
 		const __u32 version = bucket->entries.items[stepwise_position(message->way, 4)].version;
 		bucket->pinned = bucket->pinned & ~(1U << (message->way - 1));
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(349, stepwise_less_bit(bucket->floor, version)),
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(350, stepwise_less_bit(bucket->floor, version)),
 		    version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, message->way,
-		    stepwise_choose(STEPWISE_CHOOSE(351, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(352, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		message->key = bucket->keys.items[stepwise_position(message->way, 4)];
 		message->kind = OCC_MESSAGE_KIND_COMMITTED;
@@ -1681,7 +1681,7 @@ static __always_inline __u32 occ_retire(struct occ_session_cell *session, const 
 	return stepwise_drop(OCC_LEAF_RETIRE_2);
 }
 
-/* Take, KvSteps.tla:442 */
+/* Take, KvSteps.tla:446 */
 static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ_message *message)
 {
 	if (row->fate != OCC_ROW_FATE_PENDING) {
@@ -1697,7 +1697,7 @@ static __always_inline __u32 occ_take(const struct occ_row_cell *row, struct occ
 	message->spot = 0;
 	message->lives = !row->deletes;
 	message->spills = false;
-	message->fate = stepwise_choose(STEPWISE_CHOOSE(353, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
+	message->fate = stepwise_choose(STEPWISE_CHOOSE(354, stepwise_less_bit(40, row->length)), OCC_ROW_FATE_TOO_LONG,
 	    OCC_ROW_FATE_PENDING);
 	return stepwise_continue(OCC_LEAF_TAKE_2);
 }
@@ -1709,7 +1709,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		message->fate = OCC_ROW_FATE_LOCK_IN_THE_WAY;
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_SOMETHING_LOCKED);
 	}
-	/* Refill, KvSteps.tla:463 */
+	/* Refill, KvSteps.tla:467 */
 	if (message->fate != OCC_ROW_FATE_PENDING) {
 		return stepwise_continue(OCC_LEAF_OCC_REFILL_2);
 	}
@@ -1746,10 +1746,10 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_5));
 	}
 	if (own > 0) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(355,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(356,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		occ_mark_array_4_put(&bucket->marks, own,
-		    stepwise_choose(STEPWISE_CHOOSE(357, bucket->filter >> message->bit &
+		    stepwise_choose(STEPWISE_CHOOSE(358, bucket->filter >> message->bit &
 		    1), OCC_MARK_GONE, OCC_MARK_EMPTY));
 		bucket->entries.items[stepwise_position(own, 4)].version = message->version;
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1761,13 +1761,13 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 			message->spills = true;
 			return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_7));
 		}
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(359,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(360,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->spills = true;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_8));
 	}
 	if (!message->lives) {
-		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(361,
+		bucket->floor = stepwise_choose(STEPWISE_CHOOSE(362,
 		    stepwise_less_bit(bucket->floor, message->version)), message->version, bucket->floor);
 		message->fate = OCC_ROW_FATE_RESTORED;
 		return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_9));
@@ -1785,7 +1785,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	for (__u32 i_3 = 4; i_3 >= 1; i_3--)
 		first = stepwise_choose(stepwise_equal_bit(occ_mark_array_4_at(&bucket->marks, i_3), OCC_MARK_CLEAN),
 		    i_3, first);
-	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(363, stepwise_less_bit(0, idle)), idle, first);
+	const __u8 room = stepwise_choose(STEPWISE_CHOOSE(364, stepwise_less_bit(0, idle)), idle, first);
 	if (room > 0) {
 		const __u32 at = stepwise_position(room, 4);
 
@@ -1795,7 +1795,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 		bucket->entries.items[at].length = message->length;
 		bucket->entries.items[at].spot = message->spot;
 		bucket->entries.items[at].value = message->value;
-		if (STEPWISE_CHOOSE(365, (bucket->used >> (room - 1) & 1))) {
+		if (STEPWISE_CHOOSE(366, (bucket->used >> (room - 1) & 1))) {
 			bucket->used = 0;
 		}
 		message->fate = OCC_ROW_FATE_RESTORED;
@@ -1806,7 +1806,7 @@ static __always_inline __u32 occ_occ_refill(struct occ_bucket_cell *bucket, stru
 	return stepwise_changed(stepwise_continue(OCC_LEAF_OCC_REFILL_11));
 }
 
-/* Overflow, KvSteps.tla:477 */
+/* Overflow, KvSteps.tla:481 */
 static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ_message *message)
 {
 	if (!message->spills) {
@@ -1875,7 +1875,7 @@ static __always_inline __u32 occ_overflow(struct occ_page_cell *page, struct occ
 	return stepwise_continue(OCC_LEAF_OVERFLOW_8);
 }
 
-/* Report, KvSteps.tla:501 */
+/* Report, KvSteps.tla:505 */
 static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct occ_message *message)
 {
 	row->fate = message->fate;
@@ -1886,7 +1886,7 @@ static __always_inline __u32 occ_report(struct occ_row_cell *row, const struct o
 
 /* --- Of the daemon, which has what the programs have not ------------------------------ */
 
-/* Find, KvSteps.tla:211 */
+/* Find, KvSteps.tla:215 */
 static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -1967,12 +1967,12 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	}
 	__u8 value_2;
 
-	if (STEPWISE_CHOOSE(339, message->kind == OCC_MESSAGE_KIND_DELETE)) {
+	if (STEPWISE_CHOOSE(340, message->kind == OCC_MESSAGE_KIND_DELETE)) {
 		value_2 = own;
 	} else {
 		__u8 value;
 
-		if (STEPWISE_CHOOSE(337, message->evicts)) {
+		if (STEPWISE_CHOOSE(338, message->evicts)) {
 			__u8 first = 0;
 
 			STEPWISE_UNROLL
@@ -1992,7 +1992,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 	}
 	const __u8 old = value_2;
 	if (own == 0) {
-		/* Decided, KvSteps.tla:207 */
+		/* Decided, KvSteps.tla:211 */
 		if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 		    message->length > 40) {
 			message->found = false;
@@ -2030,7 +2030,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		return stepwise_reply(OCC_LEAF_FIND_10);
 	}
 	if (message->kind == OCC_MESSAGE_KIND_GET) {
-		/* Decided, KvSteps.tla:207 */
+		/* Decided, KvSteps.tla:211 */
 		if (page->spilled.items[stepwise_position(own, 16)].entry.spot > 0) {
 			const __u32 at = stepwise_position(own, 16);
 
@@ -2074,6 +2074,12 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		message->filter = bits_4;
 		return stepwise_reply(OCC_LEAF_FIND_12);
 	}
+	if (message->kind == OCC_MESSAGE_KIND_LOCK &&
+	    page->spilled.items[stepwise_position(own, 16)].entry.length > 40 && !environment->validated) {
+		message->kind = OCC_MESSAGE_KIND_UNINVITED;
+		message->length = 0;
+		return stepwise_reply(OCC_LEAF_FIND_PINNED_ELSEWHERE);
+	}
 	if (message->kind == OCC_MESSAGE_KIND_LOCK) {
 		const __u32 at = stepwise_position(own, 16);
 
@@ -2094,9 +2100,9 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_5;
-		return stepwise_reply(OCC_LEAF_FIND_13);
+		return stepwise_reply(OCC_LEAF_FIND_14);
 	}
-	/* Decided, KvSteps.tla:207 */
+	/* Decided, KvSteps.tla:211 */
 	if ((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
 	    message->length > 40) {
 		const __u32 at = stepwise_position(own, 16);
@@ -2117,7 +2123,7 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 			}
 		}
 		message->filter = bits_6;
-		return stepwise_continue(OCC_LEAF_FIND_14);
+		return stepwise_continue(OCC_LEAF_FIND_15);
 	}
 	const __u32 at = stepwise_position(own, 16);
 
@@ -2137,10 +2143,10 @@ static __always_inline __u32 occ_find(const struct occ_page_cell *page, struct o
 		}
 	}
 	message->filter = bits_7;
-	return stepwise_reply(OCC_LEAF_FIND_15);
+	return stepwise_reply(OCC_LEAF_FIND_16);
 }
 
-/* Reserve, KvSteps.tla:250 */
+/* Reserve, KvSteps.tla:256 */
 static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct occ_message *message)
 {
 	if (!((message->kind == OCC_MESSAGE_KIND_INSERT || message->kind == OCC_MESSAGE_KIND_UPDATE) &&
@@ -2166,7 +2172,7 @@ static __always_inline __u32 occ_reserve(struct occ_shelf_cell *shelf, struct oc
 	return stepwise_changed(stepwise_continue(OCC_LEAF_RESERVE_3));
 }
 
-/* Keep, KvSteps.tla:260 */
+/* Keep, KvSteps.tla:264 */
 static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_message *message,
 		const struct occ_env *environment)
 {
@@ -2179,6 +2185,7 @@ static __always_inline __u32 occ_keep(struct occ_tail_cell *tail, struct occ_mes
 			return stepwise_reply(OCC_LEAF_KEEP_2);
 		}
 		message->kind = OCC_MESSAGE_KIND_UNINVITED;
+		message->length = 0;
 		return stepwise_reply(OCC_LEAF_KEEP_ELSEWHERE);
 	}
 	tail->bytes.items[stepwise_position(message->spot, 16)] = *message->tail;

@@ -300,7 +300,9 @@ NoSpotIsLost ==
     \A number \in 0..(Shelves - 1) : cells.shelf[number].taken = {i \in 0..(Spots - 1) : <<number, i + 1>> \in Spotted}
 
 \* A tail goes to the address that its session was opened from: who asks from another gets none sent there.
-TailsGoHome == \A packet \in answers : packet.message.tail # 0 => MadeFor(packet.message.secret, packet.peer)
+TailsGoHome ==
+  \A packet \in answers :
+    packet.message.kind \in ReadAnswers \cup {"Uninvited"} /\ IsLong(packet.message.length) => MadeFor(packet.message.secret, packet.peer)
 
 \* A write that is refused for lack of room changes nothing.
 NoRoomChangesNothing ==

@@ -203,6 +203,10 @@ OnRequest(bucket, msg) == RequestIn(bucket, msg, RoomIn(bucket), Victim)
 (* that is free; the filter as it will be without what is to go.           *)
 (***************************************************************************)
 
+\* An answer with a long value goes to the address that its session was opened from, and to no other: else a short request with
+\* somebody's address as its source would have a long answer sent there.  The client of an address that has changed is told so.
+Refused(msg) == [msg EXCEPT !.kind = "Uninvited", !.length = 0]
+
 \* The daemon has done with what has no tail.
 Decided(page, msg) == IF WritesTail(msg) \/ msg.spot > 0 THEN Continue(page, msg) ELSE Reply(page, msg)
 
@@ -234,6 +238,8 @@ Find(page, msg, env) ==
                                    !.value = page.spilled[own].entry.value,
                                    !.spot = page.spilled[own].entry.spot,
                                    !.old = old, !.entry = vacant, !.filter = filter])
+    [] msg.kind \in Pinning /\ IsLong(page.spilled[own].entry.length) /\ ~ env.validated ->
+         PinnedElsewhere :: Reply(page, Refused(msg))
     [] msg.kind \in Pinning ->
          Reply(page, [msg EXCEPT !.found = TRUE, !.spot = 0,
                                  !.version = page.spilled[own].entry.version,
@@ -255,14 +261,12 @@ Reserve(shelf, msg) ==
     [] OTHER -> Continue([shelf EXCEPT !.generation = NextGeneration(@)],
                          [msg EXCEPT !.spot = free, !.generation = NextGeneration(shelf.generation)])
 
-\* A tail goes to the address that its session was opened from, and to no other: else a short Get with somebody's address as
-\* its source would have a long answer sent there.  The client of an address that has changed is told so.
 Keep(tail, msg, env) ==
   CASE msg.spot \notin 1..Spots -> Reply(tail, msg)
     [] msg.kind = "Get" ->
          IF env.validated
            THEN Reply(tail, [msg EXCEPT !.tail = tail.bytes[msg.spot]])
-           ELSE Elsewhere :: Reply(tail, [msg EXCEPT !.kind = "Uninvited"])
+           ELSE Elsewhere :: Reply(tail, Refused(msg))
     [] OTHER -> Reply([tail EXCEPT !.bytes[msg.spot] = msg.tail], msg)
 
 (***************************************************************************)
