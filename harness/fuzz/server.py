@@ -72,6 +72,7 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
         self._daemon_does(["unload", self.rig.server.iface])
+        self._forget_maps()
         self._remove_segments()
 
     # --- The daemon ---------------------------------------------------------------------------
@@ -98,7 +99,7 @@ class Server:
     def purge(self) -> None:
         """Remove the tables, with what they hold: the programs are off, and the daemon has ended."""
         self._daemon_must(["purge"], f"removing the tables of {self.build.name}")
-        self._maps.clear()
+        self._forget_maps()
 
     def _daemon_does(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         return self.rig.server.run([str(self.build.daemon), *command], capture_output=True, text=True)
@@ -237,6 +238,11 @@ class Server:
             raise LiveError(f"{command} of {folder} ended with {process.returncode}: {complaint}")
 
     # --- Tables and counters ------------------------------------------------------------------
+
+    def _forget_maps(self) -> None:
+        for each in self._maps.values():
+            os.close(each.fd)
+        self._maps.clear()
 
     def _map(self, pin: str) -> Map:
         if pin not in self._maps:

@@ -54,7 +54,9 @@ def messages(built: Build, session: Session, choose: random.Random) -> Iterator[
 
 
 def spoiled_header(made: Frame, choose: random.Random) -> bytes:
-    return replace(made, header_checksum=choose.randrange(1, 0xFFFF)).to_bytes()
+    whole = bytearray(made.to_bytes())
+    whole[24 + choose.randrange(2)] ^= choose.randrange(1, 256)
+    return bytes(whole)
 
 
 def spoiled_sum(made: Frame, choose: random.Random) -> bytes:
