@@ -22,10 +22,12 @@ HASH = 2
 def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     """A hash of everything that pinned maps depend on.
 
-    That is cells and how they lie in memory, capacities, atomicity and counters; and what a cell's content means: constants, the
-    clock that its times are of, and which cell a key is in.
+    That is cells and how they lie in memory, capacities, atomicity and counters; what a cell's content means: constants, the
+    clock that its times are of, and which cell a key is in; and what is pinned beside the tables.
     """
     described = [MEMORY, HASH, protocol.name, [counter.name for counter in numbers.counters], _meaning(protocol), list(map(repr, protocol.hashes))]
+    if any(name in ("peer", "token") for name, _ in protocol.env.fields):
+        described.append("a key beside the tables")
     for table in protocol.tables:
         guard = [Guarded.of(table).size, Guarded.of(table).lined] if table.atomic in GUARDED else []
         lines = ["own_line"] if table.own_line else []

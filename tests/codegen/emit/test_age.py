@@ -105,6 +105,8 @@ def identities(**override: object) -> tuple[bytes, int]:
         ({"wire": {"order": ["kind", "coat", "peg", "ticket"]}}, True, False),
         ({"message": {"kind": {"enum": ["Hang", "Fetch", "Fetched", "Hung", "Refused", "Misread", "Opening"]}}}, True, False),
         ({"tables": {"ticket": {"capacity": 64}}}, False, True),
+        ({"env": {"peer": {"type": "u8"}}}, False, True),
+        ({"env": {"token": {"field": "msg.ticket"}}}, False, True),
         ({"wire": {"port": 20298}}, False, False),
         ({"budget": {"xdp": {"insns": 2001}}}, False, False),
     ],
