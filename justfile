@@ -68,7 +68,7 @@ fill protocol *options:
 test *pytest_arguments: fresh build
     if (($#)); then {{ python }} -m pytest "$@"; else {{ python }} -m pytest --numprocesses 2 --dist loadfile --durations 20; fi
 
-# What takes hours, one after the other: all mutants, long fuzzing, other kernels in full, containers; see docs/nightly.md for the last figures
+# Run every check that takes hours, one after the other; docs/nightly.md has the last figures
 [group('evidence')]
 nightly *options: build
     {{ python }} -m harness.nightly "$@"
