@@ -10,10 +10,10 @@ SECRET = b"12345678"
 TOKEN = b"invited."
 
 
-def answer_to(session: Session, datagram: bytes, kind: str, **changes: object) -> bytes:
+def answer_to(codec: Any, datagram: bytes, kind: str, **changes: object) -> bytes:
     """What a server would answer to a request."""
-    message = session.codec.Message.decode(datagram)
-    message.kind = session.codec.Kind[kind]
+    message = codec.Message.decode(datagram)
+    message.kind = codec.Kind[kind]
     for name, value in changes.items():
         setattr(message, name, value)
     return message.encode()
@@ -22,12 +22,12 @@ def answer_to(session: Session, datagram: bytes, kind: str, **changes: object) -
 def invited(session: Session, number: int, now_ns: int = 0) -> Any:
     """Returns the session."""
     request = session.ask(number, 1, now_ns)
-    assert session.receive(answer_to(session, request, "INVITED", secret=TOKEN), now_ns) is not None
+    assert session.receive(answer_to(session.codec, request, "INVITED", secret=TOKEN), now_ns) is not None
     return session
 
 
 def opened(session: Session, number: int, sequence: int, now_ns: int = 0, answered_ns: int = 0) -> Any:
     """Returns the session."""
     request = invited(session, number, now_ns).open(sequence, now_ns)
-    assert session.receive(answer_to(session, request, "OPENED", secret=SECRET), answered_ns or now_ns) is not None
+    assert session.receive(answer_to(session.codec, request, "OPENED", secret=SECRET), answered_ns or now_ns) is not None
     return session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -17,14 +18,7 @@ from tests.live.plain_server import PlainServer
 
 CAPACITIES = {"session": 64, "lock": 16, "overflow": 8, "credential": 64}
 
-
-def answer_to(datagram: bytes, kind: str, **changes: object) -> bytes:
-    """What a server would answer to a request."""
-    message = codec.Message.decode(datagram)
-    message.kind = codec.Kind[kind.upper()]
-    for name, value in changes.items():
-        setattr(message, name, value)
-    return message.encode()
+answer_to = partial(invited.answer_to, codec)
 
 
 def opened(now_ns: int = 0) -> LockSession:

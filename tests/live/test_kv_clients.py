@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import socket
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tests.live import invited
 from tests.live.plain_server import CAPACITIES, OfEightBuckets, PlainServer
 
 SLOT_SIZE, VALUE_MAX = codec.SLOT_SIZE, codec.VALUE_MAX
+answer_to = partial(invited.answer_to, codec)
 
 
 class PlainStore(PlainServer):
@@ -33,15 +35,6 @@ class PlainStore(PlainServer):
         if kind == "VALUE":
             stored = self.reference.entries[answer.key]
             answer.length, answer.value, answer.tail = stored.length, stored.value[:SLOT_SIZE], stored.value[SLOT_SIZE:]
-
-
-def answer_to(datagram: bytes, kind: str, **changes: object) -> bytes:
-    """What a server would answer to a request."""
-    message = codec.Message.decode(datagram)
-    message.kind = codec.Kind[kind]
-    for name, value in changes.items():
-        setattr(message, name, value)
-    return message.encode()
 
 
 def opened() -> KvSession:

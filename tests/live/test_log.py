@@ -178,26 +178,19 @@ def opened_session() -> LogSession:
     return invited.opened(LogSession(log_codec), 7, 1000, 0, 5)
 
 
-def answer_to(datagram: bytes, kind: str, **changes: object) -> bytes:
-    message = log_codec.Message.decode(datagram)
-    for name, value in ({"kind": log_codec.Kind[kind]} | changes).items():
-        setattr(message, name, value)
-    return message.encode()
-
-
 def test_who_asks_for_the_disk_does_not_take_less():
     session = opened_session()
     request = session.append("DISK", 7, 1, b"value", 10)
-    assert session.receive(answer_to(request, "APPENDED"), 20) is None and session.is_waiting
-    assert session.receive(answer_to(request, "STORED", level=log_codec.Level.MEMORY), 20) is None
-    assert Place.of(session.receive(answer_to(request, "STORED", epoch=1, log=2, number=3), 20)) == Place(1, 2, 3)
+    assert session.receive(invited.answer_to(log_codec, request, "APPENDED"), 20) is None and session.is_waiting
+    assert session.receive(invited.answer_to(log_codec, request, "STORED", level=log_codec.Level.MEMORY), 20) is None
+    assert Place.of(session.receive(invited.answer_to(log_codec, request, "STORED", epoch=1, log=2, number=3), 20)) == Place(1, 2, 3)
 
 
 @pytest.mark.parametrize("changes", [{"key": 8}, {"version": 2}, {"transaction": 1}, {"deletes": True}, {"length": 4}, {"value": bytes(32)}])
 def test_an_answer_about_another_record_is_none(changes):
     session = opened_session()
     request = session.append("MEMORY", 7, 1, b"value", 10)
-    assert session.receive(answer_to(request, "APPENDED", **changes), 20) is None and session.is_waiting
+    assert session.receive(invited.answer_to(log_codec, request, "APPENDED", **changes), 20) is None and session.is_waiting
 
 
 def test_a_value_that_is_too_long():
