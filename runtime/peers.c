@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-#include <errno.h>
 #include <string.h>
 #include <sodium/crypto_shorthash.h>
-#include <sys/random.h>
 
-#include "log.h"
 #include "peers.h"
 
 _Static_assert(PEERS_KEY_BYTES == crypto_shorthash_KEYBYTES, "SipHash-2-4 has a key of that length");
@@ -12,7 +9,7 @@ _Static_assert(crypto_shorthash_BYTES == sizeof(__u64), "SipHash-2-4 gives one w
 
 #define NETWORK_BYTES 8 /* of an IPv6 address: who has one has all of its network */
 
-/* What is hashed, without holes. Of a network only the first part of the address counts, and there is no nonce. */
+/* The input of the hash; it has no holes. For a network, the last part of the address and the nonce are zero. */
 struct hashed {
 	struct in6_addr address;
 	__u64 terms;
@@ -25,17 +22,6 @@ enum hashed_what {
 	OF_FIRST_TOKEN,
 	OF_SECOND_TOKEN,
 };
-
-int peers_key_draw(struct peers_key *key)
-{
-	if (getrandom(key, sizeof(*key), 0) != sizeof(*key)) {
-		int err = errno ? -errno : -EIO;
-
-		log_error("cannot draw a key for the tokens of clients: getrandom: %s", strerror(-err));
-		return err;
-	}
-	return 0;
-}
 
 static __u64 hash(const struct peers_key *key, const struct hashed *hashed)
 {
@@ -54,7 +40,7 @@ static __u64 network(const struct peers_key *key, const struct in6_addr *source)
 	return hash(key, &hashed);
 }
 
-/* One half says which it is, the other half that it was made here, and for whom. Without the key both look random. */
+/* The nonce, and behind it the hash that shows who made the token and for whom. Without the key both look random. */
 static __u64 token(const struct stepwise_protocol *protocol, const struct peers_key *key, enum hashed_what what,
 		   const struct in6_addr *source, __u32 nonce)
 {

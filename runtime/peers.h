@@ -16,9 +16,6 @@ struct peers_key {
 	unsigned char bytes[PEERS_KEY_BYTES];
 };
 
-/* 0, or negative after a message. */
-int peers_key_draw(struct peers_key *key);
-
 /*
  * Fills in what the steps are told, from the source address of a message (IPv4 as IPv4-mapped) and from its payload, of at
  * least wire_size bytes. `nonce` is random, and another for each message. Does nothing where the protocol asks for none of it.

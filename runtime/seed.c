@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <sys/random.h>
-#include <bpf/bpf.h>
 
+#include "frozen.h"
 #include "hint.h"
 #include "log.h"
 #include "pins.h"
@@ -40,30 +38,22 @@ bool seed_parse(const char *text, struct stepwise_seed *seed)
 
 static int draw(struct stepwise_seed *seed)
 {
-	if (getrandom(seed, sizeof(*seed), 0) != sizeof(*seed)) {
-		int err = errno ? -errno : -EIO;
+	int err = frozen_draw("a seed for the tables", seed, sizeof(*seed));
 
-		log_error("cannot draw a seed for the tables: getrandom: %s", strerror(-err));
-		return err;
-	}
 	seed->upper |= 1;
 	seed->lower |= 1;
-	return 0;
+	return err;
 }
 
 static int read_pinned(struct stepwise_seed *seed)
 {
 	char path[PATH_MAX];
-	__u32 key = 0;
-	int fd, err;
+	int err;
 
 	err = pins_path(path, "state/seed");
 	if (err)
 		return err;
-	fd = bpf_obj_get(path);
-	err = fd < 0 ? fd : bpf_map_lookup_elem(fd, &key, seed);
-	if (fd >= 0)
-		close(fd);
+	err = frozen_read(path, seed);
 	if (!err && !is_odd(seed))
 		err = -EINVAL;
 	if (err)
@@ -95,19 +85,7 @@ int seed_choose(const struct stepwise_protocol *protocol, bool reuse, const stru
 
 int seed_pin(const char *path, const struct stepwise_seed *seed)
 {
-	__u32 key = 0;
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "seed", sizeof(key), sizeof(*seed), 1, NULL);
-	int err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, seed, BPF_ANY);
-
-	if (!err)
-		err = bpf_map_freeze(fd);
-	if (!err)
-		err = bpf_obj_pin(fd, path);
-	if (err)
-		log_error("cannot pin the tables' seed at %s: %s", path, strerror(-err));
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return frozen_pin("the tables' seed", "seed", path, seed, sizeof(*seed));
 }
 
 int seed_take(const struct stepwise_protocol *protocol)

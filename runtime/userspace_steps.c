@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "bpf/stepwise_spin.h"
+#include "frozen.h"
 #include "peers.h"
 #include "userspace_steps.h"
 
@@ -142,7 +143,7 @@ bool userspace_steps_decide(const struct in6_addr *source, unsigned char *payloa
 
 int userspace_steps_open(void)
 {
-	return peers_key_draw(&key) ?: allocate_tables() ?: begin_drain();
+	return frozen_draw("a key for the tokens of clients", &key, sizeof(key)) ?: allocate_tables() ?: begin_drain();
 }
 
 bool userspace_steps_fit(size_t payload_bytes_max)

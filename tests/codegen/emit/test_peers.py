@@ -1,4 +1,4 @@
-"""What a step of the user hook is told of who sent a message: a golden protocol that gives tokens and takes them, with the daemon's key."""
+"""The golden protocol `gate` gives tokens and takes them: its user step with what the daemon makes of the sender's address."""
 
 from __future__ import annotations
 
@@ -31,11 +31,6 @@ static bool read_cell(const struct stepwise_tables *tables, unsigned int table, 
 {
 	*(__u64 *)element = ((const __u64 *)tables->memory[table])[index];
 	return true;
-}
-
-void log_error(const char *format, ...)
-{
-	(void)format;
 }
 
 int run(const void *key, const void *source, __u32 nonce, unsigned char *payload, size_t *size)
