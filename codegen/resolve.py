@@ -36,10 +36,10 @@ TERMS_BYTES = 8
 """Of the hash that env.terms is."""
 
 TOKEN_BYTES = 8
-"""Of env.token, and of the field in which a client shows one."""
+"""The size of env.token and of the field in which a client shows a token."""
 
 PEER_BITS_MAX = 32
-"""Of env.peer: steps compute with it."""
+"""The widest env.peer, since steps compute with it."""
 
 AGE_MAX = 2**31 - 2
 """Ages that steps may tell apart: their type has 32 bits at most."""
@@ -386,7 +386,7 @@ class Resolver(Sections):
                 self.complain(("env", "now", "tick_ns"), f"a tick of {clock.tick_ns} ns", "it must be a power of two")
             fields.append(("now", kind))
         if self.layout.env.cpu is not None:
-            fields.append(("cpu", self.processor(self.layout.env.cpu)))
+            fields.append(("cpu", self.number(self.layout.env.cpu, ("env", "cpu"), "the processor's number", PROCESSOR_BITS_MAX)))
         if self.layout.env.age is not None:
             fields.append(("age", self.age()))
         if self.layout.env.terms is not None:
@@ -395,41 +395,37 @@ class Resolver(Sections):
                 self.complain(("env", "terms", "bytes"), f"env.terms has {size} bytes", f"it is a hash: write {{bytes: {TERMS_BYTES}}}")
             fields.append(("terms", ir.Bytes(TERMS_BYTES)))
         if self.layout.env.peer is not None:
-            fields.append(("peer", self.peer(self.layout.env.peer.type)))
+            self.for_user_hook("peer")
+            fields.append(("peer", self.number(self.layout.env.peer.type, ("env", "peer", "type"), "the peer's number", PEER_BITS_MAX)))
         if self.layout.env.token is not None:
-            self.shown(self.layout.env.token.field)
+            self.for_user_hook("token")
+            self.token = self.shown(self.layout.env.token.field)
             fields += [("token", ir.Bytes(TOKEN_BYTES)), ("validated", ir.Bool())]
         fields += [("random", ir.Bytes(8)), ("index", ir.UInt(32))]
         return ir.Record("env", tuple(fields))
 
-    def processor(self, text: str) -> ir.Type:
-        kind = self.type(text, ("env", "cpu"), "cpu")
-        if isinstance(kind, ir.UInt) and kind.width <= PROCESSOR_BITS_MAX:
+    def number(self, text: str, place: Place, what: str, bits_max: int) -> ir.Type:
+        """The type of a field of env that is truncated to it."""
+        kind = self.type(text, place, str(place[1]))
+        if isinstance(kind, ir.UInt) and kind.width <= bits_max:
             return kind
-        self.complain(("env", "cpu"), f"the processor's number has the type {text}", f"it must be u1 to u{PROCESSOR_BITS_MAX}, such as u16")
-        return ir.UInt(PROCESSOR_BITS_MAX)
+        self.complain(place, f"{what} has the type {text}", f"it must be u1 to u{bits_max}, such as u16")
+        return ir.UInt(bits_max)
 
-    def peer(self, text: str) -> ir.Type:
-        kind = self.type(text, ("env", "peer", "type"), "peer")
+    def for_user_hook(self, name: str) -> None:
         if self.layout.hooks.user is None:
-            self.complain(("env", "peer"), "env.peer is for steps of the user hook, and there is none", "remove it, or add hooks.user")
-        if isinstance(kind, ir.UInt) and kind.width <= PEER_BITS_MAX:
-            return kind
-        self.complain(("env", "peer", "type"), f"the peer's number has the type {text}", f"it must be u1 to u{PEER_BITS_MAX}, such as u16")
-        return ir.UInt(PEER_BITS_MAX)
+            self.complain(("env", name), f"env.{name} is for steps of the user hook, and there is none", "remove it, or add hooks.user")
 
-    def shown(self, text: str) -> None:
+    def shown(self, text: str) -> str | None:
         """The field of the wire in which a client shows a token."""
         place, name = ("env", "token", "field"), text.removeprefix("msg.")
-        if self.layout.hooks.user is None:
-            self.complain(("env", "token"), "env.token is for steps of the user hook, and there is none", "remove it, or add hooks.user")
         if name not in self.layout.message:
             self.complain(place, f"{name} is no field of `message`", f"there is {', '.join(self.layout.message)}")
-            return
+            return None
         kind = self.type(self.layout.message[name], ("message", name), name)
         if kind != ir.Bytes(TOKEN_BYTES):
             self.complain(place, f"a token does not fit {name}", f"it has {TOKEN_BYTES} bytes: name a field with {{bytes: {TOKEN_BYTES}}}")
-        self.token = name
+        return name
 
     def age(self) -> ir.Type:
         """The smallest type that holds more than the last age that matters: at its greatest value the age stays."""
@@ -437,8 +433,7 @@ class Resolver(Sections):
         self.age_until = self.bound(self.layout.env.age.until, (*place, "until"), 0, AGE_MAX, 0)
         if self.layout.env.now is None:
             self.complain(place, "env.age counts ticks, and there is no env.now", "add env.now, which says how long a tick is")
-        if self.layout.hooks.user is None:
-            self.complain(place, "env.age is for steps of the user hook, and there is none", "remove it, or add hooks.user")
+        self.for_user_hook("age")
         return ir.UInt((self.age_until + 1).bit_length())
 
     def hashes(self, message: ir.Record) -> tuple[ir.HashIndex, ...]:

@@ -26,13 +26,18 @@ def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     clock that its times are of, and which cell a key is in; and what is pinned beside the tables.
     """
     described = [MEMORY, HASH, protocol.name, [counter.name for counter in numbers.counters], _meaning(protocol), list(map(repr, protocol.hashes))]
-    if any(name in ("peer", "token") for name, _ in protocol.env.fields):
+    if tells_peers(protocol):
         described.append("a key beside the tables")
     for table in protocol.tables:
         guard = [Guarded.of(table).size, Guarded.of(table).lined] if table.atomic in GUARDED else []
         lines = ["own_line"] if table.own_line else []
         described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *lines, *table.apart])
     return int.from_bytes(_digest(described), "little")
+
+
+def tells_peers(protocol: Protocol) -> bool:
+    """Whether a step asks who sent a message, which takes the key beside the tables."""
+    return any(name in ("peer", "token") for name, _ in protocol.env.fields)
 
 
 def terms(protocol: Protocol) -> bytes:

@@ -8,7 +8,7 @@ from codegen.c_names import Names, field
 from codegen.emit.apart import apart_of
 from codegen.emit.codecs import tail_macros
 from codegen.emit.hooks import GUARDED, Hooks, hook_fields
-from codegen.emit.identity import layout_id
+from codegen.emit.identity import layout_id, tells_peers
 from codegen.emit.leaves import Leaves
 from codegen.emit.restore import restore_context
 from codegen.emit.rare_path import user_reads, user_sections
@@ -25,7 +25,12 @@ PROCESSOR_BITS = 32
 """Of a processor's number, as the kernel tells it."""
 
 PEER_BITS = 64
-"""Of a peer's number, as the daemon tells it."""
+"""The width of a peer's number, as the daemon tells it."""
+
+
+def _mask(width: int, told_bits: int) -> str:
+    """What truncates a number that is told with so many bits, in C."""
+    return f" & {(1 << width) - 1:#x}" if width < told_bits else ""
 
 
 class Programs:
@@ -170,8 +175,7 @@ class Programs:
 
     def _cpu(self) -> dict[str, str]:
         type_ = self.protocol.env.field("cpu")
-        width = width_bits(type_)
-        return {"type": c_type(self.names, type_), "mask": f" & {(1 << width) - 1:#x}" if width < PROCESSOR_BITS else ""}
+        return {"type": c_type(self.names, type_), "mask": _mask(width_bits(type_), PROCESSOR_BITS)}
 
     # --- Userspace --------------------------------------------------------------------------------
 
@@ -195,7 +199,7 @@ class Programs:
             "hashes": bool(self.protocol.hashes),
             "drain": self.names.file("_drain.h") if self.protocol.drain else "",
             "recovers": self.protocol.recovery is not None,
-            "tells_peers": any(name in ("peer", "token") for name, _ in self.protocol.environment.fields),
+            "tells_peers": tells_peers(self.protocol),
             "token_at": self.names.macro("wire", self.protocol.token) if self.protocol.token else None,
             "terms": self.names.macro(TERMS) if self.protocol.token and TERMS in dict(self.protocol.env.fields) else None,
             "young_ns": self.protocol.young_ticks * (self.protocol.tick_ns or 0),
@@ -234,8 +238,7 @@ class Programs:
             elif name == "age":
                 found.append((field(name), f"stepwise_at_most(from->age_ns >> {self.protocol.tick_ns.bit_length() - 1}, {(1 << width_bits(type_)) - 1:#x})"))
             elif name == "peer":
-                width = width_bits(type_)
-                found.append((field(name), "from->peer" + (f" & {(1 << width) - 1:#x}" if width < PEER_BITS else "")))
+                found.append((field(name), "from->peer" + _mask(width_bits(type_), PEER_BITS)))
             elif name in ("random", "token", "validated"):
                 found.append((field(name), f"from->{name}"))
         return found

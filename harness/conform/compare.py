@@ -155,7 +155,7 @@ class Comparison:
         return b"".join(tables[where[0]].pack(case.cells.get(where, blank[where[0]]), flip) for where in places)
 
     def surroundings(self, case: Case) -> Surroundings:
-        """What the program's steps see of env."""
+        """The fields of env, with the program's values."""
         kinds = dict(self.protocol.env.fields)
         given = {name: self.patterns.real(kinds[name], case.env[name]) for name in ("random", "token") if name in kinds}
         return Surroundings(**given, **{name: case.env[name] for name in ("now", "cpu", "age", "peer", "validated") if name in case.env})

@@ -63,7 +63,7 @@ def show(verdict: Verdict, without_faults: bool) -> None:
 
 
 def sampled(mutants: list[Mutant], count: int) -> list[Mutant]:
-    """So many of them, in their order. What a commit does not ask for, a later one does."""
+    """So many of them, in their order. Each commit chooses others."""
     if count < 1:
         raise CatalogueError(f"a sample of {count} mutants says nothing: take 1 at least")
     choose = random.Random(commit())
