@@ -26,7 +26,8 @@ class BuildError(RuntimeError):
 
 
 def build(protocol: str, home: Path | None = None, release: str | None = None) -> Path:
-    """Build a protocol in a folder (build/<protocol>), for a kernel (the one that runs here); make does nothing where all is up to date.
+    """Build a protocol in a folder (build/<protocol>), for a kernel (the one that runs here); make does nothing where
+    all is up to date.
 
     Returns the folder of what it was generated to. Raises BuildError.
     """
@@ -38,9 +39,15 @@ def build(protocol: str, home: Path | None = None, release: str | None = None) -
             generated = home / "older"
             _generate(protocol, form, generated)
         make = [
-            "make", "--no-print-directory", "-s", "-C", str(REPOSITORY / "runtime"), f"PROTOCOL={protocol}",
-            f"GENERATED={generated}", f"BUILD={home}",
-        ]  # fmt: skip
+            "make",
+            "--no-print-directory",
+            "-s",
+            "-C",
+            str(REPOSITORY / "runtime"),
+            f"PROTOCOL={protocol}",
+            f"GENERATED={generated}",
+            f"BUILD={home}",
+        ]
         stamp = home / "form"
         if (stamp.read_text() if stamp.exists() else SHIPPED) != form.name:
             _make([*make, "clean"], protocol)

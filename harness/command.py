@@ -33,7 +33,9 @@ class NotPrivileged(RuntimeError):
 
 @contextlib.contextmanager
 def child(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
-    """For a block, the process is one that does not outlive this one: it is killed when the block is left before it has ended."""
+    """For a block, the process is one that does not outlive this one: it is killed when the block is left before it has
+    ended.
+    """
     with _children_guard:
         _children.add(process)
         if _ending.is_set():
@@ -59,7 +61,9 @@ def _kill(process: subprocess.Popen) -> None:
 
 
 def end_children() -> None:
-    """Those that threads wait for, which an interrupt does not reach. The process is about to end: what is still begun ends at once."""
+    """Those that threads wait for, which an interrupt does not reach. The process is about to end: what is still begun
+    ends at once.
+    """
     with _children_guard:
         _ending.set()
         for process in _children:
@@ -73,7 +77,9 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def run(name: str, main: Callable[[], int]) -> int:
-    """A command's main(), which neither SIGINT, SIGTERM nor a reader that leaves ends in a traceback or leaves a child behind."""
+    """A command's main(), which neither SIGINT, SIGTERM nor a reader that leaves ends in a traceback or leaves a child
+    behind.
+    """
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has jobs in the background ignore it
         signal.signal(signal.SIGINT, _interrupt)

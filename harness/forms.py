@@ -15,7 +15,9 @@ SHIPPED, OLDER = "shipped", "older"
 
 @dataclass(frozen=True)
 class Form:
-    """name: SHIPPED or OLDER. laid_over: the layout, for it. since: the oldest kernel with programs, where the one asked for is older still."""
+    """name: SHIPPED or OLDER. laid_over: the layout, for it. since: the oldest kernel with programs, where the one
+    asked for is older still.
+    """
 
     name: str
     laid_over: dict[str, Any] = field(default_factory=dict)

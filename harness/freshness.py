@@ -18,14 +18,22 @@ class CannotTell(RuntimeError):
 def staleness(protocol: str) -> str | None:
     """A sentence that says why generated/<protocol> is not of today's spec/<protocol>; None where it is."""
     if not tools_jar(REPOSITORY).is_file() or shutil.which("java") is None:
-        raise CannotTell(f"whether generated/{protocol} is what spec/{protocol} gives is not known: the TLA+ tools or Java are missing")
+        raise CannotTell(
+            f"whether generated/{protocol} is what spec/{protocol} gives is not known: the TLA+ tools or Java are "
+            "missing"
+        )
     try:
         files = files_of(protocol)
     except SpecErrors as errors:
         first = str(errors.errors[0])
-        return f"spec/{protocol} does not compile, so that generated/{protocol} is of an older one; the first error is {first}"
+        return (
+            f"spec/{protocol} does not compile, so that generated/{protocol} is of an older one; the first error is "
+            f"{first}"
+        )
     folder = GENERATED / protocol
-    differing = [name for name, text in files.items() if not (folder / name).is_file() or (folder / name).read_text() != text]
+    differing = [
+        name for name, text in files.items() if not (folder / name).is_file() or (folder / name).read_text() != text
+    ]
     if not differing:
         return None
     named = ", ".join(sorted(differing)[:3]) + (" and more" if len(differing) > 3 else "")

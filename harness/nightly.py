@@ -1,4 +1,5 @@
-"""python -m harness.nightly [--only TEXT]: everything that takes longer than `just test` may, one command after the other.
+"""python -m harness.nightly [--only TEXT]: everything that takes longer than `just test` may, one command after the
+other.
 
 Each has a log in build/nightly; the others run although one failed. docs/nightly.md has the last figures.
 """

@@ -24,7 +24,9 @@ def chosen(names: list[str]) -> list[str]:
     known = protocols()
     for name in names:
         if name not in known:
-            raise UnknownProtocol(f"there is no protocol {name!r} (no spec/{name}/layout.yaml); there are: {', '.join(known)}")
+            raise UnknownProtocol(
+                f"there is no protocol {name!r} (no spec/{name}/layout.yaml); there are: {', '.join(known)}"
+            )
     return names or known
 
 

@@ -1,7 +1,8 @@
 """`just recover DIR`: rows out of segment files, and into the tables of a store.
 
-`<source>d recover DIR` reads the files and says what it read, what it cut and why; `<target>d restore -` puts each key's newest
-row into the kernel's tables and the daemon's. To do it again changes nothing. STEPWISE_BPFFS and STEPWISE_RUN are the daemons'.
+`<source>d recover DIR` reads the files and says what it read, what it cut and why; `<target>d restore -` puts each
+key's newest row into the kernel's tables and the daemon's. To do it again changes nothing. STEPWISE_BPFFS and
+STEPWISE_RUN are the daemons'.
 """
 
 from __future__ import annotations
@@ -23,20 +24,29 @@ EXIT_CORRUPT = 3  # the daemon's, after it has handed over all that is whole
 
 def able(key: str) -> list[str]:
     """The protocols whose layout has `key`."""
-    return [name for name in protocols() if key in yaml.safe_load((SPEC / name / "layout.yaml").read_text(encoding="utf-8"))]
+    return [
+        name for name in protocols() if key in yaml.safe_load((SPEC / name / "layout.yaml").read_text(encoding="utf-8"))
+    ]
 
 
 def one(named: str | None, key: str, option: str, what: str) -> str:
-    """The protocol that was named, or the only one that can; of those whose layouts use one another, the one that is used."""
+    """The protocol that was named, or the only one that can; of those whose layouts use one another, the one that is
+    used.
+    """
     found = able(key)
     if named is not None:
         chosen([named])
         if named not in found:
-            raise ServiceError(f"{named} {what}: spec/{named}/layout.yaml has no `{key}`; these can: {', '.join(found) or 'none'}")
+            raise ServiceError(
+                f"{named} {what}: spec/{named}/layout.yaml has no `{key}`; these can: {', '.join(found) or 'none'}"
+            )
         return named
     found = [name for name in found if not any(folder.name in found for folder in used_folders(SPEC / name))]
     if len(found) != 1:
-        raise ServiceError(f"which protocol {'is it' if found else 'could it be'}? {', '.join(found) or 'no layout'} has `{key}`: name one with {option} PROTOCOL")
+        raise ServiceError(
+            f"which protocol {'is it' if found else 'could it be'}? {', '.join(found) or 'no layout'} has `{key}`: "
+            f"name one with {option} PROTOCOL"
+        )
     return found[0]
 
 
@@ -47,13 +57,18 @@ def recover(folder: str, source: str, target: str, first: bool) -> bool:
     """
     require_built(source)
     require_built(target)
-    reads, restores = [daemon(source), "recover", folder], [daemon(target), "restore", "-", *(["--first"] if first else [])]
+    reads, restores = (
+        [daemon(source), "recover", folder],
+        [daemon(target), "restore", "-", *(["--first"] if first else [])],
+    )
     environment = os.environ | ENVIRONMENT
     with subprocess.Popen(reads, stdout=subprocess.PIPE, env=environment) as reader:
         restored = subprocess.run(restores, stdin=reader.stdout, env=environment, check=False).returncode
         reader.stdout.close()  # so that a reader whose rows nobody takes does not wait
     if reader.returncode not in (0, EXIT_CORRUPT):
-        raise ServiceError("" if reader.returncode > 0 else f"reading {folder} was ended by signal {-reader.returncode}")
+        raise ServiceError(
+            "" if reader.returncode > 0 else f"reading {folder} was ended by signal {-reader.returncode}"
+        )
     if restored != 0:
         raise ServiceError("")
     return reader.returncode == 0
@@ -62,9 +77,23 @@ def recover(folder: str, source: str, target: str, first: bool) -> bool:
 def main(values: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="just recover", description="Rebuild a store from segment files.")
     parser.add_argument("folder", metavar="DIR", help="the folder with the segments")
-    parser.add_argument("--from", dest="source", metavar="PROTOCOL", help="whose segments they are: where several protocols drain to files")
-    parser.add_argument("--into", dest="target", metavar="PROTOCOL", help="the store: where rows can be restored to several that do not use one another's tables")
-    parser.add_argument("--first", action="store_true", help="no client relies on what earlier tables granted: new ones need not wait before they grant")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="PROTOCOL",
+        help="whose segments they are: where several protocols drain to files",
+    )
+    parser.add_argument(
+        "--into",
+        dest="target",
+        metavar="PROTOCOL",
+        help="the store: where rows can be restored to several that do not use one another's tables",
+    )
+    parser.add_argument(
+        "--first",
+        action="store_true",
+        help="no client relies on what earlier tables granted: new ones need not wait before they grant",
+    )
     arguments = parser.parse_args(values)
     try:
         source = one(arguments.source, "recover", "--from", "makes no rows of files")
@@ -75,7 +104,10 @@ def main(values: list[str] | None = None) -> int:
             print(f"recover: error: {error}", file=sys.stderr)
         return 1
     if not whole:
-        print("recover: error: some of the files are corrupt, as was said above; all that is whole is in the tables", file=sys.stderr)
+        print(
+            "recover: error: some of the files are corrupt, as was said above; all that is whole is in the tables",
+            file=sys.stderr,
+        )
         return EXIT_CORRUPT
     return 0
 

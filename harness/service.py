@@ -1,7 +1,8 @@
 """`just load`, `unload`, `serve`, `purge` and `status`: the daemons of all protocols behind one set of commands.
 
 Interfaces are those of the network namespace that the command is run in. STEPWISE_BPFFS and STEPWISE_RUN are the
-daemon's, see `build/<protocol>/<protocol>d --help`. What a protocol drains goes to a folder of its name in STEPWISE_STATE.
+daemon's, see `build/<protocol>/<protocol>d --help`. What a protocol drains goes to a folder of its name in
+STEPWISE_STATE.
 """
 
 from __future__ import annotations
@@ -80,15 +81,17 @@ def serve_options(protocol: str, segments: str | None) -> list[str]:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         why = f"cannot make {folder}, which {protocol} is to be drained to: {error.strerror}"
-        raise ServiceError(f"{why}; name another folder, with --segments DIR or for all protocols in STEPWISE_STATE") from None
+        raise ServiceError(
+            f"{why}; name another folder, with --segments DIR or for all protocols in STEPWISE_STATE"
+        ) from None
     return ["--segments", str(folder)]
 
 
 def stop(protocol: str) -> None:
     """End the protocol's daemon and wait for it.
 
-    It is the daemon's own command that does, and knows by the claim which process that is: a number that was read before may
-    be another process' by now.
+    It is the daemon's own command that does, and knows by the claim which process that is: a number that was read
+    before may be another process' by now.
     """
     run(protocol, "stop", "--quiet")
     print(f"the daemon of {protocol} has ended")
@@ -124,7 +127,10 @@ def load(protocol: str, interface: str, options: list[str], stale: bool, segment
     run(protocol, "load", interface, *options)
     if not status(protocol)["daemon"]["alive"]:
         start(protocol, segments, f"{protocol} is loaded on {interface}, but nothing answers what the kernel forwards")
-    print(f"{protocol} is loaded on {interface} and served; `just status` shows its counters, `just unload {interface}` ends it")
+    print(
+        f"{protocol} is loaded on {interface} and served; `just status` shows its counters, `just unload {interface}` "
+        "ends it"
+    )
 
 
 def loaded_already(protocol: str, interface: str, segments: str | None) -> bool:
@@ -147,7 +153,9 @@ def start(protocol: str, segments: str | None, otherwise: str) -> None:
     except ServiceError as error:
         named = f" --segments {segments}" if segments is not None else ""
         reason = f"{error}: {otherwise}" if str(error) else otherwise
-        raise ServiceError(f"{reason}; `just serve {protocol}{named}` starts it once the reason above is removed") from None
+        raise ServiceError(
+            f"{reason}; `just serve {protocol}{named}` starts it once the reason above is removed"
+        ) from None
 
 
 def unload(interface: str) -> None:
@@ -156,7 +164,8 @@ def unload(interface: str) -> None:
         raise ServiceError("the name of the interface is empty; `just status` shows what is loaded where")
     reports = {protocol: status(protocol) for protocol in built()}
     named = {
-        protocol: [each for each in report["interfaces"] if each["name"] == interface] for protocol, report in reports.items()
+        protocol: [each for each in report["interfaces"] if each["name"] == interface]
+        for protocol, report in reports.items()
     }
     # One that was deleted can be unloaded from anywhere; for one of another namespace, the daemon says how.
     found = [protocol for protocol, entries in named.items() if any(each["here"] or each["gone"] for each in entries)]
@@ -210,11 +219,21 @@ def parser() -> argparse.ArgumentParser:
     loading = commands.add_parser("load")
     loading.add_argument("protocol")
     loading.add_argument("interface")
-    loading.add_argument("--first", action="store_true", help="no client relies on what earlier tables granted: new ones need not wait before they grant")
-    loading.add_argument("--generic", action="store_true", help="accept generic XDP mode where the driver has no native one")
-    loading.add_argument("--clsact", action="store_true", help="attach TC as a filter also where the kernel has tcx links")
+    loading.add_argument(
+        "--first",
+        action="store_true",
+        help="no client relies on what earlier tables granted: new ones need not wait before they grant",
+    )
+    loading.add_argument(
+        "--generic", action="store_true", help="accept generic XDP mode where the driver has no native one"
+    )
+    loading.add_argument(
+        "--clsact", action="store_true", help="attach TC as a filter also where the kernel has tcx links"
+    )
     add_segments(loading)
-    loading.add_argument("--stale", action="store_true", help="load what is generated even where it is not of today's specification")
+    loading.add_argument(
+        "--stale", action="store_true", help="load what is generated even where it is not of today's specification"
+    )
     commands.add_parser("unload").add_argument("interface")
     commands.add_parser("purge").add_argument("protocol")
     serving = commands.add_parser("serve")
@@ -228,7 +247,9 @@ def parser() -> argparse.ArgumentParser:
 
 def add_segments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--segments", metavar="DIR", help=f"the folder that a protocol with a drain writes its files to (STEPWISE_STATE/PROTOCOL, {STATE}/PROTOCOL)"
+        "--segments",
+        metavar="DIR",
+        help=f"the folder that a protocol with a drain writes its files to (STEPWISE_STATE/PROTOCOL, {STATE}/PROTOCOL)",
     )
 
 
@@ -240,7 +261,13 @@ def flags(arguments: argparse.Namespace, *names: str) -> list[str]:
 def dispatch(arguments: argparse.Namespace) -> None:
     match arguments.command:
         case "load":
-            load(arguments.protocol, arguments.interface, flags(arguments, "first", "generic", "clsact"), arguments.stale, arguments.segments)
+            load(
+                arguments.protocol,
+                arguments.interface,
+                flags(arguments, "first", "generic", "clsact"),
+                arguments.stale,
+                arguments.segments,
+            )
         case "unload":
             unload(arguments.interface)
         case "purge":

@@ -98,7 +98,8 @@ def jar() -> Path:
     return path
 
 
-# A run of some seconds spends them on starting up and reading modules: the optimising compiler would only get in the way.
+# A run of some seconds spends them on starting up and reading modules: the optimising compiler would only get in the
+# way.
 QUICK = ("-XX:TieredStopAtLevel=1",)
 
 
@@ -106,8 +107,9 @@ QUICK = ("-XX:TieredStopAtLevel=1",)
 class _Archive:
     """TLC's classes as the JVM keeps them in memory, which saves a run of a second a third of it.
 
-    `path` is there when some run has left it; `left` is where this run is to leave one, if it is not. Each run has a place of
-    its own for that: others may be under way. A JVM of another version takes no notice of either.
+    `path` is there when some run has left it; `left` is where this run is to leave one, if it is not. Each run
+    has a place of its own for that: others may be under way. A JVM of another version takes no notice of
+    either.
     """
 
     path: Path
@@ -134,7 +136,9 @@ class _Archive:
 def _java() -> str:
     java = shutil.which("java")
     if java is None:
-        raise TlcError("cannot run TLC: there is no java on the PATH; run ./bootstrap, or install a JRE of version 11 or newer")
+        raise TlcError(
+            "cannot run TLC: there is no java on the PATH; run ./bootstrap, or install a JRE of version 11 or newer"
+        )
     return java
 
 
@@ -304,7 +308,7 @@ def evaluate(workdir: Path, module: str, search_path: Sequence[Path], *, heap_mb
         command = _command(search_path, Path(scratch), heap_mb, [*QUICK, *archive.options()])
         command += ["-metadir", f"{scratch}/states", "-userFile", str(printed), "-maxSetSize", "100000000"]
         command += ["-config", str(config.resolve()), name]
-        run = subprocess.run(command, cwd=workdir, capture_output=True, text=True)
+        run = subprocess.run(command, check=False, cwd=workdir, capture_output=True, text=True)
         reader = _Reader(None)
         for message in _messages(iter((run.stdout + run.stderr).splitlines(keepends=True))):
             reader.take(message)
@@ -335,7 +339,7 @@ def version() -> str:
 def _version_of(_jar: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
         run = subprocess.run(
-            [*_command([], Path(scratch), 256), "-h"], capture_output=True, text=True, cwd=scratch
+            [*_command([], Path(scratch), 256), "-h"], check=False, capture_output=True, text=True, cwd=scratch
         )
     found = re.search(r"Version [^\n\x1b]+", run.stdout + run.stderr)
     return "TLC " + (found[0].strip() if found else "of unknown version")

@@ -70,7 +70,17 @@ def measure(path: Path) -> list[Measured]:
         raise VeristatError(f"{VERISTAT} is not there: run ./bootstrap")
     if not path.exists():
         raise VeristatError(f"{path} is not there: run `just build`")
-    arguments = [str(VERISTAT), "-v", "-l", LOG_LEVEL_STATISTICS, "-o", "csv", "-e", "prog,verdict,insns,states", str(path)]
+    arguments = [
+        str(VERISTAT),
+        "-v",
+        "-l",
+        LOG_LEVEL_STATISTICS,
+        "-o",
+        "csv",
+        "-e",
+        "prog,verdict,insns,states",
+        str(path),
+    ]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     logs, header, rest = done.stdout.rpartition("prog_name,")
     if done.returncode != 0 or not header:
@@ -105,7 +115,9 @@ def _measured(row: dict[str, str], log: str) -> Measured:
 
 
 def budgets(protocol: str, spec: Path | None = None) -> dict[str, dict[str, Any]]:
-    """The layout's `budget`, by the part of a program's name that follows the protocol's. spec: its folder, where it is not in spec/."""
+    """The layout's `budget`, by the part of a program's name that follows the protocol's. spec: its folder, where it is
+    not in spec/.
+    """
     layout = yaml.safe_load(((spec or SPEC / protocol) / "layout.yaml").read_text(encoding="utf-8"))
     return layout.get("budget") or {}
 
@@ -123,7 +135,9 @@ def budget_on(budget: dict[str, Any], release: str) -> dict[str, int] | None:
     return {limit: most for limit, most in budget.items() if limit != "kernels"} if budgets_count(release) else None
 
 
-def judge(protocol: str, measured: Measured, budget_by_hook: dict[str, dict[str, Any]], release: str, strict: bool = False) -> Judged:
+def judge(
+    protocol: str, measured: Measured, budget_by_hook: dict[str, dict[str, Any]], release: str, strict: bool = False
+) -> Judged:
     """strict: whether it is a fault that the layout has no budget for an old kernel."""
     part = measured.program.removeprefix(f"{protocol}_")
     hook = part if part in budget_by_hook else re.sub(r"_\d+$", "", part)
@@ -161,13 +175,17 @@ def table(judged: list[Judged]) -> str:
         return f"{getattr(each.measured, limit):,} / {'-' if most is None else f'{most:,}'}"
 
     rows = [("program", "verdict", *LIMITS)]
-    rows += [(each.measured.program, each.measured.verdict, *(beside(each, limit) for limit in LIMITS)) for each in judged]
+    rows += [
+        (each.measured.program, each.measured.verdict, *(beside(each, limit) for limit in LIMITS)) for each in judged
+    ]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="just veristat", description="Verify every program and hold it against its budget.")
+    parser = argparse.ArgumentParser(
+        prog="just veristat", description="Verify every program and hold it against its budget."
+    )
     parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; all of them by default")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()

@@ -12,7 +12,8 @@ COMMAND = "command"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Smoke runs must not take the place of what a user has measured: `just report --results build/test/results` shows theirs.
+    # Smoke runs must not take the place of what a user has measured: `just report --results build/test/results` shows
+    # theirs.
     os.environ.setdefault("STEPWISE_RESULTS", str(Path(config.rootpath) / "build/test/results"))
     # pytest takes a SystemExit for a failing test and goes on to the next; this ends it, and the tests clean up.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -26,7 +27,13 @@ def record_command(request: pytest.FixtureRequest):
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ended = [report for state in ("passed", "failed") for report in terminalreporter.stats.get(state, [])]
-    records = [record for report in ended if report.when == "call" for name, record in report.user_properties if name == COMMAND]
+    records = [
+        record
+        for report in ended
+        if report.when == "call"
+        for name, record in report.user_properties
+        if name == COMMAND
+    ]
     if records:
         terminalreporter.section("commands")
         for command, seconds, line in records:

@@ -11,14 +11,17 @@ from harness.forms import OLDER, SHIPPED, form_for, merged
 from harness.protocols import GENERATED, SPEC
 
 
-@pytest.mark.parametrize("protocol, release, name, since", [
-    ("limiter", "5.15.0", SHIPPED, None),
-    ("kv", "6.18.44", SHIPPED, None),
-    ("kv", "6.12.117+deb12-cloud-amd64", OLDER, None),
-    ("kv", "6.1.0-56-cloud-amd64", OLDER, None),
-    ("occ", "6.12.117+deb12-cloud-amd64", OLDER, None),
-    ("occ", "6.1.0-56-cloud-amd64", OLDER, "6.12"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "protocol, release, name, since",
+    [
+        ("limiter", "5.15.0", SHIPPED, None),
+        ("kv", "6.18.44", SHIPPED, None),
+        ("kv", "6.12.117+deb12-cloud-amd64", OLDER, None),
+        ("kv", "6.1.0-56-cloud-amd64", OLDER, None),
+        ("occ", "6.12.117+deb12-cloud-amd64", OLDER, None),
+        ("occ", "6.1.0-56-cloud-amd64", OLDER, "6.12"),
+    ],
+)
 def test_a_kernel_has_a_form(protocol, release, name, since):
     form = form_for(SPEC / protocol, release)
     assert (form.name, form.since) == (name, since)
@@ -26,7 +29,10 @@ def test_a_kernel_has_a_form(protocol, release, name, since):
 
 
 def test_what_comes_later_is_laid_over_what_was_before():
-    assert merged({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"c": 3}}, {"d": [2], "a": {"c": {"e": 4}}}) == {"a": {"b": 1, "c": {"e": 4}}, "d": [2]}
+    assert merged({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"c": 3}}, {"d": [2], "a": {"c": {"e": 4}}}) == {
+        "a": {"b": 1, "c": {"e": 4}},
+        "d": [2],
+    }
 
 
 def test_a_folder_is_built_anew_for_another_kernel(tmp_path):
@@ -43,8 +49,13 @@ def test_a_folder_is_built_anew_for_another_kernel(tmp_path):
 
 
 def test_a_kernel_without_programs_is_refused(monkeypatch):
-    monkeypatch.setattr(building.os, "uname", lambda: building.os.uname_result(("Linux", "here", "6.1.0-56", "", "x86_64")))
+    monkeypatch.setattr(
+        building.os, "uname", lambda: building.os.uname_result(("Linux", "here", "6.1.0-56", "", "x86_64"))
+    )
     monkeypatch.setattr(service, "staleness", lambda protocol: None)
     assert lacking("kv") is None
-    with pytest.raises(service.ServiceError, match="occ has no programs for kernels before 6.12, and this is 6.1.0-56; boot a newer one"):
+    with pytest.raises(
+        service.ServiceError,
+        match="occ has no programs for kernels before 6.12, and this is 6.1.0-56; boot a newer one",
+    ):
         service.bring_up_to_date("occ", stale=False)

@@ -18,7 +18,9 @@ CODE_SUFFIXES = {".py", ".c", ".h", ".go", ".j2"}
 NO_PROTOCOL_HERE = ("templates", "codegen", "runtime")
 PROTOCOL_WORDS = re.compile(r"\b(locks?|acquire|granted|rejected|exclusive|sharers?)\b", re.IGNORECASE)
 # Primitives of C, of the kernel and of its interfaces, not of a protocol.
-ATOMICITY = re.compile(r"__ATOMIC_ACQUIRE|memory_order_acquire|__(acquire|release)s?\(|\.lock\b|->lock\b|LOCK_(EX|SH|NB)", re.IGNORECASE)
+ATOMICITY = re.compile(
+    r"__ATOMIC_ACQUIRE|memory_order_acquire|__(acquire|release)s?\(|\.lock\b|->lock\b|LOCK_(EX|SH|NB)", re.IGNORECASE
+)
 # With a bracket, so that this file is not found itself.
 LEFTOVERS = re.compile(r"FIX[M]E|TO[D]O|XX[X]\b|HA[C]K\b")
 MACHINE_PATHS = re.compile(r"/wor[k]/|/roo[t]/|/hom[e]/[a-z]|/tmp/bas[h]")
@@ -29,13 +31,17 @@ REGISTRY_HOSTS = re.compile(
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    ).stdout
     paths = [REPOSITORY / name for name in listed.split("\0") if name]
     return [path for path in paths if path.is_file() and not path.is_symlink() and path.suffix in TEXT_SUFFIXES]
 
 
 FILES = tracked()
-HAND_WRITTEN = [path for path in FILES if path.relative_to(REPOSITORY).parts[0] != "generated" and "golden" not in path.parts]
+HAND_WRITTEN = [
+    path for path in FILES if path.relative_to(REPOSITORY).parts[0] != "generated" and "golden" not in path.parts
+]
 
 
 def lines_of(path: Path) -> list[str]:
@@ -134,7 +140,8 @@ def test_code_says_its_licence():
     missing = [
         str(path.relative_to(REPOSITORY))
         for path in FILES
-        if path.suffix in {".c", ".h"} and path.relative_to(REPOSITORY).parts[0] in ("runtime", "generated", "harness")
+        if path.suffix in {".c", ".h"}
+        and path.relative_to(REPOSITORY).parts[0] in ("runtime", "generated", "harness")
         and not any("SPDX-License-Identifier" in line for line in lines_of(path)[:3])
     ]
     assert missing == []
@@ -144,7 +151,8 @@ def test_modules_have_docstrings():
     missing = [
         str(path.relative_to(REPOSITORY))
         for path in HAND_WRITTEN
-        if path.suffix == ".py" and path.stat().st_size > 0
+        if path.suffix == ".py"
+        and path.stat().st_size > 0
         and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert missing == []

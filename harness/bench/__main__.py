@@ -17,7 +17,6 @@ from harness.report import formats, plot
 from harness.rig import RigError
 from harness.rig.bpf import BpfError
 
-
 PARTS = ("speed", "rare-path", "load", "cores", "scaling")
 QUICK = ("speed", "rare-path")
 PACED_SECONDS_MAX = 0.5  # of each of some sixty
@@ -32,7 +31,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--slots", type=int, default=64, help="requests in flight (64)")
     parser.add_argument("--no-checksum", action="store_true", help="clients leave out the UDP checksum, as IPv4 allows")
     parser.add_argument("--one-core-only", action="store_true", help="leave out the runs on two cores")
-    parser.add_argument("--ablations", action="store_true", help="also what is lost without parts of the protocol; takes long")
+    parser.add_argument(
+        "--ablations", action="store_true", help="also what is lost without parts of the protocol; takes long"
+    )
     only = f"{', '.join(PARTS)}: only this, and those of other --only"
     parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=only)
     parser.add_argument("--quick", action="store_true", help=f"only {' and '.join(QUICK)}")
@@ -62,7 +63,9 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
     if "rare-path" in arguments.only and hasattr(built.plugin, "RARE_PATH") and two_cores:
         rare_path_of(report, built, settings)
     if "load" in arguments.only and two_cores:
-        paced = replace(settings, slots=min(settings.slots, PACED_SLOTS_MAX), seconds=min(settings.seconds, PACED_SECONDS_MAX))
+        paced = replace(
+            settings, slots=min(settings.slots, PACED_SLOTS_MAX), seconds=min(settings.seconds, PACED_SECONDS_MAX)
+        )
         rows, curves = load_latency.run(built, paced)
         report.sections["Open loop: latency from when a request was due; the server's core"] = rows
         report.curves += curves

@@ -61,7 +61,9 @@ def has_benchmark(protocol: str) -> bool:
     return all((SPEC / protocol / name).exists() for name in ("bench.py", "bench.h"))
 
 
-def build(protocol: str, variant: str = "", override: dict[str, Any] | None = None, programs_only: bool = False) -> Build:
+def build(
+    protocol: str, variant: str = "", override: dict[str, Any] | None = None, programs_only: bool = False
+) -> Build:
     """Generate and compile; files that are up to date stay as they are.
 
     variant, override: another build of the same protocol, and what it changes on top of the benchmark's sizes.
@@ -73,7 +75,9 @@ def build(protocol: str, variant: str = "", override: dict[str, Any] | None = No
     generated = home / "generated"
     generated.mkdir(parents=True, exist_ok=True)
     override_file = home / "override.yaml"
-    override_file.write_text(yaml.safe_dump(merged(form_for(spec).laid_over, plugin.OVERRIDE, override or {})), encoding="utf-8")
+    override_file.write_text(
+        yaml.safe_dump(merged(form_for(spec).laid_over, plugin.OVERRIDE, override or {})), encoding="utf-8"
+    )
     _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override_file])
     made = ["bpf"] if programs_only else ["all", "frames"]
     _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}", *made])

@@ -15,8 +15,8 @@ from harness.bench.link import Flight, Link, pinned
 from harness.bench.poller import Poller, marked_sockets, polling
 from harness.bench.program import Driver
 from harness.bench.report import Report, Row
-from harness.bench.spread import Spread
 from harness.bench.servers import Frames, Generated, KernelUdp, Reflector, Server
+from harness.bench.spread import Spread
 from harness.rig import Endpoint, Rig
 
 RIG_BOUND_SHARE = 0.95
@@ -80,7 +80,12 @@ def opened_servers(link: Link, build: Build, cpu: int) -> Iterator[list[Server]]
     """Those of every protocol, and the protocol's own rivals."""
     servers: list[Server] = []
     try:
-        servers += [Reflector(link, build), Generated(link, build), KernelUdp(link, build, cpu), Frames(link, build, cpu)]
+        servers += [
+            Reflector(link, build),
+            Generated(link, build),
+            KernelUdp(link, build, cpu),
+            Frames(link, build, cpu),
+        ]
         for rival in getattr(build.plugin, "RIVALS", ()):
             servers.append(rival(link.rig, build, cpu))
         yield servers
@@ -129,7 +134,10 @@ def counted(*servers: list[Any]) -> list[tuple[Any, ...]]:
     """The runs that count for all of these servers, side by side."""
     pairs = [flights for flights in zip(*servers, strict=True) if all(flight.counts for flight in flights)]
     if not pairs:
-        raise BenchError("of these runs none counts: packets were lost and nobody knows why, answers made no sense, or others used the CPU")
+        raise BenchError(
+            "of these runs none counts: packets were lost and nobody knows why, answers made no sense, or others used "
+            "the CPU"
+        )
     return pairs
 
 
@@ -169,7 +177,9 @@ def answer_rows(build: Build, flights: Flights) -> list[Row]:
     none = strange_outcome(build.plugin)
 
     def answers(flight: Flight) -> list[int]:
-        return [max(count - flight.slots, 0) if number == none else count for number, count in enumerate(flight.outcomes)]
+        return [
+            max(count - flight.slots, 0) if number == none else count for number, count in enumerate(flight.outcomes)
+        ]
 
     counts = {key: [answers(each) for each in own] for key, own in flights.items() if key[1] != "reflector"}
     rows = []

@@ -73,8 +73,8 @@ class Contest:
     ) -> Flight:
         """One run of a server that is prepared; slots whose packets are lost get new sessions for the next.
 
-        It is made again when others disturb it: while a poller does not run, packets are processed in whatever the CPU runs,
-        and that time is in no figure.
+        It is made again when others disturb it: while a poller does not run, packets are processed in whatever the CPU
+        runs, and that time is in no figure.
 
         pollers: who processes the packets, `one` of them unless said otherwise; a server in userspace does it itself.
         begins: is called before the run, each time that it is made.
@@ -107,8 +107,12 @@ class Contest:
         self.note(server.name, name, "others used the CPU for part of the time; the figures are CPU time")
         return flight
 
-    def flown(self, server: Server, name: str, slots: int, go: Callable[[SlotStates], F], label: str | None = None) -> F:
-        """A run of any kind, with the slots that the server has for this workload; what was unusual is noted under `label`."""
+    def flown(
+        self, server: Server, name: str, slots: int, go: Callable[[SlotStates], F], label: str | None = None
+    ) -> F:
+        """A run of any kind, with the slots that the server has for this workload; what was unusual is noted under
+        `label`.
+        """
         states, before = self._states_of(server, name, slots), server.counters()
         flight = go(states)
         after = server.counters()
@@ -149,7 +153,11 @@ class Contest:
         """Notes what was unusual. False where figures are not to be believed."""
         explained = self.goes_on or self._are_losses_explained(server, workload, flight, counted)
         # A slot's first answer is none, and so is that of one that goes on without.
-        none = 0 if isinstance(server, Reflector) else flight.outcomes[strange_outcome(self.plugin)] - flight.slots - flight.given_up
+        none = (
+            0
+            if isinstance(server, Reflector)
+            else flight.outcomes[strange_outcome(self.plugin)] - flight.slots - flight.given_up
+        )
         if none > 0:
             self.note(server.name, workload, f"{none} answers that are none: DOES NOT COUNT")
         return explained and none <= 0
@@ -158,7 +166,11 @@ class Contest:
         rare = {name: count for name, count in counted.items() if 0 < count <= 2 * len(flight.lost)}
         explained = sum(rare.values()) >= len(flight.lost)
         if flight.lost:
-            why = ", ".join(f"{name} {count}" for name, count in rare.items()) if explained else "nobody knows why: DOES NOT COUNT"
+            why = (
+                ", ".join(f"{name} {count}" for name, count in rare.items())
+                if explained
+                else "nobody knows why: DOES NOT COUNT"
+            )
             self.note(server.name, workload, f"{len(flight.lost)} of {flight.slots} packets lost ({why})")
         return explained
 

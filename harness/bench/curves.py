@@ -1,4 +1,6 @@
-"""Curves as data, for `just report`: axes, a point for each median with its quartiles, and a sentence on what is seen."""
+"""Curves as data, for `just report`: axes, a point for each median with its quartiles, and a sentence on what
+is seen.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class Axis:
 
 @dataclass
 class Curve:
-    """Series of points by name; `notes` and `left_out` say which are left out, and why. left_out: labels, by series and reason."""
+    """Series of points by name; `notes` and `left_out` say which are left out, and why. left_out: labels, by series and
+    reason.
+    """
 
     title: str
     sentence: str
@@ -52,5 +56,8 @@ class Curve:
             "x": vars(self.x),
             "y": vars(self.y),
             "series": series,
-            "notes": [*self.notes, *(f"{name} at {', '.join(labels)}: {why}" for (name, why), labels in self.left_out.items())],
+            "notes": [
+                *self.notes,
+                *(f"{name} at {', '.join(labels)}: {why}" for (name, why), labels in self.left_out.items()),
+            ],
         }

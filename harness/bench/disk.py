@@ -30,7 +30,7 @@ def interrupted_cpu(folder: Path, cpus: Sequence[int], interrupts: Path = Path("
 
 
 def interrupt_counts(text: str) -> Counts:
-    """Of each device's interrupt, by its number, how often each CPU had it, in the order of the CPUs that are online."""
+    """Counts of each device's interrupt, by its number: one for each CPU, in the order of the CPUs that are online."""
     lines = text.splitlines()
     cpus = [int(name.removeprefix("CPU")) for name in lines[0].split()]
     counts = {}

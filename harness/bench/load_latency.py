@@ -1,8 +1,9 @@
 """Latency and CPU time against load: every server at the same rates, and at shares of what it can do itself.
 
-The server's core is driven as by a network card: a kernel thread that sleeps until packets come, so that what a server does
-not need it does not use. One more series has the generated program on a core that polls, as AF_XDP and DPDK servers do.
-All of it is from the same runs: rate, latency from when each request was due, and CPU time of the server's core.
+The server's core is driven as by a network card: a kernel thread that sleeps until packets come, so that what a
+server does not need it does not use. One more series has the generated program on a core that polls, as AF_XDP
+and DPDK servers do. All of it is from the same runs: rate, latency from when each request was due, and CPU time
+of the server's core.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from harness.bench.poller import Poller, SteadyPoller, TurnsPoller, marked_socke
 from harness.bench.processes import schedstat
 from harness.bench.queues import queue_sockets, split
 from harness.bench.report import Row
-from harness.bench.spread import Spread
 from harness.bench.servers import Generated, ProcessServer, Server
+from harness.bench.spread import Spread
 from harness.bench.woken import put_before_packets, woken
 from harness.command import counted
 from harness.rig import Rig
@@ -79,7 +80,9 @@ def judged(flight: PacedFlight) -> Judged:
     if not kept_up and flight.cpu_share < CORE_FULL_SHARE:
         return Judged(flight, False, False, "the generator could not ask for more: DOES NOT COUNT")
     if not kept_up:
-        return Judged(flight, flight.counts, False, "more than it can do: the queue grows as long as it lasts, so no latency")
+        return Judged(
+            flight, flight.counts, False, "more than it can do: the queue grows as long as it lasts, so no latency"
+        )
     lost = [name for name, percentile in PERCENTILES.items() if not is_the_servers(flight, percentile)]
     note = f"the generator stood still now and then: {' and '.join(lost)} DOES NOT COUNT" if lost else ""
     return Judged(flight, flight.counts, True, note)
@@ -94,7 +97,9 @@ def latencies(found: list[Judged]) -> dict[str, Spread]:
     """In microseconds, by percentile, of the runs that say something about it."""
     spreads = {}
     for name, percentile in PERCENTILES.items():
-        good = [each.flight for each in found if each.counts and each.kept_up and is_the_servers(each.flight, percentile)]
+        good = [
+            each.flight for each in found if each.counts and each.kept_up and is_the_servers(each.flight, percentile)
+        ]
         if good:
             spreads[name] = Spread.of([each.latency_ns(percentile) / 1e3 for each in good])
     return spreads
@@ -104,7 +109,8 @@ def latencies(found: list[Judged]) -> dict[str, Spread]:
 class Stage:
     """A rig whose client paces, and what drives its cores.
 
-    client: polls the client's end. server: polls the server's, for the series that is polled. thread: brings packets to all others.
+    client: polls the client's end. server: polls the server's, for the series that is polled. thread: brings packets to
+    all others.
     """
 
     contest: Contest
@@ -184,12 +190,19 @@ def opened_stage(build: Build, settings: Settings) -> Iterator[Stage]:
         queues = queue_sockets(rig, build.reflector_object, (asking, serving))
         for sock in queues.values():
             stack.enter_context(sock)
-        client = TurnsPoller(rig.client, build.turns, asking, {queues[serving]: REPLY_PACKETS, queues[asking]: IDLE_PACKETS})
+        client = TurnsPoller(
+            rig.client, build.turns, asking, {queues[serving]: REPLY_PACKETS, queues[asking]: IDLE_PACKETS}
+        )
         stack.callback(client.close)
         server = SteadyPoller(rig.server, marked[rig.server.iface], serving)
         stack.callback(server.close)
         contest = Contest(
-            build.plugin, serving, stack.enter_context(opened_servers(link, build, serving)), settings, loads(build), one=(client,)
+            build.plugin,
+            serving,
+            stack.enter_context(opened_servers(link, build, serving)),
+            settings,
+            loads(build),
+            one=(client,),
         )
         yield Stage(contest, client, server, stack.enter_context(woken(rig.server, serving)))
 
@@ -211,7 +224,9 @@ def steps_of(capacities: dict[str, float]) -> list[Step]:
     """The rates for each server, from the least on: those of all, and shares of its own capacity, to two digits."""
     steps = []
     for server, most in capacities.items():
-        rates = {float(rate) for rate in LIGHT if rate < KEPT_UP_SHARE * most} | {float(f"{share * most:.1e}") for share in SHARES}
+        rates = {float(rate) for rate in LIGHT if rate < KEPT_UP_SHARE * most} | {
+            float(f"{share * most:.1e}") for share in SHARES
+        }
         steps += [Step(server, rate) for rate in rates if rate >= RATE_MIN]
     return sorted(steps, key=lambda step: (step.rate, step.server))
 
@@ -244,7 +259,8 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
     latency = {
         name: Curve(
             f"{protocol}: {name} latency against load",
-            f"Half of the requests are answered within p50, 99 of 100 within p99, 999 of 1,000 within p99.9. This is {name}, "
+            "Half of the requests are answered within p50, 99 of 100 within p99, 999 of 1,000 within p99.9. This is "
+            f"{name}, "
             "from when a request was due.",
             rate,
             Axis(f"latency, {name}", "us", log=True),
@@ -253,7 +269,8 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
     }
     use = Curve(
         f"{protocol}: CPU use against load",
-        "How much of its core a server uses at a rate: one that is woken uses what it needs, and one that polls uses all of it.",
+        "How much of its core a server uses at a rate: one that is woken uses what it needs, and one that polls uses "
+        "all of it.",
         rate,
         Axis("CPU time of the server's core, share of the time", ""),
     )
@@ -277,7 +294,9 @@ def curves(protocol: str, runs: Runs) -> list[Curve]:
                 plotted.leave_out(step.server, step.label, "more than it could answer")
         if good:
             use.add(step.server, _median_rate(good), Spread.of([each.cpu_share for each in good]))
-            cost.add(step.server, _median_rate(good), Spread.of([each.cpu_share * 1e9 / max(each.rate, 1) for each in good]))
+            cost.add(
+                step.server, _median_rate(good), Spread.of([each.cpu_share * 1e9 / max(each.rate, 1) for each in good])
+            )
         else:
             for curve in drawn:
                 curve.leave_out(step.server, step.label, "no run counts")

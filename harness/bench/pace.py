@@ -1,18 +1,18 @@
 """Open loop: requests at a given rate, whether or not the server keeps up, and how long each took from when it was due.
 
-Who paces: the client's program in XDP itself, on the core that polls the client's end. The packets of slots that ask for
-nothing go round there, and each looks at the clock as it comes by; the first one after a request is due becomes that request
-(harness/bench/pace.bpf.h). A request is late by a turn of that core, 1 to 2 microseconds; how late is counted too. What was
-not chosen, and why:
+Who paces: the client's program in XDP itself, on the core that polls the client's end. The packets of slots that ask
+for nothing go round there, and each looks at the clock as it comes by; the first one after a request is due becomes
+that request (harness/bench/pace.bpf.h). A request is late by a turn of that core, 1 to 2 microseconds; how late is
+counted too. What was not chosen, and why:
 
-  a thread that sends (sendmmsg, AF_PACKET)   half a million a second at most, of packets that the server's core has to copy
-  AF_XDP of a veth                            has no zero copy: the same
-  BPF_PROG_TEST_RUN with live frames          makes a pool of fresh pages, anew whenever answers are to be looked at
-  bpf_timer                                   tells the time, and has no packet to send
+- a thread that sends (sendmmsg, AF_PACKET) reaches half a million a second, of packets that the server's core must copy
+- AF_XDP on a veth has no zero copy: the same
+- BPF_PROG_TEST_RUN with live frames makes a pool of fresh pages for every call
+- bpf_timer tells the time, and has no packet to send
 
 Requests come at random times, as those of many clients do that know nothing of one another: the gaps between them are
-those of a Poisson process. There are as many clients as slots, so at most that many requests are outstanding; what is due
-meanwhile waits for a free one, and that counts as latency (no coordinated omission).
+those of a Poisson process. There are as many clients as slots, so at most that many requests are outstanding; what is
+due meanwhile waits for a free one, and that counts as latency (no coordinated omission).
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ class Pace:
         busy_ns: Callable[[], int],
         stolen_ns: Callable[[], int] = lambda: 0,
     ) -> PacedFlight:
-        """Offer `rate` requests a second for a while. The link's paced client is attached; slots' states go on in the next flight.
+        """Offer `rate` requests a second for a while. The link's paced client is attached; slots' states go on in the
+        next flight.
 
         busy_ns: CPU time of the server's core so far. stolen_ns: how long others had the cores that poll.
         """

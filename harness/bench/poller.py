@@ -106,7 +106,9 @@ class SteadyPoller(Poller):
 class TurnsPoller(Poller):
     """One that polls several queues of an interface in turns: `packets` of each, by a socket that knows the queue."""
 
-    flush_timeout_ns = 20_000_000  # beyond the clock's tick: it is set in every turn, and only what rings next costs much
+    flush_timeout_ns = (
+        20_000_000  # beyond the clock's tick: it is set in every turn, and only what rings next costs much
+    )
 
     def __init__(self, endpoint: Endpoint, program: Path, cpu: int, packets: dict[socket.socket, int]) -> None:
         queues = [f"{sock.fileno()}:{count}" for sock, count in packets.items()]
@@ -158,7 +160,9 @@ def write_settings(endpoint: Endpoint, settings: dict[str, object]) -> None:
     In a mount namespace of its own: /sys shows the interfaces of the namespace that mounted it.
     """
     folder = f"/sys/class/net/{endpoint.iface}"
-    script = " && ".join(["mount -t sysfs sysfs /sys", *(f"echo {value} >{folder}/{name}" for name, value in settings.items())])
+    script = " && ".join(
+        ["mount -t sysfs sysfs /sys", *(f"echo {value} >{folder}/{name}" for name, value in settings.items())]
+    )
     done = endpoint.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True)
     if done.returncode != 0:
         raise BenchError(f"setting {', '.join(settings)} of {endpoint.iface}: {done.stderr.strip()}")

@@ -46,6 +46,8 @@ class Driver:
         result = self._program.test_run(packet, repeat=REPEAT)
         elapsed_ns = time.monotonic_ns() - began
         if result.action != bpf.XDP_TX:
-            raise RuntimeError(f"the driver's last run ended with {result.action} instead of XDP_TX: {server.name} did not answer")
+            raise RuntimeError(
+                f"the driver's last run ended with {result.action} instead of XDP_TX: {server.name} did not answer"
+            )
         self.link.read_slot(states, result.data[-self.link.payload_size :])
         return min(elapsed_ns / REPEAT, float(result.duration_ns + 1))

@@ -16,8 +16,8 @@ from harness.rig import Endpoint, Rig, bpf
 def split(receiver: Endpoint, sender: Endpoint, cpus: Sequence[int]) -> None:
     """Give `receiver` a queue for each of the CPUs 0 to the last of `cpus`; what they send from `sender` keeps to them.
 
-    Packets of XDP programs go by the number of the CPU that sends them in any case, those of sockets by the sender's queue.
-    A veth tells a new queue of its program only when it gets another one, so `receiver` is left without any.
+    Packets of XDP programs go by the number of the CPU that sends them in any case, those of sockets by the sender's
+    queue. A veth tells a new queue of its program only when it gets another one, so `receiver` is left without any.
     """
     count = max(cpus) + 1
     with receiver.entered():
@@ -35,7 +35,8 @@ def cpu_mask(cpu: int) -> str:
 def queue_sockets(rig: Rig, reflector: Path, cpus: Sequence[int]) -> dict[int, socket.socket]:
     """For each CPU, a socket of the client's end that knows the NAPI of the queue that takes what this CPU sends.
 
-    The client's program is attached. reflector: on the server's end it answers in the softirq of the CPU that asks; it stays there.
+    The client's program is attached. reflector: on the server's end it answers in the softirq of the CPU that asks; it
+    stays there.
     """
     with bpf.Object.open(reflector) as opened, rig.server.entered():
         opened.program("bench_reflector").attach_xdp(rig.server.ifindex)
@@ -53,7 +54,9 @@ def queue_sockets(rig: Rig, reflector: Path, cpus: Sequence[int]) -> dict[int, s
             known.add(sock.getsockopt(socket.SOL_SOCKET, SO_INCOMING_NAPI_ID))
             sockets[cpu] = sock
         if len(known - {0}) != len(cpus):
-            raise BenchError(f"the queues of {rig.client.iface} cannot be told apart: NAPIs {sorted(known)} for CPUs {list(cpus)}")
+            raise BenchError(
+                f"the queues of {rig.client.iface} cannot be told apart: NAPIs {sorted(known)} for CPUs {list(cpus)}"
+            )
         stack.pop_all()
     return sockets
 

@@ -19,11 +19,10 @@ from harness.bench.curves import Axis, Curve
 from harness.bench.disk import interrupted_cpu
 from harness.bench.link import Flight, Link
 from harness.bench.report import Row
-from harness.bench.spread import Spread
 from harness.bench.servers import KernelUdp, Reflector, Server, WithDaemon
+from harness.bench.spread import Spread
 from harness.bench.workload import Workload
 from harness.rig import Rig
-
 
 PORT_STEP = 1000
 
@@ -80,7 +79,9 @@ def ablations(name: str, settings: Settings) -> list[Row]:
 
 
 @contextlib.contextmanager
-def opened_contest(built: Build, settings: Settings, loads: tuple[Workload, ...], with_udp: bool = True) -> Iterator[Contest]:
+def opened_contest(
+    built: Build, settings: Settings, loads: tuple[Workload, ...], with_udp: bool = True
+) -> Iterator[Contest]:
     """The daemon's CPU is that of its disk's interrupts, everybody else's the last of the others."""
     cpus = sorted(os.sched_getaffinity(0))
     daemon_cpu = interrupted_cpu(built.home, cpus)
@@ -128,10 +129,14 @@ def one(contest: Contest, server: Server, name: str, workload: Workload) -> Run:
     with contest.prepared(server):
         begun: list[tuple[int, int]] = []
         settings = contest.settings
-        flight = contest.fly(server, name, workload, settings.slots, settings.seconds, begins=lambda: begun.append(_daemon(server)))
+        flight = contest.fly(
+            server, name, workload, settings.slots, settings.seconds, begins=lambda: begun.append(_daemon(server))
+        )
         (before, before_ns), (after, after_ns) = begun[-1], _daemon(server)
     refusals = getattr(contest.plugin, "REFUSALS", ())
-    refused = sum(flight.outcomes[number] for number, outcome in enumerate(contest.plugin.OUTCOMES) if outcome in refusals)
+    refused = sum(
+        flight.outcomes[number] for number, outcome in enumerate(contest.plugin.OUTCOMES) if outcome in refusals
+    )
     return Run(flight, after - before, after_ns - before_ns, refused)
 
 
@@ -140,7 +145,9 @@ def _daemon(server: Server) -> tuple[int, int]:
 
 
 def table(contest: Contest, runs: Runs, first: str | None = None) -> list[Row]:
-    """Rates by the wall: the daemon's CPU works at the same time. `first`: a workload whose rate the others' are told in."""
+    """Rates by the wall: the daemon's CPU works at the same time. `first`: a workload whose rate the others' are told
+    in.
+    """
     rows = []
     for (name, server), own in runs.items():
         base, reflector = runs[first or name, server], runs[name, "reflector"]

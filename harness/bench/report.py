@@ -53,7 +53,9 @@ class Report:
                 met = found >= bound if is_least else found <= bound
                 self.missed += not met
                 verdict = "met" if met else "MISSED"
-                self.targets.append(f"{verdict}: {workload}, {shown}: {found:.2f}, {'at least' if is_least else 'at most'} {bound}")
+                self.targets.append(
+                    f"{verdict}: {workload}, {shown}: {found:.2f}, {'at least' if is_least else 'at most'} {bound}"
+                )
 
     def found(self) -> dict[str, Any]:
         """For harness/results, and so for `just report`."""
@@ -78,7 +80,9 @@ def _figure(own: dict[str, dict[str, Spread]], workload: str, figure: str) -> tu
     for other, figures in own.items():
         if figure == f"of_{_plain(other)}":
             return own[workload]["of reflector"].median / figures["of reflector"].median, f"of {other}"
-    raise ValueError(f"a target of {workload} names the figure {figure}; there are: {', '.join(map(_plain, own[workload]))}")
+    raise ValueError(
+        f"a target of {workload} names the figure {figure}; there are: {', '.join(map(_plain, own[workload]))}"
+    )
 
 
 def _plain(name: str) -> str:

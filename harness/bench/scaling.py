@@ -1,6 +1,7 @@
 """How the speed changes with one thing at a time, as the protocol's bench.py says (SCALES), and with the serving cores.
 
-Each point of a scale is a build with other constants, or another workload; all are open at the same time, and take turns.
+Each point of a scale is a build with other constants, or another workload; all are open at the same time, and take
+turns.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def run(built: Build, settings: Settings, title: str, scale: Scale) -> tuple[lis
     return table(scale, outcomes, pairs, notes), curve(f"{built.protocol}: speed and {title}", scale, outcomes, pairs)
 
 
-def opened_stands(stack: contextlib.ExitStack, built: Build, settings: Settings, title: str, scale: Scale) -> list[Stand]:
+def opened_stands(
+    stack: contextlib.ExitStack, built: Build, settings: Settings, title: str, scale: Scale
+) -> list[Stand]:
     """Builds are shared by points that change nothing in the layout."""
     cpus = sorted(os.sched_getaffinity(0))
     cpu = cpus[-1]
@@ -87,7 +90,9 @@ def measured(stand: Stand, settings: Settings) -> tuple[Flight, Flight]:
     flights = []
     for server in stand.contest.servers:
         with stand.contest.prepared(server):
-            flights.append(stand.contest.fly(server, stand.point.label, stand.point.workload, settings.slots, settings.seconds))
+            flights.append(
+                stand.contest.fly(server, stand.point.label, stand.point.workload, settings.slots, settings.seconds)
+            )
     reflector, program = flights
     return reflector, program
 

@@ -112,7 +112,9 @@ class Generated(XdpServer):
         self._enter_address(link.rig.server.ipv4)
 
     def _enter_address(self, address: str) -> None:
-        """As the loader does, so that the program takes the way of a packet to the host's own address (runtime/stepwise_addresses.h)."""
+        """As the loader does, so that the program takes the way of a packet to the host's own address
+        (runtime/stepwise_addresses.h).
+        """
         packed = ip_address(address).packed
         at = len(packed) * (packed[-1] % 16)
         for slots in self.object.maps():
@@ -125,7 +127,9 @@ class Generated(XdpServer):
         if self._ahead is not None:
             server = self.link.rig.server
             with server.entered():
-                self.object.map("stepwise_devices").update(server.ifindex, struct.pack("<Ii", server.ifindex, self._ahead.fd))
+                self.object.map("stepwise_devices").update(
+                    server.ifindex, struct.pack("<Ii", server.ifindex, self._ahead.fd)
+                )
 
     def states(self, clients: list[int]) -> SlotStates:
         plugin, codec = self.build.plugin, self.build.codec
@@ -159,7 +163,9 @@ class WithDaemon:
         self._run("load", self.link.rig.server.iface, "--first", *self._seed_option())
         self._is_attached = self._has_tables = True
         if self._process is None:
-            self._process = started(self.link.rig.server, self._cpu, [self.build.daemon, "serve", *self._segments_option()])
+            self._process = started(
+                self.link.rig.server, self._cpu, [self.build.daemon, "serve", *self._segments_option()]
+            )
 
     def detach(self) -> None:
         self._run("unload", self.link.rig.server.iface)
@@ -193,7 +199,9 @@ class WithDaemon:
         shutil.rmtree(self.segments, ignore_errors=True)
 
     def _seed_option(self) -> list[str]:
-        """The plain seed where there is any: crowded keys are chosen by it (spec/kv/bench_workload.h), and runs are to compare."""
+        """The plain seed where there is any: crowded keys are chosen by it (spec/kv/bench_workload.h), and runs are to
+        compare.
+        """
         return ["--seed", str(PLAIN)] if hasattr(self.build.codec, "seed") else []
 
     def _segments_option(self) -> list[object]:

@@ -1,4 +1,6 @@
-"""Speed on one core and on all of them: each core has both ends of a closed loop of its own, and all share the tables."""
+"""Speed on one core and on all of them: each core has both ends of a closed loop of its own, and all share the
+tables.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,12 @@ def run(built: Build, settings: Settings) -> tuple[list[Row], Curve]:
                         with contest.prepared(server):
                             link.cpus = tuple(serving)
                             flight = contest.fly(
-                                server, name, workload, settings.slots, settings.seconds, tuple(pollers[cpu] for cpu in serving)
+                                server,
+                                name,
+                                workload,
+                                settings.slots,
+                                settings.seconds,
+                                tuple(pollers[cpu] for cpu in serving),
                             )
                         runs.setdefault((name, count, server.name), []).append(flight)
         return table(runs, contest.notes), curve(built.protocol, runs)
@@ -77,7 +84,11 @@ def table(runs: Runs, notes: dict[tuple[str, str], list[str]]) -> list[Row]:
         if good:
             figures["Mpps"] = Spread.of([mpps(each) for each, _ in good])
             figures["times one core"] = Spread.of([mpps(each) / mpps(one) for each, one in good])
-        rows.append(Row(f"{name}, {count} core{'s' if count > 1 else ''}", server, figures, tuple(notes.get((server, name), ()))))
+        rows.append(
+            Row(
+                f"{name}, {count} core{'s' if count > 1 else ''}", server, figures, tuple(notes.get((server, name), ()))
+            )
+        )
     return rows
 
 
@@ -85,7 +96,8 @@ def curve(protocol: str, runs: Runs) -> Curve:
     """A series for each workload of the generated program, and the reflector's of the first."""
     found = Curve(
         f"{protocol}: speed and serving cores",
-        "Each core serves clients of its own over the same tables: twice the cores do twice as much, unless they wait for each other.",
+        "Each core serves clients of its own over the same tables: twice the cores do twice as much, unless they wait "
+        "for each other.",
         Axis("serving cores", ""),
         Axis("round trips, both ends on the serving cores", "million/s"),
     )

@@ -1,4 +1,6 @@
-"""A server's end as a network card drives it: a kernel thread that sleeps until packets come (threaded NAPI), pinned to a CPU."""
+"""A server's end as a network card drives it: a kernel thread that sleeps until packets come (threaded NAPI), pinned to
+a CPU.
+"""
 
 from __future__ import annotations
 

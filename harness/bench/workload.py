@@ -5,6 +5,7 @@ Numbers stand for whatever the protocol names by them: keys, accounts. They are 
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -90,7 +91,8 @@ def zipf(count: int, exponent: float, first: int = 0) -> Numbers:
         low *= 2
     edges = sorted({edge for edge in edges if edge <= count} | {count + 1})
     return tuple(
-        Interval(first + begin - 1, end - begin, _zipf_weight(begin, end, exponent)) for begin, end in zip(edges, edges[1:])
+        Interval(first + begin - 1, end - begin, _zipf_weight(begin, end, exponent))
+        for begin, end in itertools.pairwise(edges)
     )
 
 
@@ -131,6 +133,13 @@ def table(numbers: Numbers) -> list[bytes]:
         share[high] -= 1 - share[low]
         (scarce if share[high] < 1 else ample).append(high)
     return [
-        ENTRY.pack(own.first, numbers[second].first, own.count, numbers[second].count, min(int(keep * COUNT_MAX), COUNT_MAX - 1), 0)
+        ENTRY.pack(
+            own.first,
+            numbers[second].first,
+            own.count,
+            numbers[second].count,
+            min(int(keep * COUNT_MAX), COUNT_MAX - 1),
+            0,
+        )
         for own, second, keep in zip(numbers, other, keeps)
     ]

@@ -23,7 +23,6 @@ from harness.command import counted
 from harness.results import ResultsError, begin
 from harness.tlc import ROOT, TlcError
 
-
 PROGRESS_AFTER_SECONDS = 20
 
 
@@ -32,14 +31,18 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `session`, or `all` (default)")
     parser.add_argument("which", nargs="?", default="small", help="small (default), large, all, or a model's name")
     parser.add_argument("--record", action="store_true", help="write state counts and times into models.json")
-    parser.add_argument("--trace", action="store_true", help="print the counterexamples of models that must fail as well")
+    parser.add_argument(
+        "--trace", action="store_true", help="print the counterexamples of models that must fail as well"
+    )
     return parser.parse_args()
 
 
 def _chosen(protocol: str, which: str) -> list[Model]:
     known = models.protocols()
     if protocol in models.without_models():
-        raise TlcError(f"{protocol} has no models: there is no .cfg in spec/{protocol}; {models.DESCRIBED_IN} says how to add one")
+        raise TlcError(
+            f"{protocol} has no models: there is no .cfg in spec/{protocol}; {models.DESCRIBED_IN} says how to add one"
+        )
     if protocol != "all" and protocol not in known:
         raise TlcError(f"there are no models of {protocol!r}; known are: {', '.join(known)}, all")
     found = [model for name in (known if protocol == "all" else [protocol]) for model in models.models_of(name)]

@@ -49,7 +49,9 @@ class _Drawing:
 
     def __init__(self, lanes: list[str]) -> None:
         room = WIDTH - _NUMBERS_WIDTH - 2 * _MARGIN
-        self.x = {name: round(_NUMBERS_WIDTH + _MARGIN + room * (at + 0.5) / len(lanes)) for at, name in enumerate(lanes)}
+        self.x = {
+            name: round(_NUMBERS_WIDTH + _MARGIN + room * (at + 0.5) / len(lanes)) for at, name in enumerate(lanes)
+        }
         self.y = 40
         self.parts: list[str] = []
 

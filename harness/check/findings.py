@@ -10,7 +10,9 @@ from harness.check.run import Report, violated_by
 
 
 def subject_of(protocol: str, which: str) -> str:
-    """The small models, which every check has, and those of another choice are kept apart: neither is run for the other's sake."""
+    """The small models, which every check has, and those of another choice are kept apart: neither is run for the
+    other's sake.
+    """
     return protocol if which == "small" else f"{protocol}-{which}"
 
 

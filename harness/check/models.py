@@ -79,7 +79,9 @@ def _entries(folder: Path) -> dict[str, dict]:
     except json.JSONDecodeError as error:
         raise TlcError(f"{documents.name_of(path)}:{error.lineno}:{error.colno}: is not JSON: {error.msg}") from None
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
-        raise TlcError(f"{documents.name_of(path)} must be a mapping of each model's name to a mapping: see {DESCRIBED_IN}")
+        raise TlcError(
+            f"{documents.name_of(path)} must be a mapping of each model's name to a mapping: see {DESCRIBED_IN}"
+        )
     return entries
 
 
@@ -95,16 +97,20 @@ def models_of(protocol: str) -> list[Model]:
     for name in sorted(configs ^ entries.keys()):
         where, record = documents.name_of(folder / f"{name}.cfg"), documents.name_of(folder / RECORD)
         if name in configs:
-            raise TlcError(f"{where} is not in {record}: add what is expected of it (see {DESCRIBED_IN}), for example\n"
-                           f"{_suggestion(folder, name, entries)}\n"
-                           f"and run `just check {protocol} {name} --record`, which counts its states")  # fmt: skip
+            raise TlcError(
+                f"{where} is not in {record}: add what is expected of it (see {DESCRIBED_IN}), for example\n"
+                f"{_suggestion(folder, name, entries)}\n"
+                f"and run `just check {protocol} {name} --record`, which counts its states"
+            )
         raise TlcError(f"{record} expects {where}, which does not exist")
     return [_model(protocol, folder, name, entry) for name, entry in entries.items()]
 
 
 def _suggestion(folder: Path, name: str, entries: dict[str, dict]) -> str:
     """An entry to paste, for a model that holds: as the whole file where there is none yet."""
-    modules = [path.stem for path in sorted(folder.glob("*.tla")) if not path.stem.endswith("Steps") and path.stem != "Program"]
+    modules = [
+        path.stem for path in sorted(folder.glob("*.tla")) if not path.stem.endswith("Steps") and path.stem != "Program"
+    ]
     module = next((each for each in modules if each.lower() == folder.name), modules[0] if modules else "MODULE")
     entry = json.dumps({name: {"module": module, "size": "small", "verdict": "holds"}})
     return f"  {entry}" if not entries else f"  {entry[1:-1]},"
@@ -120,13 +126,21 @@ def _fault(folder: Path, entry: dict) -> str:
     for key, choices in (("size", SIZES), ("verdict", VERDICTS)):
         if entry[key] not in choices:
             return f"{key} is {entry[key]!r}, which is none of {', '.join(choices)}"
-    for key, kinds in (("module", str), ("violates", str), ("shows", str), ("distinct", int), ("seconds", (int, float))):
+    for key, kinds in (
+        ("module", str),
+        ("violates", str),
+        ("shows", str),
+        ("distinct", int),
+        ("seconds", (int, float)),
+    ):
         if key in entry and (not isinstance(entry[key], kinds) or isinstance(entry[key], bool)):
             return f"{key} is {entry[key]!r}, which is no {'text' if kinds is str else 'number'}"
     if not (folder / f"{entry['module']}.tla").is_file():
         return f"module is {entry['module']!r}, but there is no {documents.name_of(folder)}/{entry['module']}.tla"
     if entry["verdict"] in NAMED_VERDICTS and "violates" not in entry:
-        return f"lacks violates: which {'invariant' if entry['verdict'] == 'invariant' else 'property'} must be violated"
+        return (
+            f"lacks violates: which {'invariant' if entry['verdict'] == 'invariant' else 'property'} must be violated"
+        )
     if entry["verdict"] not in NAMED_VERDICTS and "violates" in entry:
         return f"has violates, for which its verdict must be {' or '.join(NAMED_VERDICTS)}, not {entry['verdict']}"
     return ""

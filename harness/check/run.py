@@ -13,7 +13,9 @@ from harness.check.trace import Step, steps_of
 from harness.tlc import ROOT, Outcome, TlcError
 
 QUICK_STATES_MAX = 30_000
-"""Up to so many the optimising compiler takes more than it gives. By states, since times are those of the machine that recorded them."""
+"""Up to so many the optimising compiler takes more than it gives. By states, since times are those of the machine that
+recorded them.
+"""
 
 
 @dataclass

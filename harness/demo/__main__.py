@@ -1,6 +1,6 @@
 """The demonstration: a protocol from its model to live traffic, with figures. Cleans up after itself.
 
-    python -m harness.demo [PROTOCOL...]
+python -m harness.demo [PROTOCOL...]
 """
 
 from __future__ import annotations
@@ -25,12 +25,25 @@ from harness.tlc import TlcError
 from harness.transactions import TransactionsError
 from harness.veristat import VeristatError
 
-FAILURES = (StepFailed, LiveError, RigError, HistoriesError, TransactionsError, UnknownProtocol, SpecErrors, TlcError, VeristatError, AssertionError)
+FAILURES = (
+    StepFailed,
+    LiveError,
+    RigError,
+    HistoriesError,
+    TransactionsError,
+    UnknownProtocol,
+    SpecErrors,
+    TlcError,
+    VeristatError,
+    AssertionError,
+)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="just demo", description=__doc__.split("\n")[0])
-    parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="by default every one that has a demonstration")
+    parser.add_argument(
+        "protocols", nargs="*", metavar="PROTOCOL", help="by default every one that has a demonstration"
+    )
     parser.add_argument("--phase-seconds", type=float, help="run every load for this long")
     parser.add_argument("--without-model", action="store_true", help="leave out the model checker")
     arguments = parser.parse_args()

@@ -109,11 +109,14 @@ class Live:
         rate = summary["operations"] / summary["seconds"]
         lines = [
             spec["title"],
-            f"{rate:,.0f} operations/s, p50 {summary['p50_ns'] / MICROSECOND_NS:.0f} µs, p99 {summary['p99_ns'] / MICROSECOND_NS:.0f} µs; "
+            f"{rate:,.0f} operations/s, p50 {summary['p50_ns'] / MICROSECOND_NS:.0f} µs, p99 "
+            f"{summary['p99_ns'] / MICROSECOND_NS:.0f} µs; "
             f"{100 * phase.rare_share:.2f}% of packets took the rare path",
         ]
         if phase.kills:
-            lines.append(f"killed {phase.kills} times; meanwhile the programs answered {phase.served_while_down:,} requests")
+            lines.append(
+                f"killed {phase.kills} times; meanwhile the programs answered {phase.served_while_down:,} requests"
+            )
         lines.append(f"history of {summary['operations']:,} operations: {verdict.brief}")
         lines += [f"files: {files}"] if files else []
         lines += [f"NOT AS ACKNOWLEDGED: {complaint}" for complaint in complaints]
@@ -122,7 +125,9 @@ class Live:
         return good
 
     def _settle(self) -> tuple[list[str], str]:
-        """What is in the files, and where that is not what the clients of all loads were told: see harness/fuzz/kill.py."""
+        """What is in the files, and where that is not what the clients of all loads were told: see
+        harness/fuzz/kill.py.
+        """
         if self._server.segments is None:
             return [], ""
         counts = [-1]

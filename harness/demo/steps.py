@@ -55,7 +55,11 @@ def _sign_of_life(progress: str) -> str:
 
 def check_model(screen: Screen, protocol: str) -> None:
     """Explore the small models that hold; those that must fail would take too long here."""
-    small = [model for model in models.models_of(protocol) if model.size == "small"] if protocol in models.protocols() else []
+    small = (
+        [model for model in models.models_of(protocol) if model.size == "small"]
+        if protocol in models.protocols()
+        else []
+    )
     holding = [model for model in small if not model.must_fail]
     if not holding:
         screen.say("model", f"spec/{protocol} has no small model (.cfg) that holds: nothing was checked")
@@ -65,7 +69,11 @@ def check_model(screen: Screen, protocol: str) -> None:
         with screen.working("model", f"TLC explores {protocol}/{model.name}") as at:
             report = run(model, progress=lambda text: at(_sign_of_life(text)))
         if report.surprises:
-            raise StepFailed("\n".join([f"{protocol}/{model.name}:", *report.surprises, f"`just check {protocol} {model.name}` shows it"]))
+            raise StepFailed(
+                "\n".join(
+                    [f"{protocol}/{model.name}:", *report.surprises, f"`just check {protocol} {model.name}` shows it"]
+                )
+            )
         states, seconds = states + report.outcome.distinct, seconds + report.outcome.seconds
     names = " and ".join(model.name for model in holding)
     text = f"{states:,} states of {names} explored in {seconds:.0f} s: all properties hold"
@@ -99,12 +107,15 @@ def load_programs(screen: Screen, server: Server) -> bool:
         judged = veristat.check(server.build.name, server.build.programs)
     status = server.status()
     interface = status["interfaces"][0]
-    where = f"{interface['name']} of a veth pair between two namespaces: XDP {interface['xdp']}, TC {interface['tc']}; --first, so new tables need not wait"
+    where = (
+        f"{interface['name']} of a veth pair between two namespaces: XDP {interface['xdp']}, TC {interface['tc']}; "
+        "--first, so new tables need not wait"
+    )
     rows = [
-        f"{each.measured.program:<16} {each.measured.insns:>6,} of {each.budget['insns'] if each.budget else 0:>6,} instructions"
+        f"{each.measured.program:<16} {each.measured.insns:>6,} of {each.budget['insns'] if each.budget else 0:>6,} "
+        "instructions"
         for each in judged
     ]
     good = not any(each.faults for each in judged) and interface["xdp"] == "native"
     screen.say("load", "\n".join([where, *rows]), good)
     return good
-

@@ -1,8 +1,10 @@
-"""just docker all|build|base|compose|clean: the checks, and the servers of compose.yaml, in containers. See docs/docker.md.
+"""just docker all|build|base|compose|clean: the checks, and the servers of compose.yaml, in containers. See
+docs/docker.md.
 
-all: build the images, run model checking, conformance, veristat and a benchmark in them; results go to build/docker/results.
-build: only the images. base: make the base image with debootstrap, where none can be pulled. compose: three servers and a client
-on networks of their own; the client asks each of them. clean: remove the images and build/docker.
+all: build the images, run model checking, conformance, veristat and a benchmark in them; results go to
+build/docker/results.
+build: only the images. base: make the base image with debootstrap, where none can be pulled. compose: three servers and
+a client on networks of their own; the client asks each of them. clean: remove the images and build/docker.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ WORK = BUILD / "docker"
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="just docker", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made = argparse.ArgumentParser(
+        prog="just docker", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = made.add_subparsers(dest="command", required=True)
     checking = commands.add_parser("all", help="build the images and run the checks in them")
     checking.add_argument("--smoke", action="store_true", help="a little of each check, for where time is short")
-    checking.add_argument("--results", type=Path, default=WORK / "results", metavar="DIR", help="where findings go (build/docker/results)")
+    checking.add_argument(
+        "--results", type=Path, default=WORK / "results", metavar="DIR", help="where findings go (build/docker/results)"
+    )
     commands.add_parser("build", help="build the images")
     making = commands.add_parser("base", help="make the base image with debootstrap and import it")
     making.add_argument("--mirror", metavar="URL", help="of Debian; by default the one that apt on this host asks")
@@ -62,9 +68,12 @@ def check_all(using: Engine, smoke: bool, results: Path) -> int:
     sizes = {image: using.image_bytes(image) for image in building}
     os.environ["STEPWISE_RESULTS"] = str(results)
     found = {
-        "smoke": smoke, "engine": using.version, "image_bytes": sizes, "capabilities": allowed.capabilities,
+        "smoke": smoke,
+        "engine": using.version,
+        "image_bytes": sizes,
+        "capabilities": allowed.capabilities,
         "steps": [{"name": each.step, "status": each.status, "seconds": round(each.seconds, 1)} for each in done],
-    }  # fmt: skip
+    }
     run.keep("docker", "all", found)
     print(f"\n{steps.table(done, sizes)}\n{run.seconds:.0f} s in all; results and logs are in {results}")
     return steps.first_failure(done)
@@ -76,7 +85,10 @@ def clean(using: Engine, with_base: bool) -> None:
         using.run(["image", "rm", images.base_image()], "removing the base image")
         removed.append(images.base_image())
     shutil.rmtree(WORK, ignore_errors=True)
-    print(f"removed {', '.join(removed) or 'no image'}; what BuildKit caches stays: `docker builder prune` removes that, of all projects")
+    print(
+        f"removed {', '.join(removed) or 'no image'}; what BuildKit caches stays: `docker builder prune` removes that, "
+        "of all projects"
+    )
 
 
 def main() -> int:

@@ -1,4 +1,6 @@
-"""The base image, made by debootstrap and imported under the name that the Dockerfile has, where no image can be pulled."""
+"""The base image, made by debootstrap and imported under the name that the Dockerfile has, where no image can be
+pulled.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from harness.docker.images import base_image
 RELEASE = "bookworm"
 # As images called slim have it: no documents but licences, no translations.
 EXCLUDED = ("doc", "info", "locale", "man")
-DPKG_EXCLUDES = "".join(f"path-exclude /usr/share/{name}/*\n" for name in EXCLUDED) + "path-include /usr/share/doc/*/copyright\n"
+DPKG_EXCLUDES = (
+    "".join(f"path-exclude /usr/share/{name}/*\n" for name in EXCLUDED) + "path-include /usr/share/doc/*/copyright\n"
+)
 # A machine that goes down while an image is built has no image: nothing of it need be on the disk before that.
 UNSYNCED = "force-unsafe-io\n"
 # What debootstrap has from this host, and what it downloaded.
@@ -27,7 +31,8 @@ EMPTIED = ("var/cache/apt", "var/lib/apt/lists", "var/log")
 def make(engine: Engine, work: Path, mirror: str | None) -> str:
     """Make and import it; a sentence on what it is. Raises EngineError.
 
-    mirror: of Debian, instead of the one that apt asks. It stays apt's in the image: builds on such a host may have no other to ask.
+    mirror: of Debian, instead of the one that apt asks. It stays apt's in the image: builds on such a host may have no
+    other to ask.
     """
     if os.geteuid() != 0:
         raise EngineError("debootstrap makes a root file system: run it as root")
@@ -52,14 +57,19 @@ def mirror_of_host() -> str:
         _, site, release, component = line.split()
         if (release, component) == (RELEASE, "main"):
             return site
-    raise EngineError(f"apt on this host asks nobody for Debian's {RELEASE}: name a mirror with --mirror URL (or run `apt-get update` once)")
+    raise EngineError(
+        f"apt on this host asks nobody for Debian's {RELEASE}: name a mirror with --mirror URL (or run `apt-get "
+        "update` once)"
+    )
 
 
 def bootstrap(root: Path, mirror: str) -> None:
     command = ["debootstrap", "--variant=minbase", RELEASE, str(root), mirror]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise EngineError(f"debootstrap of {RELEASE} failed with {done.returncode}:\n{(done.stdout + done.stderr).strip()[-2000:]}")
+        raise EngineError(
+            f"debootstrap of {RELEASE} failed with {done.returncode}:\n{(done.stdout + done.stderr).strip()[-2000:]}"
+        )
 
 
 def slim(root: Path) -> None:
@@ -80,8 +90,12 @@ def slim(root: Path) -> None:
 
 def load(engine: Engine, root: Path) -> None:
     """Without devices, which the engine makes."""
-    packing = subprocess.Popen(["tar", "-C", root, "--exclude=./dev/*", "--numeric-owner", "-c", "."], stdout=subprocess.PIPE)
+    packing = subprocess.Popen(
+        ["tar", "-C", root, "--exclude=./dev/*", "--numeric-owner", "-c", "."], stdout=subprocess.PIPE
+    )
     with child(packing):
-        engine.run(["import", "--change", 'CMD ["bash"]', "-", base_image()], "importing the base image", stdin=packing.stdout)
+        engine.run(
+            ["import", "--change", 'CMD ["bash"]', "-", base_image()], "importing the base image", stdin=packing.stdout
+        )
         if packing.wait() != 0:
             raise EngineError(f"packing the base image: tar ended with {packing.returncode}")

@@ -1,4 +1,5 @@
-"""`python -m harness.docker.client PROTOCOL=NAME...`: the client of compose.yaml. It asks each server, for a second each.
+"""`python -m harness.docker.client PROTOCOL=NAME...`: the client of compose.yaml. It asks each server, for a second
+each.
 
 What it asks for is the load of the protocol's first demonstration. Ends with 1 where a server answered nothing.
 """

@@ -1,4 +1,6 @@
-"""`just docker compose`: starts what compose.yaml says, until its client has asked every server, and takes all of it down."""
+"""`just docker compose`: starts what compose.yaml says, until its client has asked every server, and takes all of it
+down.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,23 @@ def find(using: Engine) -> list[str]:
         return using.argv("compose")
     if found := shutil.which("docker-compose"):
         return [found]
-    raise EngineError("there is neither `docker compose` nor `docker-compose`: on Debian, `apt-get install docker-compose`")
+    raise EngineError(
+        "there is neither `docker compose` nor `docker-compose`: on Debian, `apt-get install docker-compose`"
+    )
 
 
 def run(using: Engine) -> int:
     """The status of the client. Nothing that was started is left."""
     command = [*find(using), "--project-name", PROJECT, "--file", str(REPOSITORY / "compose.yaml")]
     try:
-        with child(subprocess.Popen([*command, "up", "--exit-code-from", "client"], stdin=subprocess.DEVNULL)) as process:
+        with child(
+            subprocess.Popen([*command, "up", "--exit-code-from", "client"], stdin=subprocess.DEVNULL)
+        ) as process:
             return process.wait()
     finally:
-        subprocess.run([*command, "down", "--volumes", "--timeout", "5"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        subprocess.run(
+            [*command, "down", "--volumes", "--timeout", "5"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )

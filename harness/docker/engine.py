@@ -14,7 +14,15 @@ from harness.command import child
 
 BUILDKIT_INSIDE_BEFORE = 23  # the client's version; later ones have a plugin for it, buildx
 # The kernel's numbers of what containers are given here.
-CAPABILITIES = {"NET_ADMIN": 12, "NET_RAW": 13, "IPC_LOCK": 14, "SYS_ADMIN": 21, "SYS_NICE": 23, "PERFMON": 38, "BPF": 39}
+CAPABILITIES = {
+    "NET_ADMIN": 12,
+    "NET_RAW": 13,
+    "IPC_LOCK": 14,
+    "SYS_ADMIN": 21,
+    "SYS_NICE": 23,
+    "PERFMON": 38,
+    "BPF": 39,
+}
 REAL_TIME_US = 800_000  # of each second
 ENGINE_REAL_TIME_US = 900_000
 IN_SYS_ADMIN = ("BPF", "PERFMON")  # which older engines have no names for
@@ -40,7 +48,10 @@ class Engine:
         """A short command's output. Raises EngineError."""
         done = subprocess.run(self.argv(*arguments), capture_output=True, text=True, check=False, **options)
         if done.returncode != 0:
-            raise EngineError(f"{doing}: `{shlex.join(self.argv(*arguments))}` failed with {done.returncode}: {last_words(done.stderr)}")
+            raise EngineError(
+                f"{doing}: `{shlex.join(self.argv(*arguments))}` failed with {done.returncode}: "
+                f"{last_words(done.stderr)}"
+            )
         return done.stdout.strip()
 
     def argv(self, *arguments: str | Path) -> list[str]:
@@ -48,7 +59,9 @@ class Engine:
 
     def image_bytes(self, image: str) -> int | None:
         """The size of an image; None where there is no such image."""
-        done = subprocess.run(self.argv("image", "inspect", "--format", "{{.Size}}", image), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            self.argv("image", "inspect", "--format", "{{.Size}}", image), capture_output=True, text=True, check=False
+        )
         return int(done.stdout) if done.returncode == 0 else None
 
     def remove_container(self, name: str) -> None:
@@ -60,7 +73,10 @@ class Engine:
         log.parent.mkdir(parents=True, exist_ok=True)
         environment = {**os.environ, "DOCKER_BUILDKIT": "1"}
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        with log.open("wb") as sink, child(subprocess.Popen(self.argv(*arguments), env=environment, **pipes)) as process:
+        with (
+            log.open("wb") as sink,
+            child(subprocess.Popen(self.argv(*arguments), env=environment, **pipes)) as process,
+        ):
             for line in process.stdout:
                 sink.write(line)
                 print("  " + line.decode(errors="replace").rstrip(), flush=True)
@@ -77,7 +93,9 @@ def find() -> Engine:
     """The engine that the first client on the PATH which can build speaks to. Raises EngineError."""
     clients = [path for folder in os.get_exec_path() if os.access(path := os.path.join(folder, "docker"), os.X_OK)]
     if not clients:
-        raise EngineError("there is no `docker` on the PATH: install an engine (on Debian `apt-get install docker.io`) and start it")
+        raise EngineError(
+            "there is no `docker` on the PATH: install an engine (on Debian `apt-get install docker.io`) and start it"
+        )
     engine_version = ask_version(clients[0])
     for client in clients:
         if can_build(client):
@@ -89,11 +107,15 @@ def find() -> Engine:
 
 
 def ask_version(client: str) -> str:
-    done = subprocess.run([client, "version", "--format", "{{.Server.Version}}"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [client, "version", "--format", "{{.Server.Version}}"], capture_output=True, text=True, check=False
+    )
     if done.returncode == 0 and done.stdout.strip():
         return done.stdout.strip()
     if "permission denied" in done.stderr:
-        raise EngineError("this user may not speak to the Docker engine: run it as root, or as a member of the group docker")
+        raise EngineError(
+            "this user may not speak to the Docker engine: run it as root, or as a member of the group docker"
+        )
     raise EngineError(
         f"the Docker engine does not answer ({last_words(done.stderr)}): start it with `systemctl start docker`, "
         "or, where there is no systemd, as root with `dockerd &`"
@@ -119,12 +141,15 @@ def capability_arguments(capabilities: Sequence[str]) -> list[str]:
 
 
 def granted(engine: Engine, image: str, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The capabilities in this engine's names for them, once a container has been seen to have them. Raises EngineError."""
+    """The capabilities in this engine's names for them, once a container has been seen to have them. Raises
+    EngineError.
+    """
     names = named_here(engine, image, wanted)
     missing = [name for name in names if not has(engine, image, name)]
     if missing:
         raise EngineError(
-            f"containers of this engine cannot have {', '.join(missing)}: the engine itself must run as root, in no user namespace, "
+            f"containers of this engine cannot have {', '.join(missing)}: the engine itself must run as root, in no "
+            "user namespace, "
             "with these capabilities (`grep CapBnd /proc/$(pidof dockerd)/status` shows its own)"
         )
     return names
@@ -151,19 +176,33 @@ def has(engine: Engine, image: str, capability: str) -> bool:
 def real_time_arguments(engine: Engine, image: str) -> list[str]:
     """What a container takes for a process of its to run in real time. Raises EngineError.
 
-    Some kernels share real time out to control groups (CONFIG_RT_GROUP_SCHED): there a new group has none unless it is given some.
+    Some kernels share real time out to control groups (CONFIG_RT_GROUP_SCHED): there a new group has none unless it is
+    given some.
     """
     for arguments in ([], ["--cpu-rt-runtime", str(REAL_TIME_US)]):
         wanted = ["run", "--rm", "--network", "none", *capability_arguments(["SYS_NICE"]), *arguments]
-        done = subprocess.run(engine.argv(*wanted, "--entrypoint", "chrt", image, "--fifo", "1", "true"), capture_output=True, check=False)
+        done = subprocess.run(
+            engine.argv(*wanted, "--entrypoint", "chrt", image, "--fifo", "1", "true"), capture_output=True, check=False
+        )
         if done.returncode == 0:
             return arguments
     raise EngineError(
-        "containers of this engine cannot have processes in real time, which a benchmark's are: this kernel shares real time out to "
+        "containers of this engine cannot have processes in real time, which a benchmark's are: this kernel shares "
+        "real time out to "
         f"control groups; give the engine some to hand on, `dockerd --cpu-rt-runtime={ENGINE_REAL_TIME_US}`"
     )
 
 
 def probe(engine: Engine, image: str, capability: str) -> subprocess.CompletedProcess[str]:
-    arguments = ["run", "--rm", "--network", "none", *capability_arguments([capability]), "--entrypoint", "cat", image, "/proc/self/status"]
+    arguments = [
+        "run",
+        "--rm",
+        "--network",
+        "none",
+        *capability_arguments([capability]),
+        "--entrypoint",
+        "cat",
+        image,
+        "/proc/self/status",
+    ]
     return subprocess.run(engine.argv(*arguments), capture_output=True, text=True, check=False)

@@ -36,12 +36,26 @@ def require_base(engine: Engine) -> None:
 def build(engine: Engine, stage: str, logs: Path) -> None:
     """Build a stage into its image, with the host's network and settings. Raises EngineError."""
     with tempfile.TemporaryDirectory() as secrets:
-        arguments = ["build", "--network", "host", "--progress", "plain", "--target", stage, "--tag", IMAGES[stage], "--label", LABEL]
+        arguments = [
+            "build",
+            "--network",
+            "host",
+            "--progress",
+            "plain",
+            "--target",
+            stage,
+            "--tag",
+            IMAGES[stage],
+            "--label",
+            LABEL,
+        ]
         arguments += settings.write(Path(secrets), "bookworm")
         log = logs / f"build-{stage}.log"
         status = engine.stream([*arguments, REPOSITORY], log)
     if status != 0:
-        raise EngineError(f"the image {IMAGES[stage]} could not be built: `docker build` ended with {status}; its output is in {log}")
+        raise EngineError(
+            f"the image {IMAGES[stage]} could not be built: `docker build` ended with {status}; its output is in {log}"
+        )
     prune(engine)
 
 

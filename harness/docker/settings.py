@@ -1,7 +1,8 @@
 """The host's settings for package managers, as secrets of a build: there while it runs, and in no layer.
 
-What apt, pip and Maven ask on this host, through which proxy, and whose certificates are believed is true in a container of this
-host as well. Nothing of it is written into the repository or into an image; `with-host-settings` beside this file is who reads it.
+What apt, pip and Maven ask on this host, through which proxy, and whose certificates are believed is true in a
+container of this host as well. Nothing of it is written into the repository or into an image; `with-host-settings`
+beside this file is who reads it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def said(*command: str | Path) -> str:
 
 
 def apt_sources(release: str) -> str:
-    """The host's sources of this release of Debian (`bookworm`), with its updates, a line each; empty on another system."""
+    """The host's sources of this release of Debian (`bookworm`), with its updates, a line each; empty on another
+    system.
+    """
     printed = said("apt-get", "indextargets", "--format", LIST_FORMAT, "Created-By: Packages", "Origin: Debian")
     lines = sorted({line for line in printed.splitlines() if line.split()[2].partition("-")[0] == release})
     return "".join(f"{line}\n" for line in lines)
@@ -41,7 +44,9 @@ def apt_proxies() -> str:
 
 
 def pip_conf(listed: str) -> str:
-    """A configuration file of what `pip config list` printed: the environment's settings after, and so over, those of files."""
+    """A configuration file of what `pip config list` printed: the environment's settings after, and so over, those of
+    files.
+    """
     found: dict[str, str] = {}
     for line in sorted(listed.splitlines(), key=lambda line: line.startswith(":env:")):
         name, _, value = line.partition("=")
@@ -78,4 +83,10 @@ def write(folder: Path, release: str) -> list[str]:
 
 def proxy_arguments(environment: Mapping[str, str]) -> list[str]:
     """The proxies of the environment, which a build has as its own and leaves in no layer."""
-    return [word for name in PROXIES for each in (name, name.lower()) if environment.get(each) for word in ("--build-arg", each)]
+    return [
+        word
+        for name in PROXIES
+        for each in (name, name.lower())
+        if environment.get(each)
+        for word in ("--build-arg", each)
+    ]

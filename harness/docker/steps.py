@@ -55,7 +55,9 @@ STEPS = (
 
 @dataclass(frozen=True)
 class Granted:
-    """What an engine has been seen to allow. capabilities: of each step, in the engine's names. real_time: arguments of `docker run`."""
+    """What an engine has been seen to allow. capabilities: of each step, in the engine's names. real_time: arguments of
+    `docker run`.
+    """
 
     capabilities: dict[str, tuple[str, ...]]
     real_time: list[str]
@@ -80,16 +82,33 @@ def arguments_of(step: Step, allowed: Granted, smoke: bool, results: Path, commi
     """Of `docker run`."""
     command = step.smoke if smoke else step.command
     return [
-        "run", "--rm", "--name", name, "--init", "--network", "none", *capability_arguments(allowed.capabilities[step.name]),
+        "run",
+        "--rm",
+        "--name",
+        name,
+        "--init",
+        "--network",
+        "none",
+        *capability_arguments(allowed.capabilities[step.name]),
         *(allowed.real_time if step.in_real_time else []),
         *(["--pid", "host"] if step.sees_host else []),
-        "--volume", f"{results.resolve()}:{RESULTS}", "--env", f"STEPWISE_RESULTS={RESULTS}", "--env", f"STEPWISE_COMMIT={commit}",
-        IMAGES["artefacts"], "sh", "-euc", command,
-    ]  # fmt: skip
+        "--volume",
+        f"{results.resolve()}:{RESULTS}",
+        "--env",
+        f"STEPWISE_RESULTS={RESULTS}",
+        "--env",
+        f"STEPWISE_COMMIT={commit}",
+        IMAGES["artefacts"],
+        "sh",
+        "-euc",
+        command,
+    ]
 
 
 def run(engine: Engine, step: Step, allowed: Granted, smoke: bool, results: Path, commit: str) -> Done:
-    """Run one, its output to the terminal and to `<step>.log` among the results. Its container does not outlive this."""
+    """Run one, its output to the terminal and to `<step>.log` among the results. Its container does not outlive
+    this.
+    """
     name = f"stepwise-{step.name}-{os.getpid()}"
     arguments = arguments_of(step, allowed, smoke, results, commit, name)
     print(f"\n{step.name}: {shlex.join(engine.argv(*arguments))}", flush=True)
@@ -103,8 +122,13 @@ def run(engine: Engine, step: Step, allowed: Granted, smoke: bool, results: Path
 
 def table(done: Sequence[Done], image_bytes: dict[str, int | None]) -> str:
     """Each step's end and time, and the size of each image."""
-    lines = [f"{each.step:<20} {'passed' if each.status == 0 else f'FAILED ({each.status})':<12} {each.seconds:7.0f} s" for each in done]
-    lines += [f"{name:<20} {'image':<12} {size / 1e6:7,.0f} MB" for name, size in image_bytes.items() if size is not None]
+    lines = [
+        f"{each.step:<20} {'passed' if each.status == 0 else f'FAILED ({each.status})':<12} {each.seconds:7.0f} s"
+        for each in done
+    ]
+    lines += [
+        f"{name:<20} {'image':<12} {size / 1e6:7,.0f} MB" for name, size in image_bytes.items() if size is not None
+    ]
     return "\n".join(lines)
 
 

@@ -22,7 +22,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="just fill", description=__doc__)
     parser.add_argument("protocol")
     parser.add_argument("--keys", type=int, help="how many; those that the protocol's fill.py says, by default")
-    parser.add_argument("--override", type=Path, metavar="FILE", help="of the layout, on top of the sizes that go with the keys")
+    parser.add_argument(
+        "--override", type=Path, metavar="FILE", help="of the layout, on top of the sizes that go with the keys"
+    )
     arguments = parser.parse_args()
     if arguments.keys is not None and arguments.keys < 1:
         parser.error("there has to be a key")

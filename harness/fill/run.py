@@ -1,4 +1,6 @@
-"""The stages: filled, read, changed, read, taken off the interface and loaded again, read; the daemon is killed half way in each."""
+"""The stages: filled, read, changed, read, taken off the interface and loaded again, read; the daemon is killed half
+way in each.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Pass:
     def __str__(self) -> str:
         said = ", ".join(f"{count:,} {name}" for name, count in self.complaints.items()) or "all right"
         rate = f"{self.seconds:6.1f} s  {self.requests:>11,} ({self.requests / self.seconds:>9,.0f}/s)"
-        return f"{self.title:<25} {rate}  {100 * self.rare_share:5.1f}% by the daemon, {self.again:,} sent again: {said}"
+        return (
+            f"{self.title:<25} {rate}  {100 * self.rare_share:5.1f}% by the daemon, {self.again:,} sent again: {said}"
+        )
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,14 @@ class Report:
         size = f"{self.table_bytes / 1e9:.2f} GB, {self.table_bytes / self.keys:.0f} bytes a key"
         lines = [
             f"{self.keys:,} keys; tables of {size}",
-            f"loaded in {self.load_s:.1f} s, again when full in {self.reload_s:.1f} s; daemon killed {self.kills} times",
+            f"loaded in {self.load_s:.1f} s, again when full in {self.reload_s:.1f} s; daemon killed {self.kills} "
+            "times",
         ]
         if self.wrong:
-            lines.append("first keys that were not as they had to be: " + ", ".join(f"{key:#x}" for key in self.wrong[:WRONG_SHOWN]))
+            lines.append(
+                "first keys that were not as they had to be: "
+                + ", ".join(f"{key:#x}" for key in self.wrong[:WRONG_SHOWN])
+            )
         return "\n".join([*lines, "held: nothing missing, nothing wrong, nothing refused" if self.holds else "FAILED"])
 
     def __str__(self) -> str:
@@ -112,7 +120,9 @@ class Filling:
     def open(self) -> None:
         with exchanging(self.link) as exchange:
             clients = range(1, SLOTS + 1)
-            self.states = self.link.blank_states(self.plugin.open_by_messages(exchange, clients, self.server.build.codec))
+            self.states = self.link.blank_states(
+                self.plugin.open_by_messages(exchange, clients, self.server.build.codec)
+            )
 
     def ask(self, title: str, workload: Workload) -> Pass:
         """Every key of a workload, while the daemon is killed with half of them answered and started again."""
@@ -155,7 +165,9 @@ class Filling:
 def opened(
     protocol: str, keys: int, override: dict[str, Any] | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> Iterator[Filling]:
-    """A server that serves empty tables, of the sizes that go with the keys; override: of the layout, on top of these."""
+    """A server that serves empty tables, of the sizes that go with the keys; override: of the layout, on top of
+    these.
+    """
     plugin = plugin_of(protocol)
     progress(f"{protocol}: generating and compiling")
     built = build(protocol, merged(plugin.override(keys), override or {}), defines="")
@@ -199,7 +211,9 @@ def has_fill(protocol: str) -> bool:
 
 def plugin_of(protocol: str) -> ModuleType:
     if not has_fill(protocol):
-        raise LiveError(f"{protocol} cannot be filled: spec/{protocol}/fill.py and fill.h would say with what (docs/live.md)")
+        raise LiveError(
+            f"{protocol} cannot be filled: spec/{protocol}/fill.py and fill.h would say with what (docs/live.md)"
+        )
     return importlib.import_module(f"spec.{protocol}.fill")
 
 

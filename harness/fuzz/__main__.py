@@ -17,10 +17,9 @@ from harness.fuzz.kinds import KINDS
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.replay import replay
 from harness.parsers import cli as parsers
-from harness.readers import cli as readers
 from harness.protocols import UnknownProtocol, chosen
+from harness.readers import cli as readers
 from harness.results import ResultsError
-
 
 MINUTES_A_PROTOCOL = 1.0
 DOING = "make network namespaces and load programs into the kernel"
@@ -67,22 +66,33 @@ def _fuzz(argv: list[str]) -> int:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz",
-        description="Rounds in turn: random operations through lossy links against a plain reference, one at a time (examples); "
-        "many at once, while the daemon is killed about every second, of which the history must be linearizable, or strictly "
-        "serializable (kill); the whole server goes down, where a protocol drains (crash); made-up frames for the packet programs, "
+        description="Rounds in turn: random operations through lossy links against a plain reference, one at a time "
+        "(examples); "
+        "many at once, while the daemon is killed about every second, of which the history must be linearizable, or "
+        "strictly "
+        "serializable (kill); the whole server goes down, where a protocol drains (crash); made-up frames for the "
+        "packet programs, "
         "natively (parsers).",
-        epilog="The same seed and commit play the same rounds in the same order; the time says how many. What fails is saved in "
-        "tests/regressions, and `replay FILE...` plays it again. `kill PROTOCOL`, `crash PROTOCOL` and `parsers [PROTOCOL ...]` "
+        epilog="The same seed and commit play the same rounds in the same order; the time says how many. What fails is "
+        "saved in "
+        "tests/regressions, and `replay FILE...` plays it again. `kill PROTOCOL`, `crash PROTOCOL` and `parsers "
+        "[PROTOCOL ...]` "
         "and `readers [TARGET ...]` do one thing, at length: see their --help.",
     )
     parser.add_argument("protocol", nargs="?", default="all")
     parser.add_argument(
-        "--minutes", type=_minutes, help=f"after which no round begins ({MINUTES_A_PROTOCOL:g} for each protocol that is asked for)"
+        "--minutes",
+        type=_minutes,
+        help=f"after which no round begins ({MINUTES_A_PROTOCOL:g} for each protocol that is asked for)",
     )
     parser.add_argument("--seed", type=_number, help="of the whole run; a random one is told")
     parser.add_argument("--rounds", type=_number, help="so many of each kind on each protocol, instead of minutes")
-    parser.add_argument("--first", type=_number, default=0, metavar="N", help="begin with round N of each (%(default)s)")
-    parser.add_argument("--only", action="append", choices=list(KINDS), help="this kind alone; may be given several times")
+    parser.add_argument(
+        "--first", type=_number, default=0, metavar="N", help="begin with round N of each (%(default)s)"
+    )
+    parser.add_argument(
+        "--only", action="append", choices=list(KINDS), help="this kind alone; may be given several times"
+    )
     _add_receive_buffer(parser)
     arguments = parser.parse_args(argv)
     if arguments.rounds is not None and arguments.minutes is not None:
@@ -111,7 +121,8 @@ def _number(text: str) -> int:
 def _replay(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz replay",
-        description="Plays again what was saved in tests/regressions: the moves of an example, the plan of a load, a frame, or a history, "
+        description="Plays again what was saved in tests/regressions: the moves of an example, the plan of a load, a "
+        "frame, or a history, "
         "which must be refused again.",
     )
     parser.add_argument("file", nargs="+", type=Path)
@@ -134,7 +145,10 @@ def _progress(protocol: str, text: str) -> None:
 
 def _add_receive_buffer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--receive-buffer", type=int, metavar="BYTES", help="of the daemon's sockets: 1 is the least there is, and loses most of a burst"
+        "--receive-buffer",
+        type=int,
+        metavar="BYTES",
+        help="of the daemon's sockets: 1 is the least there is, and loses most of a burst",
     )
 
 
@@ -144,7 +158,9 @@ def _kill(argv: list[str]) -> int:
     )
     parser.add_argument("protocol")
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--period", type=float, default=1, help="seconds from kill to kill, more or less (%(default)s); 0: never")
+    parser.add_argument(
+        "--period", type=float, default=1, help="seconds from kill to kill, more or less (%(default)s); 0: never"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the load and of the kills (%(default)s)")
     _add_receive_buffer(parser)
     arguments = parser.parse_args(argv)
@@ -152,7 +168,12 @@ def _kill(argv: list[str]) -> int:
     protocol, period = arguments.protocol, arguments.period or None
 
     report = kill_under_load(
-        protocol, arguments.seconds, period, arguments.seed, lambda text: _progress(protocol, text), arguments.receive_buffer
+        protocol,
+        arguments.seconds,
+        period,
+        arguments.seed,
+        lambda text: _progress(protocol, text),
+        arguments.receive_buffer,
     )
     _progress(protocol, "")
     print(report)
@@ -162,16 +183,21 @@ def _kill(argv: list[str]) -> int:
 def _crash(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz crash",
-        description="The whole server goes down at random moments of a load, its memory with it: what was acknowledged as on the disk must be recovered.",
+        description="The whole server goes down at random moments of a load, its memory with it: what was acknowledged "
+        "as on the disk must be recovered.",
     )
     parser.add_argument("protocol")
     parser.add_argument("--crashes", type=int, default=20, help="how often (%(default)s)")
-    parser.add_argument("--records", type=int, default=10_000_000, help="to be appended in all the loads together (%(default)s)")
+    parser.add_argument(
+        "--records", type=int, default=10_000_000, help="to be appended in all the loads together (%(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="(%(default)s)")
     arguments = parser.parse_args(argv)
     command.need(command.NAMESPACES, DOING)
     protocol = arguments.protocol
-    report = crash_under_load(protocol, arguments.crashes, arguments.records, arguments.seed, lambda text: _progress(protocol, text))
+    report = crash_under_load(
+        protocol, arguments.crashes, arguments.records, arguments.seed, lambda text: _progress(protocol, text)
+    )
     _progress(protocol, "")
     print(report)
     return 1 if report.problems else 0

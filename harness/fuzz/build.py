@@ -8,10 +8,11 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Mapping
+from typing import Any
 
 import yaml
 
@@ -23,7 +24,6 @@ from harness.exclusive import alone
 from harness.forms import form_for, merged
 from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.protocols import BUILD, REPOSITORY, SPEC
-
 
 FORGETFUL = "-DSTEPWISE_FORGETFUL"
 """For tables so small that all their cells are in the caches: half of the packets are put off nevertheless."""
@@ -107,11 +107,14 @@ def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str
         generated.mkdir(exist_ok=True)
         override_file.write_text(text)
         _run([*generate, "--override", str(override_file)], f"generating {protocol} with {override_file}")
-        _run([*make, f"GENERATED={generated}", f"BUILD={directory}", f"DEFINES={defines}"], f"building {protocol} with {override_file}")
+        _run(
+            [*make, f"GENERATED={generated}", f"BUILD={directory}", f"DEFINES={defines}"],
+            f"building {protocol} with {override_file}",
+        )
     return Build(load(spec, laid_over), directory, generated)
 
 
 def _run(command: list[str], doing: str) -> None:
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, cwd=REPOSITORY, capture_output=True, text=True)
     if done.returncode != 0:
         raise NotPlayed(f"{doing} failed:\n{(done.stderr or done.stdout).strip()}")

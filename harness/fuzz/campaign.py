@@ -1,7 +1,7 @@
 """A run: rounds of every kind on every protocol, in turn, until the time is over.
 
-Which rounds there are, in which order, and the seed of each, are of the run's seed alone. The time only says how many of them
-are played.
+Which rounds there are, in which order, and the seed of each, are of the run's seed alone. The time only says how many
+of them are played.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ NOT_OF_THE_ROUND = (NotPlayed, RigError, SpecErrors, HistoriesError, Transaction
 class Plan:
     """What is asked for.
 
-    kinds: of KINDS. minutes: after which no round begins; or rounds, so many of each kind on each protocol. first: the number of
-    the first, from 0.
+    kinds: of KINDS. minutes: after which no round begins; or rounds, so many of each kind on each protocol. first: the
+    number of the first, from 0.
     """
 
     protocols: list[str]
@@ -74,7 +74,9 @@ def derived(seed: int, kind: str, protocol: str, number: int) -> int:
 
 
 def stages_of(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
-    """In the order of their turns. What a protocol has none of is said. Raises LiveError where nothing is left of a plan."""
+    """In the order of their turns. What a protocol has none of is said. Raises LiveError where nothing is left of a
+    plan.
+    """
     stages = []
     for name in plan.kinds:
         for protocol in plan.protocols:
@@ -83,19 +85,25 @@ def stages_of(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
             else:
                 stages.append(Stage(protocol, name))
     if not stages:
-        raise LiveError(f"{', '.join(plan.protocols)} cannot be fuzzed: there is none of {', '.join(plan.kinds)} (docs/live.md)")
+        raise LiveError(
+            f"{', '.join(plan.protocols)} cannot be fuzzed: there is none of {', '.join(plan.kinds)} (docs/live.md)"
+        )
     return stages
 
 
 def run(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
-    """Play it. A stage that has failed, or cannot be played, plays no further round. What was found is kept for `just report`."""
+    """Play it. A stage that has failed, or cannot be played, plays no further round. What was found is kept for `just
+    report`.
+    """
     begun, stages = results.begin(), stages_of(plan, say)
     try:
         for stage, number in _turns(plan, stages):
             _play(plan, stage, number, say)
     finally:
         for protocol in plan.protocols:
-            begun.keep("fuzz", protocol, found(plan, [stage for stage in stages if stage.protocol == protocol], begun.seconds))
+            begun.keep(
+                "fuzz", protocol, found(plan, [stage for stage in stages if stage.protocol == protocol], begun.seconds)
+            )
     return stages
 
 
@@ -129,7 +137,10 @@ def _play(plan: Plan, stage: Stage, number: int, say: Callable[[str], None]) -> 
     say(f"{stage.protocol} {stage.kind} {number}: {played.told} ({seconds:.0f} s)")
     if played.failure is not None:
         stage.failures.append((number, played))
-        say(f"FAILED {stage.protocol} {stage.kind} {number}, seed {turn.seed}:\n  " + "\n  ".join(played.failure.splitlines()))
+        say(
+            f"FAILED {stage.protocol} {stage.kind} {number}, seed {turn.seed}:\n  "
+            + "\n  ".join(played.failure.splitlines())
+        )
         if played.saved:
             say(f"saved: just fuzz replay {documents.name_of(played.saved)}")
         say(f"the same round: {_again(plan, stage, number)}")
@@ -147,17 +158,23 @@ def found(plan: Plan, stages: list[Stage], seconds: float) -> dict[str, object]:
         "minutes": round(seconds / 60, 2) if plan.minutes is None else plan.minutes,
         "stages": [
             {
-                "name": stage.kind, "count": stage.count, "unit": KINDS[stage.kind].unit, "seconds": round(stage.seconds, 1),
+                "name": stage.kind,
+                "count": stage.count,
+                "unit": KINDS[stage.kind].unit,
+                "seconds": round(stage.seconds, 1),
                 "faults": len(stage.failures),
             }
             for stage in stages
         ],
         "failures": [
-            {"text": f"{stage.kind} {number}: {played.failure}", "saved": documents.name_of(played.saved) if played.saved else None}
+            {
+                "text": f"{stage.kind} {number}: {played.failure}",
+                "saved": documents.name_of(played.saved) if played.saved else None,
+            }
             for stage in stages
             for number, played in stage.failures
         ],
-    }  # fmt: skip
+    }
 
 
 def told(plan: Plan, stages: list[Stage], seconds: float) -> Iterator[str]:
@@ -165,7 +182,9 @@ def told(plan: Plan, stages: list[Stage], seconds: float) -> Iterator[str]:
     for protocol in plan.protocols:
         own = [stage for stage in stages if stage.protocol == protocol]
         words = [
-            f"{stage.count:,} {KINDS[stage.kind].unit} in {stage.seconds:.0f} s ({stage.kind})" for stage in own if stage.rounds
+            f"{stage.count:,} {KINDS[stage.kind].unit} in {stage.seconds:.0f} s ({stage.kind})"
+            for stage in own
+            if stage.rounds
         ]
         if words:
             yield f"{protocol}: {', '.join(words)}"

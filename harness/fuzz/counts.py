@@ -37,19 +37,25 @@ def verdicts(protocol: ir.Protocol) -> dict[str, str]:
 
 def xdp_only(counters: Counter[str]) -> Counter[str]:
     """The counters that add up to the packets of ours that XDP saw."""
-    return Counter({
-        name: value
-        for name, value in counters.items()
-        if not name.startswith((TC_PREFIX, SWEEP_PREFIX)) and name not in (FOREIGN, *BESIDE)
-    })  # fmt: skip
+    return Counter(
+        {
+            name: value
+            for name, value in counters.items()
+            if not name.startswith((TC_PREFIX, SWEEP_PREFIX)) and name not in (FOREIGN, *BESIDE)
+        }
+    )
 
 
 def tc_only(counters: Counter[str]) -> Counter[str]:
     """The counters that add up to the daemon's replies that TC saw."""
     foreign_and_beside = tuple(TC_PREFIX + name for name in (FOREIGN, *BESIDE))
-    return Counter({
-        name: value for name, value in counters.items() if name.startswith(TC_PREFIX) and name not in foreign_and_beside
-    })  # fmt: skip
+    return Counter(
+        {
+            name: value
+            for name, value in counters.items()
+            if name.startswith(TC_PREFIX) and name not in foreign_and_beside
+        }
+    )
 
 
 class Counts:

@@ -1,8 +1,9 @@
-"""The whole server goes down at random moments of a load: what its clients were told to be on the disk must be recovered.
+"""The whole server goes down at random moments of a load: what its clients were told to be on the disk must be
+recovered.
 
-The daemon gets SIGKILL, the programs are taken off, and the tables go with all that the machine's memory held. Of the last segment,
-what no sync had covered is kept, cut off, overwritten or full of holes, as a disk may leave it. Loads follow one another on one folder,
-each in an epoch of its own.
+The daemon gets SIGKILL, the programs are taken off, and the tables go with all that the machine's memory held. Of the
+last segment, what no sync had covered is kept, cut off, overwritten or full of holes, as a disk may leave it. Loads
+follow one another on one folder, each in an epoch of its own.
 """
 
 from __future__ import annotations
@@ -72,10 +73,14 @@ def crash_under_load(
     seed: int = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> CrashReport:
-    """So many crashes, at moments such that about so many records are appended together; where that is None, of the seed alone."""
+    """So many crashes, at moments such that about so many records are appended together; where that is None, of the
+    seed alone.
+    """
     spec = plugin.workload(protocol).crash
     if not spec:
-        raise LiveError(f"{protocol} has no load for its server to go down under: spec/{protocol}/workload.yaml has no `crash`")
+        raise LiveError(
+            f"{protocol} has no load for its server to go down under: spec/{protocol}/workload.yaml has no `crash`"
+        )
     built = build(protocol, spec.get("override"))
     if built.protocol.drain is None or plugin.recovery(protocol) is None:
         raise LiveError(f"{protocol} drains nothing to files, or has no recovery.py: nothing of it outlives its server")
@@ -174,7 +179,9 @@ class _Crashes:
         self._server.stop()
         rows = _by_key(self._server.rows())
         wrong = [key for key in rows.keys() | self._rows.keys() if rows.get(key) != self._rows.get(key)]
-        self._report.problems += [f"key {key} was recovered as {self._rows.get(key)}, and in the end as {rows.get(key)}" for key in wrong[:5]]
+        self._report.problems += [
+            f"key {key} was recovered as {self._rows.get(key)}, and in the end as {rows.get(key)}" for key in wrong[:5]
+        ]
 
 
 def _interrupt(load: subprocess.Popen[str]) -> None:
@@ -206,7 +213,9 @@ def _by_key(rows: Iterator[dict[str, str]]) -> dict[str, dict[str, str]]:
 
 
 def durable_bytes(protocol: ir.Protocol, path: Path, synced: list[int]) -> int:
-    """Bytes of a segment of the present epoch that are certainly synced: to the end of the last entry that is. synced: a number for each lane."""
+    """Bytes of a segment of the present epoch that are certainly synced: to the end of the last entry that is. synced:
+    a number for each lane.
+    """
     drain = protocol.drain
     sizes = {name: wire_size(protocol.message.field(name)) for name in drain.entry}
     places, at = {}, 0
@@ -225,7 +234,9 @@ def durable_bytes(protocol: ir.Protocol, path: Path, synced: list[int]) -> int:
 
 
 def tear(path: Path, durable: int, way: str, generator: random.Random) -> None:
-    """Leave what is behind the first `durable` bytes of a file in one of WAYS; sectors are written as a whole, or not at all."""
+    """Leave what is behind the first `durable` bytes of a file in one of WAYS; sectors are written as a whole, or not
+    at all.
+    """
     size = path.stat().st_size
     with path.open("r+b") as file:
         if way == "cut off":

@@ -1,4 +1,6 @@
-"""The daemon is killed about every second under the load of concurrent clients; what they saw must be as the protocol promises."""
+"""The daemon is killed about every second under the load of concurrent clients; what they saw must be as the protocol
+promises.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +53,17 @@ class KillReport:
     def __str__(self) -> str:
         load = self.load
         lines = [
-            f"daemon killed             {self.kills} times in {load['seconds']:.0f} s, away for {self.away_seconds_max:.2f} s at most",
+            f"daemon killed             {self.kills} times in {load['seconds']:.0f} s, away for "
+            f"{self.away_seconds_max:.2f} s at most",
             f"operations answered       {load['operations']}, of these {load['refused']} refused",
             f"requests sent again       {load['retries']}, given up {load['given_up']}",
-            f"faults                    {load['faults']} packets lost, repeated or late; {load['unserved']} refused by the kernel",
+            f"faults                    {load['faults']} packets lost, repeated or late; {load['unserved']} refused by "
+            "the kernel",
             f"clients                   {load['started']} got to work, {load['died']} of them died, "
             f"{load['timed_out']} gave up waiting",
             f"latency                   p50 {load['p50_ns'] / 1000:.0f} µs, p99 {load['p99_ns'] / 1000:.0f} µs",
-            f"took the rare path        {100 * self.rare_share:.1f}% of packets, of these {100 * self.lost_share:.1f}% got lost",
+            f"took the rare path        {100 * self.rare_share:.1f}% of packets, of these {100 * self.lost_share:.1f}% "
+            "got lost",
             f"contended sections        {sum(self.counters[name] for name in self.counters if _is_contended(name))}",
             f"read in the end           {load['read_back']} of {load['read_back_due']}",
             f"history                   {self.history}",
@@ -69,10 +74,12 @@ class KillReport:
 
 def _is_contended(counter: str) -> bool:
     """Whether it counts sections that lost all their attempts, and gave way."""
-    return counter.split(".")[-1] in ("contended", "skipped")
+    return counter.rsplit(".", maxsplit=1)[-1] in ("contended", "skipped")
 
 
-def start_load(server: Server, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1) -> subprocess.Popen[str]:
+def start_load(
+    server: Server, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1
+) -> subprocess.Popen[str]:
     """A load from the rig's client: `spec` has its `load` and `options` of a workload.yaml."""
     command = [str(server.build.load_program()), "--server", server.rig.server.ipv4, "--seconds", str(seconds)]
     command += ["--history", str(history), "--seed", str(seed)]
@@ -99,7 +106,8 @@ def kill_under_load(
     receive_buffer: int | None = None,
     standstill_seconds: float = 0,
 ) -> KillReport:
-    """Run a load for some seconds while the daemon is killed and started again about every period, or never where that is None.
+    """Run a load for some seconds while the daemon is killed and started again about every period, or never where that
+    is None.
 
     seed: of what clients ask for, of the faults that their packets meet, and of the moments of the kills.
     receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
@@ -112,10 +120,15 @@ def kill_under_load(
         spec = {**spec, **{part: spec.get(part, {}) | differs for part, differs in spec.get("starved", {}).items()}}
     built = build(protocol, spec.get("override"))
     history = built.directory / "kill-history.txt"
-    with Rig("kill") as rig, Server(rig, built, receive_buffer, Seed.drawn(random.Random(f"tables of {seed}"))) as server:
+    with (
+        Rig("kill") as rig,
+        Server(rig, built, receive_buffer, Seed.drawn(random.Random(f"tables of {seed}"))) as server,
+    ):
         server.start()
         load = start_load(server, seconds, history, spec, seed)
-        problems = _kill_until(server, load, time.monotonic() + seconds, kill_waits(period_seconds, seed), standstill_seconds, progress)
+        problems = _kill_until(
+            server, load, time.monotonic() + seconds, kill_waits(period_seconds, seed), standstill_seconds, progress
+        )
         before = server.evidence()
         summary = finish_load(load)
         counters, after = server.counters(), server.evidence()
@@ -131,7 +144,9 @@ def kill_under_load(
     if problems:
         problems += [f"when the last daemon had begun: {before}", f"in the end: {after}"]
     shares = server.counts.rare_share(counters), server.counts.lost_share(counters)
-    return KillReport(server.kill_count, server.away_seconds_max, summary, history, counters, *shares, verdict, problems, files)
+    return KillReport(
+        server.kill_count, server.away_seconds_max, summary, history, counters, *shares, verdict, problems, files
+    )
 
 
 def kill_waits(period_seconds: float | None, seed: int) -> Iterator[float]:
@@ -142,9 +157,13 @@ def kill_waits(period_seconds: float | None, seed: int) -> Iterator[float]:
 
 
 def _kill_until(
-    server: Server, load: subprocess.Popen[str], end: float, waits: Iterator[float], standstill_seconds: float,
+    server: Server,
+    load: subprocess.Popen[str],
+    end: float,
+    waits: Iterator[float],
+    standstill_seconds: float,
     progress: Callable[[str], None],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Kill and start the daemon until the time has come. Returns what went wrong with it."""
     problems = []
     while (left := end - time.monotonic()) > 0 and load.poll() is None:
@@ -181,7 +200,9 @@ def _problems(load: dict[str, Any], counters: Counter[str], verdict: Judgement) 
     if not load["operations"]:
         found.append("there was no load")
     if load["read_back"] < load["read_back_due"]:
-        found.append(f"in the end {load['read_back_due'] - load['read_back']} of {load['read_back_due']} could not be read")
+        found.append(
+            f"in the end {load['read_back_due'] - load['read_back']} of {load['read_back_due']} could not be read"
+        )
     return found
 
 
@@ -198,7 +219,8 @@ def _left_over(server: Server, protocol: str) -> list[str]:
 
 
 def settle(server: Server, recorded: list[Path]) -> tuple[list[str], str]:
-    """Compare what clients were told in all loads of a server with what was drained and is recovered. Everything is drained.
+    """Compare what clients were told in all loads of a server with what was drained and is recovered. Everything is
+    drained.
 
     Of operations that were never answered the files may say what became of them: the histories have that afterwards.
     Returns complaints, and what is in the files.

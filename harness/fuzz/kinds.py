@@ -138,7 +138,8 @@ def _load(turn: Turn) -> Round:
 def _crash(turn: Turn) -> Round:
     report = crash_under_load(turn.protocol, CRASHES_A_ROUND, None, turn.seed)
     words = (
-        f"the server went down {counted(report.crashes, 'time')}, {counted(report.counts['answered'], 'record')} answered, "
+        f"the server went down {counted(report.crashes, 'time')}, {counted(report.counts['answered'], 'record')} "
+        "answered, "
         f"{counted(report.counts['records'], 'record')} recovered"
     )
     return Round(report.crashes, words, str(report) if report.problems else None)
@@ -159,9 +160,13 @@ def _kept(kind: Literal["kill", "crash"]) -> Callable[[Turn], Round]:
             failure += f"\nits history, made small: {documents.name_of(_saved_history(turn, found.refused))}"
         first = next((line for line in failure.splitlines() if line.startswith("PROBLEM: ")), failure.splitlines()[0])
         load = Load(
-            kind=kind, protocol=turn.protocol, seed=turn.seed, receive_buffer=turn.receive_buffer, commit=results.commit(),
+            kind=kind,
+            protocol=turn.protocol,
+            seed=turn.seed,
+            receive_buffer=turn.receive_buffer,
+            commit=results.commit(),
             failure=first.removeprefix("PROBLEM: "),
-        )  # fmt: skip
+        )
         return replace(found, failure=failure, saved=save_load(load))
 
     return played
@@ -170,7 +175,11 @@ def _kept(kind: Literal["kill", "crash"]) -> Callable[[Turn], Round]:
 def _saved_history(turn: Turn, refused: Path) -> Path:
     short = shrunk(turn.protocol, refused)
     try:
-        return save_history(turn.protocol, short, f"found by a load of {LOAD_SECONDS} s with seed {turn.seed}, cut from a longer history")
+        return save_history(
+            turn.protocol,
+            short,
+            f"found by a load of {LOAD_SECONDS} s with seed {turn.seed}, cut from a longer history",
+        )
     finally:
         short.unlink()
 

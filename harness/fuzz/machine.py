@@ -1,4 +1,5 @@
-"""The state machine that Hypothesis drives: clients, a network that loses, repeats, delays and garbles, a daemon that dies.
+"""The state machine that Hypothesis drives: clients, a network that loses, repeats, delays and garbles, a daemon that
+dies.
 
 Packets go through the real program on a veth, one at a time, so that the reference knows what must come of
 each. What is on its way is kept here in two bags, requests and answers, and a rule decides when (and how
@@ -66,7 +67,9 @@ class Stage:
     def __post_init__(self) -> None:
         rig, port = self.server.rig, self.server.build.protocol.port
         for index in range(self.actor_count):
-            family, address = (socket.AF_INET, rig.server.ipv4) if index % 2 == 0 else (socket.AF_INET6, rig.server.ipv6)
+            family, address = (
+                (socket.AF_INET, rig.server.ipv4) if index % 2 == 0 else (socket.AF_INET6, rig.server.ipv6)
+            )
             connection = rig.client.socket(family, socket.SOCK_DGRAM)
             connection.connect((address, port))
             self.connections.append(connection)
@@ -111,7 +114,9 @@ class Stage:
 
     @contextlib.contextmanager
     def _on_some_processor(self) -> Iterator[None]:
-        """A veth has the program run where the packet was sent: where steps look at that, on one and another, the same in every replay."""
+        """A veth has the program run where the packet was sent: where steps look at that, on one and another, the same
+        in every replay.
+        """
         if "cpu" not in dict(self.server.build.protocol.env.fields):
             yield
             return
@@ -235,7 +240,9 @@ class Machine(RuleBasedStateMachine):
             self.stage.raw.send(frame)
             wait_until(lambda: self.server.counters() != before, SETTLE_SECONDS, "a garbled packet to be counted")
             counted = self.server.counters() - before
-            assert set(counted) <= {FOREIGN, MALFORMED, CHECKSUM} and counted.total() == 1, f"a garbled packet counted as {counted}"
+            assert set(counted) <= {FOREIGN, MALFORMED, CHECKSUM} and counted.total() == 1, (
+                f"a garbled packet counted as {counted}"
+            )
             changed = [name for name, cells in self.server.tables().items() if cells != tables[name]]
             assert not changed, f"a garbled packet changed cells of {', '.join(changed)}"
             self.stage.packet_count["garbled"] += 1
@@ -255,7 +262,9 @@ class Machine(RuleBasedStateMachine):
         """The daemon dies while nothing is under way."""
         self._kill(down_rules, "nothing was under way")
 
-    @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), delay_us=st.integers(0, 300), down_rules=st.integers(0, 4))
+    @rule(
+        actor=st.integers(0, 15), choice=st.integers(0, 999), delay_us=st.integers(0, 300), down_rules=st.integers(0, 4)
+    )
     @move
     def kill_serving(self, actor: int, choice: int, delay_us: int, down_rules: int) -> None:
         """The daemon dies while it may have a request in hand."""
@@ -279,8 +288,8 @@ class Machine(RuleBasedStateMachine):
     def stand_still(self, moves: list[tuple[int, int]]) -> None:
         """The daemon does nothing for a while, and answers late what waits for it; others were served since.
 
-        Where a second request comes to wait, or its sweep may change what comes of the one, it dies instead: which of the two it
-        would take up first is not known.
+        Where a second request comes to wait, or its sweep may change what comes of the one, it dies instead: which of
+        the two it would take up first is not known.
         """
         if not self.server.is_running:
             return
@@ -290,7 +299,9 @@ class Machine(RuleBasedStateMachine):
             for actor, choice in moves:
                 if len(waiting) < 2 and not any(packet.actor == actor % len(self.actors) for packet in waiting):
                     waiting += self._serve_without(self._act(actor, choice))
-            if len(waiting) > 1 or any(self.reference.meets_sweep(self.codec.Message.decode(each.datagram)) for each in waiting):
+            if len(waiting) > 1 or any(
+                self.reference.meets_sweep(self.codec.Message.decode(each.datagram)) for each in waiting
+            ):
                 self._kill(0, "requests waited for it")
                 waiting.clear()
             before = self.server.counters()
@@ -310,7 +321,9 @@ class Machine(RuleBasedStateMachine):
         """The daemon goes on with a request that has waited: it gets what it could get if it came now, or nothing."""
         message = self.codec.Message.decode(packet.datagram)
         expected = self.reference.expect(message)
-        wait_until(lambda: tc_only(self.server.counters() - before), SETTLE_SECONDS, "the daemon's late reply to be counted")
+        wait_until(
+            lambda: tc_only(self.server.counters() - before), SETTLE_SECONDS, "the daemon's late reply to be counted"
+        )
         completed = tc_only(self.server.counters() - before)
         self.stage.packet_count.update(completed)
         self.stage.packet_count["late"] += 1
@@ -424,7 +437,9 @@ class Machine(RuleBasedStateMachine):
     def _compare(self, message: Any, expected: set[str], answer: bytes | None, may_be_silent: bool) -> None:
         if answer is not None:
             decoded = self.codec.Message.decode(answer)
-            assert decoded.kind.name in expected, f"answered {decoded.kind.name}, expected {expected or 'nothing'}: {message}"
+            assert decoded.kind.name in expected, (
+                f"answered {decoded.kind.name}, expected {expected or 'nothing'}: {message}"
+            )
             wrong = self.reference.answered(copy.copy(message), decoded)
             assert not wrong, "\n".join(wrong)
         elif expected:
@@ -436,10 +451,14 @@ class Machine(RuleBasedStateMachine):
         counts = self.server.counts
         seen = xdp_only(self.server.counters() - before)
         if self.server.is_serving and counts.ended(seen, "Forward"):
-            wait_until(lambda: tc_only(self.server.counters() - before), SETTLE_SECONDS, "the daemon's reply to be counted")
+            wait_until(
+                lambda: tc_only(self.server.counters() - before), SETTLE_SECONDS, "the daemon's reply to be counted"
+            )
         counted = self.server.counters() - before
         seen, completed = xdp_only(counted), tc_only(counted)
-        assert seen.total() == 1 and completed.total() <= counts.ended(seen, "Forward"), f"one packet counted as {dict(counted)}"
+        assert seen.total() == 1 and completed.total() <= counts.ended(seen, "Forward"), (
+            f"one packet counted as {dict(counted)}"
+        )
         answered = counts.ended(seen + completed, "Reply")
         return self._receive_if(bool(answered), packet, counted)
 

@@ -29,7 +29,8 @@ class Workload:
     fuzz: variants of the layout (small tables, so that everything collides), with the number of actors.
     kill: options of the load that runs while the daemon is killed, and the override of the layout; under `starved`
         those that differ where the daemon has no room for what waits.
-    crash: options of the load that runs while the whole server goes down, and the override of the layout; the option `load` is given the number of the load.
+    crash: options of the load that runs while the whole server goes down, and the override of the layout; the option
+    `load` is given the number of the load.
     demo: what the demonstration shows, in order.
     histories: what its loads record: operations, each of one key, or transactions of several.
     """
@@ -47,16 +48,16 @@ Options = dict[str, int]
 
 class _Fuzz(documents.Strict):
     actors: Annotated[int, Field(ge=1, strict=True)] = 3
-    variants: list[dict[str, Any]] = []
+    variants: list[dict[str, Any]] = Field(default_factory=list)
 
 
 class _Load(documents.Strict):
-    load: Options = {}
-    options: Options = {}
+    load: Options = Field(default_factory=dict)
+    options: Options = Field(default_factory=dict)
 
 
 class _Crash(_Load):
-    override: dict[str, Any] = {}
+    override: dict[str, Any] = Field(default_factory=dict)
 
 
 class _Kill(_Crash):
@@ -71,8 +72,8 @@ class _Kills(documents.Strict):
 class _Phase(documents.Strict):
     title: str
     seconds: Above
-    load: Options = {}
-    options: Options = {}
+    load: Options = Field(default_factory=dict)
+    options: Options = Field(default_factory=dict)
     kill: _Kills | None = None
 
 

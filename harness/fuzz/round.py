@@ -1,7 +1,8 @@
-"""A round of examples in a process of its own, so that the same seed plays the same examples whatever was played before.
+"""A round of examples in a process of its own, so that the same seed plays the same examples whatever was played
+before.
 
-Hypothesis now and then draws a constant that it finds in the modules which are loaded: what a process did before would be in
-its examples.
+Hypothesis now and then draws a constant that it finds in the modules which are loaded: what a process did before would
+be in its examples.
 """
 
 from __future__ import annotations
@@ -68,7 +69,13 @@ def play_alone(order: Order) -> Told:
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     # In a session of its own a Ctrl-C does not reach it: it is told once, and takes its namespaces down.
     process = subprocess.Popen(
-        argv, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        argv,
+        cwd=REPOSITORY,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     try:
         output, errors = process.communicate()
@@ -84,7 +91,12 @@ def play_alone(order: Order) -> Told:
     if process.returncode != 0:
         raise NotPlayed(f"playing examples of {order.protocol}: {errors.strip().removeprefix('fuzz: ')}")
     said = json.loads(output.splitlines()[-1])
-    return Told(Counter(said["counts"]), said["digest"], said["failure"], [(name, arguments) for name, arguments in said["moves"]])
+    return Told(
+        Counter(said["counts"]),
+        said["digest"],
+        said["failure"],
+        [(name, arguments) for name, arguments in said["moves"]],
+    )
 
 
 def _main(text: str) -> int:
@@ -93,7 +105,12 @@ def _main(text: str) -> int:
     try:
         variant = variants(order.protocol)[order.variant]
         played = play_round(
-            order.protocol, variant, actors(order.protocol), order.seed, order.examples, receive_buffer=order.receive_buffer
+            order.protocol,
+            variant,
+            actors(order.protocol),
+            order.seed,
+            order.examples,
+            receive_buffer=order.receive_buffer,
         )
     except (LiveError, RigError, SpecErrors, OSError) as error:
         print(f"fuzz: {error}", file=sys.stderr)

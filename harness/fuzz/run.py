@@ -28,7 +28,8 @@ NO_PACKETS_KINDS = (*NO_PACKETS, "garbled")
 class Played:
     """A round that is over.
 
-    counts: what the packets were counted as. digest: of the moves of all examples, hexadecimal. error: what failed, or None.
+    counts: what the packets were counted as. digest: of the moves of all examples, hexadecimal. error: what failed, or
+    None.
     moves: of the last example that failed, which is the shortest that was found.
     """
 
@@ -38,7 +39,9 @@ class Played:
     moves: list[Move] = field(default_factory=list)
 
 
-def play(protocol: str, variant: dict[str, Any], actor_count: int, seed: int, examples: int, shrink: bool = True) -> Counter[str]:
+def play(
+    protocol: str, variant: dict[str, Any], actor_count: int, seed: int, examples: int, shrink: bool = True
+) -> Counter[str]:
     """A round. Returns what the packets were counted as; raises what fails."""
     played = play_round(protocol, variant, actor_count, seed, examples, shrink)
     if played.error is not None:
@@ -95,6 +98,7 @@ def summary(counts: Counter[str]) -> str:
     packets = sum(value for name, value in counts.items() if name not in NO_PACKETS)
     kinds = len([name for name in counts if name not in NO_PACKETS_KINDS])
     return (
-        f"{counted(counts['examples'], 'example')}, {counted(packets, 'packet')} of {kinds} kinds ({counts['garbled']} garbled, "
+        f"{counted(counts['examples'], 'example')}, {counted(packets, 'packet')} of {kinds} kinds ({counts['garbled']} "
+        "garbled, "
         f"{counts['late']} answered late), {counted(counts['kills'], 'restart')} of the daemon after kill -9"
     )

@@ -1,9 +1,9 @@
 """What failed, as files of tests/regressions; replay.py plays each again.
 
-    examples/<protocol>/*.json     the moves of an example, on a variant of the layout: against the daemon and the programs
-    histories/<protocol>/*.txt     what clients saw under load: only judged again, and must be refused again
-    loads/<protocol>/*.yaml        the plan of a load, by its seed: against the daemon and the programs
-    parsers/<protocol>/*.frame     a frame (harness/parsers)
+examples/<protocol>/*.json     the moves of an example, on a variant of the layout: against the daemon and the programs
+histories/<protocol>/*.txt     what clients saw under load: only judged again, and must be refused again
+loads/<protocol>/*.yaml        the plan of a load, by its seed: against the daemon and the programs
+parsers/<protocol>/*.frame     a frame (harness/parsers)
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Example(documents.Strict):
 class Load(documents.Strict):
     """A round under load that failed.
 
-    kind: a daemon that is killed, or a whole server that goes down. seed: of the round, and so of its plan. failure: what was
-    seen, when it was saved. commit: of the repository, then.
+    kind: a daemon that is killed, or a whole server that goes down. seed: of the round, and so of its plan. failure:
+    what was seen, when it was saved. commit: of the repository, then.
     """
 
     kind: Literal["kill", "crash"]
@@ -86,7 +86,9 @@ def _place(regressions: Path, kind: str, protocol: str, content: bytes, suffix: 
 def save_load(load: Load, regressions: Path = REGRESSIONS) -> Path:
     """Write it and return where; the same plan has the same name."""
     content = yaml.safe_dump(load.model_dump(), sort_keys=False, allow_unicode=True, width=120)
-    path = _place(regressions, "loads", load.protocol, json.dumps([load.kind, load.seed, load.receive_buffer]).encode(), ".yaml")
+    path = _place(
+        regressions, "loads", load.protocol, json.dumps([load.kind, load.seed, load.receive_buffer]).encode(), ".yaml"
+    )
     path.write_text(content, encoding="utf-8")
     return path
 

@@ -84,7 +84,9 @@ class Server:
         """
         options = ["--first"] if first else []
         options += [] if self.seed is None else ["--seed", str(self.seed)]
-        self._daemon_must(["load", self.rig.server.iface, *options], f"loading {self.build.name} on {self.rig.server.iface}")
+        self._daemon_must(
+            ["load", self.rig.server.iface, *options], f"loading {self.build.name} on {self.rig.server.iface}"
+        )
         if self.build.protocol.hashes:
             self.build.codec.seed = self.tables_seed()
 
@@ -94,7 +96,9 @@ class Server:
 
     def unload(self) -> None:
         """Take the programs off; the tables stay, with what they hold."""
-        self._daemon_must(["unload", self.rig.server.iface], f"unloading {self.build.name} from {self.rig.server.iface}")
+        self._daemon_must(
+            ["unload", self.rig.server.iface], f"unloading {self.build.name} from {self.rig.server.iface}"
+        )
 
     def purge(self) -> None:
         """Remove the tables, with what they hold: the programs are off, and the daemon has ended."""
@@ -120,7 +124,9 @@ class Server:
 
     @contextlib.contextmanager
     def standing_still(self) -> Iterator[None]:
-        """For a block the daemon is there and does nothing: what comes to its sockets waits. Where the block fails, it dies."""
+        """For a block the daemon is there and does nothing: what comes to its sockets waits. Where the block fails, it
+        dies.
+        """
         os.kill(self._daemon.pid, signal.SIGSTOP)
         self._stands_still = True
         try:
@@ -193,11 +199,15 @@ class Server:
         return json.loads(done.stdout)
 
     def evidence(self) -> str:
-        """How the last daemon and its interface are at this moment, for whoever has to find out why nothing was answered."""
+        """How the last daemon and its interface are at this moment, for whoever has to find out why nothing was
+        answered.
+        """
         daemon = self._daemon
         there = f"in state {process_state(daemon.pid)}" if self.is_running else f"ended with {daemon.returncode}"
         self._listen()
-        link = self.rig.server.run(["ip", "-s", "link", "show", self.rig.server.iface], capture_output=True, text=True).stdout
+        link = self.rig.server.run(
+            ["ip", "-s", "link", "show", self.rig.server.iface], capture_output=True, text=True
+        ).stdout
         packets = self.rig.server.run(["ethtool", "-S", self.rig.server.iface], capture_output=True, text=True).stdout
         return (
             f"the daemon is {there}, has counted {self.status()['daemon']}, the programs {dict(self.counters())}; "
@@ -263,12 +273,17 @@ class Server:
 
     def cell(self, table: str, index: int) -> dict[str, Any]:
         codec = self._codecs[table]
-        return codec.unpack(b"".join(self._map(f"state/tables/{part.map}").lookup(part.first + index) for part in codec.parts))
+        return codec.unpack(
+            b"".join(self._map(f"state/tables/{part.map}").lookup(part.first + index) for part in codec.parts)
+        )
 
     def table_bytes(self) -> int:
         """Memory of all tables, as the kernel accounts it."""
         names = os.listdir(Path(self.rig.bpffs) / "stepwise" / self.build.name / "state/tables")
-        information = [Path(f"/proc/self/fdinfo/{self._map(f'state/tables/{name}').fd}").read_text(encoding="ascii") for name in names]
+        information = [
+            Path(f"/proc/self/fdinfo/{self._map(f'state/tables/{name}').fd}").read_text(encoding="ascii")
+            for name in names
+        ]
         return sum(int(re.search(r"^memlock:\s*(\d+)", text, re.MULTILINE)[1]) for text in information)
 
     def write(self, table: str, index: int, cell: dict[str, Any]) -> None:
@@ -279,7 +294,9 @@ class Server:
             packed = packed[part.size :]
 
     def clear(self) -> None:
-        """Make all cells blank again. Where they are drained, the daemon ends before, and the next one begins with an empty folder."""
+        """Make all cells blank again. Where they are drained, the daemon ends before, and the next one begins with an
+        empty folder.
+        """
         if self.segments is not None:
             if self.is_running:
                 self._end(signal.SIGKILL)

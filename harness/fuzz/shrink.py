@@ -1,9 +1,11 @@
 """Makes a history that was refused shorter, without making a refused one of a good one.
 
-Of operations: each key is judged for itself, so one that is refused will do. What a good history has seen up to a moment is good,
-where what had not returned by then is one that never did; so the shortest beginning that is refused will do.
+Of operations: each key is judged for itself, so one that is refused will do. What a good history has seen up to a
+moment is good, where what had not returned by then is one that never did; so the shortest beginning that is refused
+will do.
 
-Of transactions: what is left of good ones on some of the keys is good, and a good history is good without those that only read.
+Of transactions: what is left of good ones on some of the keys is good, and a good history is good without those that
+only read.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ def _asking(path: Path, is_refused: Callable[[], bool]) -> Refused:
 
 
 def _of_operations(operations: list[Operation], protocol: str, path: Path, until: float) -> list[Operation]:
-    """The beginning before the key: of several keys that are refused, the one that goes wrong first has the shortest."""
+    """The beginning before the key: of several keys that are refused, the one that goes wrong first has the
+    shortest.
+    """
 
     def is_refused() -> bool:
         verdict = histories.check(protocol, [path])
@@ -117,7 +121,9 @@ def _on(operations: list[Operation], keys: list[str]) -> list[Operation]:
 
 
 def _fewest(items: list[str], refused: Callable[[list[str]], bool], until: float) -> list[str]:
-    """Items of which none can be left out, or as few as were found in time: all at once, then by halves, by quarters, and so on."""
+    """Items of which none can be left out, or as few as were found in time: all at once, then by halves, by quarters,
+    and so on.
+    """
     size = 2 * len(items)
     while size := size // 2:
         at = 0

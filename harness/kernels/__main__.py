@@ -1,6 +1,8 @@
-"""`python -m harness.kernels [PROTOCOL...]`: every program on every kernel, held against its budget there, and conformance.
+"""`python -m harness.kernels [PROTOCOL...]`: every program on every kernel, held against its budget there, and
+conformance.
 
-Exits with 1 where a program is over its budget, does not load, or does not conform; with 2 where a kernel could not be measured.
+Exits with 1 where a program is over its budget, does not load, or does not conform; with 2 where a kernel could not be
+measured.
 """
 
 from __future__ import annotations
@@ -38,18 +40,26 @@ def progress(text: str) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="just kernels", description="Load every program on several kernels; run conformance there.")
+    parser = argparse.ArgumentParser(
+        prog="just kernels", description="Load every program on several kernels; run conformance there."
+    )
     parser.add_argument("protocols", nargs="*", metavar="PROTOCOL", help="folders of spec/; all of them by default")
-    parser.add_argument("--kernel", action="append", default=[], metavar="NAME", help="of kernels.yaml; all of them by default")
+    parser.add_argument(
+        "--kernel", action="append", default=[], metavar="NAME", help="of kernels.yaml; all of them by default"
+    )
     parser.add_argument("--smoke", action="store_true", help=f"conformance of {SMOKE} only, on {SMOKE_INPUTS} inputs")
     parser.add_argument("--no-conform", action="store_true", help="only load the programs")
-    parser.add_argument("--update-baseline", action="store_true", help="what is found becomes harness/kernels/baseline.json")
+    parser.add_argument(
+        "--update-baseline", action="store_true", help="what is found becomes harness/kernels/baseline.json"
+    )
     return parser.parse_args()
 
 
 def asked(options: argparse.Namespace) -> Asked:
     protocols = chosen(options.protocols)
-    conforming = [each for each in protocols if (SPEC / each / "conform.yaml").exists() and (not options.smoke or each == SMOKE)]
+    conforming = [
+        each for each in protocols if (SPEC / each / "conform.yaml").exists() and (not options.smoke or each == SMOKE)
+    ]
     return Asked(protocols, [] if options.no_conform else conforming, SMOKE_INPUTS if options.smoke else INPUTS)
 
 
@@ -71,7 +81,8 @@ def summary(found: list[Found], faults: list[str]) -> str:
     inputs = sum(each["inputs"] for one in found for each in one.conformance)
     fine = "all within budget" + (", and all conform" if inputs else "")
     said = counted(len(faults), "fault") if faults else fine
-    return f"{counted(programs, 'program')} on {counted(len(found), 'kernel')}, {counted(inputs, 'input')} compared: {said}"
+    counts = f"{counted(programs, 'program')} on {counted(len(found), 'kernel')}, {counted(inputs, 'input')} compared"
+    return f"{counts}: {said}"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -104,9 +115,20 @@ def main() -> int:
     try:
         return run(options)
     except (
-        BpfError, BuildError, ConformanceBuildError, DomainError, KernelError, MachineError, ResultsError, RunnerError, ShapeError, SpecErrors,
-        UnknownKernel, UnknownProtocol, tlc.TlcError,
-    ) as error:  # fmt: skip
+        BpfError,
+        BuildError,
+        ConformanceBuildError,
+        DomainError,
+        KernelError,
+        MachineError,
+        ResultsError,
+        RunnerError,
+        ShapeError,
+        SpecErrors,
+        UnknownKernel,
+        UnknownProtocol,
+        tlc.TlcError,
+    ) as error:
         print(f"kernels: error: {error}", file=sys.stderr)
         return 2
 

@@ -1,4 +1,6 @@
-"""The committed baseline: what each verifier made of each program when somebody last looked. Growth is shown, never failed."""
+"""The committed baseline: what each verifier made of each program when somebody last looked. Growth is shown, never
+failed.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ def read(path: Path = BASELINE) -> Baseline:
 
 def updated(baseline: Baseline, release: str, programs: list[dict[str, Any]]) -> Baseline:
     """With what was measured on a kernel. Programs that were not measured keep their figures."""
-    found = {each["program"]: {figure: each[figure] for figure in FIGURES} for each in programs if each["verdict"] == "success"}
+    found = {
+        each["program"]: {figure: each[figure] for figure in FIGURES}
+        for each in programs
+        if each["verdict"] == "success"
+    }
     kernel = kernel_of(release)
     return {**baseline, kernel: {**baseline.get(kernel, {}), **found}}
 

@@ -60,12 +60,22 @@ def compiled(spec: Path, protocol: str, form: Form, work: Path) -> Path:
     if make is None:
         raise BuildError(f"cannot compile {protocol}: there is no make on the PATH; run ./bootstrap")
     command = [
-        make, "--no-print-directory", "-s", "-C", str(REPOSITORY / "runtime"), f"PROTOCOL={protocol}", f"GENERATED={generated}",
-        f"BUILD={folder}", f"DEFINES=-include {quiet}", "bpf",
-    ]  # fmt: skip
+        make,
+        "--no-print-directory",
+        "-s",
+        "-C",
+        str(REPOSITORY / "runtime"),
+        f"PROTOCOL={protocol}",
+        f"GENERATED={generated}",
+        f"BUILD={folder}",
+        f"DEFINES=-include {quiet}",
+        "bpf",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
     if done.returncode:
-        raise BuildError(f"compiling the programs of {protocol} ({form.name}) in {folder}:\n{done.stdout}{done.stderr}".rstrip())
+        raise BuildError(
+            f"compiling the programs of {protocol} ({form.name}) in {folder}:\n{done.stdout}{done.stderr}".rstrip()
+        )
     return folder / f"{protocol}.bpf.o"
 
 
@@ -87,7 +97,8 @@ def placed(text: str, spec: Path, generated: Path, quoted: Path) -> str:
         line, file = int(found[1]), found[2]
         if "/" not in file:
             return line_directive(line, str(generated / file))
-        source = next(path for path in (REPOSITORY / file, spec / Path(file).name) if path.is_file())  # a spec may lie elsewhere
+        # a spec may lie elsewhere
+        source = next(path for path in (REPOSITORY / file, spec / Path(file).name) if path.is_file())
         copy = quoted / Path(file).name
         lines = enumerate(source.read_text(encoding="utf-8").splitlines(), 1)
         renew(copy, "\n".join(marked(each, f"{file}:{number}") for number, each in lines) + "\n")

@@ -1,4 +1,6 @@
-"""Conformance for several kernels: what TLC says is worked out and compiled once, here; each kernel only runs and compares it."""
+"""Conformance for several kernels: what TLC says is worked out and compiled once, here; each kernel only runs and
+compares it.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from codegen.older import older_of, override
-from harness.forms import OLDER, merged
 from harness.conform import kernel
 from harness.conform.build import LAYOUT
 from harness.conform.campaign import Campaign, Stage
+from harness.forms import OLDER, merged
 from harness.protocols import BUILD, SPEC
 
 
 def prepare(protocol: str, form: str, inputs_max: int, work: Path) -> Path:
-    """The file of a stage, below `work`: the small build of a form (see builds.Programs), and at most so many of its cases, evenly spread.
+    """The file of a stage, below `work`: the small build of a form (see builds.Programs), and at most so many of its
+    cases, evenly spread.
 
     Raises what conformance raises (harness/conform).
     """

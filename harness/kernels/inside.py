@@ -1,7 +1,8 @@
-"""`python -m harness.kernels.inside PLAN.json`: measures on the kernel that it runs on, and prints what it finds, lines of JSON.
+"""`python -m harness.kernels.inside PLAN.json`: measures on the kernel that it runs on, and prints what it finds, lines
+of JSON.
 
-The same on the host and in a machine, where it is the one command that is run. What it is told is in the plan (see planned() of
-run.py): the object files with their budgets, and the stages of conformance.
+The same on the host and in a machine, where it is the one command that is run. What it is told is in the plan (see
+planned() of run.py): the object files with their budgets, and the stages of conformance.
 """
 
 from __future__ import annotations
@@ -36,15 +37,27 @@ def say(kind: str, found: Any) -> None:
 def verifier_log(path: Path, program: str, level: int) -> bytes:
     """What the verifier says of one program, whole. Raises VeristatError."""
     command = [
-        str(veristat.VERISTAT), "-v", "-l", str(level), f"--log-size={LOG_BYTES_MAX}", "-e", "prog,verdict", "-o", "csv",
-        "-f", f"*/{program}", str(path),
-    ]  # fmt: skip
+        str(veristat.VERISTAT),
+        "-v",
+        "-l",
+        str(level),
+        f"--log-size={LOG_BYTES_MAX}",
+        "-e",
+        "prog,verdict",
+        "-o",
+        "csv",
+        "-f",
+        f"*/{program}",
+        str(path),
+    ]
     with tempfile.TemporaryFile() as sink:
         done = subprocess.run(command, stdout=sink, stderr=subprocess.PIPE, check=False)
         sink.seek(0)
         said = sink.read()
     if done.returncode:
-        raise VeristatError(f"`{' '.join(command)}` failed with {done.returncode}: {done.stderr.decode(errors='replace').strip()}")
+        raise VeristatError(
+            f"`{' '.join(command)}` failed with {done.returncode}: {done.stderr.decode(errors='replace').strip()}"
+        )
     return said.partition(b"VERIFIER LOG:\n")[2].rpartition(b"\nprog_name,")[0] + b"\n"
 
 
@@ -96,17 +109,24 @@ def measure(plan: dict[str, Any], release: str) -> None:
 
 def conform(plan: dict[str, Any]) -> None:
     for entry in plan["conformance"]:
-        from harness.conform.campaign import Trial  # the generator with it: half a minute in a machine, for those who need it
-        from harness.kernels.conformance import load
+        # With the generator it takes half a minute in a machine: only for those who need it.
+        from harness.conform.campaign import Trial  # noqa: PLC0415
+        from harness.kernels.conformance import load  # noqa: PLC0415
 
         began = time.monotonic()
         stage = load(Path(entry["stage"]))
         result = Trial(stage, entry["form"]).run(stage.cases)
-        say("conformance", {
-            "protocol": entry["protocol"], "form": entry["form"], "inputs": sum(result.inputs.values()),
-            "mismatches": len(result.mismatches) + len(result.stray), "seconds": round(time.monotonic() - began, 1),
-            "faults": [*map(str, result.mismatches[:3]), *result.stray],
-        })  # fmt: skip
+        say(
+            "conformance",
+            {
+                "protocol": entry["protocol"],
+                "form": entry["form"],
+                "inputs": sum(result.inputs.values()),
+                "mismatches": len(result.mismatches) + len(result.stray),
+                "seconds": round(time.monotonic() - began, 1),
+                "faults": [*map(str, result.mismatches[:3]), *result.stray],
+            },
+        )
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """Which lines of TLA+ the verifier spent its instructions on: read from its log of a program that quotes them.
 
-Since 6.8 a kernel writes behind a quoted line where it stands, and earlier ones do not. So the copy of the TLA+ that programs are
-compiled with says so itself, at the end of every line (see builds.py), and what is read here is that.
+Since 6.8 a kernel writes behind a quoted line where it stands, and earlier ones do not. So the copy of the TLA+ that
+programs are compiled with says so itself, at the end of every line (see builds.py), and what is read here is that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ INSTRUCTION = re.compile(r"^\d+: \([0-9a-f]{2}\) ")
 
 @dataclass(frozen=True)
 class Origin:
-    """A line of TLA+. place: `file:line`. insns: how many instructions of it the verifier processed, `of` how many in all."""
+    """A line of TLA+. place: `file:line`. insns: how many instructions of it the verifier processed, `of` how many in
+    all.
+    """
 
     place: str
     text: str
@@ -27,7 +29,9 @@ class Origin:
 
 @dataclass(frozen=True)
 class Origins:
-    """costliest: the line that most instructions were processed of. last: the one that the log has last: of a refusal, where."""
+    """costliest: the line that most instructions were processed of. last: the one that the log has last: of a refusal,
+    where.
+    """
 
     costliest: Origin | None
     last: Origin | None

@@ -35,7 +35,9 @@ class KernelError(RuntimeError):
 
 @dataclass(frozen=True)
 class Asked:
-    """protocols: to load. conforming: those of them to run conformance of, on at most `inputs` inputs each. work: where it is all put."""
+    """protocols: to load. conforming: those of them to run conformance of, on at most `inputs` inputs each. work: where
+    it is all put.
+    """
 
     protocols: list[str]
     conforming: list[str]
@@ -60,7 +62,9 @@ class Found:
 
 
 def measure(kernel: Listed, asked: Asked, report: Callable[[str], None]) -> Found:
-    """Waits for whoever works in the same folder. Raises KernelError, MachineError, and what compiling and conformance raise."""
+    """Waits for whoever works in the same folder. Raises KernelError, MachineError, and what compiling and conformance
+    raise.
+    """
     with alone(asked.work):
         return _measure(kernel, asked, report)
 
@@ -70,7 +74,9 @@ def _measure(kernel: Listed, asked: Asked, report: Callable[[str], None]) -> Fou
     release = image.release if image else os.uname().release
     report(f"{kernel.name} ({release}): compiling")
     programs = [programs_for(protocol, release, asked.work, asked.spec) for protocol in asked.protocols]
-    plan = planned(programs, asked, lambda protocol: report(f"{kernel.name}: conformance of {protocol}: what the model says"))
+    plan = planned(
+        programs, asked, lambda protocol: report(f"{kernel.name}: conformance of {protocol}: what the model says")
+    )
     folder = asked.work / kernel.name
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.log"):
@@ -86,18 +92,24 @@ def _measure(kernel: Listed, asked: Asked, report: Callable[[str], None]) -> Fou
         report(f"{kernel.name}: starting the machine")
         ended = machine.boot(
             image, inside, reader.take, cpus=MACHINE_CPUS, memory_mib=MACHINE_MEMORY_MIB, timeout_s=MACHINE_TIMEOUT_S
-        )  # fmt: skip
+        )
         status, found.boot_seconds = ended.status, round(ended.boot_seconds, 1)
     if not found.ended:
         said = "\n".join(found.errors or found.other[-LAST_LINES:])
         raise KernelError(f"measuring on kernel {kernel.name} ended with {status}:\n{said}")
-    found.programs += [absent(each, program) for each in programs if each.object is None for program in names(each.protocol)]
+    found.programs += [
+        absent(each, program) for each in programs if each.object is None for program in names(each.protocol)
+    ]
     found.programs.sort(key=lambda each: each["program"])
-    found.faults = [sentence(fault, each["program"], kernel.name, found) for each in found.programs for fault in each["faults"]]
+    found.faults = [
+        sentence(fault, each["program"], kernel.name, found) for each in found.programs for fault in each["faults"]
+    ]
     found.faults += [
-        f"kernel {kernel.name}: {each['protocol']}: {each['mismatches']} of {each['inputs']:,} inputs mismatch; the first: {each['faults'][0]}"
-        for each in found.conformance if each["mismatches"]
-    ]  # fmt: skip
+        f"kernel {kernel.name}: {each['protocol']}: {each['mismatches']} of {each['inputs']:,} inputs mismatch; the "
+        f"first: {each['faults'][0]}"
+        for each in found.conformance
+        if each["mismatches"]
+    ]
     return found
 
 
@@ -111,13 +123,17 @@ def planned(programs: list[Programs], asked: Asked, report: Callable[[str], None
         plan["objects"].append({**what, "object": str(each.object), "budgets": budgets(each.protocol, asked.spec)})
         if each.protocol in asked.conforming:
             report(each.protocol)
-            plan["conformance"].append({**what, "stage": str(prepare(each.protocol, each.form, asked.inputs, asked.work))})
+            plan["conformance"].append(
+                {**what, "stage": str(prepare(each.protocol, each.form, asked.inputs, asked.work))}
+            )
     return plan
 
 
-def here(inside: list[str], reader: "Reader") -> int:
+def here(inside: list[str], reader: Reader) -> int:
     """On the kernel that runs here, as in a machine."""
-    with command.child(subprocess.Popen(inside, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)) as running:
+    with command.child(
+        subprocess.Popen(inside, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    ) as running:
         assert running.stdout
         for part in running.stdout:
             reader.take(part)
@@ -134,9 +150,16 @@ def absent(programs: Programs, name: str) -> dict[str, Any]:
     """A program that the layout says is not for a kernel."""
     nothing = dict.fromkeys((*LIMITS, "jited_bytes"), 0)
     return {
-        "protocol": programs.protocol, "program": name, "form": programs.form, "verdict": "none", **nothing, "budget": None,
-        "baseline": None, "declared": False, "faults": [],
-    }  # fmt: skip
+        "protocol": programs.protocol,
+        "program": name,
+        "form": programs.form,
+        "verdict": "none",
+        **nothing,
+        "budget": None,
+        "baseline": None,
+        "declared": False,
+        "faults": [],
+    }
 
 
 def sentence(fault: str, program: str, kernel: str, found: Found) -> str:
@@ -147,7 +170,8 @@ def sentence(fault: str, program: str, kernel: str, found: Found) -> str:
         return text
     if where["line"]:
         line = where["line"]
-        text += f"\n  {where['what']} {line['place']} ({line['insns']:,} of {line['of']:,} instructions processed): {line['text']}"
+        share = f"{line['insns']:,} of {line['of']:,} instructions processed"
+        text += f"\n  {where['what']} {line['place']} ({share}): {line['text']}"
     return f"{text}\n  the verifier's log: {where['log']}"
 
 
@@ -187,17 +211,30 @@ class Reader:
 
     def _program(self, judged: dict[str, Any]) -> None:
         measured = judged["measured"]
-        self.found.programs.append({
-            "protocol": judged["protocol"], "program": measured["program"], "form": judged["form"], "verdict": measured["verdict"],
-            **{limit: measured[limit] for limit in LIMITS}, "jited_bytes": judged["jited_bytes"], "budget": judged["budget"],
-            "baseline": None, "declared": True, "faults": judged["faults"],
-        })  # fmt: skip
-        self.report(f"{self.kernel}: {measured['program']}: {measured['verdict']}, {measured['insns']:,} instructions processed")
+        self.found.programs.append(
+            {
+                "protocol": judged["protocol"],
+                "program": measured["program"],
+                "form": judged["form"],
+                "verdict": measured["verdict"],
+                **{limit: measured[limit] for limit in LIMITS},
+                "jited_bytes": judged["jited_bytes"],
+                "budget": judged["budget"],
+                "baseline": None,
+                "declared": True,
+                "faults": judged["faults"],
+            }
+        )
+        self.report(
+            f"{self.kernel}: {measured['program']}: {measured['verdict']}, {measured['insns']:,} instructions processed"
+        )
 
     def _log(self, found: dict[str, Any]) -> None:
         path = self.folder / f"{found['program']}.log"
         path.write_bytes(zlib.decompress(base64.b64decode(found["log"])))
-        refused = any(each["program"] == found["program"] and each["verdict"] != "success" for each in self.found.programs)
+        refused = any(
+            each["program"] == found["program"] and each["verdict"] != "success" for each in self.found.programs
+        )
         line = found["last"] if refused and found["last"] else found["costliest"]
         what = "it is refused at" if refused else "the most of one line is of"
         self.found.origins[found["program"]] = {"line": line, "what": what, "log": documents.name_of(path)}

@@ -43,4 +43,6 @@ def table(kernels: list[dict[str, Any]], baseline: Baseline) -> str:
             rows.append((program["program"], name, verdict(program), *figures))
     ordered = sorted(rows, key=lambda row: row[0])  # stable: kernels stay in their order
     widths = [max(map(len, column)) for column in zip(HEAD, *ordered)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (HEAD, *ordered))
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (HEAD, *ordered)
+    )

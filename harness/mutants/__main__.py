@@ -58,7 +58,10 @@ def show(verdict: Verdict, without_faults: bool) -> None:
     """One line of a mutant that was caught, more of one that was not."""
     mutant = verdict.mutant
     good = "passes without it" if without_faults else "caught"
-    print(f"{good if verdict.caught else 'NOT CAUGHT':<10} {mutant.name}  ({mutant.place}; {verdict.seconds:.1f} s)", flush=True)
+    print(
+        f"{good if verdict.caught else 'NOT CAUGHT':<10} {mutant.name}  ({mutant.place}; {verdict.seconds:.1f} s)",
+        flush=True,
+    )
     print(f"           {mutant.caught_by if verdict.caught and not without_faults else ''} {verdict.how}", flush=True)
 
 
@@ -85,8 +88,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m harness.mutants", description=__doc__)
     parser.add_argument("protocol", nargs="*", help="folders of spec/; all of them by default")
     parser.add_argument("--only", default="", metavar="TEXT", help="mutants with this text in their name or file")
-    parser.add_argument("--sample", type=int, metavar="N", help="N of them, which the commit chooses: others for another commit")
-    parser.add_argument("--without-faults", action="store_true", help="show instead that the checks pass without the faults")
+    parser.add_argument(
+        "--sample", type=int, metavar="N", help="N of them, which the commit chooses: others for another commit"
+    )
+    parser.add_argument(
+        "--without-faults", action="store_true", help="show instead that the checks pass without the faults"
+    )
     options = parser.parse_args()
     run = begin()
     command.need(command.PROGRAMS, "run mutants in the kernel")
@@ -94,21 +101,28 @@ def main() -> int:
         names = chosen(options.protocol)
         require_domains(options.protocol)
         mutants = catalogue(names)
-        picked = [each for each in mutants if options.only in each.name or any(options.only in edit.file for edit in each.edits)]
+        picked = [
+            each
+            for each in mutants
+            if options.only in each.name or any(options.only in edit.file for edit in each.edits)
+        ]
         if not picked:
             raise CatalogueError(f"no mutant has {options.only!r} in its name or file")
         if options.sample is not None:
             picked = sampled(picked, options.sample)
         announce(names)
         verdicts = hunt_all(picked, options.without_faults)
-        if len(picked) == len(mutants) and not options.without_faults:  # those that have been picked out are for who is at work on them
+        # those that have been picked out are for who is at work on them
+        if len(picked) == len(mutants) and not options.without_faults:
             run.keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()))
     except (CatalogueError, ResultsError, TlcError, UnknownProtocol) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     survivors = [verdict for verdict in verdicts if not verdict.caught]
-    print(f"{counted(len(verdicts), 'mutant')}, {len(verdicts) - len(survivors)} caught as they must be, "
-          f"{counted(len(survivors), 'survivor')} ({run.seconds:.0f} s)")  # fmt: skip
+    print(
+        f"{counted(len(verdicts), 'mutant')}, {len(verdicts) - len(survivors)} caught as they must be, "
+        f"{counted(len(survivors), 'survivor')} ({run.seconds:.0f} s)"
+    )
     for verdict in survivors:
         print(f"FAILED {verdict.mutant.name}: {verdict.how}")
     return 1 if survivors else 0

@@ -15,10 +15,10 @@
     {refused: TEXT}                 it is not generated, built or loaded, for this reason
     {test: NODE}                    this test of tests/ fails
 
-A file under generated/ is changed in conformance's small build, after the generator has run: a fault in the
-emitted C. One under program/ stands for that of spec/, changed for the program and not for the model: a fault as if
-other steps had been compiled. A model is run with its .cfg as the edits leave it. The machinery's mutants are run with the
-protocol on which conformance sees most, whichever protocols were chosen.
+A file under generated/ is changed in conformance's small build, after the generator has run: a fault in the emitted C.
+One under program/ stands for that of spec/, changed for the program and not for the model: a fault as if other steps
+had been compiled. A model is run with its .cfg as the edits leave it. The machinery's mutants are run with the protocol
+on which conformance sees most, whichever protocols were chosen.
 """
 
 from __future__ import annotations
@@ -137,15 +137,23 @@ def sections_of(protocol: str) -> int:
 
 
 def _seen(text: DomainText) -> tuple[int, int]:
-    """What conformance can see with a domain: hooks in the kernel, sections that lose all their races, and some; and how many of the last."""
-    hooks = {family.hook if family.hook in ("xdp", "tc", "user") else "sweep" for family in text.families if family.hook not in drained.HOOKS}
+    """What conformance can see with a domain: hooks in the kernel, sections that lose all their races, and some; and
+    how many of the last.
+    """
+    hooks = {
+        family.hook if family.hook in ("xdp", "tc", "user") else "sweep"
+        for family in text.families
+        if family.hook not in drained.HOOKS
+    }
     contended = [family for family in text.families if family.contended]
     rivals = [family for family in contended if family.rival]
     return len(hooks) + bool(contended) + bool(rivals), len(rivals)
 
 
 def witness() -> str:
-    """The protocol that the machinery's mutants are run with: among all there are, the one on which conformance sees most."""
+    """The protocol that the machinery's mutants are run with: among all there are, the one on which conformance sees
+    most.
+    """
     seen: dict[str, tuple[int, ...]] = {}
     for protocol in protocols():
         path = SPEC / protocol / "conform.yaml"
@@ -155,7 +163,9 @@ def witness() -> str:
         except DomainError as error:
             raise CatalogueError(str(error)) from None
     if not seen:
-        raise CatalogueError("no protocol has a conform.yaml: there is none on which the machinery's mutants could be seen")
+        raise CatalogueError(
+            "no protocol has a conform.yaml: there is none on which the machinery's mutants could be seen"
+        )
     return max(seen, key=lambda protocol: seen[protocol])
 
 
@@ -163,8 +173,10 @@ def require_domains(named: list[str]) -> None:
     """CatalogueError where conformance cannot be asked about a protocol that was named."""
     for protocol in named:
         if not (SPEC / protocol / "conform.yaml").exists():
-            raise CatalogueError(f"{protocol} has no spec/{protocol}/conform.yaml, so conformance could catch no mutant of it: "
-                                 "docs/conform.md says how to write it")  # fmt: skip
+            raise CatalogueError(
+                f"{protocol} has no spec/{protocol}/conform.yaml, so conformance could catch no mutant of it: "
+                "docs/conform.md says how to write it"
+            )
 
 
 def has_mutants(protocol: str) -> bool:

@@ -25,7 +25,9 @@ class Verdict:
 
 
 def hunt(mutant: Mutant, scratch: Scratch, warm: Warm | None = None) -> Verdict:
-    """Whether the mutant is caught as it must be. warm: for mutants that spare the checker; without it these go the long way too."""
+    """Whether the mutant is caught as it must be. warm: for mutants that spare the checker; without it these go the
+    long way too.
+    """
     started = time.monotonic()
     try:
         scratch.prepare(mutant, whole=_whole(mutant, warm))
@@ -56,16 +58,25 @@ def _whole(mutant: Mutant, warm: Warm | None) -> bool:
     return warm is None or not mutant.spares_the_checker
 
 
-def _ask(mutant: Mutant, scratch: Scratch, warm: Warm | None, model_seconds: float = TIMEOUT_SECONDS) -> tuple[bool, str]:
+def _ask(
+    mutant: Mutant, scratch: Scratch, warm: Warm | None, model_seconds: float = TIMEOUT_SECONDS
+) -> tuple[bool, str]:
     check = mutant.caught_by
     if check.model:
         return _ask_model(mutant, scratch, model_seconds)
     if check.test:
         return _ask_test(check.test, scratch)
     arguments = [
-        mutant.protocol, "--form", "layout", "--stop-early", "--edits", "edits.json", "--work", str(work_of(scratch.root, mutant.protocol)),
+        mutant.protocol,
+        "--form",
+        "layout",
+        "--stop-early",
+        "--edits",
+        "edits.json",
+        "--work",
+        str(work_of(scratch.root, mutant.protocol)),
         *(["--program", f"{PROGRAM}/{mutant.protocol}"] if (scratch.root / PROGRAM).is_dir() else []),
-    ]  # fmt: skip
+    ]
     if _whole(mutant, warm):
         run = scratch.run("-m", "harness.conform", *arguments)
     else:

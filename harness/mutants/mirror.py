@@ -13,9 +13,9 @@ LEFT_OUT = ("__pycache__", ".*")
 def mirror(source: Path, target: Path) -> None:
     """Makes `target` what `source` is, a file or a folder, but for LEFT_OUT; what is so already is not touched.
 
-    Files are compared by what they hold. Size and time would not do: a fault may be as long as what it replaces, be put there in
-    the tick of the clock in which the source was written, or have its time set back. And what is made right has the time of now,
-    not its source's, so that make builds anew what it built of the fault.
+    Files are compared by what they hold. Size and time would not do: a fault may be as long as what it replaces, be put
+    there in the tick of the clock in which the source was written, or have its time set back. And what is made right
+    has the time of now, not its source's, so that make builds anew what it built of the fault.
     """
     if source.is_dir():
         _mirror_folder(source, target)
@@ -41,7 +41,11 @@ def _is_same(source: Path, target: Path) -> bool:
     """Whether the target is a file of its own, with the source's mode and text."""
     try:
         found, wanted = target.lstat(), source.stat()
-        return (found.st_mode, found.st_size, found.st_nlink) == (wanted.st_mode, wanted.st_size, 1) and target.read_bytes() == source.read_bytes()
+        return (found.st_mode, found.st_size, found.st_nlink) == (
+            wanted.st_mode,
+            wanted.st_size,
+            1,
+        ) and target.read_bytes() == source.read_bytes()
     except FileNotFoundError:
         return False
 

@@ -39,7 +39,8 @@ class Scratch:
         folder.mkdir(parents=True, exist_ok=True)
         for number in itertools.count():
             self.root = folder / f"{name}{number}"
-            self._lock = open(folder / f"{name}{number}.lock", "w")  # closed, and so given back, with this object
+            # Closed, and so given back, with this object.
+            self._lock = open(folder / f"{name}{number}.lock", "w")  # noqa: SIM115
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
@@ -48,7 +49,8 @@ class Scratch:
     def prepare(self, mutant: Mutant, with_fault: bool = True, whole: bool = True) -> None:
         """A fresh copy with the mutant's edits; without its fault, only with those of model configurations.
 
-        whole: whether the checker is in it; else it is used with the repository's own, and has only what the mutant changes.
+        whole: whether the checker is in it; else it is used with the repository's own, and has only what the mutant
+        changes.
         """
         for part in PARTS if whole else ():
             mirror(REPOSITORY / part, self.root / part)
@@ -62,7 +64,9 @@ class Scratch:
         for edit in mutant.edits:
             if not edit.is_generated and (with_fault or edit.file.endswith(".cfg")):
                 self._apply(edit.file, edit.old, edit.new)
-        generated = [[Path(edit.file).name, edit.old, edit.new] for edit in mutant.edits if edit.is_generated and with_fault]
+        generated = [
+            [Path(edit.file).name, edit.old, edit.new] for edit in mutant.edits if edit.is_generated and with_fault
+        ]
         (self.root / "edits.json").write_text(json.dumps(generated))
 
     def _forget_builds(self, protocol: str) -> None:
@@ -90,14 +94,17 @@ class Scratch:
         """Of what is run for a mutant."""
         environment = {**os.environ, "TLA2TOOLS_JAR": str(tlc.jar().resolve()), "PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTHONPATH", None)
-        environment["STEPWISE_RESULTS"] = str(self.root / "build/results")  # what is found with a fault in it is no result
+        # what is found with a fault in it is no result
+        environment["STEPWISE_RESULTS"] = str(self.root / "build/results")
         return environment
 
     def run(self, *arguments: str, timeout_seconds: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
         """A Python command in the copy. What takes too long is killed with all that it started."""
         command = [sys.executable, *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        started = subprocess.Popen(command, cwd=self.root, env=self.environment(), text=True, start_new_session=True, **pipes)
+        started = subprocess.Popen(
+            command, cwd=self.root, env=self.environment(), text=True, start_new_session=True, **pipes
+        )
         with started, child(started) as process:
             out, err = process.communicate(timeout=timeout_seconds)
         return subprocess.CompletedProcess(command, process.returncode, out, err)

@@ -1,17 +1,20 @@
 """Conformance of mutants from a process in which all is ready that does not depend on the mutant.
 
-The command keeps one process for each protocol, which has imported everything and has what the protocol's campaigns share. For
-each mutant that process forks: what a mutant loads into memory or into the kernel ends with it.
+The command keeps one process for each protocol, which has imported everything and has what the protocol's
+campaigns share. For each mutant that process forks: what a mutant loads into memory or into the kernel ends
+with it.
 
     the command ── control ── the warm process of a protocol
                                  ├── a leader ── the campaign ── make, clang, ...
                                  └── a leader ── ...
 
-A leader is asked and answers over a connection of its own, and leads a process group, which it ends, with all that was started in
-it, when the campaign is done, when its connection is closed, or when the warm process is gone: whichever of the others is killed,
-nothing is left.
+A leader is asked and answers over a connection of its own, and leads a process group, which it ends, with all that was
+started in it, when the campaign is done, when its connection is closed, or when the warm process is gone: whichever of
+the others is killed, nothing is left.
 
-    python -m harness.mutants.warm PROTOCOL SCRATCH CONTROL        SCRATCH: of the first mutant. CONTROL: the number of a socket.
+    python -m harness.mutants.warm PROTOCOL SCRATCH CONTROL
+
+SCRATCH: of the first mutant. CONTROL: the number of a socket.
 """
 
 from __future__ import annotations
@@ -49,7 +52,9 @@ class WarmError(RuntimeError):
 
 
 class Warm:
-    """The warm processes of a command, each begun when it is first asked for. To be used from any thread, and closed."""
+    """The warm processes of a command, each begun when it is first asked for. To be used from any thread, and
+    closed.
+    """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -62,7 +67,9 @@ class Warm:
     def __exit__(self, *_: object) -> None:
         self._running.close()
 
-    def conform(self, protocol: str, arguments: list[str], scratch: Scratch, timeout_seconds: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
+    def conform(
+        self, protocol: str, arguments: list[str], scratch: Scratch, timeout_seconds: float = TIMEOUT_SECONDS
+    ) -> subprocess.CompletedProcess[str]:
         """As scratch.run() of harness.conform with these arguments, but with the repository's own checker."""
         control = self._control(protocol, scratch)
         ours, theirs = socket.socketpair()
@@ -86,8 +93,14 @@ class Warm:
                 ours, theirs = socket.socketpair()
                 arguments = [protocol, str(scratch.root), str(theirs.fileno())]
                 with theirs:
-                    process = subprocess.Popen([sys.executable, "-m", __name__, *arguments], cwd=REPOSITORY, env=scratch.environment(), pass_fds=[theirs.fileno()],
-                                               stdin=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+                    process = subprocess.Popen(
+                        [sys.executable, "-m", __name__, *arguments],
+                        cwd=REPOSITORY,
+                        env=scratch.environment(),
+                        pass_fds=[theirs.fileno()],
+                        stdin=subprocess.DEVNULL,
+                        start_new_session=True,
+                    )
                 self._running.enter_context(command.child(process))
                 self._controls[protocol] = self._running.enter_context(ours)
             return self._controls[protocol]
@@ -138,7 +151,9 @@ def _made_ready(protocol: str, root: Path) -> Shared | None:
     try:
         tlc.version()
         shared = Shared(SPEC / protocol)
-        Campaign(shared.spec, root / "build/warm" / protocol, shared=shared).make_ready(work_of(root, protocol) / "oracle")
+        Campaign(shared.spec, root / "build/warm" / protocol, shared=shared).make_ready(
+            work_of(root, protocol) / "oracle"
+        )
         return shared
     except conform.ERRORS:
         return None

@@ -16,8 +16,19 @@ from harness.protocols import BUILD, GENERATED, REPOSITORY
 
 HERE = Path(__file__).parent
 COMPILER = "clang-19"
-FLAGS = ("-std=gnu11", "-O1", "-gline-tables-only", "-fno-omit-frame-pointer", "-fno-pie", "-Wall", "-Wextra", "-Werror")
-"""No PIE: libFuzzer remembers what is compared, and UBSan compares addresses. Those of globals are the same in each run then."""
+FLAGS = (
+    "-std=gnu11",
+    "-O1",
+    "-gline-tables-only",
+    "-fno-omit-frame-pointer",
+    "-fno-pie",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+)
+"""No PIE: libFuzzer remembers what is compared, and UBSan compares addresses. Those of globals are the same in each run
+then.
+"""
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 OWN_INCLUDE = (HERE / "native", HERE)
 AROUND = ("target.c", "kernel.c", "datagram.c")
@@ -55,7 +66,8 @@ def build(given: Sources, into: Path) -> Path:
     """The path of the target, compiled where what it is made of has changed since. Raises ParsersError."""
     if not given.program.is_file():
         raise ParsersError(
-            f"compiling the parsers of {given.protocol}: there is no {documents.name_of(given.program)}; run `just generate {given.protocol}`"
+            f"compiling the parsers of {given.protocol}: there is no {documents.name_of(given.program)}; run `just "
+            f"generate {given.protocol}`"
         )
     target = into / f"{given.protocol}-parsers"
     parts = (given.runtime.glob("*.h"), given.runtime.glob("bpf/*.h"), given.generated.glob("*.[ch]"))
@@ -64,7 +76,16 @@ def build(given: Sources, into: Path) -> Path:
             include = [f"-I{path}" for path in (*OWN_INCLUDE, given.runtime, given.generated)]
             fuzzing = ("-fsanitize=fuzzer", "-no-pie", "-fvisibility=hidden")
             around = _around(given)
-            compile_target(f"parsers of {given.protocol}", *include, *fuzzing, *_definitions(given), str(HERE / "program.c"), *around, "-o", str(target))
+            compile_target(
+                f"parsers of {given.protocol}",
+                *include,
+                *fuzzing,
+                *_definitions(given),
+                str(HERE / "program.c"),
+                *around,
+                "-o",
+                str(target),
+            )
     return target
 
 
@@ -75,7 +96,14 @@ def _around(given: Sources) -> list[str]:
     with stamped(into, sorted(_own())) as is_current:
         if not is_current or not all(path.is_file() for path in objects.values()):
             for name, path in objects.items():
-                compile_target(f"parsers of {given.protocol}", *(f"-I{path}" for path in OWN_INCLUDE), "-c", str(HERE / name), "-o", str(path))
+                compile_target(
+                    f"parsers of {given.protocol}",
+                    *(f"-I{path}" for path in OWN_INCLUDE),
+                    "-c",
+                    str(HERE / name),
+                    "-o",
+                    str(path),
+                )
     return [str(path) for path in objects.values()]
 
 

@@ -39,15 +39,23 @@ def main(argv: list[str]) -> int:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz parsers",
-        description="Frames that libFuzzer makes up are given to the packet programs, compiled natively with ASan and UBSan, "
+        description="Frames that libFuzzer makes up are given to the packet programs, compiled natively with ASan and "
+        "UBSan, "
         "and what comes of each is held against a plain reader of the RFCs.",
-        epilog="A frame with which a fault was found is saved in tests/regressions/parsers/PROTOCOL, where a test replays it.",
+        epilog="A frame with which a fault was found is saved in tests/regressions/parsers/PROTOCOL, where a test "
+        "replays it.",
     )
     parser.add_argument("protocol", nargs="*", metavar="PROTOCOL", help="all, where none is named")
-    parser.add_argument("--inputs", type=inputs_of, default=10_000_000, metavar="N", help="for all protocols together (10 million)")
-    parser.add_argument("--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random one is told")
     parser.add_argument(
-        "--keep", action="store_true", help="keep what reaches more in tests/regressions/parsers/PROTOCOL, as few inputs as do"
+        "--inputs", type=inputs_of, default=10_000_000, metavar="N", help="for all protocols together (10 million)"
+    )
+    parser.add_argument(
+        "--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random one is told"
+    )
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep what reaches more in tests/regressions/parsers/PROTOCOL, as few inputs as do",
     )
     parser.add_argument("--replay", type=Path, nargs="+", metavar="FRAME", help="only these files, each once")
     return parser.parse_args(argv)
@@ -71,7 +79,8 @@ def _fuzz_one(protocol: str, inputs: int, seed: int, keeps: bool) -> bool:
     print(f"{protocol}: {counted(inputs, 'input')} from {counted(len(starts), 'frame')}, seed {seed}", flush=True)
     found = fuzz(target, starts, inputs, seed, KEPT / protocol, lambda done: _progress(protocol, done, inputs))
     print(
-        f"{protocol}: {counted(found.inputs, 'input')} in {found.seconds:.0f} s ({found.inputs / found.seconds:,.0f}/s); "
+        f"{protocol}: {counted(found.inputs, 'input')} in {found.seconds:.0f} s "
+        f"({found.inputs / found.seconds:,.0f}/s); "
         f"{found.edges:,} edges of the programs taken, {counted(found.corpus, 'input')} that reach something new"
     )
     if found.fault:
@@ -82,7 +91,10 @@ def _fuzz_one(protocol: str, inputs: int, seed: int, keeps: bool) -> bool:
     if keeps:
         frames = keep(protocol, target)
         size = sum(path.stat().st_size for path in frames)
-        print(f"{protocol}: {counted(len(frames), 'frame')} of {size:,} bytes kept in {(KEPT / protocol).relative_to(REPOSITORY)}")
+        print(
+            f"{protocol}: {counted(len(frames), 'frame')} of {size:,} bytes kept in "
+            f"{(KEPT / protocol).relative_to(REPOSITORY)}"
+        )
     print(f"{protocol}: clean")
     return True
 
@@ -97,7 +109,9 @@ def _replay(names: list[str], frames: list[Path]) -> int:
         raise ParsersError("replaying frames: name the one protocol whose programs they are for")
     for path in frames:
         if not path.is_file():
-            raise ParsersError(f"replaying {path}: there is no such file; kept ones are in tests/regressions/parsers/{names[0]}")
+            raise ParsersError(
+                f"replaying {path}: there is no such file; kept ones are in tests/regressions/parsers/{names[0]}"
+            )
     said = replay(build(sources(names[0]), folder(names[0])), frames)
     if said:
         print(f"{said.rstrip()}\nFAILED {names[0]}: {fault_in(said)}")

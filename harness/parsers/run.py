@@ -23,8 +23,13 @@ INPUT_SECONDS_MAX = 10  # far beyond what a loaded machine makes of one
 SHORT_SECONDS_MAX = 300
 WORDS_MAX = 2000  # of libFuzzer's, in an error: the last
 # A small quarantine of what was freed: each run frees all it had, and memory that stays in the caches is twice as fast.
-ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=8:malloc_context_size=5:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
-FAULT = re.compile(r"^(?:parsers: .*|.*: runtime error: .*|.*ERROR: (?:AddressSanitizer|LeakSanitizer|libFuzzer): .*)", re.M)
+ENVIRONMENT = {
+    "ASAN_OPTIONS": "quarantine_size_mb=8:malloc_context_size=5:abort_on_error=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+FAULT = re.compile(
+    r"^(?:parsers: .*|.*: runtime error: .*|.*ERROR: (?:AddressSanitizer|LeakSanitizer|libFuzzer): .*)", re.M
+)
 
 
 @dataclass(frozen=True)
@@ -61,16 +66,24 @@ def fuzz(
 ) -> Found:
     """So many inputs, from these starts; ends at the first fault.
 
-    The corpus is left in `corpus` beside the target, and what libFuzzer says in `log`. The frame that a fault was found with is
-    written into save_in. seed: 1 to 2^32 - 1; the same seed, target and starts make the same run. Raises ParsersError.
+    The corpus is left in `corpus` beside the target, and what libFuzzer says in `log`. The frame that a fault was found
+    with is written into save_in. seed: 1 to 2^32 - 1; the same seed, target and starts make the same run. Raises
+    ParsersError.
     """
     corpus, origin, crashes = (_emptied(target.parent / name) for name in ("corpus", "starts", "crashes"))
     for number, start in enumerate(starts):
         (origin / f"{number:05}").write_bytes(start)
     arguments = [
-        f"-runs={inputs}", f"-seed={seed}", f"-max_len={bytes_max}", f"-timeout={INPUT_SECONDS_MAX}", "-reload=0",
-        "-print_final_stats=1", f"-artifact_prefix={crashes}/", str(corpus), str(origin),
-    ]  # fmt: skip
+        f"-runs={inputs}",
+        f"-seed={seed}",
+        f"-max_len={bytes_max}",
+        f"-timeout={INPUT_SECONDS_MAX}",
+        "-reload=0",
+        "-print_final_stats=1",
+        f"-artifact_prefix={crashes}/",
+        str(corpus),
+        str(origin),
+    ]
     began = time.monotonic()
     lines = _run(target, arguments, report)
     return _found(lines, time.monotonic() - began, corpus, crashes, save_in, suffix)
@@ -81,9 +94,13 @@ def _run(target: Path, arguments: list[str], report: Callable[[int], None]) -> l
     lines = []
     try:
         process = subprocess.Popen(
-            [str(target), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | ENVIRONMENT,
-            encoding="utf-8", errors="replace",
-        )  # fmt: skip
+            [str(target), *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=os.environ | ENVIRONMENT,
+            encoding="utf-8",
+            errors="replace",
+        )
     except OSError as error:
         raise ParsersError(f"running {target}: {error.strerror}") from None
     with command.child(process), (target.parent / "log").open("w", encoding="utf-8") as log:
@@ -134,16 +151,25 @@ def _end(target: Path, arguments: list[str], doing: str) -> tuple[int, str]:
     command_line = [str(target), *arguments]
     try:
         done = subprocess.run(
-            command_line, capture_output=True, encoding="utf-8", errors="replace", env=os.environ | ENVIRONMENT, check=False,
+            command_line,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env=os.environ | ENVIRONMENT,
+            check=False,
             timeout=SHORT_SECONDS_MAX,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         raise ParsersError(f"{doing}: that has not ended after {SHORT_SECONDS_MAX} s") from None
     return done.returncode, done.stderr
 
 
-def keep(name: str, target: Path, into: Path = KEPT, bytes_max: int = FRAME_BYTES_MAX, suffix: str = SUFFIX) -> list[Path]:
-    """Makes the corpus of the last run, and what was kept in `into`/`name`, the kept one: as few as reach the same. Faults stay."""
+def keep(
+    name: str, target: Path, into: Path = KEPT, bytes_max: int = FRAME_BYTES_MAX, suffix: str = SUFFIX
+) -> list[Path]:
+    """Makes the corpus of the last run, and what was kept in `into`/`name`, the kept one: as few as reach the same.
+    Faults stay.
+    """
     merged = _emptied(target.parent / "merged")
     old = into / name
     old.mkdir(parents=True, exist_ok=True)

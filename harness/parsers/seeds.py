@@ -1,4 +1,6 @@
-"""Frames that fuzzing starts from: right ones of every kind of message, and one for each way to be foreign or malformed."""
+"""Frames that fuzzing starts from: right ones of every kind of message, and one for each way to be foreign or
+malformed.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,20 @@ WAYS: dict[str, Callable[[Frame], Frame]] = {
     "VLAN": lambda frame: replace(frame, ethertype=0x8100),
     "other version's ethertype": lambda frame: replace(frame, ethertype=0x86DD if frame.version == 4 else 0x0800),
     "TCP": lambda frame: replace(frame, protocol=6),
-    "options": lambda frame: replace(frame, options=EXTENSION_HEADER, protocol=frame.protocol if frame.version == 4 else 0),
+    "options": lambda frame: replace(
+        frame, options=EXTENSION_HEADER, protocol=frame.protocol if frame.version == 4 else 0
+    ),
     "fragment": lambda frame: replace(frame, fragment=0x2000, protocol=frame.protocol if frame.version == 4 else 44),
     "later fragment": lambda frame: replace(frame, fragment=0x0001),
     "other port": lambda frame: replace(frame, source_port=frame.destination_port, destination_port=frame.source_port),
     "multicast": lambda frame: replace(frame, destination_mac=bytes.fromhex("333300000001")),
-    "multicast source": lambda frame: replace(frame, source=ip_address("224.0.0.1" if frame.version == 4 else "ff02::1")),
+    "multicast source": lambda frame: replace(
+        frame, source=ip_address("224.0.0.1" if frame.version == 4 else "ff02::1")
+    ),
     "loopback source": lambda frame: replace(frame, source=ip_address("127.0.0.1" if frame.version == 4 else "::1")),
-    "link-local destination": lambda frame: replace(frame, destination=ip_address("169.254.0.1" if frame.version == 4 else "fe80::1")),
+    "link-local destination": lambda frame: replace(
+        frame, destination=ip_address("169.254.0.1" if frame.version == 4 else "fe80::1")
+    ),
     "padded": lambda frame: replace(frame, trailer=bytes(TRAILER_SIZE)),
     "no checksum": lambda frame: replace(frame, udp_checksum=0),
     "wrong checksum": lambda frame: replace(frame, udp_checksum=0x0101),
@@ -58,7 +66,9 @@ def _frames(codec: ModuleType) -> Iterator[bytes]:
 
 
 def _tailed(codec: ModuleType, size: int) -> bytes:
-    """A message with a tail of that many bytes. The codec does not say which field tells of it, but takes it with no other."""
+    """A message with a tail of that many bytes. The codec does not say which field tells of it, but takes it with no
+    other.
+    """
     for field in fields(codec.Message):
         try:
             return codec.Message(**{field.name: size, "tail": bytes(size)}).encode()

@@ -8,6 +8,6 @@ A target is a C file of this folder over the daemon's own sources, compiled with
     rows.c       a made-up file, to runtime/rows.c
     frames.c     made-up frames, to the endpoints of the ring buffer and of AF_XDP, and to a protocol's handler
 
-Each holds what comes of it against a plain reader, or against what the daemon itself writes of it. quiet.c takes the place of the
-messages.
+Each holds what comes of it against a plain reader, or against what the daemon itself writes of it. quiet.c takes the
+place of the messages.
 """

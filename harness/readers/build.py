@@ -9,14 +9,23 @@ from harness.parsers.build import ParsersError, compile_target, stamped
 from harness.protocols import BUILD, GENERATED, REPOSITORY
 
 HERE = Path(__file__).parent
-FLAGS = ("-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fsanitize=fuzzer", "-no-pie", "-fvisibility=hidden", f"-fsanitize-coverage-ignorelist={HERE / 'around.txt'}")
+FLAGS = (
+    "-std=gnu11",
+    "-O2",
+    "-D_GNU_SOURCE",
+    "-fsanitize=fuzzer",
+    "-no-pie",
+    "-fvisibility=hidden",
+    f"-fsanitize-coverage-ignorelist={HERE / 'around.txt'}",
+)
 
 
 @dataclass(frozen=True)
 class Target:
     """One reader.
 
-    protocol: whose generated code it reads for; `handles`: it is looked at itself. readers: the daemon's sources, of runtime/.
+    protocol: whose generated code it reads for; `handles`: it is looked at itself. readers: the daemon's sources, of
+    runtime/.
     small: what these have room for, so that their ends are met with inputs of a few hundred bytes.
     """
 
@@ -31,13 +40,15 @@ TARGETS = {
     each.name: each
     for each in (
         Target(
-            "segments", "log", ("crc32c", "files", "recovery", "segment_file", "segments", "segments_folder", "segments_read"),
+            "segments",
+            "log",
+            ("crc32c", "files", "recovery", "segment_file", "segments", "segments_folder", "segments_read"),
             ("-DCHUNK_BYTES=256", "-DSEGMENTS_FINDINGS_MAX=4"),
         ),
         Target("rows", "kv", ("crc32c", "rows")),
         Target("frames", "kv", ("frame_endpoint", "frame_reply", "ring_endpoint"), handles=True),
     )
-}  # fmt: skip
+}
 
 
 def target_of(name: str) -> Target:
@@ -53,19 +64,33 @@ def folder(target: Target) -> Path:
 
 
 def build(target: Target, into: Path, runtime: Path = REPOSITORY / "runtime") -> Path:
-    """The path of the target, compiled where what it is made of has changed since. runtime: a copy, for tests. Raises ParsersError."""
+    """The path of the target, compiled where what it is made of has changed since. runtime: a copy, for tests. Raises
+    ParsersError.
+    """
     generated = GENERATED / target.protocol
     if not (generated / f"{target.protocol}_user.c").is_file():
         raise ParsersError(f"compiling the reader of {target.name}: run `just generate {target.protocol}` first")
     sources = [HERE / f"{target.name}.c", HERE / "quiet.c", *(runtime / f"{each}.c" for each in target.readers)]
     sources += [generated / f"{target.protocol}_user.c"] if target.handles else []
-    made_of = [*sources, HERE / "holds.h", HERE / "around.txt", HERE / "build.py", *sorted(runtime.glob("*.h")), *sorted(generated.glob("*.[ch]"))]
+    made_of = [
+        *sources,
+        HERE / "holds.h",
+        HERE / "around.txt",
+        HERE / "build.py",
+        *sorted(runtime.glob("*.h")),
+        *sorted(generated.glob("*.[ch]")),
+    ]
     path = into / f"{target.name}-reader"
     with stamped(into, made_of) as is_current:
         if not is_current or not path.is_file():
             # The compiled programs, which no reader looks at.
-            skeleton = f"static inline const void *{target.protocol}_bpf__elf_bytes(size_t *size)\n{{\n\t*size = 0;\n\treturn size;\n}}\n"
+            skeleton = (
+                f"static inline const void *{target.protocol}_bpf__elf_bytes(size_t *size)\n"
+                "{\n\t*size = 0;\n\treturn size;\n}\n"
+            )
             (into / f"{target.protocol}.skel.h").write_text(skeleton)
             include = [f"-I{each}" for each in (HERE, runtime, generated, into)]
-            compile_target(f"reader of {target.name}", *FLAGS, *target.small, *include, *map(str, sources), "-o", str(path))
+            compile_target(
+                f"reader of {target.name}", *FLAGS, *target.small, *include, *map(str, sources), "-o", str(path)
+            )
     return path

@@ -32,34 +32,53 @@ def main(argv: list[str]) -> int:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m harness.fuzz readers",
-        description="What libFuzzer makes up is given to what the daemon reads files with, compiled with ASan and UBSan, and what comes of "
+        description="What libFuzzer makes up is given to what the daemon reads files with, compiled with ASan and "
+        "UBSan, and what comes of "
         "each is held against a plain reader, or against what is written of it.",
-        epilog="An input with which a fault was found is saved in tests/regressions/readers/TARGET, where a test replays it.",
+        epilog="An input with which a fault was found is saved in tests/regressions/readers/TARGET, where a test "
+        "replays it.",
     )
     parser.add_argument("target", nargs="*", metavar="TARGET", help=f"{' or '.join(TARGETS)}; all, where none is named")
-    parser.add_argument("--inputs", type=inputs_of, default=10_000_000, metavar="N", help="for each target (10 million)")
-    parser.add_argument("--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random one is told")
-    parser.add_argument("--keep", action="store_true", help="keep what reaches more in tests/regressions/readers/TARGET, as few inputs as do")
+    parser.add_argument(
+        "--inputs", type=inputs_of, default=10_000_000, metavar="N", help="for each target (10 million)"
+    )
+    parser.add_argument(
+        "--seed", type=seed_of, metavar="S", help="the same seed and commit make the same run; a random one is told"
+    )
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep what reaches more in tests/regressions/readers/TARGET, as few inputs as do",
+    )
     parser.add_argument("--replay", type=Path, nargs="+", metavar="INPUT", help="only these files, each once")
     return parser.parse_args(argv)
 
 
 def _fuzz_one(target: Target, inputs: int, seed: int, keeps: bool) -> bool:
     program = build(target, folder(target))
-    print(f"{target.name}: {counted(inputs, 'input')} from {counted(len(kept(target)), 'kept one')}, seed {seed}", flush=True)
+    print(
+        f"{target.name}: {counted(inputs, 'input')} from {counted(len(kept(target)), 'kept one')}, seed {seed}",
+        flush=True,
+    )
     found = fuzz(program, target, inputs, seed, KEPT / target.name, lambda done: _progress(target, done, inputs))
     print(
-        f"{target.name}: {counted(found.inputs, 'input')} in {found.seconds:.0f} s ({found.inputs / found.seconds:,.0f}/s); "
+        f"{target.name}: {counted(found.inputs, 'input')} in {found.seconds:.0f} s "
+        f"({found.inputs / found.seconds:,.0f}/s); "
         f"{found.edges:,} edges taken, {counted(found.corpus, 'input')} that reach something new"
     )
     if found.fault:
         print(f"FAILED {target.name}, seed {seed}: {found.fault}")
-        print(f"to replay it: python -m harness.fuzz readers {target.name} --replay {found.saved.relative_to(REPOSITORY)}")
+        print(
+            f"to replay it: python -m harness.fuzz readers {target.name} --replay {found.saved.relative_to(REPOSITORY)}"
+        )
         return False
     if keeps:
         inputs_kept = keep(program, target)
         size = sum(path.stat().st_size for path in inputs_kept)
-        print(f"{target.name}: {counted(len(inputs_kept), 'input')} of {size:,} bytes kept in {(KEPT / target.name).relative_to(REPOSITORY)}")
+        print(
+            f"{target.name}: {counted(len(inputs_kept), 'input')} of {size:,} bytes kept in "
+            f"{(KEPT / target.name).relative_to(REPOSITORY)}"
+        )
     print(f"{target.name}: clean")
     return True
 
@@ -74,7 +93,9 @@ def _replay(targets: list[Target], inputs: list[Path]) -> int:
         raise ParsersError("replaying inputs: name the one target that they are for")
     for path in inputs:
         if not path.is_file():
-            raise ParsersError(f"replaying {path}: there is no such file; kept ones are in tests/regressions/readers/{targets[0].name}")
+            raise ParsersError(
+                f"replaying {path}: there is no such file; kept ones are in tests/regressions/readers/{targets[0].name}"
+            )
     said = replay(build(targets[0], folder(targets[0])), inputs)
     if said:
         print(f"{said.rstrip()}\nFAILED {targets[0].name}: {fault_in(said)}")

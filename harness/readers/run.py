@@ -25,7 +25,9 @@ def kept(target: Target) -> list[Path]:
     return sorted((KEPT / target.name).glob(f"*{SUFFIX}"))
 
 
-def fuzz(program: Path, target: Target, inputs: int, seed: int, save_in: Path, report: Callable[[int], None] = lambda _: None) -> Found:
+def fuzz(
+    program: Path, target: Target, inputs: int, seed: int, save_in: Path, report: Callable[[int], None] = lambda _: None
+) -> Found:
     """So many inputs, from the seeds and those that are kept; ends at the first fault. See harness.parsers.run."""
     starts = [*seeds(target), *(path.read_bytes() for path in kept(target))]
     with _with_folder():

@@ -7,14 +7,22 @@ from harness.parsers import seeds as frames
 from harness.readers.build import Target
 from harness.rows import Column
 
-COLUMNS = (Column("version", 4), Column("key", 8), Column("value", 16, opaque=True), Column("length", 1), Column("deletes", 1))
+COLUMNS = (
+    Column("version", 4),
+    Column("key", 8),
+    Column("value", 16, opaque=True),
+    Column("length", 1),
+    Column("deletes", 1),
+)
 
 
 IFINDEX = 7  # of frames.c
 
 
 def seeds(target: Target) -> list[bytes]:
-    """Whole files of rows, and frames that are right or wrong. Of segments there are none: what follows a change makes them."""
+    """Whole files of rows, and frames that are right or wrong. Of segments there are none: what follows a change makes
+    them.
+    """
     match target.name:
         case "rows":
             return [*(_rows(count) for count in (0, 1, 3)), _rows(2, (*COLUMNS, COLUMNS[0]))]
@@ -24,7 +32,9 @@ def seeds(target: Target) -> list[bytes]:
 
 
 def _rows(count: int, columns: tuple[Column, ...] = COLUMNS) -> bytes:
-    return rows.encode(columns, [{"version": 1, "key": key, "value": b"%d" % key, "length": 1, "deletes": 0} for key in range(count)])
+    return rows.encode(
+        columns, [{"version": 1, "key": key, "value": b"%d" % key, "length": 1, "deletes": 0} for key in range(count)]
+    )
 
 
 def _sample(frame: bytes, flags: int) -> bytes:

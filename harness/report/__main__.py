@@ -20,8 +20,12 @@ from harness.report.summary import Verdict, verdicts
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="just report", description="Write all that the commands found as one HTML file.")
-    parser.add_argument("--output", type=Path, default=BUILD / "report.html", metavar="FILE", help="where to (build/report.html)")
+    parser = argparse.ArgumentParser(
+        prog="just report", description="Write all that the commands found as one HTML file."
+    )
+    parser.add_argument(
+        "--output", type=Path, default=BUILD / "report.html", metavar="FILE", help="where to (build/report.html)"
+    )
     parser.add_argument("--results", type=Path, metavar="FOLDER", help="what to report on (build/results)")
     parser.add_argument("--compare", type=Path, metavar="OLD", help="an earlier report, or its folder of results")
     return parser.parse_args()
@@ -30,7 +34,9 @@ def _arguments() -> argparse.Namespace:
 def _found(named: Path | None) -> Everything:
     """Of the folder that was named, or of the commands' own, where there need not be anything yet."""
     if named is not None and not named.is_dir():
-        raise ReportError(f"there is no folder of results {named}: name the one that STEPWISE_RESULTS named when the commands ran")
+        raise ReportError(
+            f"there is no folder of results {named}: name the one that STEPWISE_RESULTS named when the commands ran"
+        )
     folder = named or results.folder()
     return together(load(folder) if folder.is_dir() else [])
 
@@ -52,7 +58,10 @@ def main() -> int:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(page, encoding="utf-8")
     except OSError as error:
-        print(f"report: error: cannot write {arguments.output}: {error.strerror}; name another file by --output", file=sys.stderr)
+        print(
+            f"report: error: cannot write {arguments.output}: {error.strerror}; name another file by --output",
+            file=sys.stderr,
+        )
         return 2
     except ReportError as error:
         print(f"report: error: {error}", file=sys.stderr)
@@ -60,7 +69,9 @@ def main() -> int:
     if differences is None:
         for verdict in verdicts(found, head):
             print(_line(verdict))
-    print(f"{documents.name_of(arguments.output)}: {counted(len(found.runs), 'run')}, {len(page.encode()) / 1e6:.1f} MB")
+    print(
+        f"{documents.name_of(arguments.output)}: {counted(len(found.runs), 'run')}, {len(page.encode()) / 1e6:.1f} MB"
+    )
     return 0
 
 

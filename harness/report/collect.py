@@ -47,7 +47,9 @@ class Coverage:
 
 @dataclass
 class Everything:
-    """All that is known, by protocol; kernels by the names that the command has for them; mutants by protocol and name."""
+    """All that is known, by protocol; kernels by the names that the command has for them; mutants by protocol
+    and name.
+    """
 
     runs: list[Run]
     check: dict[str, Models] = field(default_factory=dict)
@@ -104,10 +106,14 @@ def load(where: Path) -> list[Kept]:
         text = where.read_text(encoding="utf-8")
         embedded = EMBEDDED.search(text)
         if embedded is None:
-            raise ReportError(f"{where} is neither a folder of results nor a report of `just report`: it has no results in it")
+            raise ReportError(
+                f"{where} is neither a folder of results nor a report of `just report`: it has no results in it"
+            )
         return [parse(each, str(where)) for each in json.loads(embedded[1])]
     except OSError as error:
-        raise ReportError(f"cannot read the results in {where}: {error.strerror}; name a folder of results, or a report") from error
+        raise ReportError(
+            f"cannot read the results in {where}: {error.strerror}; name a folder of results, or a report"
+        ) from error
     except (ValueError, TypeError) as error:
         raise ReportError(f"cannot read the results in {where}: {error}") from error
     except ResultsError as error:

@@ -101,7 +101,11 @@ def _number(what: str, old: float, new: float, more_is_worse: bool | None = None
 
 
 def _models(found: Everything) -> dict[str, Model]:
-    return {f"{protocol}/{name}": model for protocol, models in found.check.items() for name, (model, _) in models.models.items()}
+    return {
+        f"{protocol}/{name}": model
+        for protocol, models in found.check.items()
+        for name, (model, _) in models.models.items()
+    }
 
 
 def _verdict(model: Model) -> str:
@@ -184,7 +188,8 @@ def _with_use(change: Change, limit: str, old: Program, new: Program) -> Change:
 
 _LESS_IS_BETTER = {"us", "µs", "ns", "ms", "p50", "p99", "p99.9", "lost", "latency"}
 _MORE_IS_BETTER = {"mpps", "rate", "throughput", "reflector", "times"}
-# With the same programs, runs of two hours on a shared machine differ by that much, however narrow the quartiles of each are.
+# With the same programs, runs of two hours on a shared machine differ by that much, however narrow the quartiles of
+# each are.
 _NOISE = 0.05
 _NOISE_OF_A_SHARE = 0.01
 _NOISE_NS = 2
@@ -192,7 +197,9 @@ _NOISE_NS = 2
 
 @dataclass(frozen=True)
 class Speed:
-    """A figure of a measurement. table: that it stands in; measure: what is measured and in which unit; low, high: quartiles."""
+    """A figure of a measurement. table: that it stands in; measure: what is measured and in which unit; low, high:
+    quartiles.
+    """
 
     table: str
     measure: str
@@ -215,18 +222,20 @@ class Speed:
         """Within both runs' quartiles, or no further apart than runs of one program are."""
         apart = abs(self.middle - other.middle)
         return (
-            self.low <= other.high and other.low <= self.high
+            (self.low <= other.high and other.low <= self.high)
             or apart <= _NOISE * max(abs(self.middle), abs(other.middle))
-            or "share" in self.words and apart <= _NOISE_OF_A_SHARE
-            or "ns" in self.words and apart <= _NOISE_NS
-        )  # fmt: skip
+            or ("share" in self.words and apart <= _NOISE_OF_A_SHARE)
+            or ("ns" in self.words and apart <= _NOISE_NS)
+        )
 
     def __str__(self) -> str:
         return f"{figure(self.middle)} [{figure(self.low)}, {figure(self.high)}]"
 
 
 def _speeds(found: Everything) -> dict[str, Speed]:
-    """Of the tables: they have what the curves show, by names that are the same in both runs, and not by where it was measured."""
+    """Of the tables: they have what the curves show, by names that are the same in both runs, and not by where it was
+    measured.
+    """
     figures: dict[str, Speed] = {}
     for protocol, (bench, _) in found.bench.items():
         for section, rows in bench.sections.items():

@@ -69,7 +69,9 @@ class Check(Found):
 
 
 class Branch(Found):
-    """A part of the TLA+ and how often it was taken. excused: only taken after a lost race, which its build does not have."""
+    """A part of the TLA+ and how often it was taken. excused: only taken after a lost race, which its build does not
+    have.
+    """
 
     label: str
     file: str
@@ -146,7 +148,8 @@ class Mutants(Found):
 class Program(Found):
     """What one verifier made of a program; its figures mean nothing where it did not load.
 
-    form: which of the layout's forms was compiled for this kernel. declared: whether the layout says that the program is for it.
+    form: which of the layout's forms was compiled for this kernel. declared: whether the layout says that the program
+    is for it.
     """
 
     protocol: str

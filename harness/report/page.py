@@ -109,19 +109,25 @@ def environment() -> jinja2.Environment:
 
 
 def render(found: Everything, head: str, differences: list[Part] | None = None, old: str = "") -> str:
-    """The whole page. head: the commit that it is looked at from. differences: to the results in `old`, where some were given."""
+    """The whole page. head: the commit that it is looked at from. differences: to the results in `old`, where some were
+    given.
+    """
     style = (TEMPLATES / "style.css").read_text(encoding="utf-8") + diagram.STYLE + plot.STYLE
-    return environment().get_template("page.html.j2").render(
-        found=found,
-        verdicts=verdicts(found, head),
-        differences=differences,
-        old=old,
-        head=head,
-        now=time.time(),
-        mark=lambda run: mark(run, head),
-        same_mark=lambda entries: same_mark([run for _, run in entries], head),
-        style=Markup(style),
-        tools=versions.tools(),
-        packages=versions.python_packages(),
-        embedded=Markup(embedded(found.runs)),
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            found=found,
+            verdicts=verdicts(found, head),
+            differences=differences,
+            old=old,
+            head=head,
+            now=time.time(),
+            mark=lambda run: mark(run, head),
+            same_mark=lambda entries: same_mark([run for _, run in entries], head),
+            style=Markup(style),
+            tools=versions.tools(),
+            packages=versions.python_packages(),
+            embedded=Markup(embedded(found.runs)),
+        )
     )

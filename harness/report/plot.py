@@ -40,7 +40,9 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis: where a value is on the page, and the values that are named on it, each with what SVG has in its text."""
+    """An axis: where a value is on the page, and the values that are named on it, each with what SVG has in its
+    text.
+    """
 
     place: Callable[[float], float]
     ticks: list[tuple[float, str]]
@@ -62,7 +64,9 @@ def scale(axis: Axis, values: list[float], start: float, end: float) -> Scale:
     step = _step((high - low) or 1.0)
     low, high = math.floor(low / step) * step, math.ceil((high or 1.0) / step) * step
     ticks = [low + at * step for at in range(round((high - low) / step) + 1)]
-    return Scale(lambda value: start + (end - start) * (value - low) / (high - low), [(tick, short(tick)) for tick in ticks])
+    return Scale(
+        lambda value: start + (end - start) * (value - low) / (high - low), [(tick, short(tick)) for tick in ticks]
+    )
 
 
 def _step(span: float, wanted: int = 6) -> float:
@@ -93,7 +97,10 @@ def _logarithmic(values: list[float], start: float, end: float) -> Scale:
 def save(curve: Curve, path: Path) -> None:
     """A file of its own, on white; the folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(svg(curve, f'<style>{STYLE}</style>\n<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>\n') + "\n", encoding="utf-8")
+    path.write_text(
+        svg(curve, f'<style>{STYLE}</style>\n<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>\n') + "\n",
+        encoding="utf-8",
+    )
 
 
 def svg(curve: Curve, behind: str = "") -> str:

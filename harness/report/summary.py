@@ -19,7 +19,8 @@ HASH_LENGTH = 10
 class Verdict:
     """One part of the report.
 
-    holds: None where there are no results. faults: a sentence each. missing: commands that would say more. marks: see mark().
+    holds: None where there are no results. faults: a sentence each. missing: commands that would say more. marks: see
+    mark().
     """
 
     anchor: str
@@ -92,9 +93,15 @@ def _check(found: Everything, head: str) -> Verdict:
     failing = sum(model.must_fail for _, model, _ in each)
     states = counted(sum(model.distinct for _, model, _ in each), "distinct state")
     seconds = sum(model.seconds for _, model, _ in each)
-    text = f"{counted(len(each), 'model')}, {failing} of them must fail; {states}, {duration(seconds)} of TLC" if each else ""
+    text = (
+        f"{counted(len(each), 'model')}, {failing} of them must fail; {states}, {duration(seconds)} of TLC"
+        if each
+        else ""
+    )
     missing = _missing(models.protocols(), found.check, "just check", "just check")
-    return Verdict("models", "Models", not faults if each else None, text, faults, missing, marks((run for *_, run in each), head))
+    return Verdict(
+        "models", "Models", not faults if each else None, text, faults, missing, marks((run for *_, run in each), head)
+    )
 
 
 def _conform(found: Everything, head: str) -> Verdict:
@@ -117,7 +124,9 @@ def _kernels(found: Everything, head: str) -> Verdict:
     programs = [(kernel.kernel, program) for kernel, _ in kernels for program in kernel.programs]
     compared = [(kernel.kernel, each) for kernel, _ in kernels for each in kernel.conformance]
     faults = [f"{release}: {fault}" for release, program in programs for fault in program.faults]
-    faults += [f"{release}: {each.protocol}, {each.form}: {problem}" for release, each in compared for problem in each.problems]
+    faults += [
+        f"{release}: {each.protocol}, {each.form}: {problem}" for release, each in compared for problem in each.problems
+    ]
     inputs = counted(sum(each.inputs for _, each in compared), "input")
     loaded = sum(program.loads for _, program in programs)
     loads = f"{loaded:,} of {counted(len(programs), 'program')} loaded"
@@ -133,25 +142,37 @@ def _mutants(found: Everything, head: str) -> Verdict:
     caught = sum(mutant.caught for mutant, _ in each)
     text = f"{caught:,} of {counted(len(each), 'mutant')} caught as they must be" if each else ""
     missing = [] if each else ["just mutants"]
-    return Verdict("mutants", "Mutants", not faults if each else None, text, faults, missing, marks((run for _, run in each), head))
+    return Verdict(
+        "mutants", "Mutants", not faults if each else None, text, faults, missing, marks((run for _, run in each), head)
+    )
 
 
 def _bench(found: Everything, head: str) -> Verdict:
     each = [bench for bench, _ in found.bench.values()]
-    faults = [f"{bench.protocol}: {target}" for bench in each for target in bench.targets if target.startswith("MISSED")]
+    faults = [
+        f"{bench.protocol}: {target}" for bench in each for target in bench.targets if target.startswith("MISSED")
+    ]
     rows = counted(sum(len(rows) for bench in each for rows in bench.sections.values()), "row")
     curves = counted(sum(len(bench.curves) for bench in each), "curve")
     targets = sum(len(bench.targets) for bench in each)
     text = f"{rows} of figures, {curves}; {targets - len(faults):,} of {counted(targets, 'target')} met" if each else ""
     missing = _missing(_with("bench.py"), found.bench, "just bench", "just bench all")
     holds = not faults if each else None
-    return Verdict("benchmarks", "Benchmarks", holds, text, faults, missing, marks((run for _, run in found.bench.values()), head))
+    return Verdict(
+        "benchmarks", "Benchmarks", holds, text, faults, missing, marks((run for _, run in found.bench.values()), head)
+    )
 
 
 def _fuzz(found: Everything, head: str) -> Verdict:
     faults = [f"{name}: {failure.text}" for name, (fuzz, _) in found.fuzz.items() for failure in fuzz.failures]
     seconds = sum(stage.seconds for fuzz, _ in found.fuzz.values() for stage in fuzz.stages)
-    text = f"{counted(len(found.fuzz), 'run')}, {duration(seconds)}; {counted(len(faults), 'failure')}" if found.fuzz else ""
+    text = (
+        f"{counted(len(found.fuzz), 'run')}, {duration(seconds)}; {counted(len(faults), 'failure')}"
+        if found.fuzz
+        else ""
+    )
     missing = [] if found.fuzz else ["just fuzz all --minutes 20"]
     holds = not faults if found.fuzz else None
-    return Verdict("fuzzing", "Fuzzing", holds, text, faults, missing, marks((run for _, run in found.fuzz.values()), head))
+    return Verdict(
+        "fuzzing", "Fuzzing", holds, text, faults, missing, marks((run for _, run in found.fuzz.values()), head)
+    )

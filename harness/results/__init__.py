@@ -64,16 +64,24 @@ class Run:
         """Write what `command` found, whole or not at all. Raises ResultsError."""
         path = folder() / command / f"{subject}.json"
         content = {
-            "format": FORMAT, "command": command, "subject": subject, "commit": self.commit, "kernel": os.uname().release,
-            "began": round(self.began, 3), "seconds": round(self.seconds, 3), "found": found,
-        }  # fmt: skip
+            "format": FORMAT,
+            "command": command,
+            "subject": subject,
+            "commit": self.commit,
+            "kernel": os.uname().release,
+            "began": round(self.began, 3),
+            "seconds": round(self.seconds, 3),
+            "found": found,
+        }
         partial = path.with_suffix(f".{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
             partial.replace(path)
         except OSError as error:
-            raise ResultsError(f"cannot keep results in {path}: {error.strerror}; name another folder by STEPWISE_RESULTS") from error
+            raise ResultsError(
+                f"cannot keep results in {path}: {error.strerror}; name another folder by STEPWISE_RESULTS"
+            ) from error
         return path
 
 

@@ -104,11 +104,16 @@ class _BtfVariable(ctypes.Structure):
 _PrintFunction = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
 
 # libbpf's structures are opaque here; every pointer that it returns is a void pointer.
-_RETURNS_POINTER = (
-    "bpf_object__open_file bpf_object__next_program bpf_object__next_map bpf_object__find_program_by_name "
-    "bpf_object__find_map_by_name bpf_object__btf btf__type_by_id"
-).split()
-_RETURNS_TEXT = "bpf_program__name bpf_map__name btf__name_by_offset".split()
+_RETURNS_POINTER = [
+    "bpf_object__open_file",
+    "bpf_object__next_program",
+    "bpf_object__next_map",
+    "bpf_object__find_program_by_name",
+    "bpf_object__find_map_by_name",
+    "bpf_object__btf",
+    "btf__type_by_id",
+]
+_RETURNS_TEXT = ["bpf_program__name", "bpf_map__name", "btf__name_by_offset"]
 
 
 def _load_library() -> ctypes.CDLL:
@@ -188,7 +193,13 @@ class Program:
     fd: int
 
     def test_run(
-        self, data: bytes = b"", *, context: bytes = b"", repeat: int = 1, data_out_size: int | None = None, flags: int = 0
+        self,
+        data: bytes = b"",
+        *,
+        context: bytes = b"",
+        repeat: int = 1,
+        data_out_size: int | None = None,
+        flags: int = 0,
     ) -> TestRun:
         """Run it on `data` as its packet (an XDP program wants at least 14 bytes)."""
         out = ctypes.create_string_buffer((len(data) + 512) if data_out_size is None else data_out_size)
@@ -217,7 +228,10 @@ class Program:
     def jited_bytes(self) -> int:
         """How much machine code it is, with the functions that it calls; 0 where it is interpreted."""
         info, size = _ProgramInfo(), ctypes.c_uint32(ctypes.sizeof(_ProgramInfo))
-        _check(_libbpf.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size)), f"asking how large {self.name} is")
+        _check(
+            _libbpf.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size)),
+            f"asking how large {self.name} is",
+        )
         return info.jited_prog_len
 
     def attach_xdp(self, interface_index: int, flags: int = XDP_FLAGS_DRV_MODE) -> None:
@@ -287,7 +301,10 @@ class Map:
             value = b"".join(each.ljust(stride, b"\0") for each in value)
         if len(value) < self.value_size:
             raise ValueError(f"map {self.name} takes values of {self.value_size} bytes, not {len(value)}")
-        _check(_libbpf.bpf_map_update_elem(self.fd, self._key(key), value, ctypes.c_uint64(0)), f"writing to map {self.name}")
+        _check(
+            _libbpf.bpf_map_update_elem(self.fd, self._key(key), value, ctypes.c_uint64(0)),
+            f"writing to map {self.name}",
+        )
 
     def delete(self, key: int | bytes) -> None:
         _check(_libbpf.bpf_map_delete_elem(self.fd, self._key(key)), f"deleting {key!r} from map {self.name}")
@@ -353,10 +370,14 @@ class Object:
                 wanted = _pointer("bpf_program__name", item).decode() in only
                 _libbpf.bpf_program__set_autoload(ctypes.c_void_p(item), ctypes.c_bool(wanted))
             for name, capacity in (capacities or {}).items():
-                result = _libbpf.bpf_map__set_max_entries(ctypes.c_void_p(opened._find_map(name)), ctypes.c_uint32(capacity))
+                result = _libbpf.bpf_map__set_max_entries(
+                    ctypes.c_void_p(opened._find_map(name)), ctypes.c_uint32(capacity)
+                )
                 _check(result, f"making map {name} {capacity} elements large")
             for name, shared in (reuse or {}).items():
-                _check(_libbpf.bpf_map__reuse_fd(ctypes.c_void_p(opened._find_map(name)), shared.fd), f"sharing map {name}")
+                _check(
+                    _libbpf.bpf_map__reuse_fd(ctypes.c_void_p(opened._find_map(name)), shared.fd), f"sharing map {name}"
+                )
             _check(_libbpf.bpf_object__load(ctypes.c_void_p(handle)), f"loading {path}")
         except BaseException:
             opened.close()
@@ -438,7 +459,7 @@ class Object:
 # --- Programs that need no compiler ----------------------------------------------------------
 
 # R0 = XDP_PASS; exit
-_XDP_PASS_INSTRUCTIONS = bytes.fromhex("b700000002000000" "9500000000000000")
+_XDP_PASS_INSTRUCTIONS = bytes.fromhex("b7000000020000009500000000000000")
 _PROGRAM_TYPE_XDP = 6
 
 

@@ -37,7 +37,7 @@ def claim(name: str) -> None:
 
 def remove(name: str) -> None:
     """Processes, namespaces, pins and folder of a rig; whatever is there of them."""
-    namespaces = [path for path in NETNS.glob(f"{name}-*")]
+    namespaces = list(NETNS.glob(f"{name}-*"))
     _end_processes({path.stat().st_ino for path in namespaces})
     for path in namespaces:
         with contextlib.suppress(FileNotFoundError):

@@ -7,8 +7,8 @@
         sock.sendto(request, (rig.server.ipv4, 20230))
 
 A rig has a bpffs, a directory for run state and one for files of its own, which its commands see as STEPWISE_BPFFS,
-STEPWISE_RUN and STEPWISE_STATE, so that rigs do not meet. Everything is taken down at the end of the block, at exit and on
-SIGTERM; what a killed process left is removed by the next rig, or by `python -m harness.rig clean`.
+STEPWISE_RUN and STEPWISE_STATE, so that rigs do not meet. Everything is taken down at the end of the block, at exit and
+on SIGTERM; what a killed process left is removed by the next rig, or by `python -m harness.rig clean`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Endpoint:
 
     def run(self, argv: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
         """subprocess.run in this namespace, with the rig's environment."""
-        return subprocess.run(self.command(argv), **self._with_environment(options))
+        return subprocess.run(self.command(argv), check=False, **self._with_environment(options))
 
     def popen(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """subprocess.Popen in this namespace, with the rig's environment; ended with the rig at the latest."""
@@ -125,7 +125,8 @@ class Rig:
 
     server, client: the two `Endpoint`s.
     name: unique to this rig; also begins the names of its namespaces.
-    bpffs, run_directory, state_directory: for its pins, for the daemon's run state, and for what is drained where no folder is named.
+    bpffs, run_directory, state_directory: for its pins, for the daemon's run state, and for what is drained where no
+    folder is named.
     """
 
     def __init__(self, tag: str = "test") -> None:
@@ -207,10 +208,9 @@ class Rig:
                 _write_sysctl("net/ipv6/conf/default/addr_gen_mode", ADDRESS_GENERATION_NONE)
                 _write_sysctl("net/ipv6/conf/default/accept_dad", 0)
                 _write_sysctl("net/ipv6/conf/default/accept_ra", 0)
-        with self.server.entered(), IPRoute() as route:
-            with open(self.client.netns_path, "rb") as target:
-                peer = {"ifname": self.client.iface, "net_ns_fd": target.fileno(), "address": self.client.mac}
-                route.link("add", ifname=self.server.iface, kind="veth", address=self.server.mac, peer=peer)
+        with self.server.entered(), IPRoute() as route, open(self.client.netns_path, "rb") as target:
+            peer = {"ifname": self.client.iface, "net_ns_fd": target.fileno(), "address": self.client.mac}
+            route.link("add", ifname=self.server.iface, kind="veth", address=self.server.mac, peer=peer)
         for endpoint in self.endpoints:
             with endpoint.entered(), IPRoute() as route:
                 endpoint.ifindex = route.link_lookup(ifname=endpoint.iface)[0]
@@ -221,7 +221,9 @@ class Rig:
                 # An address on the interface itself would be announced (MLD), at times nobody knows; this way
                 # nothing but the tests' own packets is on the link, and they can be counted.
                 route.addr("add", index=loopback, address=endpoint.ipv6, prefixlen=128)
-                route.route("add", dst=f"{self._other(endpoint).ipv6}/128", oif=endpoint.ifindex, family=socket.AF_INET6)
+                route.route(
+                    "add", dst=f"{self._other(endpoint).ipv6}/128", oif=endpoint.ifindex, family=socket.AF_INET6
+                )
                 # XDP wants complete checksums: a veth otherwise leaves them to a card that is not there.
                 _run_tool(["ethtool", "-K", endpoint.iface, "tx", "off", "gro", "on"])
 
@@ -230,7 +232,9 @@ class Rig:
             there = self._other(here)
             with here.entered(), IPRoute() as route:
                 for address in (there.ipv4, there.ipv6):
-                    route.neigh("replace", dst=address, lladdr=there.mac, ifindex=here.ifindex, state=NEIGHBOUR_PERMANENT)
+                    route.neigh(
+                        "replace", dst=address, lladdr=there.mac, ifindex=here.ifindex, state=NEIGHBOUR_PERMANENT
+                    )
 
     def _attach_pass(self) -> None:
         """A veth delivers what its peer sends with XDP_TX only while it has a program itself."""
@@ -257,7 +261,7 @@ def _run_tool(argv: list[str]) -> None:
 
 def _close_all(owner: int) -> None:
     if os.getpid() == owner:  # and not a child that was forked from it
-        for rig in list(_open_rigs):
+        for rig in _open_rigs:
             rig.close()
 
 
@@ -266,7 +270,7 @@ _handlers_installed_by = 0
 
 def _install_handlers() -> None:
     """Once a process: its rigs go when it exits, also by SIGTERM or SIGHUP where nobody else handles them."""
-    global _handlers_installed_by
+    global _handlers_installed_by  # noqa: PLW0603 (a process has one set of handlers)
     if _handlers_installed_by == os.getpid():
         return
     _handlers_installed_by = os.getpid()

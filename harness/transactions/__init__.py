@@ -1,4 +1,5 @@
-"""Are recorded histories of transactions strictly serializable? If not: which anomaly is it, and which transactions show it?
+"""Are recorded histories of transactions strictly serializable? If not: which anomaly is it, and which transactions
+show it?
 
     python -m harness.transactions HISTORY...
 
@@ -66,5 +67,7 @@ def _holds(known: Known) -> str:
 
 
 def _refused(history: History, finding: Finding) -> str:
-    heading = f"NOT strictly serializable: {history.path}: {counted(len(history.names), 'transaction')}: {finding.anomaly}"
+    heading = (
+        f"NOT strictly serializable: {history.path}: {counted(len(history.names), 'transaction')}: {finding.anomaly}"
+    )
     return "\n  ".join([heading, *finding.lines])

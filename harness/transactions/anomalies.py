@@ -7,7 +7,9 @@ from enum import StrEnum
 
 
 class Anomaly(StrEnum):
-    """Adya's phenomena, and what no order of transactions can explain at all; docs/transactions.md has an example of each."""
+    """Adya's phenomena, and what no order of transactions can explain at all; docs/transactions.md has an example of
+    each.
+    """
 
     VERSION_TWICE = "two writes with one version"
     THIN_AIR = "thin air"

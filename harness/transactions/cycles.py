@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
@@ -24,7 +25,9 @@ STAGES = (
     (Anomaly.READ_SKEW, (WW, WR), RW),
     (Anomaly.WRITE_SKEW, (WW, WR, RW), RW),
 )
-"""Anomaly, kinds of dependencies on the way, and the kind of the one that closes the cycle. No earlier one is there any more."""
+"""Anomaly, kinds of dependencies on the way, and the kind of the one that closes the cycle. No earlier one is there any
+more.
+"""
 
 Closing = Callable[[int, np.ndarray], np.ndarray]
 """For a node, and others: which of these come before it, by the dependency that closes the cycle."""
@@ -41,14 +44,18 @@ class Search:
         transactions = len(known.history.names)
         self._size = max(transactions, int(states.transaction.max(initial=-1)) + 1)
         unknown = np.full(self._size - transactions, NEVER)
-        self._times = Times(np.concatenate([known.history.call, unknown]), np.concatenate([known.history.returned, unknown]))
+        self._times = Times(
+            np.concatenate([known.history.call, unknown]), np.concatenate([known.history.returned, unknown])
+        )
         self.finding = self._search()
 
     def _search(self) -> Finding | None:
         edges = joined([dependencies(self._states, self._readings), self._before_insertions()])
         sources, targets, points = self._times.edges(self._size)
         size = self._size + points
-        component = cyclic(np.concatenate([edges.source, sources]), np.concatenate([edges.target, targets]), size)[: self._size]
+        component = cyclic(np.concatenate([edges.source, sources]), np.concatenate([edges.target, targets]), size)[
+            : self._size
+        ]
         if np.all(component < 0):
             return None
         edges = _inside(edges, component)
@@ -71,7 +78,9 @@ class Search:
         reading, inserter = insertions_after(self._known, self._states, self._readings)
         places = self._readings.place[reading]
         kinds = np.full(len(reading), RW, dtype=np.int8)
-        return Dependencies(self._readings.transaction[reading], inserter, kinds, places, place(key_of(places), UNKNOWN_POSITION))
+        return Dependencies(
+            self._readings.transaction[reading], inserter, kinds, places, place(key_of(places), UNKNOWN_POSITION)
+        )
 
     def _by_dependency(self, edges: Dependencies, kinds: tuple[int, ...], closing: int) -> list[str]:
         used = edges.where(np.isin(edges.kind, [*kinds, closing]))
@@ -85,36 +94,45 @@ class Search:
         certain = closing in kinds
         path = self._pair(inner, ends)
         if not path:
-            path = _shortest(inner, component, sorted(before), lambda start, nodes: np.isin(nodes, before[start]), certain)
+            path = _shortest(
+                inner, component, sorted(before), lambda start, nodes: np.isin(nodes, before[start]), certain
+            )
         if not path:
             return []
         closed = ends.where((ends.source == path[-1]) & (ends.target == path[0])).where(np.array([0]))
         return [self._step(closed), *self._along(path, inner)]
 
     def _pair(self, edges: Dependencies, ends: Dependencies) -> list[int]:
-        """Two that come before each other, by one of the edges and one of the ends: no cycle is shorter. Empty where none do."""
+        """Two that come before each other, by one of the edges and one of the ends: no cycle is shorter. Empty where
+        none do.
+        """
         both = np.intersect1d(edges.source * self._size + edges.target, ends.target * self._size + ends.source)
         return [int(both[0] // self._size), int(both[0] % self._size)] if len(both) else []
 
     def _by_time(self, edges: Dependencies, component: np.ndarray) -> list[str]:
-        """If there is a cycle with several steps of real time, one of its steps closes a shorter cycle alone: what is before
-        another has ended, and one of two such pairs that are on a cycle has ended before the other has begun.
+        """If there is a cycle with several steps of real time, one of its steps closes a shorter cycle alone: what is
+        before another has ended, and one of two such pairs that are on a cycle has ended before the other has begun.
         """
         call, returned = self._times.call, self._times.returned
         starts = np.flatnonzero((component >= 0) & (call != NEVER)).tolist()
         pairs = edges.where(returned[edges.target] < call[edges.source])
         path = [int(pairs.source[0]), int(pairs.target[0])] if len(pairs) else []
-        path = path or _shortest(edges, component, starts, lambda start, nodes: returned[nodes] < call[start], certain=True)
+        path = path or _shortest(
+            edges, component, starts, lambda start, nodes: returned[nodes] < call[start], certain=True
+        )
         if not path:
             return []
         line = (
-            f"{self._history.name(path[-1])} -rt-> {self._history.name(path[0])}: the one had ended at {returned[path[-1]]}, "
+            f"{self._history.name(path[-1])} -rt-> {self._history.name(path[0])}: the one had ended at "
+            f"{returned[path[-1]]}, "
             f"the other began at {call[path[0]]}"
         )
         return [line, *self._along(path, edges)]
 
     def _lost_update(self, component: np.ndarray) -> list[str]:
-        """One that read a version and wrote the same key, with another's version in between; the one with the fewest in between."""
+        """One that read a version and wrote the same key, with another's version in between; the one with the fewest in
+        between.
+        """
         states, readings = self._states, self._readings
         writers = np.flatnonzero(component[states.transaction] >= 0)
         own = defaultdict(list)
@@ -125,7 +143,9 @@ class Search:
         both = np.isin(pairs, list(own))
         following = np.searchsorted(states.place, readings.place[readers], side="right")
         best: tuple[int, int, int, int] | None = None
-        for reading, pair, after in zip(*(column[both].tolist() for column in (readers, pairs, following)), strict=True):
+        for reading, pair, after in zip(
+            *(column[both].tolist() for column in (readers, pairs, following)), strict=True
+        ):
             for index in own[pair]:
                 others = states.transaction[after] != readings.transaction[reading] if index >= after else False
                 if others and (best is None or index - after < best[0]):
@@ -133,9 +153,18 @@ class Search:
         if best is None:
             return []
         _, reading, after, index = best
-        first = Dependencies(*(np.array([value]) for value in (
-            readings.transaction[reading], states.transaction[after], RW, readings.place[reading], states.place[after]
-        )))
+        first = Dependencies(
+            *(
+                np.array([value])
+                for value in (
+                    readings.transaction[reading],
+                    states.transaction[after],
+                    RW,
+                    readings.place[reading],
+                    states.place[after],
+                )
+            )
+        )
         chain = dependencies(_slice(states, after, index + 1), _slice(states, 0, 0))
         return [self._step(first), *(self._step(chain.where(np.array([step]))) for step in range(len(chain)))]
 
@@ -144,7 +173,7 @@ class Search:
         return accesses.transaction[chosen] * len(self._history.keys) + key_of(accesses.place[chosen])
 
     def _along(self, path: list[int], edges: Dependencies) -> Iterator[str]:
-        for source, target in zip(path[:-1], path[1:], strict=True):
+        for source, target in itertools.pairwise(path):
             found = edges.where((edges.source == source) & (edges.target == target))
             yield self._step(found.where(np.array([np.argmin(found.kind)])))
 
@@ -155,13 +184,16 @@ class Search:
         verbs = {WW: ("wrote", "wrote"), WR: ("wrote", "read"), RW: ("read", "wrote")}[kind]
         key = self._history.keys[key_of(int(edge.source_place[0]))]
         return (
-            f"{self._history.name(int(edge.source[0]))} -{KIND_NAMES[kind]}-> {self._history.name(int(edge.target[0]))}: "
+            f"{self._history.name(int(edge.source[0]))} -{KIND_NAMES[kind]}-> "
+            f"{self._history.name(int(edge.target[0]))}: "
             f"key {key}: the one {verbs[0]} {source}, the other {verbs[1]} {target}"
         )
 
     def _told(self, anomaly: Anomaly, steps: list[str]) -> Finding:
         left_out = len(steps) - STEPS_SHOWN
-        return Finding(anomaly, tuple(steps[:STEPS_SHOWN]) + ((f"and {left_out:,} more steps",) if left_out > 0 else ()))
+        return Finding(
+            anomaly, tuple(steps[:STEPS_SHOWN]) + ((f"and {left_out:,} more steps",) if left_out > 0 else ())
+        )
 
 
 def _slice(accesses: Accesses, first: int, last: int) -> Accesses:
@@ -173,12 +205,14 @@ def _inside(edges: Dependencies, component: np.ndarray) -> Dependencies:
     return edges.where((component[edges.source] >= 0) & (component[edges.source] == component[edges.target]))
 
 
-def _shortest(edges: Dependencies, component: np.ndarray, starts: list[int], closing: Closing, certain: bool) -> list[int]:
-    """The nodes of a shortest way along edges from one of the starts to one that closes the cycle, in the smallest component that
-    has such a way; empty where none has.
+def _shortest(
+    edges: Dependencies, component: np.ndarray, starts: list[int], closing: Closing, certain: bool
+) -> list[int]:
+    """The nodes of a shortest way along edges from one of the starts to one that closes the cycle, in the smallest
+    component that has such a way; empty where none has.
 
-    Components are gone through from the smallest on, and each start in them. After VISITS_MAX the best so far will do, or, where
-    it is not certain that there is a way at all, none.
+    Components are gone through from the smallest on, and each start in them. After VISITS_MAX the best so far will do,
+    or, where it is not certain that there is a way at all, none.
     """
     starts_array = np.array(starts, dtype=np.int64)
     labels, sizes = np.unique(component[component >= 0], return_counts=True)
@@ -202,7 +236,9 @@ def _shortest(edges: Dependencies, component: np.ndarray, starts: list[int], clo
 
 def _path(graph, nodes: np.ndarray, start: int, closing: Closing) -> list[int]:
     """Of one start."""
-    order, before = breadth_first_order(graph, int(np.searchsorted(nodes, start)), directed=True, return_predecessors=True)
+    order, before = breadth_first_order(
+        graph, int(np.searchsorted(nodes, start)), directed=True, return_predecessors=True
+    )
     hits = np.flatnonzero(closing(start, nodes[order]))
     if not len(hits):
         return []

@@ -1,4 +1,6 @@
-"""Which transactions come before which: the direct serialization graph of Adya, real time, and what is a cycle in it."""
+"""Which transactions come before which: the direct serialization graph of Adya, real time, and what is a cycle
+in it.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def dependencies(states: Accesses, readings: Accesses) -> Dependencies:
 
 def joined(parts: list[Dependencies]) -> Dependencies:
     """All of these."""
-    return Dependencies(*(np.concatenate([getattr(part, name) for part in parts]) for name in Dependencies.__dataclass_fields__))
+    return Dependencies(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in Dependencies.__dataclass_fields__)
+    )
 
 
 def _between(kind: int, sources: Accesses, source: np.ndarray, targets: Accesses, target: np.ndarray) -> Dependencies:
@@ -68,15 +72,17 @@ class Times:
     """Of each transaction, also of those that are not known."""
 
     call: np.ndarray
-    """int64: nanoseconds; NEVER where it is not known, or does not matter: whatever ended, it did not begin after that."""
+    """int64: nanoseconds; NEVER where it is not known, or does not matter: whatever ended, it did not begin after that.
+    """
     returned: np.ndarray
     """int64: nanoseconds; NEVER where it is not known."""
 
     def edges(self, first: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Real time as a chain of points, numbered from `first` on: source and target of each edge, and how many points there are.
+        """Real time as a chain of points, numbered from `first` on: source and target of each edge, and how many points
+        there are.
 
-        A point is when a transaction ended. Its way goes from the transaction to the point, from point to point, and from the last
-        point before it to each that began then.
+        A point is when a transaction ended. Its way goes from the transaction to the point, from point to point, and
+        from the last point before it to each that began then.
         """
         points, at = np.unique(self.returned, return_inverse=True)
         ended = np.flatnonzero(self.returned != NEVER)

@@ -68,7 +68,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class History:
-    """A history file. Transactions and keys are numbered from 0, and have their numbers of the file in `names` and `keys`."""
+    """A history file. Transactions and keys are numbered from 0, and have their numbers of the file in `names` and
+    `keys`.
+    """
 
     path: Path
     rows: Columns
@@ -85,10 +87,15 @@ class History:
 
     def name(self, transaction: int) -> str:
         """A transaction in words; those with greater numbers than the history has are writers that are not known."""
-        return f"transaction {self.names[transaction]}" if transaction < len(self.names) else "a transaction that is not known"
+        return (
+            f"transaction {self.names[transaction]}"
+            if transaction < len(self.names)
+            else "a transaction that is not known"
+        )
 
 
-# By operation and the first part of the outcome: the kind, whether there is a digest, whether there must (or may) be a version.
+# By operation and the first part of the outcome: the kind, whether there is a digest, whether there must (or may) be a
+# version.
 FORMS = {
     ("read", "Value"): (Kind.VALUE, True, "must"),
     ("read", "Missing"): (Kind.MISSING, False, "may"),
@@ -117,15 +124,17 @@ def read(path: Path) -> History:
     except OSError as error:
         raise TransactionsError(f"cannot read the history {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise TransactionsError(f"{path}: a history is text, and this has the byte {error.object[error.start]:#04x}") from error
+        raise TransactionsError(
+            f"{path}: a history is text, and this has the byte {error.object[error.start]:#04x}"
+        ) from error
     if not ends[0]:
         raise TransactionsError(f"{path}: no transaction was recorded")
     return _numbered(path, rows, ends)
 
 
 def _parse(path: Path, file) -> tuple[tuple[array, ...], tuple[array, ...]]:
-    """Columns of the operations (transaction, key, kind, digest, version, known, line), and of the ends (transaction, outcome,
-    call, return, line).
+    """Columns of the operations (transaction, key, kind, digest, version, known, line), and of the ends (transaction,
+    outcome, call, return, line).
     """
     rows = tuple(map(array, "QQbQqbI"))
     ends = tuple(map(array, "QbqqI"))
@@ -222,7 +231,9 @@ def _numbered(path: Path, rows: tuple[array, ...], ends: tuple[array, ...]) -> H
     endless = np.flatnonzero(names[index] != transaction)
     if len(endless):
         first = int(endless[0])
-        raise TransactionsError(f"{path}:{lines[first]}: the transaction {transaction[first]} has no end; each ends once")
+        raise TransactionsError(
+            f"{path}:{lines[first]}: the transaction {transaction[first]} has no end; each ends once"
+        )
     keys, key_index = np.unique(key, return_inverse=True)
     columns = Columns(index, key_index, kind, digest, version, known.astype(bool))
     return History(path, columns, names, keys, outcome[order], call[order], returned[order])

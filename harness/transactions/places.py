@@ -1,10 +1,11 @@
 """Where reads and writes are in the order of a key's versions.
 
-The versions of a key only go up, and a deletion tells the version that it deleted. So the states of a key have an order that is
-known: `2 * VERSION` is the value of that version, `2 * VERSION + 1` that this version was deleted, 1 that nothing was ever there.
-A reading of Missing with a floor F is of the state `2 * F + 1` or the last one before: all that this key was up to then had
-versions up to F, and all that it will be has greater ones. A place is a key and such a position, as one number, so that sorted
-places are keys after one another, each in the order of its versions.
+The versions of a key only go up, and a deletion tells the version that it deleted. So the states of a key have an order
+that is
+known: `2 * VERSION` is the value of that version, `2 * VERSION + 1` that this version was deleted, 1 that nothing was
+ever there. A reading of Missing with a floor F is of the state `2 * F + 1` or the last one before: all that this key
+was up to then had versions up to F, and all that it will be has greater ones. A place is a key and such a position, as
+one number, so that sorted places are keys after one another, each in the order of its versions.
 """
 
 from __future__ import annotations
@@ -77,16 +78,19 @@ def states_of(rows: Columns, counted: np.ndarray) -> Accesses:
 
     counted: bool, by transaction.
     """
-    chosen = rows.where(counted[rows.transaction] & (rows.version > 0) & ((rows.kind == Kind.WRITE) | (rows.kind == Kind.DELETE)))
+    chosen = rows.where(
+        counted[rows.transaction] & (rows.version > 0) & ((rows.kind == Kind.WRITE) | (rows.kind == Kind.DELETE))
+    )
     deletes = chosen.kind == Kind.DELETE
     return _sorted(place(chosen.key, 2 * chosen.version + deletes), chosen.transaction, chosen.digest, ~deletes)
 
 
 def readings_of(rows: Columns, counted: np.ndarray, base: np.ndarray) -> Accesses:
-    """What they read; a lock reads the version that it was told. Absent is what a lock without a version says, and has a place
-    once the key is written: whoever inserts a version has seen the floor before it.
+    """What they read; a lock reads the version that it was told. Absent is what a lock without a version says,
+    and has a place once the key is written: whoever inserts a version has seen the floor before it.
 
-    counted: bool, by transaction. base: int64, by row: the version that the transaction locked, 0 for absent, -1 for no lock.
+    counted: bool, by transaction. base: int64, by row: the version that the transaction locked, 0 for absent, -1 for no
+    lock.
     """
     seen = counted[rows.transaction]
     inserts = seen & (rows.kind == Kind.WRITE) & (base == 0) & (rows.version > 0)

@@ -1,4 +1,6 @@
-"""What no order of transactions can explain: versions that two wrote, values that nobody wrote, or who wrote them took back."""
+"""What no order of transactions can explain: versions that two wrote, values that nobody wrote, or who wrote them took
+back.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from harness.transactions.unknown import Candidates, Known, undeleted, unwritten
 
 
 class Plain:
-    """Looks for them; `finding` is the first one, or None. `states` and `readings` are for the order of transactions, where
-    versions that several can have written have a writer of their own each.
+    """Looks for them; `finding` is the first one, or None. `states` and `readings` are for the order of transactions,
+    where versions that several can have written have a writer of their own each.
     """
 
     def __init__(self, known: Known):
@@ -46,7 +48,9 @@ class Plain:
             return None
         row = found[0]
         name, key = self._history.name(rows.transaction[row]), self._history.keys[rows.key[row]]
-        return Finding(Anomaly.ABORTED_READ, (f"{name} was told that key {key} was committed, and that it was aborted",))
+        return Finding(
+            Anomaly.ABORTED_READ, (f"{name} was told that key {key} was committed, and that it was aborted",)
+        )
 
     def _twice(self) -> Finding | None:
         found = np.flatnonzero(self.states.place[1:] == self.states.place[:-1])
@@ -62,7 +66,8 @@ class Plain:
         if not len(found):
             return None
         value = self._at(place(rows.key[found[0]], 2 * rows.version[found[0]]))
-        line = f"{self._history.name(rows.transaction[found[0]])} locked the key as one that does not exist, and deleted {value}"
+        name = self._history.name(rows.transaction[found[0]])
+        line = f"{name} locked the key as one that does not exist, and deleted {value}"
         return Finding(Anomaly.LOST_UPDATE, (line,))
 
     def _other_value(self) -> Finding | None:
@@ -80,18 +85,30 @@ class Plain:
         """Of a value that was read, which its version did not get."""
         at, digest = int(self.readings.place[reading]), int(self.readings.digest[reading])
         rows, key = self._known.rows, key_of(at)
-        others = self._known.counted[rows.transaction] & (rows.kind == Kind.WRITE) & (rows.key == key) & (rows.digest == digest)
-        lines = [f"{self._history.name(self.readings.transaction[reading])} read {self._at(at)}, with the digest {digest}", written]
+        others = (
+            self._known.counted[rows.transaction]
+            & (rows.kind == Kind.WRITE)
+            & (rows.key == key)
+            & (rows.digest == digest)
+        )
+        lines = [
+            f"{self._history.name(self.readings.transaction[reading])} read {self._at(at)}, with the digest {digest}",
+            written,
+        ]
         if np.any(others):
             row = np.flatnonzero(others)[0]
-            lines.append(f"{self._history.name(rows.transaction[row])} wrote that value, as version {rows.version[row]}")
+            lines.append(
+                f"{self._history.name(rows.transaction[row])} wrote that value, as version {rows.version[row]}"
+            )
             return Finding(Anomaly.INTERMEDIATE_READ, tuple(lines))
         if self._aborted().has_writes(key, digest):
             return Finding(Anomaly.ABORTED_READ, (*lines, "a transaction that was aborted was to write that value"))
         return Finding(Anomaly.THIN_AIR, (*lines, "nobody wrote that value"))
 
     def _unwritten(self) -> Finding | None:
-        """Where several can have written what was seen, the version gets a writer of its own: what follows is so, whoever it is."""
+        """Where several can have written what was seen, the version gets a writer of its own: what follows is so,
+        whoever it is.
+        """
         ambiguous = set()
         for key, version, digest in unwritten(self.states, self.readings):
             at = place(key, 2 * version)
@@ -103,7 +120,11 @@ class Plain:
                 reading = np.flatnonzero(readers & self.readings.has_digest & (self.readings.digest == digest))[0]
                 return self._unexplained_value(reading, "nobody wrote this version")
             aborted = self._aborted().writers(key, version, None)
-            who = self.readings.transaction[readers] if np.any(readers) else self.states.transaction[self.states.place == at + 1]
+            who = (
+                self.readings.transaction[readers]
+                if np.any(readers)
+                else self.states.transaction[self.states.place == at + 1]
+            )
             verb = "locked" if np.any(readers) else "deleted"
             line = f"{self._history.name(who[0])} {verb} {self._at(at)}"
             if aborted:
@@ -118,7 +139,12 @@ class Plain:
                 continue
             reader = self.readings.transaction[self.readings.place == place(key, 2 * floor + 1)]
             rows = self._known.rows
-            told = np.isin(rows.transaction, reader) & (rows.key == key) & (rows.kind == Kind.MISSING) & (rows.version == floor)
+            told = (
+                np.isin(rows.transaction, reader)
+                & (rows.key == key)
+                & (rows.kind == Kind.MISSING)
+                & (rows.version == floor)
+            )
             value = self._at(place(key, 2 * version))
             if not np.any(told):
                 line = f"{self._history.name(reader[0])} locked the key as one that does not exist"
@@ -136,7 +162,11 @@ class Plain:
         found = np.flatnonzero(gap & (key_of(places[1:]) == key_of(places[:-1])))
         for index in found:
             if key_of(places[index]) not in self._known.left.keys:
-                lines = (self._made(index), self._made(index + 1), "nobody wrote what is between, or deleted what was before")
+                lines = (
+                    self._made(index),
+                    self._made(index + 1),
+                    "nobody wrote what is between, or deleted what was before",
+                )
                 return Finding(Anomaly.THIN_AIR, lines)
         return None
 
@@ -145,7 +175,9 @@ class Plain:
         states = self.states
         order = np.lexsort((states.place, states.transaction, key_of(states.place)))
         first, then = order[:-1], order[1:]
-        same = (states.transaction[first] == states.transaction[then]) & (key_of(states.place[first]) == key_of(states.place[then]))
+        same = (states.transaction[first] == states.transaction[then]) & (
+            key_of(states.place[first]) == key_of(states.place[then])
+        )
         intermediate = np.zeros(len(states), dtype=bool)
         intermediate[first[same]] = True
         if not np.any(intermediate):
@@ -162,5 +194,3 @@ class Plain:
             f"{self._history.name(states.transaction[last])} made it, and wrote over it",
         )
         return Finding(Anomaly.INTERMEDIATE_READ, lines)
-
-

@@ -1,7 +1,7 @@
 """Transactions of which nobody was told how they ended, and writes of which nobody was told the version.
 
-What was seen was written: where only one of these can have written it, it has. Its transaction then counts, with all that it read
-and wrote. Where several can have, it is left open which, and nothing is concluded from any of them.
+What was seen was written: where only one of these can have written it, it has. Its transaction then counts, with all
+that it read and wrote. Where several can have, it is left open which, and nothing is concluded from any of them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,24 @@ class Candidates:
                 self._by_base[key, max(locked, 0)].append(row)
 
     def writers(self, key: int, version: int, digest: int | None) -> list[int]:
-        """Rows that can have written this version: over the one before, if they locked one; any, if they locked none."""
+        """Rows that can have written this version: over the one before, if they locked one; any, if they locked
+        none.
+        """
         if digest is None:
             return self._by_base.get((key, 0), []) + (self._by_base.get((key, version - 1), []) if version > 1 else [])
-        return [row for row in self._by_digest.get((key, digest), []) if self._base[row] <= 0 or self._base[row] == version - 1]
+        return [
+            row
+            for row in self._by_digest.get((key, digest), [])
+            if self._base[row] <= 0 or self._base[row] == version - 1
+        ]
 
     def deleters(self, key: int, first: int, last: int) -> list[int]:
         """Rows that can have deleted a version from `first` to `last`."""
-        return [row for row in self._deletions.get(key, []) if self._base[row] == NO_LOCK or first <= self._base[row] <= last]
+        return [
+            row
+            for row in self._deletions.get(key, [])
+            if self._base[row] == NO_LOCK or first <= self._base[row] <= last
+        ]
 
     def has_deletions(self, key: int) -> bool:
         return key in self._deletions
@@ -95,8 +105,8 @@ def conclude(history: History) -> Known:
 
 
 def insertions_after(known: Known, states: Accesses, readings: Accesses) -> tuple[np.ndarray, np.ndarray]:
-    """Readings (indices) of keys that did not exist, and transactions (numbers) that inserted them later, with a version that
-    nobody was told. Only of keys that nobody deleted: others may have come and gone before they were read.
+    """Readings (indices) of keys that did not exist, and transactions (numbers) that inserted them later, with a
+    version that nobody was told. Only of keys that nobody deleted: others may have come and gone before they were read.
     """
     rows = known.rows
     inserts = (rows.kind == Kind.WRITE) & (rows.version == 0) & (known.base == 0) & known.counted[rows.transaction]
@@ -114,7 +124,9 @@ def insertions_after(known: Known, states: Accesses, readings: Accesses) -> tupl
 
 
 def _bases(rows: Columns) -> np.ndarray:
-    """int64, by row: the version that its transaction was told when it locked the key, the first time; NO_LOCK if it did not."""
+    """int64, by row: the version that its transaction was told when it locked the key, the first time; NO_LOCK if it
+    did not.
+    """
     width = int(rows.key.max(initial=0)) + 1
     pair = rows.transaction * width + rows.key
     locks = np.flatnonzero(rows.kind == Kind.LOCK)
@@ -145,8 +157,8 @@ def _found(rows: Columns, base: np.ndarray, counted: np.ndarray, left: Candidate
 
 
 def unwritten(states: Accesses, readings: Accesses) -> list[tuple[int, int, int | None]]:
-    """Key, version and digest of values that were read, locked or deleted, and that no state is; None for a digest that is not
-    known.
+    """Key, version and digest of values that were read, locked or deleted, and that no state is; None for a digest that
+    is not known.
     """
     deleted = states.place[states.place % 2 == 1] - 1
     values = readings.place % 2 == 0
@@ -155,11 +167,15 @@ def unwritten(states: Accesses, readings: Accesses) -> list[tuple[int, int, int 
     has_digest = np.concatenate([readings.has_digest[values], np.zeros(len(deleted), dtype=bool)])
     absent = ~np.isin(places, states.place)
     found = set(zip(places[absent].tolist(), digest[absent].tolist(), has_digest[absent].tolist(), strict=True))
-    return [(key_of(at), position_of(at) // 2, number if is_digest else None) for at, number, is_digest in sorted(found)]
+    return [
+        (key_of(at), position_of(at) // 2, number if is_digest else None) for at, number, is_digest in sorted(found)
+    ]
 
 
 def undeleted(states: Accesses, readings: Accesses) -> list[tuple[int, int, int]]:
-    """Key, version and floor where a key was absent with this floor, and the last that is known of it before is this version."""
+    """Key, version and floor where a key was absent with this floor, and the last that is known of it before is this
+    version.
+    """
     absences = readings.place[readings.place % 2 == 1]
     before = state_before(states, absences)
     chosen = np.flatnonzero((before >= 0) & (states.place[before] % 2 == 0)) if len(states) else []

@@ -1,7 +1,8 @@
 """`python -m harness.vm PACKAGE [COMMAND...]`: a command on another kernel of Debian's, in an emulated machine.
 
     python -m harness.vm linux-image-cloud-amd64 just veristat
-    python -m harness.vm linux-image-6.12.117+deb12-cloud-amd64 .venv/bin/python -m harness.conform limiter --form layout
+    python -m harness.vm linux-image-6.12.117+deb12-cloud-amd64 .venv/bin/python -m harness.conform limiter --form
+    layout
 
 The machine sees this one's root file system, and what it writes there is forgotten: so everything that is installed and
 built here is there too, under the same paths. (Files that are changed here meanwhile may be lost to it.) It has no
@@ -38,7 +39,9 @@ def main() -> int:
         check_tools()
         kernel = fetch(arguments.package)
         command = arguments.command or ["uname", "-a"]
-        return boot(kernel, command, show, cpus=arguments.cpus, memory_mib=arguments.memory_mib, timeout_s=arguments.timeout).status
+        return boot(
+            kernel, command, show, cpus=arguments.cpus, memory_mib=arguments.memory_mib, timeout_s=arguments.timeout
+        ).status
     except MachineError as error:
         print(f"harness.vm: {error}", file=sys.stderr)
         return 2

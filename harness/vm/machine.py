@@ -1,7 +1,7 @@
 """A machine: another kernel of Debian's, booted under QEMU's software emulation on this machine's own root file system.
 
-The machine sees this one's root file system, and what it writes there is forgotten. It has no network and no disk. Its kernel's
-own words go to build/vm/PACKAGE/console.log.
+The machine sees this one's root file system, and what it writes there is forgotten. It has no network and no disk. Its
+kernel's own words go to build/vm/PACKAGE/console.log.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ from harness.protocols import REPOSITORY
 
 WORK = REPOSITORY / "build/vm"
 TOOLS = {
-    "apt-get": "apt", "busybox": "busybox-static", "depmod": "kmod", "dpkg": "dpkg", "modprobe": "kmod",
+    "apt-get": "apt",
+    "busybox": "busybox-static",
+    "depmod": "kmod",
+    "dpkg": "dpkg",
+    "modprobe": "kmod",
     "qemu-system-x86_64": "qemu-system-x86",
-}  # fmt: skip
+}
 VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
 # What the machine needs to see the root file system; all else it loads from there, as any kernel does.
 BOOT_MODULES = ("virtio_pci", "virtiofs", "overlay")
@@ -118,7 +122,9 @@ def check_tools() -> None:
 def run(command: Sequence[str | Path], what: str, **options: object) -> str:
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
     if done.returncode:
-        raise MachineError(f"{what}: `{shlex.join(map(str, command))}` failed with {done.returncode}:\n{done.stderr.strip()}")
+        raise MachineError(
+            f"{what}: `{shlex.join(map(str, command))}` failed with {done.returncode}:\n{done.stderr.strip()}"
+        )
     return done.stdout
 
 
@@ -127,7 +133,11 @@ def check_known(package: str) -> None:
     names = run(["apt-cache", "pkgnames", package], f"looking up {package}").split()
     if package not in names:
         others = sorted(name for name in names if not name.endswith("-dbg"))
-        why = f"there are: {', '.join(others[:NAMES_SHOWN])}" if others else "`apt-get update` fetches the lists of what there is"
+        why = (
+            f"there are: {', '.join(others[:NAMES_SHOWN])}"
+            if others
+            else "`apt-get update` fetches the lists of what there is"
+        )
         raise MachineError(f"apt knows no package {package}; {why}")
 
 
@@ -175,7 +185,9 @@ def boot_modules(kernel: Kernel) -> list[Path]:
     """The modules to insert, in that order; what is part of the kernel is left out."""
     found: dict[Path, None] = {}
     for module in BOOT_MODULES:
-        listed = run(["modprobe", "--show-depends", "-d", kernel.tree, "-S", kernel.release, module], f"looking up {module}")
+        listed = run(
+            ["modprobe", "--show-depends", "-d", kernel.tree, "-S", kernel.release, module], f"looking up {module}"
+        )
         found.update((Path(line.split()[1]), None) for line in listed.splitlines() if line.startswith("insmod "))
     return list(found)
 
@@ -186,7 +198,9 @@ def decompressed(module: Path) -> bytes:
 
 
 def command_file(command: Sequence[str]) -> str:
-    kept = [f"export {name}={shlex.quote(value)}" for name, value in os.environ.items() if KEPT_ENVIRONMENT.fullmatch(name)]
+    kept = [
+        f"export {name}={shlex.quote(value)}" for name, value in os.environ.items() if KEPT_ENVIRONMENT.fullmatch(name)
+    ]
     return "\n".join([*kept, f"cd {shlex.quote(os.getcwd())}", f"exec {shlex.join(command)}", ""])
 
 
@@ -194,14 +208,16 @@ def initramfs(kernel: Kernel, command: Sequence[str]) -> bytes:
     busybox = shutil.which("busybox")
     modules = {path.name.removesuffix(".xz"): decompressed(path) for path in boot_modules(kernel)}
     second = SECOND_STAGE.format(modules=shlex.quote(str(kernel.modules)), began=BEGAN.replace("\n", "\\n"), end=END)
-    files: dict[str, tuple[int, bytes]] = {name: (0o040755, b"") for name in ("bin", "dev", "modules")}
+    files: dict[str, tuple[int, bytes]] = dict.fromkeys(("bin", "dev", "modules"), (16877, b""))
     files["init"] = 0o100755, FIRST_STAGE.encode()
     files["second"] = 0o100644, second.encode()
     files["command"] = 0o100644, command_file(command).encode()
     files["bin/busybox"] = 0o100755, Path(busybox).read_bytes()
     files["modules/order"] = 0o100644, "".join(f"{name}\n" for name in modules).encode()
     files.update({f"modules/{name}": (0o100644, content) for name, content in modules.items()})
-    entries = [archive_entry(name, mode, content, number) for number, (name, (mode, content)) in enumerate(files.items(), 1)]
+    entries = [
+        archive_entry(name, mode, content, number) for number, (name, (mode, content)) in enumerate(files.items(), 1)
+    ]
     return gzip.compress(b"".join([*entries, archive_entry("TRAILER!!!", 0, b"", 0)]), 1)
 
 
@@ -226,15 +242,39 @@ def process(command: Sequence[str | Path], **options: object) -> Iterator[subpro
 
 def emulator(kernel: Kernel, folder: Path, cpus: int, memory_mib: int) -> list[str | Path]:
     return [
-        "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-        "-machine", "q35,memory-backend=memory", "-accel", "tcg,thread=multi",
-        "-cpu", "Nehalem", "-smp", str(cpus), "-m", str(memory_mib),
-        "-object", f"memory-backend-memfd,id=memory,size={memory_mib}M,share=on",
-        "-chardev", f"socket,id=root,path={folder / 'root'}", "-device", "vhost-user-fs-pci,chardev=root,tag=host",
-        "-serial", f"file:{kernel.folder / 'console.log'}", "-serial", "stdio",
-        "-kernel", kernel.image, "-initrd", folder / "initramfs",
-        "-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic rdinit=/init",
-    ]  # fmt: skip
+        "qemu-system-x86_64",
+        "-nodefaults",
+        "-no-user-config",
+        "-no-reboot",
+        "-display",
+        "none",
+        "-machine",
+        "q35,memory-backend=memory",
+        "-accel",
+        "tcg,thread=multi",
+        "-cpu",
+        "Nehalem",
+        "-smp",
+        str(cpus),
+        "-m",
+        str(memory_mib),
+        "-object",
+        f"memory-backend-memfd,id=memory,size={memory_mib}M,share=on",
+        "-chardev",
+        f"socket,id=root,path={folder / 'root'}",
+        "-device",
+        "vhost-user-fs-pci,chardev=root,tag=host",
+        "-serial",
+        f"file:{kernel.folder / 'console.log'}",
+        "-serial",
+        "stdio",
+        "-kernel",
+        kernel.image,
+        "-initrd",
+        folder / "initramfs",
+        "-append",
+        "console=ttyS0 loglevel=5 panic=-1 oops=panic rdinit=/init",
+    ]
 
 
 @contextlib.contextmanager
@@ -251,15 +291,23 @@ def serving(socket_path: Path, log_path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a machine's command ended. status: its exit status. boot_seconds: from the machine's start to the command's."""
+    """How a machine's command ended. status: its exit status. boot_seconds: from the machine's start to the
+    command's.
+    """
 
     status: int
     boot_seconds: float
 
 
 def boot(
-    kernel: Kernel, command: Sequence[str], sink: Callable[[bytes], object], *, cpus: int, memory_mib: int, timeout_s: float
-) -> Ended:  # fmt: skip
+    kernel: Kernel,
+    command: Sequence[str],
+    sink: Callable[[bytes], object],
+    *,
+    cpus: int,
+    memory_mib: int,
+    timeout_s: float,
+) -> Ended:
     """Run a command in a machine of its own; what it prints goes to `sink` as it comes. Raises MachineError."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

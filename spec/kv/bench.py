@@ -49,7 +49,9 @@ LOADS = (_load(KEYS),)
 
 # Share of the requests that need the rare path, as it comes out of keys in crowded buckets: half of these are spilled.
 RARE_PATH = {
-    f"{share} %": _workload(UPDATES_OF_1024, mixed((1 - share / 50, ALL), (share / 50, uniform(GROUPS * GROUP_KEYS, CROWDED))))
+    f"{share} %": _workload(
+        UPDATES_OF_1024, mixed((1 - share / 50, ALL), (share / 50, uniform(GROUPS * GROUP_KEYS, CROWDED)))
+    )
     for share in (0, 2, 18, 50)
 }
 RARE_PATH_LOADS = (*LOADS, _load(GROUPS * GROUP_KEYS, CROWDED))
@@ -99,25 +101,35 @@ def keys_of(buckets: int) -> int:
 
 SCALES = {
     "table size": Scale(
-        "buckets", "", True,
+        "buckets",
+        "",
+        True,
         "A table that outgrows the caches costs a miss for each request, and further on the walk to its page.",
         [
             Point(
-                f"2^{size.bit_length() - 1}", size, _workload(UPDATES_OF_1024, uniform(keys_of(size))),
-                sized(size), (_load(keys_of(size)),),
+                f"2^{size.bit_length() - 1}",
+                size,
+                _workload(UPDATES_OF_1024, uniform(keys_of(size))),
+                sized(size),
+                (_load(keys_of(size)),),
             )
             for size in powers_of_8()
         ],
     ),
     "value size": Scale(
-        "bytes of a value", "B", False,
+        "bytes of a value",
+        "B",
+        False,
         "A value is copied, and summed up for the checksum, on both ways.",
         [
             Point(
-                f"{size} B", size, _workload(UPDATES_OF_1024, uniform(keys_of(SMALL_BUCKETS))),
-                {**sized(SMALL_BUCKETS), "constants": {"SlotSize": size}}, (_load(keys_of(SMALL_BUCKETS)),),
+                f"{size} B",
+                size,
+                _workload(UPDATES_OF_1024, uniform(keys_of(SMALL_BUCKETS))),
+                {**sized(SMALL_BUCKETS), "constants": {"SlotSize": size}},
+                (_load(keys_of(SMALL_BUCKETS)),),
             )
             for size in (8, 24, 40, 56, 64)  # a longer one finds no room on the stack of a BPF program
         ],
     ),
-}  # fmt: skip
+}

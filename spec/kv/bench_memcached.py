@@ -19,7 +19,8 @@ PORT = 11211
 PAYLOAD_SIZE = 32  # of the shortest answer: see memcached.bpf.c
 MEMORY_MB = 4096
 START_S_MAX = 5
-VERSION = struct.pack(">HHHHBBHBBHIIQ", 0, 0, 1, 0, 0x80, 0x0B, 0, 0, 0, 0, 0, 0, 0)  # what the server runs, in its binary protocol
+# what the server runs, in its binary protocol
+VERSION = struct.pack(">HHHHBBHBBHIIQ", 0, 0, 1, 0, 0x80, 0x0B, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Memcached(ProcessServer):
@@ -29,7 +30,9 @@ class Memcached(ProcessServer):
         if not shutil.which("memcached"):
             raise BenchError("memcached is not there (./bootstrap installs it)")
         include = [Path(__file__).resolve().parent, REPOSITORY / "runtime"]
-        client = Client(compile_bpf(Path(__file__).with_name("memcached.bpf.c"), build.home, include), PORT, PAYLOAD_SIZE)
+        client = Client(
+            compile_bpf(Path(__file__).with_name("memcached.bpf.c"), build.home, include), PORT, PAYLOAD_SIZE
+        )
         limits = ["--memory-limit", MEMORY_MB, "--threads", 1, "--user", "root"]
         addresses = ["--listen", rig.server.ipv4, "--port", 0, "--udp-port", PORT]
         super().__init__("memcached", Link(rig, client, cpu), cpu, ["memcached", *limits, *addresses])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from spec.lib.session_client import Caller, Session
-
 
 VERSIONED = frozenset({"INSERTED", "UPDATED", "DELETED", "EXISTS"})
 """The answers to writes that say a version."""
@@ -24,7 +23,8 @@ class Entry:
 class Outcome:
     """What came of a write.
 
-    kind: Inserted, Updated, Deleted; Exists, Absent, NoRoom, TooLong where it changed nothing (in the codec's capitals).
+    kind: Inserted, Updated, Deleted; Exists, Absent, NoRoom, TooLong where it changed nothing (in the codec's
+    capitals).
     version: that the key came to, had when it was deleted, or has where it exists; otherwise None.
     """
 
@@ -45,12 +45,12 @@ class Outcome:
 class KvSession(Session):
     """A session of the store: one write is outstanding at a time, and any number of gets."""
 
-    answers = {
+    answers: ClassVar[dict[str, tuple[str, ...]]] = {
         "INSERT": ("INSERTED", "EXISTS", "NO_ROOM", "TOO_LONG"),
         "UPDATE": ("UPDATED", "ABSENT", "NO_ROOM", "TOO_LONG"),
         "DELETE": ("DELETED", "ABSENT"),
     }
-    read_answers = {"GET": ("VALUE", "MISSING")}
+    read_answers: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("VALUE", "MISSING")}
     one_way = frozenset({"tail"})
 
     def get(self, key: int, now_ns: int) -> tuple[int, bytes]:

@@ -1,4 +1,4 @@
-"""The store in `just fill`: its sizes for a number of keys, and what is asked of it. What a slot asks for is in fill.h."""
+"""The store in `just fill`: its sizes for a number of keys, and its requests. fill.h has what a slot asks for."""
 
 from __future__ import annotations
 

@@ -8,8 +8,9 @@ whether the cells say together what the dict says.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Mapping
+from typing import Any
 
 from spec.kv.client import KvSession
 from spec.lib.session_reference import OPENING, OWN, SessionReference, Tables, opening
@@ -62,7 +63,13 @@ class Reference(SessionReference):
         """What the cells say before anything has happened."""
         ways, size = self.codec.WAYS, self.codec.PAGE_SIZE
         entry = {"version": 0, "length": 0, "spot": 0, "value": 0}
-        bucket = {"filter": frozenset(), "floor": 0, "marks": ("Empty",) * ways, "keys": (0,) * ways, "entries": (entry,) * ways}
+        bucket = {
+            "filter": frozenset(),
+            "floor": 0,
+            "marks": ("Empty",) * ways,
+            "keys": (0,) * ways,
+            "entries": (entry,) * ways,
+        }
         page = {"spilled": ({"mark": "Vacant", "bit": 0, "slot": 0, "key": 0, "entry": entry},) * size}
         shelf, tail = {"taken": frozenset()}, {"bytes": (0,) * self.codec.SPOTS}
         blank = {"bucket": bucket, "page": page, "shelf": shelf, "tail": tail}
@@ -116,7 +123,9 @@ class Reference(SessionReference):
     def wrong_memory(self, said: Any, answer: Any) -> list[str]:
         if said.kind.name not in self.recalled or answer.version == said.version:
             return []
-        return [f"{said.kind.name} came with version {said.version}, and when it was asked for again, with {answer.version}"]
+        return [
+            f"{said.kind.name} came with version {said.version}, and when it was asked for again, with {answer.version}"
+        ]
 
     def apply(self, message: Any, outcome: str) -> None:
         key = message.key
@@ -146,17 +155,25 @@ class Reference(SessionReference):
             return False
         bucket, way = self._bucket_of(message.key), self._way_of(message.key)
         if way is not None:
-            return (way.is_live and self._is_long(way.entry.length)) or self._writes_tail(message) or not (codec.WRITE_BACK or is_get)
+            return (
+                (way.is_live and self._is_long(way.entry.length))
+                or self._writes_tail(message)
+                or not (codec.WRITE_BACK or is_get)
+            )
         if not codec.FILTERED or codec.hash_bit(message.key) in bucket["filter"]:
             return True
-        return message.kind.name == "INSERT" and (self._writes_tail(message) or not codec.WRITE_BACK or not self._has_room(bucket))
+        return message.kind.name == "INSERT" and (
+            self._writes_tail(message) or not codec.WRITE_BACK or not self._has_room(bucket)
+        )
 
     def _has_room(self, bucket: Mapping[str, Any]) -> bool:
         """Whether a way can be had without moving anything to the page."""
         return any(mark in ("Empty", "Clean") for mark in bucket["marks"])
 
     def _may_spill(self, message: Any) -> bool:
-        """Whether a write may put something into the page: the way that it needs is another's, or it is written through."""
+        """Whether a write may put something into the page: the way that it needs is another's, or it is written
+        through.
+        """
         waited = self.has_waited(message) or self.needs_daemon(message)
         return waited and (self._way_of(message.key) is None or not self.codec.WRITE_BACK)
 
@@ -282,7 +299,9 @@ class Reference(SessionReference):
             if way.mark == "Clean" and (older != way.entry or older.spot != way.entry.spot):
                 found.append(f"key {way.key} is Clean in bucket {slot} as {way.entry}, the page has {older}")
             if way.mark in ("Dirty", "Gone") and older is not None and older.version > way.entry.version:
-                found.append(f"key {way.key} is {way.mark} in bucket {slot} as {way.entry}, the page has a newer one: {older}")
+                found.append(
+                    f"key {way.key} is {way.mark} in bucket {slot} as {way.entry}, the page has a newer one: {older}"
+                )
         return found
 
     def broken_beliefs(self, _actors: list[Actor], _now_ns: int) -> list[str]:
@@ -344,7 +363,10 @@ class Actor:
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         self.session = self.opens(codec)
         self._session_capacity = capacities["session"]
-        in_slot, in_tail = (0, 1, codec.SLOT_SIZE - 1, codec.SLOT_SIZE), (codec.SLOT_SIZE + 1, codec.VALUE_MAX - 1, codec.VALUE_MAX)
+        in_slot, in_tail = (
+            (0, 1, codec.SLOT_SIZE - 1, codec.SLOT_SIZE),
+            (codec.SLOT_SIZE + 1, codec.VALUE_MAX - 1, codec.VALUE_MAX),
+        )
         self._lengths = (*in_slot, *in_tail, codec.VALUE_MAX + 1, 2**16 - 1)
 
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:

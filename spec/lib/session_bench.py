@@ -28,16 +28,22 @@ def open_in_tables(tables: Callable[[str], Any], clients: Sequence[int], codec: 
 
 
 def open_by_messages(exchange: Callable[[bytes], bytes], clients: Sequence[int], codec: Any) -> list[list[int]]:
-    """Open sessions as a client does; `exchange` sends a datagram and waits for the answer. They begin with sequence number 0."""
+    """Open sessions as a client does; `exchange` sends a datagram and waits for the answer. They begin with sequence
+    number 0.
+    """
     return [_opened(exchange, client, codec) for client in clients]
 
 
 def _opened(exchange: Callable[[bytes], bytes], number: int, codec: Any) -> list[int]:
     """A session of a number near that one, or where it is taken, of any that the server invites to."""
     for _ in range(ATTEMPTS_MAX):
-        invitation = codec.Message.decode(exchange(codec.Message(kind=codec.Kind.ASK, client=number, sequence=1, secret=codec.TERMS).encode()))
+        invitation = codec.Message.decode(
+            exchange(codec.Message(kind=codec.Kind.ASK, client=number, sequence=1, secret=codec.TERMS).encode())
+        )
         if invitation.kind != codec.Kind.INVITED:
-            raise RuntimeError(f"no session can be opened: the server answers {invitation.kind.name} to who asks for one")
+            raise RuntimeError(
+                f"no session can be opened: the server answers {invitation.kind.name} to who asks for one"
+            )
         request = codec.Message(kind=codec.Kind.OPEN, client=invitation.client, secret=invitation.secret)
         answer = codec.Message.decode(exchange(request.encode()))
         if answer.kind == codec.Kind.OPENED:

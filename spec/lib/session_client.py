@@ -12,7 +12,7 @@ import random
 import socket
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 LEASE_MARGIN = 0.05  # of the lease: this clock may run slower than the server's
 TOO_EARLY_SECONDS = 0.1  # between two requests of a client that is told TooEarly
@@ -33,15 +33,21 @@ class LeaseEnded(SessionError):
 
 
 class OtherTerms(SessionError):
-    """The server was built from another layout: what this client believes of leases and messages does not hold there."""
+    """The server was built from another layout: what this client believes of leases and messages does not hold
+    there.
+    """
 
 
 class OtherAddress(SessionError):
-    """The session was opened from another address than this client has now: what is long is only sent there. Open another session."""
+    """The session was opened from another address than this client has now: what is long is only sent there. Open
+    another session.
+    """
 
 
 class NoneFree(SessionError):
-    """All session numbers that were tried are taken: those that this client's address may have, or nearly all of them."""
+    """All session numbers that were tried are taken: those that this client's address may have, or nearly all
+    of them.
+    """
 
 
 class NotServed(SessionError):
@@ -65,10 +71,10 @@ class Session:
     lease_end_ns: until when the client may rely on it, without another answer.
     """
 
-    answers: dict[str, tuple[str, ...]] = {}
+    answers: ClassVar[dict[str, tuple[str, ...]]] = {}
     """The protocol's own requests, and the kinds that answer each."""
 
-    read_answers: dict[str, tuple[str, ...]] = {}
+    read_answers: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Its reads, and the kinds that answer each. They are numbered apart, and any number may be outstanding."""
 
     one_way: frozenset[str] = frozenset()
@@ -111,7 +117,8 @@ class Session:
         return self.outstanding_kind in ("ASK", "OPEN")
 
     def ask(self, number: int, sequence: int, now_ns: int) -> bytes:
-        """Ask for an invitation to a session of that number, or of one near it that this client's address may have: both numbers are to be random.
+        """Ask for an invitation to a session of that number, or of one near it that this client's address may have:
+        both numbers are to be random.
 
         In the place of a secret it says by which terms the client understands what it is granted.
         """
@@ -121,7 +128,8 @@ class Session:
         return self._send("ASK", now_ns, {})
 
     def open(self, sequence: int, now_ns: int) -> bytes:
-        """Open the session that the server has invited to, which goes on from that sequence number: a random one, which tells it from earlier ones of its number.
+        """Open the session that the server has invited to, which goes on from that sequence number: a random one, which
+        tells it from earlier ones of its number.
 
         The answer may be Taken or Uninvited: then ask again, for another. Or TooEarly: then open it after a while.
         """
@@ -161,7 +169,9 @@ class Session:
     def give_up(self) -> None:
         """Wait no longer for the outstanding request. Whether it is executed is open until a later one was answered."""
         if not self.codec.EXECUTES_AGAIN:
-            raise SessionError(f"session {self.number} cannot give up {self.outstanding_kind}: the server takes no other before it")
+            raise SessionError(
+                f"session {self.number} cannot give up {self.outstanding_kind}: the server takes no other before it"
+            )
         if not self.is_open:
             raise SessionError(f"session {self.number} is not open: nothing comes after {self.outstanding_kind}")
         self._given_up.append(self._outstanding)
@@ -176,7 +186,9 @@ class Session:
         return [message.encode() for message in self._given_up]
 
     def read(self, kind: str, now_ns: int, **fields: Any) -> tuple[int, bytes]:
-        """A new read: its number, and the datagram, to be sent until there is an answer. It does not extend the lease."""
+        """A new read: its number, and the datagram, to be sent until there is an answer. It does not extend the
+        lease.
+        """
         if not self.is_alive(now_ns):
             raise LeaseEnded(f"session {self.number} is not open, or its lease has ended")
         self._read_number = (self._read_number + 1) % self.codec.SEQUENCE_MODULUS
@@ -203,7 +215,9 @@ class Session:
             self.forget(message.sequence)
             if message.kind.name == "UNINVITED":
                 self.is_open = False
-                raise OtherAddress(f"session {self.number} was opened from another address than this client has now: open another one")
+                raise OtherAddress(
+                    f"session {self.number} was opened from another address than this client has now: open another one"
+                )
             return message
         if not self._is_answer(message):
             return None
@@ -227,8 +241,12 @@ class Session:
         return message
 
     def _other_terms(self) -> str:
-        return (f"session {self.number} cannot be opened: the server was built from another layout: its lease, its moduli or its messages are not those "
-                f"of this client's codec, whose terms are {self.codec.TERMS.hex()}; take the codec that was generated with the server")  # fmt: skip
+        return (
+            f"session {self.number} cannot be opened: the server was built from another layout: its lease, its moduli "
+            "or its messages are not those "
+            f"of this client's codec, whose terms are {self.codec.TERMS.hex()}; take the codec that was generated with "
+            "the server"
+        )
 
     def _send(self, kind: str, now_ns: int, fields: dict[str, Any]) -> bytes:
         self._outstanding = self._message(kind, self.sequence, fields)
@@ -272,15 +290,19 @@ class Caller:
         self._retry_seconds = retry_seconds
 
     def open(self, choose: random.Random, capacity: int, patience_seconds: float = 5) -> None:
-        """Open a session of any number below the capacity that the server invites to; as long as one is taken, try another.
+        """Open a session of any number below the capacity that the server invites to; as long as one is taken, try
+        another.
 
-        New tables grant nothing for a lease. That is waited for, on top of the patience: each TooEarly shows that the server is there.
-        Raises NoneFree where the patience ends while numbers are taken.
+        New tables grant nothing for a lease. That is waited for, on top of the patience: each TooEarly shows that the
+        server is there. Raises NoneFree where the patience ends while numbers are taken.
         """
         give_up_ns = time.monotonic_ns() + int(patience_seconds * 1e9)
         while not self.session.is_open:
             if time.monotonic_ns() >= give_up_ns:
-                raise NoneFree(f"no session is free for this client's address: all of the numbers that it was invited to in {patience_seconds} s are taken")
+                raise NoneFree(
+                    "no session is free for this client's address: all of the numbers that it was invited to in "
+                    f"{patience_seconds} s are taken"
+                )
             sequence = choose.randrange(self.session.codec.SEQUENCE_MODULUS)
             if self.session.is_invited:
                 datagram = self.session.open(sequence, time.monotonic_ns())
@@ -305,7 +327,11 @@ class Caller:
         """
         sequence, end_ns = self.session.sequence, self.session.lease_end_ns
         return self._exchange(
-            datagram, lambda answer: not self._is_read(answer) and answer.sequence == sequence, end_ns, patiently, self.session.given_up
+            datagram,
+            lambda answer: not self._is_read(answer) and answer.sequence == sequence,
+            end_ns,
+            patiently,
+            self.session.given_up,
         )
 
     def read(self, kind: str, patiently: bool = True, **fields: Any) -> Any:
@@ -313,7 +339,9 @@ class Caller:
         number, datagram = self.session.read(kind, self.now_ns(), **fields)
         end_ns = self.session.lease_end_ns
         try:
-            return self._exchange(datagram, lambda answer: self._is_read(answer) and answer.sequence == number, end_ns, patiently)
+            return self._exchange(
+                datagram, lambda answer: self._is_read(answer) and answer.sequence == number, end_ns, patiently
+            )
         finally:
             self.session.forget(number)
 
@@ -329,16 +357,20 @@ class Caller:
         before: Sequence[bytes] = (),
     ) -> Any:
         """`before` goes first at every second sending: who refuses then may have meant that."""
-        wait_seconds, sendings = self._retry_seconds, itertools.cycle([[datagram], [*before, datagram]] if before else [[datagram]])
+        wait_seconds = self._retry_seconds
+        sendings = itertools.cycle([[datagram], [*before, datagram]] if before else [[datagram]])
         self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # what was refused earlier is not this one
-        for sending in sendings:
+        while True:
+            sending = next(sendings)
             try:
                 for each in sending:
                     self._connection.send(each)
                 answer = self._await_answer(wanted, min(time.monotonic_ns() + int(wait_seconds * 1e9), give_up_ns))
             except ConnectionRefusedError:
                 if not patiently and sending == [datagram]:
-                    raise NotServed(f"session {self.session.number}: the daemon is not there, and the kernel has no answer") from None
+                    raise NotServed(
+                        f"session {self.session.number}: the daemon is not there, and the kernel has no answer"
+                    ) from None
                 answer = None
                 time.sleep(self._retry_seconds)
             if answer is not None:

@@ -7,8 +7,9 @@ is the protocol's: a subclass says which outcomes are right and what each change
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any
 
 from codegen.c_names import upper
 from spec.lib.session_client import Session
@@ -67,7 +68,8 @@ class SessionReference:
         self.executes_again: bool = codec.EXECUTES_AGAIN
         self.accounts: dict[int, Account] = {}
         self.secrets: dict[int, bytes] = {}
-        self.tokens: set[bytes] = set()  # all that were given away: whoever shows one is invited. All clients have one address
+        # all that were given away: whoever shows one is invited. All clients have one address
+        self.tokens: set[bytes] = set()
 
     # --- What the protocol says ---------------------------------------------------------------
 
@@ -96,7 +98,9 @@ class SessionReference:
         raise NotImplementedError
 
     def meets_sweep(self, _message: Any) -> bool:
-        """Whether what comes of a message that waits for the daemon depends on which comes first, it or the daemon's sweep."""
+        """Whether what comes of a message that waits for the daemon depends on which comes first, it or the daemon's
+        sweep.
+        """
         return False
 
     # --- Requests -----------------------------------------------------------------------------

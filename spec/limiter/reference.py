@@ -7,7 +7,8 @@ then says where in these bounds it was.
 from __future__ import annotations
 
 import time
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -79,7 +80,9 @@ class Reference:
         if not max(least, 0) <= cell["tokens"] <= most:
             return [f"bucket {slot} has {cell['tokens']} tokens and should have {max(least, 0)} to {most}"]
         if (cell["filled"] - earliest) % self.codec.TIME_MODULUS > (self._tick() - earliest) % self.codec.TIME_MODULUS:
-            return [f"bucket {slot} says that it was filled at {cell['filled']}, and it was {earliest} to {self._tick()}"]
+            return [
+                f"bucket {slot} says that it was filled at {cell['filled']}, and it was {earliest} to {self._tick()}"
+            ]
         return []
 
     def elapse(

@@ -35,17 +35,28 @@ TARGETS = {
 # Exclusive locks only: where sharers find no room in a cell, it takes the daemon.
 SCALES = {
     "table size": Scale(
-        "cells", "", True,
-        "A table that outgrows the caches costs a miss for each request, and then a page walk; in the smallest, clients meet.",
+        "cells",
+        "",
+        True,
+        "A table that outgrows the caches costs a miss for each request, and then a page walk; in the smallest, "
+        "clients meet.",
         [
-            Point(f"2^{size.bit_length() - 1}", size, Workload([size * 2 // 3, 0, 0]), {"tables": {"lock": {"capacity": size}}})
+            Point(
+                f"2^{size.bit_length() - 1}",
+                size,
+                Workload([size * 2 // 3, 0, 0]),
+                {"tables": {"lock": {"capacity": size}}},
+            )
             for size in powers_of_8()
         ],
     ),
     "contention": Scale(
-        "share of acquires that are rejected", "", False,
-        "The fewer locks there are for 64 clients, the more requests find one held; saying so costs no more than granting it.",
+        "share of acquires that are rejected",
+        "",
+        False,
+        "The fewer locks there are for 64 clients, the more requests find one held; saying so costs no more than "
+        "granting it.",
         [Point(f"{locks:,} locks", 0, Workload([locks, 0, 0])) for locks in (1 << 22, 1024, 256, 128, 64, 32, 16, 8)],
         measured=(("rejected",), ("granted", "rejected")),
     ),
-}  # fmt: skip
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from spec.lib.session_client import Caller, Session
 
@@ -14,7 +14,10 @@ class LockSession(Session):
     Close, or with the end of the session's own lease.
     """
 
-    answers = {"ACQUIRE": ("GRANTED", "REJECTED"), "RELEASE": ("RELEASED", "REJECTED")}
+    answers: ClassVar[dict[str, tuple[str, ...]]] = {
+        "ACQUIRE": ("GRANTED", "REJECTED"),
+        "RELEASE": ("RELEASED", "REJECTED"),
+    }
 
     def __init__(self, codec: Any) -> None:
         super().__init__(codec)
@@ -65,7 +68,9 @@ class LockSession(Session):
 
 
 def conflicts(beliefs: list[dict[int, str]]) -> list[str]:
-    """What a lock service must never let happen, said in words: beliefs of different clients that exclude each other."""
+    """What a lock service must never let happen, said in words: beliefs of different clients that exclude each
+    other.
+    """
     found = []
     for one, first in enumerate(beliefs):
         for other, second in enumerate(beliefs[:one]):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from spec.lib.session_reference import OPENING, OWN, SessionReference, Tables, opening
 from spec.lock.client import LockSession, conflicts
@@ -54,7 +55,9 @@ class Reference(SessionReference):
         self._tidy(slot)
 
     def _forget_fading(self, slot: int, message: Any) -> None:
-        """A grant beside shares that exclude it: these had been taken back, which is right only of sessions that are over."""
+        """A grant beside shares that exclude it: these had been taken back, which is right only of sessions that are
+        over.
+        """
         if message.mode.name == "EXCLUSIVE" or slot in self.exclusive:
             for client in list(self.shares[slot]):
                 if client != message.client:
@@ -106,7 +109,7 @@ class Reference(SessionReference):
         mode = "EXCLUSIVE" if slot in self.exclusive else "SHARED" if expected else "FREE"
         if cell["mode"].upper() != mode:
             found.append(f"cell {slot} is {cell['mode']} and should be {mode}")
-        if mode == "EXCLUSIVE" and not cell["holders"] == set(expected):
+        if mode == "EXCLUSIVE" and cell["holders"] != set(expected):
             found.append(f"cell {slot} is held exclusively by {set(expected)} but names {set(cell['holders'])}")
         return found
 

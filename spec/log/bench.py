@@ -5,10 +5,10 @@ drawn are keys.
 
 A buffer that nobody drains is full after Slots records. So there are two answers to how fast an append is:
 
-  one core     the program and nothing else. `drained` says a number that no run comes to, so that there is always room;
-               slots are used again as with a daemon that keeps up. The kernel-UDP server takes records, and drops them.
-  rare path    the program and its daemon on the other core, which drains to the disk at the rate of the clients. Full is
-               no append: what was refused is not in the rate.
+- one core: the program and nothing else. `drained` says a number that no run comes to, so that there is always room;
+  slots are used again as with a daemon that keeps up. The kernel-UDP server takes records, and drops them.
+- rare path: the program and its daemon on the other core, which drains to the disk at the rate of the clients. A refusal
+  (Full) is no append and is not in the rate.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def _ring(slots: int) -> dict[str, Any]:
 
 SCALES = {
     "ring size": Scale(
-        "slots of a log", "", True,
+        "slots of a log",
+        "",
+        True,
         "A ring that fits the processor's caches is written faster, and one that is larger outlasts a slow disk.",
         [
             Point(f"2^{slots.bit_length() - 1}", slots, _workload(0), _ring(slots))
@@ -62,11 +64,13 @@ SCALES = {
         ],
     ),
     "value size": Scale(
-        "bytes of a value", "B", False,
+        "bytes of a value",
+        "B",
+        False,
         "A value is copied into its record, and summed up for the checksum.",
         [Point(f"{size} B", size, _workload(0), {"constants": {"ValueSize": size}}) for size in (8, 32, 64, 128)],
     ),
-}  # fmt: skip
+}
 
 open_by_messages = session_bench.open_by_messages
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from spec.lib.session_client import Caller, Session
 
@@ -25,19 +25,28 @@ class Place:
 class LogSession(Session):
     """A session of the log: one append is outstanding at a time."""
 
-    answers = {"APPEND": ("APPENDED", "STORED", "FULL")}
+    answers: ClassVar[dict[str, tuple[str, ...]]] = {"APPEND": ("APPENDED", "STORED", "FULL")}
 
     def append(
         self, level: str, key: int, version: int, value: bytes | None, now_ns: int, transaction: int = 0
     ) -> bytes:
-        """A record, to be kept as `level` says: MEMORY, it outlives the daemon; DISK, the machine as well. No value: the key is deleted.
+        """A record, to be kept as `level` says: MEMORY, it outlives the daemon; DISK, the machine as well. No value:
+        the key is deleted.
 
         version: of the key, from 1. Recovery takes the newest, so no two records of a key may have the same.
         """
         content = value or b""
         if len(content) > self.codec.VALUE_SIZE:
-            raise ValueError(f"a value of {len(content)} bytes cannot be logged: there is room for {self.codec.VALUE_SIZE}")
-        fields = {"transaction": transaction, "key": key, "version": version, "deletes": value is None, "length": len(content)}
+            raise ValueError(
+                f"a value of {len(content)} bytes cannot be logged: there is room for {self.codec.VALUE_SIZE}"
+            )
+        fields = {
+            "transaction": transaction,
+            "key": key,
+            "version": version,
+            "deletes": value is None,
+            "length": len(content),
+        }
         padded = content.ljust(self.codec.VALUE_SIZE, b"\0")
         return self.request("APPEND", now_ns, level=self.codec.Level[level], **fields, value=padded)
 
@@ -52,14 +61,16 @@ class LogSession(Session):
 class LogCaller(Caller):
     """A LogSession over a socket.
 
-    While the daemon is down, an append to memory is answered as ever, until the buffer is full; one to disk waits for the daemon.
-    The server takes no other request before it.
+    While the daemon is down, an append to memory is answered as ever, until the buffer is full; one to disk waits for
+    the daemon. The server takes no other request before it.
     """
 
     session: LogSession
 
     def append(self, level: str, key: int, version: int, value: bytes | None, transaction: int = 0) -> Place | None:
-        """Its place, when the log has it as `level` says. None where there was no room: nothing was appended, and it may be asked for again."""
+        """Its place, when the log has it as `level` says. None where there was no room: nothing was appended, and it
+        may be asked for again.
+        """
         return Place.of(self.call(self.session.append(level, key, version, value, self.now_ns(), transaction)))
 
     def renew(self) -> None:

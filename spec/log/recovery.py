@@ -50,14 +50,17 @@ class Recovery:
             if place[2] != lengths[place[:2]]:
                 self._found.append(f"a file has {place}, and {lengths[place[:2]]} is next there")
             if record in self._places:
-                self._found.append(f"transaction {entry['transaction']} is there twice: {self._places[record]} and {place}")
+                self._found.append(
+                    f"transaction {entry['transaction']} is there twice: {self._places[record]} and {place}"
+                )
             self._places[record] = place
             newest = self._newest.get(entry["key"])
             if newest is None or newest["version"] < entry["version"]:
                 self._newest[entry["key"]] = entry
 
     def complaints(self, rows: Iterable[Mapping[str, str]], crashed: bool = False) -> list[str]:
-        """What was acknowledged and is not there as it was, what is there and was refused or never asked for, and rows that are not the newest.
+        """What was acknowledged and is not there as it was, what is there and was refused or never asked for, and rows
+        that are not the newest.
 
         crashed: the machine went down, so that what was acknowledged as in memory need not be there.
         """
@@ -72,25 +75,35 @@ class Recovery:
             kept += said is not None
             stored += operation.outcome.startswith("Stored")
             if said != there and operation.outcome != NONE:
-                found.append(f"transaction {record >> 32} was answered {operation.outcome} of {said}, and is {there or 'in no file'}")
+                found.append(
+                    f"transaction {record >> 32} was answered {operation.outcome} of {said}, and is "
+                    f"{there or 'in no file'}"
+                )
         nobodys = [(record, place) for record, place in self._places.items() if record not in asked]
         found += [f"{place} has transaction {record >> 32}, and nobody asked for that" for record, place in nobodys]
         found += self._wrong_rows(rows)
         self.counts = {"stored": stored, "lost": lost, "records": len(self._places)}
-        self.summary = f"{kept:,} acknowledged records are among {len(self._places):,} in the files; {len(self._newest):,} keys recovered"
+        self.summary = (
+            f"{kept:,} acknowledged records are among {len(self._places):,} in the files; "
+            f"{len(self._newest):,} keys recovered"
+        )
         return found[:SHOWN] + ([f"and {len(found) - SHOWN} more like these"] if len(found) > SHOWN else [])
 
     def _wrong_rows(self, rows: Iterable[Mapping[str, str]]) -> list[str]:
         found, missing = [], dict(self._newest)
         for row in rows:
             newest = missing.pop(int(row["key"]), None)
-            expected = newest and {name: str(newest[name]).lower() for name in ("version", "deletes", "length", "value")}
+            expected = newest and {
+                name: str(newest[name]).lower() for name in ("version", "deletes", "length", "value")
+            }
             if expected != {name: value for name, value in row.items() if name != "key"}:
                 found.append(f"key {row['key']} was recovered as {row}, and the newest record of it is {newest}")
         return found + [f"key {key} was not recovered, and has {entry}" for key, entry in missing.items()]
 
     def settled(self, operations: Iterable[Operation]) -> Iterator[Operation]:
-        """Some of the operations, those that were never answered with what the files tell of them: a place, or that they never were."""
+        """Some of the operations, those that were never answered with what the files tell of them: a place, or that
+        they never were.
+        """
         bounds = self._bounds()
         for operation in operations:
             place = self._places.get(int(operation.argument))
@@ -101,7 +114,9 @@ class Recovery:
                 yield operation._replace(key=key, outcome=f"Appended:{place[2]}", returned=returned)
 
     def _bounds(self) -> dict[Place, int]:
-        """By when what was never answered had its number: when one behind it in its log was answered, or when all was over."""
+        """By when what was never answered had its number: when one behind it in its log was answered, or when all was
+        over.
+        """
         logs: defaultdict[tuple[int, int], list[tuple[int, int | None]]] = defaultdict(list)
         end = 0
         for operation in self._operations():

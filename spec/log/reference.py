@@ -1,7 +1,8 @@
 """What a log should do, in plain Python, and the clients that fuzzing drives it with.
 
 The reference is a list of records for each log. Which log a record goes to is a matter of the processor that its packet
-came in on, so the answer says it; of a request that is not answered yet the cells say it, as one of them counts one more.
+came in on, so the answer says it; of a request that is not answered yet the cells say it, as one of them counts one
+more.
 
 The daemon moves `drained` and `synced` by itself. They are compared when nothing is under way: then they have come to
 the end of each log, if the daemon serves, and they stay where they are while it does not.
@@ -9,9 +10,9 @@ the end of each log, if the daemon serves, and they stay where they are while it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any
 
 from spec.lib.session_reference import OPENING, OWN, SessionReference, Tables, opening
 from spec.log.client import LogSession, Place
@@ -72,7 +73,9 @@ class Reference(SessionReference):
         if self._place_waits(message):
             return {"STORED"}
         lengths = [(len(log), drained) for log, drained in zip(self.logs[: self.codec.LOGS], self._reached["drained"])]
-        has_room = [length - drained < self.codec.SLOTS and length < self.codec.LAST_NUMBER for length, drained in lengths]
+        has_room = [
+            length - drained < self.codec.SLOTS and length < self.codec.LAST_NUMBER for length, drained in lengths
+        ]
         return ({done} if any(has_room) else set()) | ({"FULL"} if not all(has_room) else set())
 
     def _place_waits(self, message: Any) -> bool:
@@ -103,7 +106,10 @@ class Reference(SessionReference):
         expected = Place(self.epoch, place.log, len(self.logs[place.log]) + 1)
         found = [] if place == expected else [f"appended as {place}, and the next is {expected}"]
         if expected.number - self._reached["drained"][place.log] > self.codec.SLOTS:
-            found.append(f"appended as {place}, and number {expected.number - self.codec.SLOTS} of that slot has not been drained")
+            found.append(
+                f"appended as {place}, and number {expected.number - self.codec.SLOTS} of that slot has not been "
+                "drained"
+            )
         said, asked = Record.of(answer), Record.of(message)
         return found + ([] if said == asked else [f"the answer has {said}, the request {asked}"])
 
@@ -113,7 +119,11 @@ class Reference(SessionReference):
         if answer.kind.name == "FULL":
             return _wrong_nowhere(answer)
         first, again = Place.of(said), Place.of(answer)
-        return [] if first == again else [f"{answer.kind.name} came as {first}, and when it was asked for again, as {again}"]
+        return (
+            []
+            if first == again
+            else [f"{answer.kind.name} came as {first}, and when it was asked for again, as {again}"]
+        )
 
     def apply(self, message: Any, outcome: str) -> None:
         if self._place_waits_still(message):
@@ -142,9 +152,16 @@ class Reference(SessionReference):
         for name, reached in self._reached.items():
             for log, mark in enumerate(tables[name]):
                 if mark["number"] < reached[log] or (mark["epoch"] != self.epoch):
-                    self._lost_marks.append(f"{name} of log {log} was at {self.epoch}.{reached[log]} and is {mark['epoch']}.{mark['number']}")
+                    self._lost_marks.append(
+                        f"{name} of log {log} was at {self.epoch}.{reached[log]} and is "
+                        f"{mark['epoch']}.{mark['number']}"
+                    )
                 reached[log] = mark["number"]
-        is_drained = all(cell["number"] == head["appended"] for name in self._reached for cell, head in zip(tables[name], tables["head"]))
+        is_drained = all(
+            cell["number"] == head["appended"]
+            for name in self._reached
+            for cell, head in zip(tables[name], tables["head"])
+        )
         return super().observe(tables) and is_drained
 
     def _place_unplaced(self, tables: Tables) -> None:
@@ -198,17 +215,24 @@ class Reference(SessionReference):
         return Record.of({**cell, "value": cell["value"].to_bytes(self.codec.VALUE_SIZE, "little")})
 
     def left_over(self, tables: Tables) -> list[str]:
-        """Sessions, records that are in no file, or not on the disk, and slots without the record that has their number."""
+        """Sessions, records that are in no file, or not on the disk, and slots without the record that has their
+        number.
+        """
         found = self.session_complaints(tables)
         for log, head in enumerate(tables["head"]):
             appended = head["appended"]
             for name in self._reached:
                 if tables[name][log]["number"] != appended:
-                    found.append(f"{name} of log {log} is at {tables[name][log]['number']}, and {appended} records were appended")
+                    found.append(
+                        f"{name} of log {log} is at {tables[name][log]['number']}, and {appended} records were appended"
+                    )
             for number in range(max(appended - self.codec.SLOTS, 0) + 1, appended + 1):
                 slot = log * self.codec.SLOTS + number % self.codec.SLOTS
                 if tables["stamp"][slot]["number"] != number:
-                    found.append(f"number {number} of log {log} was given, and slot {slot} has the stamp {tables['stamp'][slot]['number']}")
+                    found.append(
+                        f"number {number} of log {log} was given, and slot {slot} has the stamp "
+                        f"{tables['stamp'][slot]['number']}"
+                    )
         return found
 
     # --- What the files say -------------------------------------------------------------------
@@ -220,9 +244,15 @@ class Reference(SessionReference):
             log, number = entry["log"], entry["number"]
             count[log] += 1
             if (entry["epoch"], number) != (self.epoch, count[log]) or number > len(self.logs[log]):
-                found.append(f"a file has {entry['epoch']}.{log}.{number} where {self.epoch}.{log}.{count[log]} of {len(self.logs[log])} is next")
+                found.append(
+                    f"a file has {entry['epoch']}.{log}.{number} where {self.epoch}.{log}.{count[log]} of "
+                    f"{len(self.logs[log])} is next"
+                )
                 break
-            record, expected = Record.of({**entry, "value": bytes.fromhex(entry["value"])}), self.logs[log][number - 1].record
+            record, expected = (
+                Record.of({**entry, "value": bytes.fromhex(entry["value"])}),
+                self.logs[log][number - 1].record,
+            )
             if record != expected:
                 found.append(f"a file has {record} as number {number} of log {log}, which is {expected}")
         for name in self._reached:
@@ -241,7 +271,10 @@ class Reference(SessionReference):
                 log = self.logs[place.log]
                 there = log[place.number - 1] if place.number <= len(log) else None
                 if there != written or place.epoch != self.epoch:
-                    found.append(f"session {written.client} was told that {written.record} is {place}, and there is {there and there.record}")
+                    found.append(
+                        f"session {written.client} was told that {written.record} is {place}, and there is "
+                        f"{there and there.record}"
+                    )
         return found
 
     def forge(self, message: Any, choice: int) -> Any:
@@ -260,7 +293,11 @@ class Reference(SessionReference):
             case 4:  # what only XDP says
                 message.epoch, message.log, message.number = choice % 3, choice % self.codec.LOGS, choice % 11
             case 5 if self._is_executed(message):  # its place counts, and not what it says when it comes again
-                message.key, message.version, message.value = choice, choice + 1, choice.to_bytes(self.codec.VALUE_SIZE, "big")
+                message.key, message.version, message.value = (
+                    choice,
+                    choice + 1,
+                    choice.to_bytes(self.codec.VALUE_SIZE, "big"),
+                )
         if message.kind.name in OPENING:
             message.kind = self.codec.Kind.RENEW
         return message

@@ -1,8 +1,9 @@
 """Transactions in `just bench`: sizes, workloads, what is loaded before, and what is promised.
 
-What a slot asks for is in bench.h and ../kv/bench_workload.h. The numbers in a slot's state are in the order that bench.h
-names. Numbers that are drawn are keys in the order in which they were inserted. Locks are of keys that nobody else asks for,
-so that a pair is two requests: contention is what the kill test and the demonstration are for.
+What a slot asks for is in bench.h and ../kv/bench_workload.h. The numbers in a slot's state are in the order
+that bench.h names. Numbers that are drawn are keys in the order in which they were inserted. Locks are of keys
+that nobody else asks for, so that a pair is two requests: contention is what the kill test and the
+demonstration are for.
 """
 
 from __future__ import annotations
@@ -55,26 +56,40 @@ TARGETS = {
 
 
 def _contended(keys: int) -> Workload:
-    """All clients lock the same few keys, and abort: versions stay as they are, so nobody is refused for another reason."""
+    """All clients lock the same few keys, and abort: versions stay as they are, so nobody is refused for another
+    reason.
+    """
     return Workload([0, 0, 0, keys, keys, 1])
 
 
 SCALES = {
     "table size": Scale(
-        "buckets", "", True,
+        "buckets",
+        "",
+        True,
         "A table that outgrows the caches costs a miss for each request, and further on the walk to its page.",
         [
-            Point(f"2^{size.bit_length() - 1}", size, _gets(kv.keys_of(size)), kv.sized(size), (_load(kv.keys_of(size)),))
+            Point(
+                f"2^{size.bit_length() - 1}", size, _gets(kv.keys_of(size)), kv.sized(size), (_load(kv.keys_of(size)),)
+            )
             for size in powers_of_8()
         ],
     ),
     "contention": Scale(
-        "share of locks that are refused", "", False,
+        "share of locks that are refused",
+        "",
+        False,
         "The fewer keys there are for 64 clients, the more of their locks find one held.",
         [
-            Point(f"{keys:,} keys", 0, _contended(keys), kv.sized(kv.SMALL_BUCKETS), (_load(kv.keys_of(kv.SMALL_BUCKETS)),))
+            Point(
+                f"{keys:,} keys",
+                0,
+                _contended(keys),
+                kv.sized(kv.SMALL_BUCKETS),
+                (_load(kv.keys_of(kv.SMALL_BUCKETS)),),
+            )
             for keys in (1 << 16, 1024, 256, 128, 64, 32, 16, 8)
         ],
         measured=(("refused",), ("granted", "refused")),
     ),
-}  # fmt: skip
+}

@@ -1,14 +1,15 @@
-"""A client of transactions over the store: what the store's client does, and several keys read and written as if at one moment."""
+"""A client of transactions over the store: what the store's client does, and several keys read and written as if at one
+moment.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from spec.kv.client import KvCaller, KvSession, value_of
 from spec.lib.session_client import LeaseEnded, SessionError
@@ -34,16 +35,19 @@ class Undecided(LeaseEnded):
 class OccSession(KvSession):
     """A session of transactions: the store's, with locks. One write, lock, commit or abort is outstanding at a time."""
 
-    answers = {
+    answers: ClassVar[dict[str, tuple[str, ...]]] = {
         **{kind: (*kinds, "LOCKED") for kind, kinds in KvSession.answers.items()},
         "LOCK": ("GRANTED", "CONFLICT", "TOO_LONG", "NO_ROOM", "REFUSED"),
         "COMMIT": ("COMMITTED", "REFUSED"),
         "ABORT": ("ABORTED", "REFUSED"),
     }
-    one_way = frozenset({"tail", "version", "length", "value"})  # an answer to a lock says those of the entry that is there
+    # an answer to a lock says those of the entry that is there
+    one_way = frozenset({"tail", "version", "length", "value"})
 
     def lock(self, place: int, key: int, version: int, value: bytes | None, now_ns: int) -> bytes:
-        """Lock a key that has this version, 0 where it is not to exist, and say what is to be written; None: it is to be deleted."""
+        """Lock a key that has this version, 0 where it is not to exist, and say what is to be written; None: it is to
+        be deleted.
+        """
         written = self._stored(b"" if value is None else value)
         return self.request("LOCK", now_ns, place=place, key=key, version=version, deletes=value is None, **written)
 
@@ -115,7 +119,9 @@ class Transaction:
     # --- What the caller does with it ---------------------------------------------------------
 
     def complete(self) -> None:
-        """Lock what is written, read again what was only read, and commit. Raises TransactionError where it is not to be."""
+        """Lock what is written, read again what was only read, and commit. Raises TransactionError where it is not to
+        be.
+        """
         try:
             for place, (key, value) in enumerate(self._writes.items()):
                 self._lock(place, key, value)
@@ -148,11 +154,15 @@ class Transaction:
                 raise Conflict(f"key {key} is locked, or was written since it was read")
             case "TOO_LONG":
                 slot_size = self._caller.session.codec.SLOT_SIZE
-                raise TransactionError(f"key {key} has, or is to have, a value of more than {slot_size} bytes: no transaction writes it")
+                raise TransactionError(
+                    f"key {key} has, or is to have, a value of more than {slot_size} bytes: no transaction writes it"
+                )
             case "NO_ROOM":
                 raise TransactionError(f"there is no room to lock key {key}: the page of its bucket is full")
             case "REFUSED":
-                raise TransactionError(f"key {key} cannot be locked at place {place}: an earlier transaction of the session has not ended")
+                raise TransactionError(
+                    f"key {key} cannot be locked at place {place}: an earlier transaction of the session has not ended"
+                )
 
     def _validate(self) -> None:
         only_read = {key: reading for key, reading in self._readings.items() if key not in self._writes}
@@ -172,11 +182,16 @@ class Transaction:
                     return
                 raise Undecided(f"{error}; the transaction was committed, or was not") from None
             if answer.kind.name != "COMMITTED":
-                raise SessionError(f"session {self._caller.session.number}: place {place} is not locked any more, and was not to be given up")
+                raise SessionError(
+                    f"session {self._caller.session.number}: place {place} is not locked any more, and was not to be "
+                    "given up"
+                )
 
 
 class OccCaller(KvCaller):
-    """An OccSession over a socket. Besides transactions it does what the store's caller does; of a key that is locked, a write is told LOCKED."""
+    """An OccSession over a socket. Besides transactions it does what the store's caller does; of a key that is locked,
+    a write is told LOCKED.
+    """
 
     session: OccSession
 
@@ -192,22 +207,26 @@ class OccCaller(KvCaller):
         return self.call(self._next().request(kind, self.now_ns(), place=place, key=key))
 
     def transaction(self, body: Callable[[Transaction], Result], attempts_max: int = 100) -> Result:
-        """Run `body`, which gets, puts and deletes through the transaction that it is given, and commit; returns what it returns.
+        """Run `body`, which gets, puts and deletes through the transaction that it is given, and commit; returns what
+        it returns.
 
-        After a conflict it is run anew, so it must have no other effect. That what it reads fits together is only known when it
-        has ended. What it raises ends the transaction, of which nothing is written.
+        After a conflict it is run anew, so it must have no other effect. That what it reads fits together is only known
+        when it has ended. What it raises ends the transaction, of which nothing is written.
 
-        Raises Conflict after so many attempts, TransactionError where it cannot be written, Undecided where nobody can say.
+        Raises Conflict after so many attempts, TransactionError where it cannot be written, Undecided where nobody can
+        say.
         """
         limit_seconds = PAUSE_SECONDS_MIN
-        for attempt in itertools.count(1):
+        attempts = 0
+        while True:
+            attempts += 1
             transaction = Transaction(self)
             result = body(transaction)
             try:
                 transaction.complete()
                 return result
             except Conflict as conflict:
-                if attempt >= attempts_max:
-                    raise Conflict(f"{conflict}; given up after {attempt} attempts") from None
+                if attempts >= attempts_max:
+                    raise Conflict(f"{conflict}; given up after {attempts} attempts") from None
             time.sleep(random.uniform(0, limit_seconds))
             limit_seconds = min(2 * limit_seconds, PAUSE_SECONDS_MAX)

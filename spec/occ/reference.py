@@ -1,15 +1,15 @@
 """What transactions over a store should do, in plain Python, and the clients that fuzzing drives them with.
 
-The reference is the store's, with who has locked what, and what is to be written there. What a session that is over has locked,
-the daemon's sweep settles, one place in each sweep: it is followed in the cells.
+The reference is the store's, with who has locked what, and what is to be written there. What a session that is over has
+locked, the daemon's sweep settles, one place in each sweep: it is followed in the cells.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Mapping
+from typing import Any
 
 from spec.kv import reference as kv
 from spec.kv.reference import Stored
@@ -46,7 +46,9 @@ class Reference(kv.Reference):
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
         self.holdings: dict[int, Holding] = {}
-        self._ended: list[Intent] = []  # of sessions that are no more: were they committed, they are still to be followed
+        self._ended: list[
+            Intent
+        ] = []  # of sessions that are no more: were they committed, they are still to be followed
 
     def _blank(self) -> Tables:
         blank = super()._blank()
@@ -77,7 +79,9 @@ class Reference(kv.Reference):
                 return self._of_lock(message)
             case "COMMIT":
                 holding = self._holding(message.client)
-                return {"COMMITTED"} if message.place in holding.places and holding.verdict != "Aborted" else {"REFUSED"}
+                return (
+                    {"COMMITTED"} if message.place in holding.places and holding.verdict != "Aborted" else {"REFUSED"}
+                )
             case "ABORT":
                 return {"REFUSED"} if self._holding(message.client).verdict == "Committed" else {"ABORTED"}
         if self.holder(message.key) is not None:
@@ -110,7 +114,11 @@ class Reference(kv.Reference):
     def _lacks_way(self, message: Any) -> bool:
         """Whether it needs a way in the bucket, and all are pinned by others."""
         takes_way = message.kind.name in ("INSERT", "UPDATE", "LOCK")
-        return takes_way and self._way_of(message.key) is None and len(self._bucket_of(message.key)["pinned"]) == self.codec.WAYS
+        return (
+            takes_way
+            and self._way_of(message.key) is None
+            and len(self._bucket_of(message.key)["pinned"]) == self.codec.WAYS
+        )
 
     def wrong_answer(self, message: Any, answer: Any) -> list[str]:
         kind = answer.kind.name
@@ -118,11 +126,18 @@ class Reference(kv.Reference):
             return self._wrong_commit(message, answer)
         found = super().wrong_answer(message, answer)
         if kind in ("VALUE", "MISSING") and answer.locked != (self.holder(message.key) is not None):
-            found.append(f"key {message.key} was read as {'locked' if answer.locked else 'not locked'}, and it is not so")
+            found.append(
+                f"key {message.key} was read as {'locked' if answer.locked else 'not locked'}, and it is not so"
+            )
         if kind == "GRANTED" and answer.version != message.version:
-            found.append(f"a lock of key {message.key} with version {message.version} was granted with version {answer.version}")
+            found.append(
+                f"a lock of key {message.key} with version {message.version} was granted with version {answer.version}"
+            )
         if kind == "CONFLICT" and answer.version not in self._conflicting(message):
-            found.append(f"CONFLICT says version {answer.version} of key {message.key}, and should say {self._conflicting(message)}")
+            found.append(
+                f"CONFLICT says version {answer.version} of key {message.key}, and should say "
+                f"{self._conflicting(message)}"
+            )
         return found
 
     def _conflicting(self, message: Any) -> set[int]:
@@ -134,7 +149,11 @@ class Reference(kv.Reference):
 
     def _is_looked_for(self, message: Any) -> bool:
         """Whether the bucket does not know that a lock names a version of what is not there."""
-        return message.version == 0 or not self.codec.FILTERED or self.codec.hash_bit(message.key) in self._bucket_of(message.key)["filter"]
+        return (
+            message.version == 0
+            or not self.codec.FILTERED
+            or self.codec.hash_bit(message.key) in self._bucket_of(message.key)["filter"]
+        )
 
     def _wrong_commit(self, message: Any, answer: Any) -> list[str]:
         intent = self._holding(message.client).places[message.place]
@@ -201,14 +220,22 @@ class Reference(kv.Reference):
             self._write(self._ended.pop(self._next_ended(tables)))
 
     def _next_ended(self, tables: Tables) -> int:
-        """Which of them the sweep may have written first: of one bucket, what was inserted tells what had been deleted before."""
+        """Which of them the sweep may have written first: of one bucket, what was inserted tells what had been deleted
+        before.
+        """
 
         def has_come(intent: Intent) -> bool:
             ways = self._ways(tables["bucket"][self.codec.hash_slot(intent.key)], tables)
             return any(way.key == intent.key and way.entry.version == self.version_written(intent) for way in ways)
 
-        inserted = [number for number, intent in enumerate(self._ended) if not intent.base and intent.written and has_come(intent)]
-        by_version = sorted(range(len(self._ended)), key=lambda number: self._ended[number].base or self.codec.VERSION_MODULUS)
+        inserted = [
+            number
+            for number, intent in enumerate(self._ended)
+            if not intent.base and intent.written and has_come(intent)
+        ]
+        by_version = sorted(
+            range(len(self._ended)), key=lambda number: self._ended[number].base or self.codec.VERSION_MODULUS
+        )
         return (inserted or by_version)[0]
 
     # --- What is where ------------------------------------------------------------------------
@@ -230,7 +257,9 @@ class Reference(kv.Reference):
         return self.holder(key) is None and not self._lacks_way(message) and super().needs_daemon(message)
 
     def _has_room(self, bucket: Mapping[str, Any]) -> bool:
-        return any(way not in bucket["pinned"] and mark in ("Empty", "Clean") for way, mark in enumerate(bucket["marks"]))
+        return any(
+            way not in bucket["pinned"] and mark in ("Empty", "Clean") for way, mark in enumerate(bucket["marks"])
+        )
 
     # --- What the cells should say ------------------------------------------------------------
 
@@ -244,23 +273,35 @@ class Reference(kv.Reference):
                 key = bucket["keys"][way]
                 if not any(locked.pop(holder, None) == key for holder in holders[slot, way]):
                     found.append(f"key {key} of bucket {slot} is pinned, and nobody has locked it")
-        found += [f"key {key} is locked at place {place} of session {client}, and not pinned" for (client, place), key in locked.items()]
+        found += [
+            f"key {key} is locked at place {place} of session {client}, and not pinned"
+            for (client, place), key in locked.items()
+        ]
         for client, place, intent in self._locks():
             found += self._wrong_intent(client, place, intent, tables)
         for client, cell in enumerate(tables["transaction"]):
             holding = self.holdings.get(client, Holding())
             if (cell["verdict"], _places(cell)) != (holding.verdict, set(holding.places)):
                 wanted = f"{holding.verdict} with places {sorted(holding.places)}"
-                found.append(f"the transaction of session {client} is {cell['verdict']} with places {sorted(_places(cell))} and should be {wanted}")
+                found.append(
+                    f"the transaction of session {client} is {cell['verdict']} with places {sorted(_places(cell))} and "
+                    f"should be {wanted}"
+                )
         return found
 
     def _wrong_intent(self, client: int, place: int, intent: Intent, tables: Tables) -> list[str]:
         codec, cell = self.codec, tables["intent"][client * self.codec.INTENTS + place]
-        wanted = {"slot": codec.hash_slot(intent.key), "bit": codec.hash_bit(intent.key), "deletes": intent.written is None}
+        wanted = {
+            "slot": codec.hash_slot(intent.key),
+            "bit": codec.hash_bit(intent.key),
+            "deletes": intent.written is None,
+        }
         if intent.written is not None:
             wanted |= {"length": intent.written.length, "value": int.from_bytes(intent.written.value, "little")}
         wrong = {name: cell[name] for name, value in wanted.items() if cell[name] != value}
-        return [f"the intent of place {place} of session {client} says {wrong} and should say {wanted}"] if wrong else []
+        return (
+            [f"the intent of place {place} of session {client} says {wrong} and should say {wanted}"] if wrong else []
+        )
 
     def left_over(self, tables: Tables) -> list[str]:
         """Also where locks and places do not belong together, or to a session that is there."""
@@ -269,12 +310,21 @@ class Reference(kv.Reference):
         for slot, bucket in enumerate(tables["bucket"]):
             for way in sorted(bucket["pinned"]):
                 if len(holders[slot, way]) != 1 or bucket["marks"][way] == "Empty":
-                    found.append(f"way {way + 1} of bucket {slot}, which is {bucket['marks'][way]}, is pinned by {len(holders[slot, way])} places")
+                    found.append(
+                        f"way {way + 1} of bucket {slot}, which is {bucket['marks'][way]}, is pinned by "
+                        f"{len(holders[slot, way])} places"
+                    )
                 for client, _ in holders.pop((slot, way)):
                     if tables["session"][client]["state"] == "Vacant":
-                        found.append(f"key {bucket['keys'][way]} of bucket {slot} is locked by session {client}, which is no more")
-        found += [f"place {place} of session {client} has a way of bucket {slot} that is not pinned"
-                  for (slot, _), some in sorted(holders.items()) for client, place in some]  # fmt: skip
+                        found.append(
+                            f"key {bucket['keys'][way]} of bucket {slot} is locked by session {client}, which is no "
+                            "more"
+                        )
+        found += [
+            f"place {place} of session {client} has a way of bucket {slot} that is not pinned"
+            for (slot, _), some in sorted(holders.items())
+            for client, place in some
+        ]
         return found
 
     def _holders(self, tables: Tables) -> dict[tuple[int, int], list[tuple[int, int]]]:
@@ -309,7 +359,9 @@ STORE_WRITES = (0, 1, 2, 5, 10, 11, 12)
 
 
 class Actor(kv.Actor):
-    """A client whose next move is chosen by a number; it locks with the version that it was told last, most of the time."""
+    """A client whose next move is chosen by a number; it locks with the version that it was told last, most of the
+    time.
+    """
 
     KEYS = (0, 1, 2, 3, 4, 2**64 - 1)
     opens = OccSession
@@ -331,7 +383,8 @@ class Actor(kv.Actor):
         key, choice = self.KEYS[which % len(self.KEYS)], which // 4
         version = self._versions.get(key, 0) if choice % 5 else choice % 3
         value = None if choice % 3 == 0 else kv.BYTES[which % 256 :][: self._lengths[choice % 5]]
-        label = f"Lock {key} of version {version} at {place} to {'delete it' if value is None else f'write {len(value)} bytes'}"
+        purpose = "delete it" if value is None else f"write {len(value)} bytes"
+        label = f"Lock {key} of version {version} at {place} to {purpose}"
         return label, self.session.lock(place, key, version, value, now_ns)
 
     def _settle(self, which: int, place: int, now_ns: int) -> tuple[str, bytes]:

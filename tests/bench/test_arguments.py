@@ -9,22 +9,28 @@ import pytest
 from harness.bench.__main__ import PARTS, QUICK, parse
 
 
-@pytest.mark.parametrize("words, protocols, parts", [
-    ([], [], PARTS),
-    (["all", "--quick"], [], QUICK),
-    (["kv", "lock", "--only", "load", "--only", "cores"], ["kv", "lock"], ["load", "cores"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, protocols, parts",
+    [
+        ([], [], PARTS),
+        (["all", "--quick"], [], QUICK),
+        (["kv", "lock", "--only", "load", "--only", "cores"], ["kv", "lock"], ["load", "cores"]),
+    ],
+)
 def test_everything_is_run_unless_less_is_asked_for(monkeypatch, words, protocols, parts):
     monkeypatch.setattr(sys, "argv", ["bench", *words])
     arguments = parse()
     assert arguments.protocols == protocols and list(arguments.only) == list(parts)
 
 
-@pytest.mark.parametrize("words, message", [
-    (["--only", "nothing"], "invalid choice: 'nothing'"),
-    (["--quick", "--only", "load"], "--quick and --only both say what to run"),
-    (["--slots", "2000"], "slots 1..1024"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--only", "nothing"], "invalid choice: 'nothing'"),
+        (["--quick", "--only", "load"], "--quick and --only both say what to run"),
+        (["--slots", "2000"], "slots 1..1024"),
+    ],
+)
 def test_mistakes_get_a_sentence(monkeypatch, capsys, words, message):
     monkeypatch.setattr(sys, "argv", ["bench", *words])
     with pytest.raises(SystemExit):

@@ -52,7 +52,10 @@ def test_a_run_that_is_disturbed_is_made_again():
     assert (flight.cpu_share, flight.counts, times, notes) == (0.97, True, 3, {})
 
 
-@pytest.mark.parametrize("share, counts, words", [(0.7, True, "for part of the time"), (0.004, False, "for most of the time: DOES NOT COUNT")])
+@pytest.mark.parametrize(
+    "share, counts, words",
+    [(0.7, True, "for part of the time"), (0.004, False, "for most of the time: DOES NOT COUNT")],
+)
 def test_one_that_stays_disturbed_says_so(share, counts, words):
     flight, times, notes = flown(Made([share] * TRIES_MAX))
     assert (flight.counts, times) == (counts, TRIES_MAX)

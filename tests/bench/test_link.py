@@ -9,6 +9,7 @@ import pytest
 
 from harness.bench.build import Client, compile_bpf
 from harness.bench.link import Link
+from harness.bench.program import Driver
 from harness.bench.workload import Interval, Workload, mixed, uniform
 from harness.protocols import REPOSITORY
 from harness.rig import Rig, bpf
@@ -21,7 +22,11 @@ def echo(tmp_path_factory):
     """A build without a protocol: the workload of tests/bench/echo against a reflector of the tests."""
     home = tmp_path_factory.mktemp("echo")
     include = [HERE / "echo", REPOSITORY / "runtime"]
-    sources = [REPOSITORY / "harness/bench/client.bpf.c", REPOSITORY / "harness/bench/reflector.bpf.c", HERE / "echo/lossy.bpf.c"]
+    sources = [
+        REPOSITORY / "harness/bench/client.bpf.c",
+        REPOSITORY / "harness/bench/reflector.bpf.c",
+        HERE / "echo/lossy.bpf.c",
+    ]
     client, reflector, lossy = (compile_bpf(source, home, include) for source in sources)
     return SimpleNamespace(client=Client(client, 20999, 20), reflector=reflector, lossy=lossy)
 
@@ -54,13 +59,17 @@ def test_packets_go_round_and_all_come_back(link, echo):
         assert flight.outcomes[0] > 1000 and flight.outcomes[1:] == (0,) * 6
         assert flight.rate > 10_000 and flight.cpu_ns > 20
     assert sum(sent) == first.outcomes[0]
-    assert all(later[0] > earlier for later, earlier in zip(states.words, sent)), "the second goes on where the first ended"
+    assert all(later[0] > earlier for later, earlier in zip(states.words, sent)), (
+        "the second goes on where the first ended"
+    )
 
 
 @pytest.mark.parametrize("with_checksum", [False, True])
 def test_losses_and_wrong_answers_are_seen(link, echo, with_checksum):
     with attach(link, echo.lossy, "lossy") as lossy:
-        flight = link.fly(link.blank_states([[0] * 5 for _ in range(4)]), Workload([256]), 0.2, with_checksum=with_checksum)
+        flight = link.fly(
+            link.blank_states([[0] * 5 for _ in range(4)]), Workload([256]), 0.2, with_checksum=with_checksum
+        )
         assert int.from_bytes(lossy.variable("seen").read(), "little") > 1000
         checksums = int.from_bytes(lossy.variable("with_checksum").read(), "little")
         assert lossy.variable("bad_checksums").read() == bytes(8)
@@ -96,8 +105,6 @@ def test_numbers_are_drawn_as_often_as_the_workload_says(link, echo):
 
 
 def test_the_driver_and_the_server_take_turns(link, echo):
-    from harness.bench.program import Driver
-
     driver = Driver(link, echo.reflector)
     with attach(link, echo.reflector, "bench_reflector") as reflector:
         states = link.blank_states([[0] * 5])

@@ -14,7 +14,9 @@ from harness.rig import Rig
 from spec.kv import bench
 from spec.kv.bench_memcached import Memcached
 
-pytestmark = pytest.mark.skipif(not shutil.which("memcached"), reason="memcached is not installed (./bootstrap installs it)")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("memcached"), reason="memcached is not installed (./bootstrap installs it)"
+)
 OTHER = bench.OUTCOMES.index("other")
 
 

@@ -16,8 +16,8 @@ from harness.bench.link import Link
 from harness.bench.poller import TurnsPoller, polling
 from harness.bench.processes import schedstat
 from harness.bench.queues import queue_sockets, split
-from harness.bench.workload import Workload
 from harness.bench.woken import woken
+from harness.bench.workload import Workload
 from harness.protocols import REPOSITORY
 from harness.rig import Rig, bpf
 
@@ -72,12 +72,16 @@ def test_percentiles_are_those_of_the_list():
 def echo(tmp_path_factory):
     home = tmp_path_factory.mktemp("paced")
     include = [HERE / "echo", REPOSITORY / "runtime"]
-    client, reflector = (compile_bpf(REPOSITORY / "harness/bench" / name, home, include) for name in ("client.bpf.c", "reflector.bpf.c"))
+    client, reflector = (
+        compile_bpf(REPOSITORY / "harness/bench" / name, home, include) for name in ("client.bpf.c", "reflector.bpf.c")
+    )
     return Client(client, 20999, 20), reflector, compile_turns(home)
 
 
 def test_a_late_request_counts_from_when_it_was_due(echo):
-    """One client, whose first answer takes until all others are due long ago: each is sent late, and none of that is left out."""
+    """One client, whose first answer takes until all others are due long ago: each is sent late, and none of that is
+    left out.
+    """
     client, _, _ = echo
     with Rig("bench") as rig:
         link = Link(rig, client, cpu=0)
@@ -99,7 +103,9 @@ def test_a_late_request_counts_from_when_it_was_due(echo):
     due, answered, in_time, waiting, exhausted = found[6:11]
     assert (due, answered, in_time, waiting, exhausted) == (100, 99, 99, 1, 100)
     late_by_half_a_second = pace.bucket_of(500_000_000)
-    assert sum(counts[late_by_half_a_second : pace.BUCKETS]) == 99, "counted from when they were due, not from when they were sent"
+    assert sum(counts[late_by_half_a_second : pace.BUCKETS]) == 99, (
+        "counted from when they were due, not from when they were sent"
+    )
     assert sum(counts[pace.BUCKETS + late_by_half_a_second :]) == 100, "and so is how late they were"
 
 
@@ -144,4 +150,6 @@ def test_an_open_loop_answers_what_was_due(echo):
         assert 3_600 < flight.due < 4_400 and flight.answered == flight.due
         assert flight.latencies.get_total_count() == flight.answered and flight.lateness.get_total_count() == flight.due
         assert flight.cpu_share > 0
-    assert sum(words[0] for words in states.words) == sum(flight.outcomes[0] for flight in flights), "the second goes on where the first ended"
+    assert sum(words[0] for words in states.words) == sum(flight.outcomes[0] for flight in flights), (
+        "the second goes on where the first ended"
+    )

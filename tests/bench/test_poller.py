@@ -21,7 +21,6 @@ class Refusing:
 
 
 def test_one_that_does_not_go_on_is_not_waited_for():
-    with pytest.raises(BenchError, match="deferring"):
-        with polling(Refusing()):
-            pass
+    with pytest.raises(BenchError, match="deferring"), polling(Refusing()):
+        pass
     assert os.sched_getscheduler(0) == os.SCHED_OTHER

@@ -12,7 +12,9 @@ from harness.bench.rare_path import Run, curve, table
 
 def run(rate: float, forwarded: int = 0, counts: bool = True) -> Run:
     answers = 1000
-    return Run(Flight(64, 2.0, round(2 * rate), (answers,), 1.0, (), given_up=forwarded // 10, counts=counts), forwarded, 10**9)
+    return Run(
+        Flight(64, 2.0, round(2 * rate), (answers,), 1.0, (), given_up=forwarded // 10, counts=counts), forwarded, 10**9
+    )
 
 
 RUNS = {
@@ -44,7 +46,12 @@ def test_what_was_refused_is_no_part_of_a_rate():
     assert row.figures["Mpps"].median == pytest.approx(2) and row.figures["of reflector"].median == pytest.approx(1 / 4)
     assert row.figures["refused share"].median == pytest.approx(1 / 2) and row.figures["of 0 %"].median == 1
     nothing = Run(half.flight, 0, 10**9, refused=1000)
-    assert table(contest, {("0 %", "reflector"): [run(8e6)], ("0 %", "generated"): [nothing]}, "0 %")[1].figures["of 0 %"].median == 0
+    assert (
+        table(contest, {("0 %", "reflector"): [run(8e6)], ("0 %", "generated"): [nothing]}, "0 %")[1]
+        .figures["of 0 %"]
+        .median
+        == 0
+    )
 
 
 def test_the_curve_is_over_the_shares_that_were_counted():

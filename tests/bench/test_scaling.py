@@ -34,13 +34,18 @@ PAIRS = {
 def test_a_point_is_where_it_was_put():
     found = curve("title", scale(), OUTCOMES, PAIRS).plain()
     assert [point["x"] for point in found["series"]["generated"]] == [1024, 1 << 20]
-    assert found["series"]["generated"][1]["y"] == pytest.approx(4.0) and found["series"]["reflector"][0]["y"] == pytest.approx(10.0)
+    assert found["series"]["generated"][1]["y"] == pytest.approx(4.0) and found["series"]["reflector"][0][
+        "y"
+    ] == pytest.approx(10.0)
     assert found["x"] == {"title": "cells", "unit": "", "log": True}
 
 
 def test_a_share_is_measured():
     measured = scale((("rejected",), ("granted", "rejected")))
-    assert [point["x"] for point in curve("title", measured, OUTCOMES, PAIRS).plain()["series"]["generated"]] == [0.0, 0.4]
+    assert [point["x"] for point in curve("title", measured, OUTCOMES, PAIRS).plain()["series"]["generated"]] == [
+        0.0,
+        0.4,
+    ]
     assert table(measured, OUTCOMES, PAIRS, {"few": {}, "many": {}})[1].figures["measured share"].median == 0.4
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from harness.bench.workload import COUNT_MAX, ENTRY, INTERVALS_MAX, Interval, mixed, table, uniform, zipf
@@ -23,7 +25,7 @@ def chances(numbers):
 def test_zipf_covers_every_rank_once(count):
     numbers = zipf(count, 0.99, first=7)
     assert numbers[0].first == 7
-    assert all(before.first + before.count == after.first for before, after in zip(numbers, numbers[1:]))
+    assert all(before.first + before.count == after.first for before, after in itertools.pairwise(numbers))
     assert sum(each.count for each in numbers) == count
     assert len(numbers) <= INTERVALS_MAX
 
@@ -36,7 +38,9 @@ def test_zipf_weights_are_those_of_the_ranks():
 
 
 @pytest.mark.parametrize(
-    "numbers", [uniform(10), zipf(2_000_000, 0.99), mixed((0.3, uniform(5)), (0.7, zipf(100, 0.5, first=1000)))], ids=len
+    "numbers",
+    [uniform(10), zipf(2_000_000, 0.99), mixed((0.3, uniform(5)), (0.7, zipf(100, 0.5, first=1000)))],
+    ids=len,
 )
 def test_the_table_draws_each_interval_as_often_as_its_weight_says(numbers):
     total = sum(each.weight for each in numbers)

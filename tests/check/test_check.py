@@ -35,12 +35,14 @@ def forged() -> Report:
 def test_every_small_model_is_as_recorded() -> None:
     """Verdict, violated property and state count of each, checked by the command that users run."""
     check = subprocess.run(
-        [sys.executable, "-m", "harness.check", "all", "small"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "harness.check", "all", "small"], check=False, cwd=ROOT, capture_output=True, text=True
     )
     assert check.returncode == 0, check.stdout + check.stderr
     for model in ALL:
         if model.size == "small":
-            line = next(line for line in check.stdout.splitlines() if line.startswith(f"{model.protocol}/{model.name} "))
+            line = next(
+                line for line in check.stdout.splitlines() if line.startswith(f"{model.protocol}/{model.name} ")
+            )
             assert f"{model.distinct:,} states" in line
             assert (f"fails as it must: {model.violates}" if model.must_fail else " holds ") in line
 
@@ -109,17 +111,22 @@ def test_a_configuration_that_nobody_recorded_is_refused(monkeypatch: pytest.Mon
         models.models_of("lock")
 
 
-@pytest.mark.parametrize("change, complaint", [
-    ({"verdict": "hold"}, "verdict is 'hold', which is none of holds, "),
-    ({"size": "tiny"}, "size is 'tiny', which is none of small, large"),
-    ({"module": "Absent"}, r"module is 'Absent', but there is no \S+/Absent.tla"),
-    ({"module": 3}, "module is 3, which is no text"),
-    ({"distinct": "many"}, "distinct is 'many', which is no number"),
-    ({"states": 5}, "has no use for states; known are distinct, module"),
-    ({"verdict": "invariant"}, "lacks violates: which invariant must be violated"),
-    ({"violates": "Safe"}, "has violates, for which its verdict must be invariant or property, not holds"),
-])  # fmt: skip
-def test_an_expectation_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: dict, complaint: str) -> None:
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        ({"verdict": "hold"}, "verdict is 'hold', which is none of holds, "),
+        ({"size": "tiny"}, "size is 'tiny', which is none of small, large"),
+        ({"module": "Absent"}, r"module is 'Absent', but there is no \S+/Absent.tla"),
+        ({"module": 3}, "module is 3, which is no text"),
+        ({"distinct": "many"}, "distinct is 'many', which is no number"),
+        ({"states": 5}, "has no use for states; known are distinct, module"),
+        ({"verdict": "invariant"}, "lacks violates: which invariant must be violated"),
+        ({"violates": "Safe"}, "has violates, for which its verdict must be invariant or property, not holds"),
+    ],
+)
+def test_an_expectation_that_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: dict, complaint: str
+) -> None:
     (tmp_path / "small.cfg").touch()
     (tmp_path / "Lock.tla").touch()
     entry = {"module": "Lock", "size": "small", "verdict": "holds"} | change
@@ -136,7 +143,9 @@ def test_a_file_of_expectations_that_is_no_mapping(monkeypatch: pytest.MonkeyPat
         models.models_of("lock")
 
 
-def test_a_protocol_without_models_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_protocol_without_models_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(models, "all_protocols", lambda: ["counter", "limiter", "lock"])
     assert models.without_models() == ["counter"]
     monkeypatch.setattr(sys, "argv", ["check", "counter"])
@@ -168,7 +177,7 @@ def test_an_expectation_without_its_configuration_is_refused(monkeypatch: pytest
 )
 def test_what_is_not_there_is_named(arguments: list[str], complaint: str) -> None:
     check = subprocess.run(
-        [sys.executable, "-m", "harness.check", *arguments], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "harness.check", *arguments], check=False, cwd=ROOT, capture_output=True, text=True
     )
     assert check.returncode == 1
     assert complaint in check.stderr

@@ -79,7 +79,8 @@ def test_a_module_that_does_not_parse_is_a_clear_error(counter: Path) -> None:
 def test_values_are_printed_one_a_line(tmp_path: Path) -> None:
     module = """---- MODULE Values ----
 EXTENDS Integers, TLC
-ASSUME \\A i \\in 1..200 : PrintT(<<i, [long |-> "a text that makes the line too long", more |-> [j \\in 1..20 |-> i]]>>)
+ASSUME \\A i \\in 1..200 :
+    PrintT(<<i, [long |-> "a text that makes the line too long", more |-> [j \\in 1..20 |-> i]]>>)
 ====
 """
     values = [parse(line) for line in tlc.evaluate(tmp_path, module, [])]

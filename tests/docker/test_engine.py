@@ -21,23 +21,37 @@ WITH_BUILDX = f'{NEW}\n"buildx version") echo buildx ;;'
 def command(path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PATH": path}
     return subprocess.run(
-        [sys.executable, "-m", "harness.docker", *arguments], cwd=REPOSITORY, env=environment, capture_output=True, text=True
+        [sys.executable, "-m", "harness.docker", *arguments],
+        check=False,
+        cwd=REPOSITORY,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
 
 
-@pytest.mark.parametrize("arguments", [["all"], ["all", "--smoke"], ["build"], ["base"], ["compose"], ["clean"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["all"], ["all", "--smoke"], ["build"], ["base"], ["compose"], ["clean"]], ids=" ".join
+)
 def test_without_an_engine_it_is_a_sentence(arguments, tmp_path):
     done = command(str(tmp_path), *arguments)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
-        "docker: error: there is no `docker` on the PATH: install an engine (on Debian `apt-get install docker.io`) and start it\n"
+        "docker: error: there is no `docker` on the PATH: install an engine (on Debian `apt-get install docker.io`) "
+        "and start it\n"
     )
 
 
-@pytest.mark.parametrize("said, hint", [
-    ("Cannot connect to the Docker daemon at unix:///run/docker.sock. Is the docker daemon running?", "`dockerd &`"),
-    ("permission denied while trying to connect to the Docker daemon socket", "member of the group docker"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "said, hint",
+    [
+        (
+            "Cannot connect to the Docker daemon at unix:///run/docker.sock. Is the docker daemon running?",
+            "`dockerd &`",
+        ),
+        ("permission denied while trying to connect to the Docker daemon socket", "member of the group docker"),
+    ],
+)
 def test_an_engine_that_does_not_answer(client, said, hint):
     script = client(f'version*) echo "{said}" >&2; exit 1 ;;')
     done = command(str(script.parent), "all")
@@ -45,11 +59,15 @@ def test_an_engine_that_does_not_answer(client, said, hint):
     assert hint in done.stderr and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ([], "the following arguments are required: command"),
-    (["everything"], "invalid choice: 'everything'"),
-    (["build", "--smoke"], "unrecognized arguments: --smoke"),
-], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([], "the following arguments are required: command"),
+        (["everything"], "invalid choice: 'everything'"),
+        (["build", "--smoke"], "unrecognized arguments: --smoke"),
+    ],
+    ids=" ".join,
+)
 def test_mistakes_on_the_command_line(arguments, message):
     done = command(os.environ["PATH"], *arguments)
     assert done.returncode == 2
@@ -80,22 +98,31 @@ def status(*capabilities: str) -> str:
 
 
 def test_a_capability_that_containers_cannot_have_is_named(client):
-    script = client(f'*"--cap-add NET_ADMIN"*) echo "{status("NET_ADMIN")}" ;;\n*SYS_NICE*) echo "operation not permitted" >&2; exit 126 ;;\n'
-                    f'*NET_RAW*) echo "{status()}" ;;')  # fmt: skip
+    script = client(
+        f'*"--cap-add NET_ADMIN"*) echo "{status("NET_ADMIN")}" ;;\n*SYS_NICE*) echo "operation not permitted" >&2; '
+        "exit 126 ;;\n"
+        f'*NET_RAW*) echo "{status()}" ;;'
+    )
     with pytest.raises(EngineError, match="cannot have NET_RAW, SYS_NICE: the engine itself must run as root"):
         engine.granted(Engine(str(script), "28"), "image", ("NET_ADMIN", "NET_RAW", "SYS_NICE"))
 
 
 def test_an_older_engine_has_no_names_for_parts_of_sys_admin(client):
-    script = client('*"CAP_BPF"*|*"--cap-add BPF"*|*"--cap-add PERFMON"*) echo \'unknown capability: "CAP_BPF"\' >&2; exit 125 ;;\n'
-                    f'*) echo "{status("SYS_ADMIN", "NET_ADMIN")}" ;;')  # fmt: skip
+    script = client(
+        '*"CAP_BPF"*|*"--cap-add BPF"*|*"--cap-add PERFMON"*) echo \'unknown capability: "CAP_BPF"\' >&2; exit 125 ;;\n'
+        f'*) echo "{status("SYS_ADMIN", "NET_ADMIN")}" ;;'
+    )
     using = Engine(str(script), "20.10")
     assert engine.granted(using, "image", ("BPF", "PERFMON", "NET_ADMIN")) == ("NET_ADMIN", "SYS_ADMIN")
 
 
 def test_an_engine_of_today_gives_what_is_asked(client):
     script = client(f'*) echo "{status("BPF", "PERFMON", "NET_ADMIN")}" ;;')
-    assert engine.granted(Engine(str(script), "28"), "image", ("BPF", "PERFMON", "NET_ADMIN")) == ("BPF", "PERFMON", "NET_ADMIN")
+    assert engine.granted(Engine(str(script), "28"), "image", ("BPF", "PERFMON", "NET_ADMIN")) == (
+        "BPF",
+        "PERFMON",
+        "NET_ADMIN",
+    )
 
 
 def test_an_engine_that_fails_says_why(client):

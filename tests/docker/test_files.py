@@ -41,7 +41,11 @@ def test_images_are_stages_and_compose_uses_no_others():
 
 def test_there_is_one_list_of_what_is_installed():
     toolchain = DOCKERFILE.partition("AS toolchain")[2].partition("FROM")[0]
-    assert "./bootstrap" in toolchain and "apt-get" not in toolchain and "pip" not in toolchain.replace("pip_conf", "").replace("PIP_", "")
+    assert (
+        "./bootstrap" in toolchain
+        and "apt-get" not in toolchain
+        and "pip" not in toolchain.replace("pip_conf", "").replace("PIP_", "")
+    )
 
 
 def test_secrets_of_the_dockerfile_are_those_that_are_written():
@@ -61,7 +65,9 @@ def test_three_servers_with_an_interface_for_each_protocol():
 
 def test_networks_are_a_server_s_own_and_the_client_is_on_all():
     names = [name for service in SERVERS.values() for name in service["networks"]]
-    assert len(set(names)) == len(names) and set(names) == COMPOSE["networks"].keys() == set(COMPOSE["services"]["client"]["networks"])
+    assert len(set(names)) == len(names) and set(names) == COMPOSE["networks"].keys() == set(
+        COMPOSE["services"]["client"]["networks"]
+    )
 
 
 def test_the_client_asks_each_server_for_each_protocol_when_all_are_healthy():
@@ -76,14 +82,17 @@ def test_services_have_the_capabilities_that_they_name_and_no_others():
     assert "cap_add" not in COMPOSE["services"]["client"]
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ([], "say what to serve: stepwise-serve PROTOCOL=NAME"),
-    (["lock"], "'lock' is not PROTOCOL=NAME"),
-    (["lock="], "'lock=' is not PROTOCOL=NAME"),
-    (["--healthy"], "nothing is served yet"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([], "say what to serve: stepwise-serve PROTOCOL=NAME"),
+        (["lock"], "'lock' is not PROTOCOL=NAME"),
+        (["lock="], "'lock=' is not PROTOCOL=NAME"),
+        (["--healthy"], "nothing is served yet"),
+    ],
+)
 def test_the_entry_point_tells_mistakes(arguments, message):
-    done = subprocess.run([SERVE, *arguments], capture_output=True, text=True)
+    done = subprocess.run([SERVE, *arguments], check=False, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("stepwise-serve: error: ") and message in done.stderr
 
@@ -92,15 +101,18 @@ def test_the_entry_point_tells_mistakes(arguments, message):
 def test_scripts_are_right_as_far_as_their_shells_see(script):
     path = REPOSITORY / "harness/docker" / script
     shell = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("#!")
-    assert subprocess.run([shell, "-n", path], capture_output=True, text=True).stderr == ""
+    assert subprocess.run([shell, "-n", path], check=False, capture_output=True, text=True).stderr == ""
     assert path.stat().st_mode & 0o111
 
 
-@pytest.mark.parametrize("arguments, status, message", [
-    (["lock"], 2, "'lock' is not PROTOCOL=NAME"),
-    (["nothing=here"], 2, "there is no protocol 'nothing'"),
-    (["lock=nobody.invalid"], 2, "nobody knows the address of nobody.invalid"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, status, message",
+    [
+        (["lock"], 2, "'lock' is not PROTOCOL=NAME"),
+        (["nothing=here"], 2, "there is no protocol 'nothing'"),
+        (["lock=nobody.invalid"], 2, "nobody knows the address of nobody.invalid"),
+    ],
+)
 def test_the_client_tells_mistakes(arguments, status, message, capsys):
     try:
         ended = asking.main(arguments)
@@ -112,7 +124,9 @@ def test_the_client_tells_mistakes(arguments, status, message, capsys):
 @pytest.mark.parametrize("operations, status", [(12, 0), (0, 1)])
 def test_the_client_fails_where_a_server_is_silent(operations, status, monkeypatch, capsys):
     summary = {"operations": operations, "p50_ns": 90_000}
-    monkeypatch.setattr(asking, "ask", lambda protocol, name, seconds: summary if name == "two" else {"operations": 5, "p50_ns": 1000})
+    monkeypatch.setattr(
+        asking, "ask", lambda protocol, name, seconds: summary if name == "two" else {"operations": 5, "p50_ns": 1000}
+    )
     assert asking.main(["lock=one", "kv=two"]) == status
     said = capsys.readouterr()
     assert f"kv on two: {operations} operations answered" in said.out

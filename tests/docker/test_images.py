@@ -16,7 +16,10 @@ def using(client, monkeypatch):
 
 
 def test_a_stage_becomes_an_image_and_what_had_its_name_goes(using, tmp_path):
-    engine = using(f'build*) echo "$*" >{tmp_path}/built ;;\n"image prune --force --filter label=stepwise") echo >{tmp_path}/pruned ;;')
+    engine = using(
+        f'build*) echo "$*" >{tmp_path}/built ;;\n"image prune --force --filter label=stepwise") echo '
+        f">{tmp_path}/pruned ;;"
+    )
     images.build(engine, "daemon", tmp_path)
     built = (tmp_path / "built").read_text().split()
     assert built[built.index("--target") + 1] == "daemon" and built[built.index("--tag") + 1] == "stepwise-daemon"
@@ -25,7 +28,10 @@ def test_a_stage_becomes_an_image_and_what_had_its_name_goes(using, tmp_path):
 
 
 def test_a_build_that_fails_names_its_log(using, tmp_path):
-    with pytest.raises(EngineError, match="stepwise-daemon could not be built: `docker build` ended with 7; its output is in .*build-daemon.log"):
+    with pytest.raises(
+        EngineError,
+        match="stepwise-daemon could not be built: `docker build` ended with 7; its output is in .*build-daemon.log",
+    ):
         images.build(using("build*) echo words; exit 7 ;;"), "daemon", tmp_path)
     assert (tmp_path / "build-daemon.log").read_text() == "words\n"
 
@@ -40,5 +46,8 @@ def test_a_base_image_that_is_there_is_not_pulled(using):
 
 
 def test_removing_names_what_was_there(using):
-    engine = using('"image inspect"*stepwise-daemon) echo 5 ;;\n"image inspect"*) exit 1 ;;\n"image rm --force stepwise-daemon"|"image prune"*) ;;')
+    engine = using(
+        '"image inspect"*stepwise-daemon) echo 5 ;;\n"image inspect"*) exit 1 ;;\n"image rm --force '
+        'stepwise-daemon"|"image prune"*) ;;'
+    )
     assert images.remove(engine) == ["stepwise-daemon"]

@@ -35,10 +35,17 @@ def put(folder: Path, name: str, text: str) -> None:
 
 
 def test_apt_is_told_the_sources_of_this_release_alone(tmp_path, monkeypatch):
-    put(tmp_path, "apt-get", "deb http://a.test/debian bookworm main\ndeb http://a.test/debian bookworm-updates main\n"
-        "deb http://a.test/debian bookworm main\ndeb http://b.test/debian sid main\n")  # fmt: skip
+    put(
+        tmp_path,
+        "apt-get",
+        "deb http://a.test/debian bookworm main\ndeb http://a.test/debian bookworm-updates main\n"
+        "deb http://a.test/debian bookworm main\ndeb http://b.test/debian sid main\n",
+    )
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert settings.apt_sources("bookworm") == "deb http://a.test/debian bookworm main\ndeb http://a.test/debian bookworm-updates main\n"
+    assert (
+        settings.apt_sources("bookworm")
+        == "deb http://a.test/debian bookworm main\ndeb http://a.test/debian bookworm-updates main\n"
+    )
     assert base.mirror_of_host() == "http://a.test/debian"
 
 
@@ -49,7 +56,11 @@ def test_a_host_without_such_a_source_is_asked_for_a_mirror(tmp_path, monkeypatc
 
 
 def test_proxies_of_apt_and_of_the_environment(tmp_path, monkeypatch):
-    put(tmp_path, "apt-config", 'Acquire::http::Proxy "http://p.test:3128";\nAcquire::https::Proxy "";\nAcquire::Retries "3";\n')
+    put(
+        tmp_path,
+        "apt-config",
+        'Acquire::http::Proxy "http://p.test:3128";\nAcquire::https::Proxy "";\nAcquire::Retries "3";\n',
+    )
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert settings.apt_proxies() == 'Acquire::http::Proxy "http://p.test:3128";\n'
     assert settings.proxy_arguments({"https_proxy": "http://p.test", "HOME": "/"}) == ["--build-arg", "https_proxy"]
@@ -75,8 +86,15 @@ def test_secrets_are_files_that_nobody_else_reads(tmp_path, monkeypatch):
 
 def test_the_base_image_has_neither_documents_nor_the_host_s_names(tmp_path):
     kept = ["etc/passwd", "usr/share/doc/gcc/copyright", "usr/share/misc/file", "etc/dpkg/dpkg.cfg.d/README"]
-    removed = ["etc/hostname", "etc/resolv.conf", "etc/apt/sources.list", "usr/share/doc/gcc/NEWS.gz", "usr/share/man/man1/gcc.1.gz",
-               "var/lib/apt/lists/a.test_main", "var/log/bootstrap.log"]  # fmt: skip
+    removed = [
+        "etc/hostname",
+        "etc/resolv.conf",
+        "etc/apt/sources.list",
+        "usr/share/doc/gcc/NEWS.gz",
+        "usr/share/man/man1/gcc.1.gz",
+        "var/lib/apt/lists/a.test_main",
+        "var/log/bootstrap.log",
+    ]
     for name in kept + removed:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("text")
@@ -89,6 +107,7 @@ def test_the_base_image_has_neither_documents_nor_the_host_s_names(tmp_path):
 @pytest.mark.parametrize("mirror, kept", [(None, False), ("http://named.test/debian", True)])
 def test_only_a_mirror_that_was_named_stays_in_the_base_image(client, mirror, kept, tmp_path, monkeypatch):
     """debootstrap is made up, and so is the engine: what it is given to import is looked at."""
+
     def bootstrap(root, asked):
         for name in ("etc/apt/sources.list", "etc/dpkg/dpkg.cfg.d/README"):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +120,11 @@ def test_only_a_mirror_that_was_named_stays_in_the_base_image(client, mirror, ke
     monkeypatch.setattr(base.os, "geteuid", lambda: 0)
     script = client(f'import*) tar -x -C {tmp_path} ;;\n"image inspect"*) echo 75000000 ;;')
     sentence = base.make(Engine(str(script), "28"), tmp_path / "work", mirror)
-    assert sentence.startswith("debian:") and "is Debian 12.99, 75 MB; the Dockerfile's name for it says 12." in sentence
+    assert (
+        sentence.startswith("debian:") and "is Debian 12.99, 75 MB; the Dockerfile's name for it says 12." in sentence
+    )
     sources = tmp_path / "etc/apt/sources.list"
-    assert sources.exists() == kept and (not kept or sources.read_text() == "deb http://named.test/debian bookworm main\n")
+    assert sources.exists() == kept and (
+        not kept or sources.read_text() == "deb http://named.test/debian bookworm main\n"
+    )
     assert list((tmp_path / "work").iterdir()) == []

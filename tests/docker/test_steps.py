@@ -81,10 +81,13 @@ def test_a_step_runs_and_its_container_is_removed(client, tmp_path):
     assert (tmp_path / "removed").read_text().startswith("rm --force stepwise-check-")
 
 
-@pytest.mark.parametrize("cases, found", [
-    ("run*) exit 0 ;;", []),
-    ("*--cpu-rt-runtime*) exit 0 ;;\nrun*) exit 126 ;;", ["--cpu-rt-runtime", "800000"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "cases, found",
+    [
+        ("run*) exit 0 ;;", []),
+        ("*--cpu-rt-runtime*) exit 0 ;;\nrun*) exit 126 ;;", ["--cpu-rt-runtime", "800000"]),
+    ],
+)
 def test_real_time_is_asked_for_where_it_is_shared_out(client, cases, found):
     assert engine.real_time_arguments(Engine(str(client(cases)), "28"), "image") == found
 

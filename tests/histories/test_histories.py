@@ -87,7 +87,10 @@ KV_BAD = {
     "update skipped a version": ("2 7 update 200 Updated:2 35 50", "2 7 update 200 Updated:3 35 50"),
     "two updates to one version": ("2 7 update 400 Updated:3 70 90", "2 7 update 400 Updated:4 70 90"),
     "given up, and executed later": ("2 7 get 500 Value:5 165 170", "2 7 get 0 Missing 165 170"),
-    "given up, executed, and forgotten": ("2 7 get 500 Value:5 115 120", "2 7 get 500 Value:5 115 120\n2 7 get 300 Value:4 125 128"),
+    "given up, executed, and forgotten": (
+        "2 7 get 500 Value:5 115 120",
+        "2 7 get 500 Value:5 115 120\n2 7 get 300 Value:4 125 128",
+    ),
     "inserted over an entry": ("2 7 insert 600 Exists:5 175 180", "2 7 insert 600 Inserted:6 175 180"),
     "deleted twice": ("3 7 delete 0 Absent 205 210", "3 7 delete 0 Deleted:5 205 210"),
     "version went down over a deletion": ("3 7 insert 800 Inserted:9 215 220", "3 7 insert 800 Inserted:5 215 220"),
@@ -114,7 +117,10 @@ def test_kv_good_history_is_accepted():
 LOG_BAD = {
     "number given twice": ("2 256 append 102 Appended:8 25 30", "2 256 append 102 Appended:7 25 30"),
     "number left out": ("1 256 append 112 Appended:15 120 130", "1 256 append 112 Appended:16 120 130"),
-    "ended before the other began, and has the greater number": ("3 256 append 106 Appended:12 70 75", "3 256 append 106 Appended:12 96 99"),
+    "ended before the other began, and has the greater number": (
+        "3 256 append 106 Appended:12 70 75",
+        "3 256 append 106 Appended:12 96 99",
+    ),
     "on the disk before it was appended": ("1 256 append 103 Stored:10 40 90", "1 256 append 103 Stored:10 66 90"),
     "numbers of another log": ("4 257 append 110 Appended:2 55 60", "4 257 append 110 Appended:16 55 60"),
     "appended in the other order": ("1 256 append 101 Appended:7 10 20", "1 256 append 101 Appended:7 31 36"),

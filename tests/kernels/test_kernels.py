@@ -1,4 +1,6 @@
-"""The kernels' command on the kernel that runs here: budgets, what is said when one is broken, what older kernels have instead."""
+"""The kernels' command on the kernel that runs here: budgets, what is said when one is broken, what older kernels have
+instead.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from harness.kernels.inside import explained
 from harness.kernels.listed import HOST, Listed, UnknownKernel
 from harness.kernels.run import Asked, absent, measure, names
 from harness.protocols import REPOSITORY, SPEC, protocols
+from harness.results import read_all
 from harness.veristat import LIMITS, Judged, Measured, budget_on, budgets
 from harness.vm.machine import MachineError, check_known
 
@@ -88,7 +91,16 @@ def test_a_refused_program_names_the_line_where_it_is_refused(tmp_path, work):
     first = text.index("#line", at)
     end = text.index("\n", first)
     hooks.write_text(text[: end + 1] + "\t*(volatile __u64 *)0 = 1;\n" + text[first:])
-    command = ["make", "-s", "-C", REPOSITORY / "runtime", "PROTOCOL=limiter", f"GENERATED={broken}", f"BUILD={tmp_path}", "bpf"]
+    command = [
+        "make",
+        "-s",
+        "-C",
+        REPOSITORY / "runtime",
+        "PROTOCOL=limiter",
+        f"GENERATED={broken}",
+        f"BUILD={tmp_path}",
+        "bpf",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     judged = Judged("limiter", Measured("limiter_xdp", "failure", 1, 1, 1, "refused"), None, ("refused",))
     log, found = explained(tmp_path / "limiter.bpf.o", judged)
@@ -138,7 +150,9 @@ def test_every_program_has_a_budget_on_every_kernel_of_the_list():
 def test_an_unknown_kernel_is_named_with_those_there_are():
     with pytest.raises(UnknownKernel, match="there are: host, 6.1, 6.12"):
         listed.chosen(["5.15"])
-    done = subprocess.run([sys.executable, "-m", "harness.kernels", "--kernel", "5.15"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.kernels", "--kernel", "5.15"], check=False, capture_output=True, text=True
+    )
     assert done.returncode == 2 and "no kernel '5.15'" in done.stderr and "Traceback" not in done.stderr
 
 
@@ -150,7 +164,9 @@ def test_an_unknown_package_is_named_with_those_there_are():
 
 
 def test_an_unknown_protocol_is_named():
-    done = subprocess.run([sys.executable, "-m", "harness.kernels", "absent"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.kernels", "absent"], check=False, capture_output=True, text=True
+    )
     assert done.returncode == 2 and "no protocol 'absent'" in done.stderr and "Traceback" not in done.stderr
 
 
@@ -158,12 +174,13 @@ def test_the_command_keeps_results_and_ends_with_zero(tmp_path, monkeypatch):
     monkeypatch.setenv("STEPWISE_RESULTS", str(tmp_path))
     done = subprocess.run(
         [sys.executable, "-m", "harness.kernels", "limiter", "--kernel", "host", "--smoke"],
-        capture_output=True, text=True, cwd=REPOSITORY,
-    )  # fmt: skip
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+    )
     assert done.returncode == 0, done.stderr
     assert "limiter_xdp" in done.stdout and "all within budget, and all conform" in done.stdout
-    from harness.results import read_all
-
     (kept,) = read_all(tmp_path)
     assert (kept.command, kept.subject) == ("kernels", "host")
     (conformance,) = kept.found["conformance"]

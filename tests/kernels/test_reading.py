@@ -57,7 +57,12 @@ def test_a_line_of_the_copy_is_read_back():
 
 def program(name: str = "p_xdp", **changed: object) -> dict[str, object]:
     figures = {"insns": 1200, "states": 10, "stack": 64, "jited_bytes": 900}
-    rest = {"verdict": "success", "form": "shipped", "declared": True, "budget": {"insns": 2000, "states": 12, "stack": 64}}
+    rest = {
+        "verdict": "success",
+        "form": "shipped",
+        "declared": True,
+        "budget": {"insns": 2000, "states": 12, "stack": 64},
+    }
     return {"program": name, **figures, **rest, **changed}
 
 
@@ -84,11 +89,21 @@ def test_no_baseline_is_an_empty_one(tmp_path):
 
 def test_the_table_has_a_line_for_each_program_on_each_kernel():
     kernels = [
-        {"kernel": "6.1.0-56", "programs": [program(form="older"), program("p_tc", declared=False, verdict="none", budget=None)]},
+        {
+            "kernel": "6.1.0-56",
+            "programs": [program(form="older"), program("p_tc", declared=False, verdict="none", budget=None)],
+        },
         {"kernel": "6.12.117", "programs": [program(), program("p_tc", verdict="failure")]},
     ]
-    shown = table(kernels, {"6.12": {"p_xdp": {"insns": 1000, "states": 10, "stack": 72, "jited_bytes": 900}}}).splitlines()
+    shown = table(
+        kernels, {"6.12": {"p_xdp": {"insns": 1000, "states": 10, "stack": 72, "jited_bytes": 900}}}
+    ).splitlines()
     assert shown[0].split() == ["program", "kernel", "verdict", "insns", "states", "stack", "jited", "bytes"]
-    assert [line.split()[:2] for line in shown[1:]] == [["p_tc", "6.1"], ["p_tc", "6.12"], ["p_xdp", "6.1"], ["p_xdp", "6.12"]]
+    assert [line.split()[:2] for line in shown[1:]] == [
+        ["p_tc", "6.1"],
+        ["p_tc", "6.12"],
+        ["p_xdp", "6.1"],
+        ["p_xdp", "6.12"],
+    ]
     assert "none for it" in shown[1] and "refused" in shown[2] and "loads, older form" in shown[3]
     assert "1,200 / 2,000 (+200)" in shown[4] and "64 / 64 (-8)" in shown[4] and "10 / 12  " in shown[4]

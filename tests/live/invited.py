@@ -29,5 +29,7 @@ def invited(session: Session, number: int, now_ns: int = 0) -> Any:
 def opened(session: Session, number: int, sequence: int, now_ns: int = 0, answered_ns: int = 0) -> Any:
     """Returns the session."""
     request = invited(session, number, now_ns).open(sequence, now_ns)
-    assert session.receive(answer_to(session.codec, request, "OPENED", secret=SECRET), answered_ns or now_ns) is not None
+    assert (
+        session.receive(answer_to(session.codec, request, "OPENED", secret=SECRET), answered_ns or now_ns) is not None
+    )
     return session

@@ -13,7 +13,6 @@ from typing import Any
 
 from spec.lib.session_reference import SessionReference
 
-
 CAPACITIES = {"session": 64, "credential": 64, "answer": 64, "bucket": 8, "page": 4, "shelf": 512, "tail": 512}
 """Of a small store."""
 
@@ -40,7 +39,11 @@ class PlainServer(threading.Thread):
     """Serves until closed. `faults` is the share of packets that meet one."""
 
     def __init__(
-        self, reference: SessionReference, faults: float = 0.0, seed: int = 1, address: tuple[str, int] = ("127.0.0.1", 0)
+        self,
+        reference: SessionReference,
+        faults: float = 0.0,
+        seed: int = 1,
+        address: tuple[str, int] = ("127.0.0.1", 0),
     ) -> None:
         super().__init__(daemon=True)
         self.codec = reference.codec

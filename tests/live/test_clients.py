@@ -157,7 +157,9 @@ def test_other_terms_are_an_error():
     session = LockSession(codec)
     request = session.ask(3, 1, 0)
     assert session.receive(answer_to(request, "OTHER_TERMS", secret=bytes(8)), 1) is None  # another's
-    with pytest.raises(OtherTerms, match=f"session 3 cannot be opened: the server was built from another layout.*{codec.TERMS.hex()}"):
+    with pytest.raises(
+        OtherTerms, match=f"session 3 cannot be opened: the server was built from another layout.*{codec.TERMS.hex()}"
+    ):
         session.receive(answer_to(request, "OTHER_TERMS"), 1)
     assert not session.is_open and not session.is_waiting
 

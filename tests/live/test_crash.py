@@ -1,4 +1,6 @@
-"""The whole server goes down under load: nothing is lost that was acknowledged as on the disk, and a disk that lies is found out."""
+"""The whole server goes down under load: nothing is lost that was acknowledged as on the disk, and a disk that lies is
+found out.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def test_a_disk_that_loses_what_it_has_synced_is_found_out(monkeypatch):
     monkeypatch.setattr(crash, "WAYS", ("cut off",))
     monkeypatch.setattr(crash, "durable_bytes", lambda protocol, path, synced: path.stat().st_size // 2)
     report = crash_under_load("log", crashes=1, records=10_000, seed=1)
-    assert any("was answered Stored" in problem and "is in no file" in problem for problem in report.problems), report.problems
+    assert any("was answered Stored" in problem and "is in no file" in problem for problem in report.problems), (
+        report.problems
+    )
 
 
 def test_a_protocol_without_files():

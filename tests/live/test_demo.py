@@ -36,7 +36,9 @@ def children_of(pid: int) -> list[str]:
 
 @pytest.mark.parametrize("protocol", ["lock", "kv", "log", "occ"])
 def test_demonstration(protocol):
-    demo = subprocess.Popen([*COMMAND, protocol], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    demo = subprocess.Popen(
+        [*COMMAND, protocol], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     output, _ = demo.communicate()
     assert demo.returncode == 0, output
     assert output.count("strictly serializable" if protocol == "occ" else "linearizable") == 3
@@ -50,7 +52,9 @@ def test_demonstration(protocol):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(number):
-    demo = subprocess.Popen([*COMMAND, "lock"], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    demo = subprocess.Popen(
+        [*COMMAND, "lock"], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     end = time.monotonic() + START_SECONDS_MAX
     while not any("load" in command for command in children_of(demo.pid)):
         assert demo.poll() is None and time.monotonic() < end, "the demonstration did not get to its loads"

@@ -1,4 +1,6 @@
-"""The store filled with many keys: spilled, killed, loaded again and all of them read; and that the check finds what is wrong."""
+"""The store filled with many keys: spilled, killed, loaded again and all of them read; and that the check finds what is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def spoiled(filling, index, **fields):
 
 def bucket_of(filling, entries):
     """A bucket with so many entries, so that none of its keys is in a page."""
-    return next(index for index in range(1024) if filling.server.cell("bucket", index)["marks"].count("Dirty") == entries)
+    return next(
+        index for index in range(1024) if filling.server.cell("bucket", index)["marks"].count("Dirty") == entries
+    )
 
 
 def test_a_lost_key_is_found(filling):
@@ -72,4 +76,3 @@ def test_another_key_s_entry_is_found(filling):
     cell = filling.server.cell("bucket", index)
     one, other, *rest = cell["entries"]
     assert spoiled(filling, index, entries=(other, one, *rest)) == {"wrong": 2}
-

@@ -10,10 +10,10 @@ import pytest
 from harness import documents
 from harness.fuzz import plugin
 from harness.fuzz.__main__ import main
-from harness.fuzz.run import play
-from harness.fuzz.server import Server
 from harness.fuzz.build import build
 from harness.fuzz.machine import Stage
+from harness.fuzz.run import play
+from harness.fuzz.server import Server
 from harness.rig.netns import Rig
 from spec.kv import reference as kv_reference
 from spec.lock.reference import Actor, Reference
@@ -139,26 +139,36 @@ def test_without_a_reference_it_is_a_sentence(capsys, monkeypatch):
     assert "FAILED" not in said.out
 
 
-@pytest.mark.parametrize("arguments, complaint", [
-    (["--minutes", "1", "--rounds", "1"], "--minutes and --rounds both say how long: give one of them"),
-    (["--minutes", "nan"], "'nan' is not a number of minutes: give one above 0"),
-    (["--rounds", "0"], "0 rounds play nothing: give 1 or more"),
-    (["--seed", "-1"], "'-1' is not a number: give 0 or more"),
-    (["--only", "nothing"], "invalid choice: 'nothing'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        (["--minutes", "1", "--rounds", "1"], "--minutes and --rounds both say how long: give one of them"),
+        (["--minutes", "nan"], "'nan' is not a number of minutes: give one above 0"),
+        (["--rounds", "0"], "0 rounds play nothing: give 1 or more"),
+        (["--seed", "-1"], "'-1' is not a number: give 0 or more"),
+        (["--only", "nothing"], "invalid choice: 'nothing'"),
+    ],
+)
 def test_mistakes_of_the_command_line_are_sentences(capsys, arguments, complaint):
     with pytest.raises(SystemExit, match="2"):
         main(["limiter", *arguments])
     assert complaint in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text, complaint", [
-    ("fuzz: {actor: 2}\n", "spec/limiter/workload.yaml:1:8: error: fuzz.actor is no key; known here: actors, variants; see docs/live.md"),
-    ("fuzz:\n  actors: none\n", ":2:3: error: fuzz.actors is \"none\"; it must be a whole number"),
-    ("demo: {phases: [{title: a}]}\n", "error: demo.phases.0 has no seconds; add it"),
-    ("fuzz: [\n", ":2:1: error: no YAML: "),
-    ("play: {}\n", "error: play is no key; known here: fuzz, kill, crash, demo"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        (
+            "fuzz: {actor: 2}\n",
+            "spec/limiter/workload.yaml:1:8: error: fuzz.actor is no key; known here: actors, variants; see "
+            "docs/live.md",
+        ),
+        ("fuzz:\n  actors: none\n", ':2:3: error: fuzz.actors is "none"; it must be a whole number'),
+        ("demo: {phases: [{title: a}]}\n", "error: demo.phases.0 has no seconds; add it"),
+        ("fuzz: [\n", ":2:1: error: no YAML: "),
+        ("play: {}\n", "error: play is no key; known here: fuzz, kill, crash, demo"),
+    ],
+)
 def test_a_workload_that_is_wrong(tmp_path, monkeypatch, text, complaint):
     (tmp_path / "spec/limiter").mkdir(parents=True)
     (tmp_path / "spec/limiter/workload.yaml").write_text(text)

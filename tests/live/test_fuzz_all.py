@@ -1,4 +1,6 @@
-"""A run of all kinds: what it plays is of its seed alone, and what it finds is saved and fails again where the fault is."""
+"""A run of all kinds: what it plays is of its seed alone, and what it finds is saved and fails again where the fault
+is.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from harness.fuzz.campaign import Plan, derived
 from harness.fuzz.kill import APART, finish_load, kill_waits, start_load
 from harness.fuzz.kinds import Kind, Round, Turn
 from harness.fuzz.plugin import LiveError, NotPlayed
-from harness.fuzz.round import Order, play_alone
 from harness.fuzz.replay import replay
+from harness.fuzz.round import Order, play_alone
 from harness.fuzz.saved import Example, Load, read, save_example, save_history, save_load
 from harness.fuzz.server import Server
 from harness.fuzz.shrink import shrunk
@@ -46,7 +48,8 @@ SHARES_WHAT_IS_EXCLUSIVE = Mutant(
             old='[] lock.mode = "Exclusive" ->\n         HeldExclusive :: A',
             new='[] lock.mode = "Exclusive" /\\ msg.mode = "Exclusive" ->\n         HeldExclusive :: A',
         ),
-        Edit(file="harness/fuzz/kinds.py", old="LOAD_SECONDS = 6", new="LOAD_SECONDS = 2"),  # a long history is made small for long
+        # A long history is made small for long.
+        Edit(file="harness/fuzz/kinds.py", old="LOAD_SECONDS = 6", new="LOAD_SECONDS = 2"),
     ),
     caught_by=CaughtBy(test="tests/live/test_fuzz_all.py"),
 )
@@ -68,7 +71,9 @@ def played(monkeypatch, tmp_path):
 
         return Kind("things", lambda protocol: "of no use" if protocol == "limiter" and name == "kill" else None, play)
 
-    monkeypatch.setattr(campaign, "KINDS", {"examples": kind("examples"), "kill": kind("kill"), "crash": kind("crash", fails_at=1)})
+    monkeypatch.setattr(
+        campaign, "KINDS", {"examples": kind("examples"), "kill": kind("kill"), "crash": kind("crash", fails_at=1)}
+    )
     return turns
 
 
@@ -81,9 +86,13 @@ def test_a_seed_says_which_rounds_there_are_and_the_time_how_many(played):
     run(Plan(["kv", "limiter"], ["examples", "kill"], seed=5, rounds=2))
     first = played[:]
     assert [(name, turn.protocol, turn.number) for name, turn in first] == [
-        ("examples", "kv", 0), ("examples", "limiter", 0), ("kill", "kv", 0),
-        ("examples", "kv", 1), ("examples", "limiter", 1), ("kill", "kv", 1),
-    ]  # fmt: skip
+        ("examples", "kv", 0),
+        ("examples", "limiter", 0),
+        ("kill", "kv", 0),
+        ("examples", "kv", 1),
+        ("examples", "limiter", 1),
+        ("kill", "kv", 1),
+    ]
     assert len({turn.seed for _, turn in first}) == 6
     played.clear()
     run(Plan(["kv", "limiter"], ["examples", "kill"], seed=5, minutes=0.0005))
@@ -103,11 +112,17 @@ def test_seeds_are_ones_that_every_kind_takes():
 
 def test_what_has_failed_is_kept_and_the_others_go_on(played, tmp_path):
     stages, said = run(Plan(["kv"], ["examples", "crash"], seed=5, rounds=3))
-    assert [(stage.kind, stage.rounds, stage.has_failed) for stage in stages] == [("examples", 3, False), ("crash", 2, True)]
+    assert [(stage.kind, stage.rounds, stage.has_failed) for stage in stages] == [
+        ("examples", 3, False),
+        ("crash", 2, True),
+    ]
     assert "the same round: just fuzz kv --only crash --seed 5 --first 1 --rounds 1" in said
     kept = json.loads((tmp_path / "results/fuzz/kv.json").read_text())["found"]
     assert kept["seed"] == 5 and kept["failures"] == [{"text": "crash 1: wrong", "saved": None}]
-    assert [(stage["name"], stage["count"], stage["faults"]) for stage in kept["stages"]] == [("examples", 30, 0), ("crash", 20, 1)]
+    assert [(stage["name"], stage["count"], stage["faults"]) for stage in kept["stages"]] == [
+        ("examples", 30, 0),
+        ("crash", 20, 1),
+    ]
     end = list(campaign.told(Plan(["kv"], [], seed=5), stages, 60))
     assert end[-1] == "seed 5: 5 rounds in 1.0 minutes: FAILED: kv crash"
 
@@ -142,7 +157,11 @@ def test_a_round_plays_the_same_examples_whatever_was_played_before():
 
 def test_kills_are_of_the_seed():
     waits = list(itertools.islice(kill_waits(2.0, seed=3), 20))
-    assert waits == list(itertools.islice(kill_waits(2.0, seed=3), 20)) != list(itertools.islice(kill_waits(2.0, seed=4), 20))
+    assert (
+        waits
+        == list(itertools.islice(kill_waits(2.0, seed=3), 20))
+        != list(itertools.islice(kill_waits(2.0, seed=4), 20))
+    )
     assert min(waits) >= 2.0 * APART[0] and max(waits) <= 2.0 * APART[1] and len(set(waits)) == 20
     assert list(kill_waits(None, seed=3)) == []
 
@@ -202,7 +221,9 @@ def test_a_load_that_fails_is_saved_with_its_history_and_fails_again(capsys):
     assert (load.kind, load.protocol, load.failure) == ("kill", "lock", "the history is not linearizable")
     assert replay(scratch.root / history).agrees
     again = scratch.run("-m", "harness.fuzz", "replay", name)
-    assert again.returncode == 1 and "PROBLEM: the history is not linearizable" in again.stdout, again.stdout + again.stderr
+    assert again.returncode == 1 and "PROBLEM: the history is not linearizable" in again.stdout, (
+        again.stdout + again.stderr
+    )
     assert main(["replay", str(path)]) == 0
     assert f"ok {path}: " in capsys.readouterr().out
 
@@ -212,7 +233,9 @@ def test_a_load_that_fails_without_a_wrong_history_is_saved(monkeypatch, tmp_pat
     monkeypatch.setitem(kinds.LOADS, "crash", lambda turn: failed)
     monkeypatch.setattr(kinds, "save_load", functools.partial(save_load, regressions=tmp_path))
     played = kinds.KINDS["crash"].play(Turn("log", 3, seed=99, receive_buffer=1))
-    assert played.failure == failed.failure and played.saved is not None and played.saved.parent == tmp_path / "loads/log"
+    assert (
+        played.failure == failed.failure and played.saved is not None and played.saved.parent == tmp_path / "loads/log"
+    )
     load = read(played.saved, Load)
     assert (load.kind, load.seed, load.receive_buffer, load.failure) == ("crash", 99, 1, "left over: a lock")
     monkeypatch.setitem(kinds.LOADS, "crash", lambda turn: Round(1, f"seed {turn.seed}"))
@@ -222,19 +245,30 @@ def test_a_load_that_fails_without_a_wrong_history_is_saved(monkeypatch, tmp_pat
 
 def test_an_example_is_read_as_it_was_written(tmp_path):
     example = Example(
-        protocol="limiter", variant={"tables": {"bucket": {"capacity": 2}}}, actors=3, seed=7, failure='"no": {3}',
+        protocol="limiter",
+        variant={"tables": {"bucket": {"capacity": 2}}},
+        actors=3,
+        seed=7,
+        failure='"no": {3}',
         moves=[("begin", {"moves": [1, 2]}), ("deliver", {"which": 0, "stays": True})],
-    )  # fmt: skip
+    )
     path = save_example(example, tmp_path)
     assert path.parent == tmp_path / "examples/limiter" and read(path, Example) == example
     assert save_example(example, tmp_path) == path
 
 
-@pytest.mark.parametrize("text, complaint", [
-    ("{\n", "no YAML"),
-    ('{"protocol": "limiter"}\n', "the file has no variant"),
-    ('{"protocol": "limiter", "variant": {}, "actors": 1, "seed": 1, "failure": "", "moves": [["teardown", {}]]}\n', "'teardown' is no move"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("{\n", "no YAML"),
+        ('{"protocol": "limiter"}\n', "the file has no variant"),
+        (
+            '{"protocol": "limiter", "variant": {}, "actors": 1, "seed": 1, "failure": "", "moves": [["teardown", '
+            "{}]]}\n",
+            "'teardown' is no move",
+        ),
+    ],
+)
 def test_what_cannot_be_replayed_is_a_sentence(text, complaint, tmp_path, capsys):
     path = tmp_path / "limiter/wrong.json"
     path.parent.mkdir()
@@ -299,11 +333,20 @@ def test_of_transactions_only_those_that_show_it_are_left(tmp_path):
             f"{client} 0 end - Committed {now} {now + 3}",
         ]
     lines += [
-        "1 1 write 71 Committed:1 1 2", "1 2 write 72 Committed:1 1 2", "1 0 end - Committed 1 2",
-        "2 1 read 71 Value:1 50 51", "2 2 lock - Granted:1 50 51", "2 2 write 73 Committed:2 52 90", "2 0 end - Committed 50 90",
-        "3 2 read 72 Value:1 50 51", "3 1 lock - Granted:1 50 51", "3 1 write 74 Committed:2 52 90", "3 0 end - Committed 50 90",
-        "4 7 read 3 Value:1 300 301", "4 0 end - Committed 300 301",
-    ]  # fmt: skip
+        "1 1 write 71 Committed:1 1 2",
+        "1 2 write 72 Committed:1 1 2",
+        "1 0 end - Committed 1 2",
+        "2 1 read 71 Value:1 50 51",
+        "2 2 lock - Granted:1 50 51",
+        "2 2 write 73 Committed:2 52 90",
+        "2 0 end - Committed 50 90",
+        "3 2 read 72 Value:1 50 51",
+        "3 1 lock - Granted:1 50 51",
+        "3 1 write 74 Committed:2 52 90",
+        "3 0 end - Committed 50 90",
+        "4 7 read 3 Value:1 300 301",
+        "4 0 end - Committed 300 301",
+    ]
     history = tmp_path / "history.txt"
     history.write_text("".join(f"{line}\n" for line in lines))
     before = transactions.check([history])

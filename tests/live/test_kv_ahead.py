@@ -56,7 +56,9 @@ def runs(server: Server) -> dict[str, int]:
 
 
 def test_both_programs_answer(server, caller):
-    """What is spilled, and found again, goes to the daemon by a ring buffer from the one, and by a socket from the other."""
+    """What is spilled, and found again, goes to the daemon by a ring buffer from the one, and by a socket from the
+    other.
+    """
     for key in KEYS:
         assert caller.insert(key, b"first of %d" % key) == Outcome("INSERTED", 1)
     for key in KEYS:
@@ -77,7 +79,9 @@ def test_long_values_are_not_put_off(server, caller):
 
 
 def test_without_the_daemon(server, caller):
-    """The second program goes on with what needs nobody; what needs the daemon is lost there once, and refused by the stack then."""
+    """The second program goes on with what needs nobody; what needs the daemon is lost there once, and refused by the
+    stack then.
+    """
     for key in KEYS:
         assert caller.insert(key, b"%d" % key) == Outcome("INSERTED", 1)
     here = [cell["keys"][0] for cell in server.tables()["bucket"] if cell["marks"][0] != "Empty"]

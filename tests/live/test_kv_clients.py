@@ -68,7 +68,9 @@ def test_a_value_without_its_tail_is_no_answer():
     session = opened()
     _, request = session.get(5, 10)
     assert session.receive(answer_to(request, "VALUE", length=SLOT_SIZE + 1), 20) is None
-    answer = session.receive(answer_to(request, "VALUE", length=SLOT_SIZE + 1, version=3, tail=b"x" * (SLOT_SIZE + 1)), 21)
+    answer = session.receive(
+        answer_to(request, "VALUE", length=SLOT_SIZE + 1, version=3, tail=b"x" * (SLOT_SIZE + 1)), 21
+    )
     assert entry_of(answer) == Entry(3, b"x" * (SLOT_SIZE + 1))
 
 
@@ -96,7 +98,9 @@ def test_reads_are_numbered_apart_from_writes():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"client": 8}, {"sequence": 999}, {"secret": bytes(8)}, {"key": 6}], ids=lambda changes: next(iter(changes))
+    "changes",
+    [{"client": 8}, {"sequence": 999}, {"secret": bytes(8)}, {"key": 6}],
+    ids=lambda changes: next(iter(changes)),
 )
 def test_answers_to_other_reads_are_ignored(changes):
     session = opened()

@@ -41,13 +41,19 @@ def built() -> Build:
 
 def spilled(server: Server) -> dict[int, int]:
     """The keys of the page, with the version of each."""
-    return {each["key"]: each["entry"]["version"] for each in server.tables()["page"][0]["spilled"] if each["mark"] != "Vacant"}
+    return {
+        each["key"]: each["entry"]["version"]
+        for each in server.tables()["page"][0]["spilled"]
+        if each["mark"] != "Vacant"
+    }
 
 
 def asked_again(server: Server, caller: KvCaller) -> Outcome:
     """What the last write is answered with when it is sent once more."""
     session, codec = caller.session, server.build.codec
-    message = codec.Message(kind=codec.Kind.INSERT, client=session.number, sequence=session.sequence, secret=session.secret)
+    message = codec.Message(
+        kind=codec.Kind.INSERT, client=session.number, sequence=session.sequence, secret=session.secret
+    )
     with server.rig.client.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         connection.settimeout(5)
         connection.sendto(message.encode(), (server.rig.server.ipv4, server.build.protocol.port))
@@ -99,7 +105,9 @@ def test_a_write_waits_for_the_daemon(server, caller):
 
 
 def test_no_room(server, caller):
-    """The page is full: an insert that would need it is told so and changes nothing, also when it is asked for again."""
+    """The page is full: an insert that would need it is told so and changes nothing, also when it is asked for
+    again.
+    """
     for key in range(1, 9):
         assert caller.insert(key, b"%d" % key).kind == "INSERTED"
     before = server.tables()
@@ -135,7 +143,9 @@ def test_no_answer_tells_what_the_hooks_told_one_another(server, caller):
         connection.settimeout(5)
         connection.connect((server.rig.server.ipv4, server.build.protocol.port))
         for key, forged in ((away, {}), (here, {}), (here, secret)):
-            request = codec.Message(kind=codec.Kind.GET, client=session.number, sequence=9, secret=session.secret, key=key, **forged)
+            request = codec.Message(
+                kind=codec.Kind.GET, client=session.number, sequence=9, secret=session.secret, key=key, **forged
+            )
             connection.send(request.encode())
             answer = codec.Message.decode(connection.recv(2048))
             assert (answer.kind.name, answer.value.rstrip(b"\0")) == ("VALUE", b"first of %d" % key)

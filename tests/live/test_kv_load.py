@@ -38,7 +38,10 @@ def test_half_of_the_rare_path_lost():
 @pytest.mark.parametrize("waiting", [2, 5])
 def test_daemon_that_got_all_it_has_room_for_goes_on(waiting):
     """It kept the chunks of the batch until the next, and none was left for what would have called for one."""
-    override = {"constants": {"Ways": 1, "Sessions": 8, "SessionsOfPeer": 8}, "tables": {"bucket": {"capacity": 1}, "page": {"capacity": 1}}}
+    override = {
+        "constants": {"Ways": 1, "Sessions": 8, "SessionsOfPeer": 8},
+        "tables": {"bucket": {"capacity": 1}, "page": {"capacity": 1}},
+    }
     built, choose = build("kv", override), random.Random(waiting)
     with Rig("kvb") as rig, Server(rig, built, LEAST) as server:
         server.clear()

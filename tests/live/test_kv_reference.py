@@ -1,4 +1,6 @@
-"""The store's reference complains of every cell that is not as it should be, and knows what the kernel can answer alone."""
+"""The store's reference complains of every cell that is not as it should be, and knows what the kernel can answer
+alone.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,23 @@ TAIL = {"length": LENGTH, "tail": b"b" * LENGTH}
 
 def codec(**changes: object) -> Any:
     """A store of two buckets of two ways: odd keys are in the second."""
-    hashes = {"hash_slot": lambda key: key % 2, "hash_bit": lambda key: key % 8, "hash_home": lambda slot: 0, "hash_shelf": lambda key: 0}
+    hashes = {
+        "hash_slot": lambda key: key % 2,
+        "hash_bit": lambda key: key % 8,
+        "hash_home": lambda slot: 0,
+        "hash_shelf": lambda key: 0,
+    }
     return SimpleNamespace(**vars(kv_codec) | SMALL | hashes | changes)
 
 
 def message(kind: str, sequence: int, client: int = 1, **fields: object) -> Any:
-    return kv_codec.Message(kind=kv_codec.Kind[kind], client=client, sequence=sequence, secret=kv_codec.TERMS if kind == "ASK" else SECRET, **fields)
+    return kv_codec.Message(
+        kind=kv_codec.Kind[kind],
+        client=client,
+        sequence=sequence,
+        secret=kv_codec.TERMS if kind == "ASK" else SECRET,
+        **fields,
+    )
 
 
 def execute(reference: Reference, kind: str, sequence: int, outcome: str, version: int = 0, **fields: object) -> None:
@@ -64,7 +77,13 @@ def tables() -> dict[str, list[dict[str, object]]]:
     session = {"state": "Idle", "sequence": 16, "outcome": "Updated", "deadline": 9}
     blank = {"version": 0, "length": 0, "spot": 0, "value": 0}
     empty = {"filter": frozenset(), "floor": 0, "marks": ("Empty",) * 2, "keys": (0, 0), "entries": (blank,) * 2}
-    bucket = {"filter": frozenset({3, 5}), "floor": 1, "marks": ("Dirty", "Dirty"), "keys": (1, 3), "entries": (entry(2), entry(3))}
+    bucket = {
+        "filter": frozenset({3, 5}),
+        "floor": 1,
+        "marks": ("Dirty", "Dirty"),
+        "keys": (1, 3),
+        "entries": (entry(2), entry(3)),
+    }
     spilled = [
         {"mark": "Held", "bit": 5, "slot": SLOT, "key": 5, "entry": entry(2)},
         {"mark": "Vacant", "bit": 0, "slot": 0, "key": 0, "entry": blank},
@@ -85,7 +104,9 @@ def with_tail(**changes: object) -> tuple[Reference, dict[str, list[dict[str, ob
     reference, cells = filled(**changes), tables()
     execute(reference, "INSERT", 17, "INSERTED", 1, key=2, **TAIL)
     cells["session"][1].update({"sequence": 17, "outcome": "Inserted"})
-    cells["bucket"][0].update({"marks": ("Dirty", "Empty"), "keys": (2, 0), "entries": (long_entry(1), cells["bucket"][0]["entries"][1])})
+    cells["bucket"][0].update(
+        {"marks": ("Dirty", "Empty"), "keys": (2, 0), "entries": (long_entry(1), cells["bucket"][0]["entries"][1])}
+    )
     cells["shelf"][0]["taken"] = frozenset({1})
     cells["tail"][0]["bytes"] = (0, int.from_bytes(TAIL["tail"], "little"))
     return reference, cells
@@ -105,7 +126,11 @@ def test_right_cells():
         ("tail", {"bytes": (0, 5)}, "key 2 of bucket 0 is version 1 of 41 bytes"),
         ("bucket", {"entries": (long_entry(1, spot=1), entry(0))}, "spot 1 of shelf 0 is not taken"),
         ("bucket", {"entries": (long_entry(1, spot=0), entry(0))}, "spot 0 of shelf 0 is not taken"),
-        ("bucket", {"keys": (2, 4), "marks": ("Dirty", "Dirty"), "entries": (long_entry(1),) * 2}, "the keys [2, 4] have their tails in one spot, 2"),
+        (
+            "bucket",
+            {"keys": (2, 4), "marks": ("Dirty", "Dirty"), "entries": (long_entry(1),) * 2},
+            "the keys [2, 4] have their tails in one spot, 2",
+        ),
         ("bucket", {"marks": ("Gone", "Empty")}, "spot 2 of shelf 0 is taken, and nobody's"),
     ],
 )
@@ -120,7 +145,9 @@ def test_an_older_value_in_the_page_has_no_spot():
     """It was replaced in the bucket, and its spot may be another's by now."""
     reference, cells = with_tail()
     cells["bucket"][0]["filter"] = frozenset({2})
-    cells["page"][0]["spilled"][1].update({"mark": "Held", "bit": 2, "slot": 0, "key": 2, "entry": long_entry(0, spot=1)})
+    cells["page"][0]["spilled"][1].update(
+        {"mark": "Held", "bit": 2, "slot": 0, "key": 2, "entry": long_entry(0, spot=1)}
+    )
     assert reference.complaints(cells) == []
     cells["bucket"][0]["marks"] = ("Clean", "Empty")
     assert any("key 2 is Clean in bucket 0" in each for each in reference.complaints(cells))
@@ -260,7 +287,11 @@ def test_a_wrong_tail_is_found_out():
     reference, _ = with_tail()
     request = message("GET", 18, key=2)
     assert reference.answered(request, message("VALUE", 18, key=2, version=1, **TAIL)) == []
-    for wrong in ({"tail": b"b" * (LENGTH - 1) + b"c"}, {"length": LENGTH + 1, "tail": b"b" * (LENGTH + 1)}, {"tail": b""}):
+    for wrong in (
+        {"tail": b"b" * (LENGTH - 1) + b"c"},
+        {"length": LENGTH + 1, "tail": b"b" * (LENGTH + 1)},
+        {"tail": b""},
+    ):
         found = reference.answered(request, message("VALUE", 18, key=2, version=1, **TAIL | wrong))
         assert any("key 2 was read as" in each for each in found), found
 

@@ -1,4 +1,6 @@
-"""Values that are longer than a slot, on a veth: where they are kept, what becomes of their spots, and what the daemon is needed for."""
+"""Values that are longer than a slot, on a veth: where they are kept, what becomes of their spots, and what the daemon
+is needed for.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from spec.kv.reference import Reference
 from spec.lib.session_client import NotServed
 from tests.live.conftest import a_key_without_a_bit, connected, marks
 
-# One bucket of two ways, one page, one shelf of three spots: the third key spills another, the fourth long value has no room.
+# One bucket of two ways, one page, one shelf of three spots: the third key spills another, the fourth long value has no
+# room.
 SPOTS = 3
 ONE_SHELF = {
     "constants": {"Ways": 2, "PageSize": 6, "Spots": SPOTS, "Lease": 1_000_000, "Sessions": 8, "SessionsOfPeer": 8},
@@ -55,13 +58,20 @@ def taken(server: Server) -> set[int]:
 
 def spilled(server: Server) -> set[int]:
     """The keys that the page alone has."""
-    return {each["key"] for each in server.tables()["page"][0]["spilled"] if each["mark"] != "Vacant"} - marks(server).keys()
+    return {each["key"] for each in server.tables()["page"][0]["spilled"] if each["mark"] != "Vacant"} - marks(
+        server
+    ).keys()
 
 
 def kept(server: Server) -> tuple[Any, ...]:
     """All that says what the store has."""
     tables = server.tables()
-    return tables["bucket"], [each for each in tables["page"][0]["spilled"] if each["mark"] != "Vacant"], tables["tail"], taken(server)
+    return (
+        tables["bucket"],
+        [each for each in tables["page"][0]["spilled"] if each["mark"] != "Vacant"],
+        tables["tail"],
+        taken(server),
+    )
 
 
 def filled(caller: KvCaller, size: int = VALUE_MAX) -> None:
@@ -70,7 +80,9 @@ def filled(caller: KvCaller, size: int = VALUE_MAX) -> None:
         assert caller.insert(key, value(size, key)) == Outcome("INSERTED", 1)
 
 
-def answers_after(server: Server, connection: socket.socket, requests: list[bytes], meanwhile: Any = lambda: None) -> list[Any]:
+def answers_after(
+    server: Server, connection: socket.socket, requests: list[bytes], meanwhile: Any = lambda: None
+) -> list[Any]:
     """What comes of requests that all wait for the daemon while something else is done."""
     with server.standing_still():
         for request in requests:
@@ -83,7 +95,9 @@ def answers_after(server: Server, connection: socket.socket, requests: list[byte
     return [server.build.codec.Message.decode(connection.recv(2048)) for _ in range(answered)]
 
 
-@pytest.mark.parametrize("size", [0, SLOT_SIZE - 1, SLOT_SIZE, SLOT_SIZE + 1, SLOT_SIZE + 8, 500, VALUE_MAX - 1, VALUE_MAX])
+@pytest.mark.parametrize(
+    "size", [0, SLOT_SIZE - 1, SLOT_SIZE, SLOT_SIZE + 1, SLOT_SIZE + 8, 500, VALUE_MAX - 1, VALUE_MAX]
+)
 def test_values_of_every_length(server, caller, size):
     assert caller.insert(1, value(size)) == Outcome("INSERTED", 1)
     assert caller.get(1) == Entry(1, value(size))
@@ -119,7 +133,10 @@ def test_long_and_short_in_turn(server, caller):
 
 def test_a_spilled_value_keeps_its_spot(server, caller):
     filled(caller)
-    spots = {key: entry["spot"] for key, entry in zip(server.tables()["bucket"][0]["keys"], server.tables()["bucket"][0]["entries"])}
+    spots = {
+        key: entry["spot"]
+        for key, entry in zip(server.tables()["bucket"][0]["keys"], server.tables()["bucket"][0]["entries"])
+    }
     (away,) = spilled(server)
     assert taken(server) == {1, 2, 3}
     assert caller.get(away) == Entry(1, value(VALUE_MAX, away))
@@ -178,7 +195,9 @@ def test_long_values_outlive_the_daemon(server, caller):
 
 
 def test_daemon_down(server, caller):
-    """The kernel goes on with what is short; who asks for a long value, or writes a short one in its place, is told. What has a tail itself is lost."""
+    """The kernel goes on with what is short; who asks for a long value, or writes a short one in its place, is told.
+    What has a tail itself is lost.
+    """
     assert caller.insert(1, value(VALUE_MAX)).is_done and caller.insert(2, b"short").is_done
     server.kill()
     for ask in (
@@ -214,12 +233,17 @@ def test_a_write_that_is_sent_again_takes_one_spot(server, caller):
 
 
 def test_writes_that_wait_together(server, caller):
-    """The daemon may put both tails into one spot: then the earlier one finds its bytes gone, and is asked for again."""
+    """The daemon may put both tails into one spot: then the earlier one finds its bytes gone, and is asked for
+    again.
+    """
     with connected(server) as connection:
         other = KvCaller(KvSession(server.build.codec), connection)
         other.open(random.Random(2), server.build.capacities["session"])
         assert caller.insert(1, b"one").is_done and caller.insert(2, b"two").is_done
-        requests = [each.session.update(key, value(VALUE_MAX, key), each.now_ns()) for key, each in enumerate((caller, other), 1)]
+        requests = [
+            each.session.update(key, value(VALUE_MAX, key), each.now_ns())
+            for key, each in enumerate((caller, other), 1)
+        ]
         answers = answers_after(server, caller._connection, requests)
         assert {answer.kind.name for answer in answers} == {"UPDATED"}
         assert caller.again() == other.again() == Outcome("UPDATED", 2)
@@ -232,11 +256,22 @@ def test_no_answer_tells_the_spot(server, caller):
     codec, session = server.build.codec, caller.session
     with connected(server) as connection:
         for key in (1, 2, 3):
-            request = codec.Message(kind=codec.Kind.GET, client=session.number, sequence=key, secret=session.secret, key=key)
+            request = codec.Message(
+                kind=codec.Kind.GET, client=session.number, sequence=key, secret=session.secret, key=key
+            )
             connection.send(replace(request, spot=2, generation=9, former=1, way=1).encode())
             answer = codec.Message.decode(connection.recv(2048))
             assert answer.tail == value(VALUE_MAX, key)
-            handed_over = {"epoch": 0, "way": 0, "victim": 0, "evicts": False, "found": False, "old": 0, "entry": 0, "filter": 0}
+            handed_over = {
+                "epoch": 0,
+                "way": 0,
+                "victim": 0,
+                "evicts": False,
+                "found": False,
+                "old": 0,
+                "entry": 0,
+                "filter": 0,
+            }
             assert answer == replace(answer, **handed_over, spot=0, generation=0, former=0)
 
 
@@ -259,7 +294,11 @@ def test_a_mix_of_lengths_and_kills(server, caller, seed):
         else:
             assert outcome.is_done == ((key in entries) != (kind == "insert"))
         if outcome.is_done:
-            entries = {**entries, key: text} if kind != "delete" else {other: entries[other] for other in entries if other != key}
+            entries = (
+                {**entries, key: text}
+                if kind != "delete"
+                else {other: entries[other] for other in entries if other != key}
+            )
         found = caller.get(choose.randrange(6))
         assert found is None or found.value in entries.values()
         assert {key: caller.get(key).value for key in entries} == entries
@@ -273,7 +312,9 @@ def test_a_mix_of_lengths_and_kills(server, caller, seed):
 
 
 def test_a_get_whose_entry_gave_way(server, caller):
-    """Clean, seen in the bucket with its spot, then replaced: it was said to be missing, and the page had it all the time."""
+    """Clean, seen in the bucket with its spot, then replaced: it was said to be missing, and the page had it all the
+    time.
+    """
     filled(caller)
     (key,) = spilled(server)
     assert caller.get(key) and marks(server)[key] == "Clean"
@@ -287,7 +328,9 @@ def test_a_get_whose_entry_gave_way(server, caller):
 
 
 def test_a_get_of_a_value_that_was_long(server, caller):
-    """Found long in the page, and short by the time of its answer: that had the length of one and the tail of the other."""
+    """Found long in the page, and short by the time of its answer: that had the length of one and the tail of the
+    other.
+    """
     filled(caller)
     (key,) = spilled(server)
     with connected(server) as connection:

@@ -1,4 +1,6 @@
-"""The log on a veth: examples that agree with the reference, references that are wrong, a client, and the files that are left."""
+"""The log on a veth: examples that agree with the reference, references that are wrong, a client, and the files that
+are left.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ SETTLE_SECONDS = 10
 
 
 def test_logs_agree_with_lists():
-    counted, wanted = Counter(), ("room.recalled", "recall.full_again", "begin.forward_again", "end.1", "tc.end.1", "late", "garbled", "kills")
+    counted, wanted = (
+        Counter(),
+        ("room.recalled", "recall.full_again", "begin.forward_again", "end.1", "tc.end.1", "late", "garbled", "kills"),
+    )
     for seed in range(1, 25):  # when a retry meets its answer is a matter of luck
         counted += play("log", VARIANTS[seed % len(VARIANTS)], 4, seed, examples=4)
         if seed >= len(VARIANTS) and all(counted[name] for name in wanted):
@@ -68,12 +73,15 @@ class Lossy(Reference):
         return super().entry_complaints([*entries][:-1], tables)
 
 
-@pytest.mark.parametrize("wrong, complaint", [
-    (Endless, "answered FULL, expected"),
-    (Forgetful, "the place should be another"),
-    (Hasty, "no answer from the fast path"),
-    (Lossy, "and the files end at"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong, complaint",
+    [
+        (Endless, "answered FULL, expected"),
+        (Forgetful, "the place should be another"),
+        (Hasty, "no answer from the fast path"),
+        (Lossy, "and the files end at"),
+    ],
+)
 def test_a_wrong_reference_is_found_out(wrong, complaint, monkeypatch):
     monkeypatch.setattr(plugin, "reference", lambda _: SimpleNamespace(Reference=wrong, Actor=Actor))
     with pytest.raises(AssertionError, match=complaint):
@@ -153,8 +161,11 @@ def test_memory_needs_no_daemon_until_the_buffer_is_full(server: Server):
         caller.close()
     server.stop()
     assert [(entry["number"], entry["key"], entry["version"]) for entry in server.entries()] == [
-        (1, 7, 1), *((2 + at, 7, 2 + at) for at in range(slots)), (slots + 2, 7, 5), (slots + 3, 8, 1)
-    ]  # fmt: skip
+        (1, 7, 1),
+        *((2 + at, 7, 2 + at) for at in range(slots)),
+        (slots + 2, 7, 5),
+        (slots + 3, 8, 1),
+    ]
     rows = {int(row["key"]): (int(row["version"]), row["deletes"], row["length"]) for row in server.rows()}
     assert rows == {7: (5, "true", "0"), 8: (1, "false", "0")}
 
@@ -171,7 +182,9 @@ def test_what_waits_for_the_disk_is_answered_by_the_next_daemon(server: Server):
         wait_until(lambda: server.cell("synced", 0)["number"] == 1, SETTLE_SECONDS, "it to be on the disk")
         assert Place.of(caller.call(session.again())) == Place(1, 0, 1)
         assert server.cell("head", 0)["appended"] == 1
-    assert [entry["value"] for entry in server.entries()] == [b"later".ljust(server.build.codec.VALUE_SIZE, b"\0").hex()]
+    assert [entry["value"] for entry in server.entries()] == [
+        b"later".ljust(server.build.codec.VALUE_SIZE, b"\0").hex()
+    ]
 
 
 def opened_session() -> LogSession:
@@ -183,14 +196,20 @@ def test_who_asks_for_the_disk_does_not_take_less():
     request = session.append("DISK", 7, 1, b"value", 10)
     assert session.receive(invited.answer_to(log_codec, request, "APPENDED"), 20) is None and session.is_waiting
     assert session.receive(invited.answer_to(log_codec, request, "STORED", level=log_codec.Level.MEMORY), 20) is None
-    assert Place.of(session.receive(invited.answer_to(log_codec, request, "STORED", epoch=1, log=2, number=3), 20)) == Place(1, 2, 3)
+    assert Place.of(
+        session.receive(invited.answer_to(log_codec, request, "STORED", epoch=1, log=2, number=3), 20)
+    ) == Place(1, 2, 3)
 
 
-@pytest.mark.parametrize("changes", [{"key": 8}, {"version": 2}, {"transaction": 1}, {"deletes": True}, {"length": 4}, {"value": bytes(32)}])
+@pytest.mark.parametrize(
+    "changes", [{"key": 8}, {"version": 2}, {"transaction": 1}, {"deletes": True}, {"length": 4}, {"value": bytes(32)}]
+)
 def test_an_answer_about_another_record_is_none(changes):
     session = opened_session()
     request = session.append("MEMORY", 7, 1, b"value", 10)
-    assert session.receive(invited.answer_to(log_codec, request, "APPENDED", **changes), 20) is None and session.is_waiting
+    assert (
+        session.receive(invited.answer_to(log_codec, request, "APPENDED", **changes), 20) is None and session.is_waiting
+    )
 
 
 def test_a_value_that_is_too_long():

@@ -1,4 +1,6 @@
-"""Many clients of the log at once: the daemon killed, hardly any room for what waits for it, and all that was acknowledged recovered."""
+"""Many clients of the log at once: the daemon killed, hardly any room for what waits for it, and all that was
+acknowledged recovered.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +56,24 @@ def test_a_record_that_is_not_in_the_files_is_found_out(monkeypatch):
 
 
 def entry(number: int, key: int, version: int, log: int = 0, transaction: int | None = None) -> dict[str, Any]:
-    about = {"epoch": 1, "log": log, "number": number, "transaction": 100 * log + number if transaction is None else transaction}
+    about = {
+        "epoch": 1,
+        "log": log,
+        "number": number,
+        "transaction": 100 * log + number if transaction is None else transaction,
+    }
     return about | {"key": key, "version": version, "deletes": version == 3, "length": 2, "value": f"{version:04x}"}
 
 
 ENTRIES = [entry(1, 5, 1), entry(1, 6, 1, log=1), entry(2, 5, 3), entry(3, 5, 2), entry(2, 6, 2, log=1), entry(4, 7, 1)]
 ROWS = [
-    {"key": str(each["key"]), "version": str(each["version"]), "deletes": str(each["deletes"]).lower(), "length": "2", "value": each["value"]}
+    {
+        "key": str(each["key"]),
+        "version": str(each["version"]),
+        "deletes": str(each["deletes"]).lower(),
+        "length": "2",
+        "value": each["value"],
+    }
     for each in (ENTRIES[2], ENTRIES[4], ENTRIES[5])
 ]
 
@@ -68,7 +81,15 @@ ROWS = [
 def told(number: int, **changes: Any) -> Operation:
     """The operation of an entry: begun at 10 times its place in the files, answered 5 later."""
     found, kind = ENTRIES[number], "Stored" if number % 2 else "Appended"
-    operation = Operation("1", str(256 + found["log"]), "append", str(identity(found)), f"{kind}:{found['number']}", 10 * number, 10 * number + 5)
+    operation = Operation(
+        "1",
+        str(256 + found["log"]),
+        "append",
+        str(identity(found)),
+        f"{kind}:{found['number']}",
+        10 * number,
+        10 * number + 5,
+    )
     return operation._replace(**changes)
 
 
@@ -76,60 +97,108 @@ OPERATIONS = [told(number) for number in range(6)]
 OPEN = {"key": "0", "outcome": "-", "returned": NEVER}
 
 
-def complaints(operations: list[Operation], entries: list[dict[str, Any]] = ENTRIES, rows: list[dict[str, str]] = ROWS) -> list[str]:
+def complaints(
+    operations: list[Operation], entries: list[dict[str, Any]] = ENTRIES, rows: list[dict[str, str]] = ROWS
+) -> list[str]:
     return Recovery(lambda: operations, entries).complaints(rows)
 
 
 def test_right_files():
     assert complaints(OPERATIONS) == []
     nowhere = Operation("2", "0", "append", str(9 << 32), "Full", 5, 6)
-    assert complaints([*OPERATIONS[:3], told(3, **OPEN), *OPERATIONS[4:], nowhere, nowhere._replace(argument=str(8 << 32), **OPEN)]) == []
+    assert (
+        complaints(
+            [
+                *OPERATIONS[:3],
+                told(3, **OPEN),
+                *OPERATIONS[4:],
+                nowhere,
+                nowhere._replace(argument=str(8 << 32), **OPEN),
+            ]
+        )
+        == []
+    )
     found = Recovery(lambda: OPERATIONS, ENTRIES)
     found.complaints(ROWS)
     assert found.summary == "6 acknowledged records are among 6 in the files; 3 keys recovered"
 
 
-@pytest.mark.parametrize("operations, complaint", [
-    ([*OPERATIONS, told(5, argument=str(77 << 32))], "transaction 77 was answered Stored:4 of (1, 0, 4), and is in no file"),
-    ([*OPERATIONS[:5], told(5, outcome="Stored:5")], "transaction 4 was answered Stored:5 of (1, 0, 5), and is (1, 0, 4)"),
-    ([*OPERATIONS[:5], told(5, key="257")], "was answered Stored:4 of (1, 1, 4), and is (1, 0, 4)"),
-    ([*OPERATIONS[:5], told(5, key="0", outcome="Full")], "transaction 4 was answered Full of None, and is (1, 0, 4)"),
-    (OPERATIONS[1:], "(1, 0, 1) has transaction 1, and nobody asked for that"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "operations, complaint",
+    [
+        (
+            [*OPERATIONS, told(5, argument=str(77 << 32))],
+            "transaction 77 was answered Stored:4 of (1, 0, 4), and is in no file",
+        ),
+        (
+            [*OPERATIONS[:5], told(5, outcome="Stored:5")],
+            "transaction 4 was answered Stored:5 of (1, 0, 5), and is (1, 0, 4)",
+        ),
+        ([*OPERATIONS[:5], told(5, key="257")], "was answered Stored:4 of (1, 1, 4), and is (1, 0, 4)"),
+        (
+            [*OPERATIONS[:5], told(5, key="0", outcome="Full")],
+            "transaction 4 was answered Full of None, and is (1, 0, 4)",
+        ),
+        (OPERATIONS[1:], "(1, 0, 1) has transaction 1, and nobody asked for that"),
+    ],
+)
 def test_wrong_answers(operations, complaint):
     found = complaints(operations)
     assert any(complaint in each for each in found), found
 
 
-@pytest.mark.parametrize("entries, complaint", [
-    (ENTRIES[:-1], "was answered Stored:4 of (1, 0, 4), and is in no file"),
-    (ENTRIES[1:], "a file has (1, 0, 2), and 1 is next there"),
-    ([*ENTRIES, entry(5, 7, 1, transaction=4)], "transaction 4 is there twice: (1, 0, 4) and (1, 0, 5)"),
-    ([*ENTRIES[:-1], ENTRIES[-1] | {"value": "0000"}], "was answered Stored:4 of (1, 0, 4), and is in no file"),
-    ([*ENTRIES[:-1], ENTRIES[-1] | {"key": 8}], "nobody asked for that"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "entries, complaint",
+    [
+        (ENTRIES[:-1], "was answered Stored:4 of (1, 0, 4), and is in no file"),
+        (ENTRIES[1:], "a file has (1, 0, 2), and 1 is next there"),
+        ([*ENTRIES, entry(5, 7, 1, transaction=4)], "transaction 4 is there twice: (1, 0, 4) and (1, 0, 5)"),
+        ([*ENTRIES[:-1], ENTRIES[-1] | {"value": "0000"}], "was answered Stored:4 of (1, 0, 4), and is in no file"),
+        ([*ENTRIES[:-1], ENTRIES[-1] | {"key": 8}], "nobody asked for that"),
+    ],
+)
 def test_wrong_entries(entries, complaint):
     found = complaints(OPERATIONS, entries)
     assert any(complaint in each for each in found), found
 
 
-@pytest.mark.parametrize("rows, complaint", [
-    (ROWS[1:], "key 5 was not recovered"),
-    ([*ROWS, ROWS[0] | {"key": "9"}], "key 9 was recovered as"),
-    ([ROWS[0] | {"version": "2", "value": "0002", "deletes": "false"}, *ROWS[1:]], "key 5 was recovered as"),
-    ([*ROWS, ROWS[0]], "and the newest record of it is None"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rows, complaint",
+    [
+        (ROWS[1:], "key 5 was not recovered"),
+        ([*ROWS, ROWS[0] | {"key": "9"}], "key 9 was recovered as"),
+        ([ROWS[0] | {"version": "2", "value": "0002", "deletes": "false"}, *ROWS[1:]], "key 5 was recovered as"),
+        ([*ROWS, ROWS[0]], "and the newest record of it is None"),
+    ],
+)
 def test_wrong_rows(rows, complaint):
     found = complaints(OPERATIONS, rows=rows)
     assert any(complaint in each for each in found), found
 
 
 def test_what_files_tell_of_those_who_were_not_answered(tmp_path: Path):
-    """A number was given before the one behind it was answered, the last one before all was over. What is in no file never was."""
-    operations = [told(0), told(1), told(2, **OPEN), told(3), told(4), told(5, **OPEN), told(0, argument=str(7 << 32), **OPEN)]
+    """A number was given before the one behind it was answered, the last one before all was over. What is in no file
+    never was.
+    """
+    operations = [
+        told(0),
+        told(1),
+        told(2, **OPEN),
+        told(3),
+        told(4),
+        told(5, **OPEN),
+        told(0, argument=str(7 << 32), **OPEN),
+    ]
     found = Recovery(lambda: operations, ENTRIES)
     settled = list(found.settled(operations))
-    assert settled == [told(0), told(1), told(2, outcome="Appended:2", returned=35), told(3), told(4), told(5, outcome="Appended:4", returned=51)]
+    assert settled == [
+        told(0),
+        told(1),
+        told(2, outcome="Appended:2", returned=35),
+        told(3),
+        told(4),
+        told(5, outcome="Appended:4", returned=51),
+    ]
     history = tmp_path / "history.txt"
     histories.write(history, settled)
     assert histories.check("log", [history]).linearizable
@@ -140,6 +209,6 @@ def test_what_files_tell_of_those_who_were_not_answered(tmp_path: Path):
 
 def test_the_load_writes_the_same_of_a_record():
     found = ENTRIES[0]
-    kept = bytes.fromhex("0000000000000001" "0000000000000005" "00000001" "00" "02" "0001")
+    kept = bytes.fromhex("000000000000000100000000000000050000000100020001")
     assert identity(found) == 1 << 32 | zlib.crc32(kept)
     assert recovery.KEPT.size == 22

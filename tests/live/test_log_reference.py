@@ -1,4 +1,6 @@
-"""The log's reference complains of every cell and entry that is not as it should be, and knows what the kernel can answer alone."""
+"""The log's reference complains of every cell and entry that is not as it should be, and knows what the kernel can
+answer alone.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ codec: Any = SimpleNamespace(**vars(log_codec) | {"LOGS": 2, "SLOTS": SLOTS, "TA
 
 
 def message(kind: str, sequence: int, client: int = 1, level: str = "MEMORY", **fields: object) -> Any:
-    about = {"client": client, "sequence": sequence, "secret": codec.TERMS if kind == "ASK" else SECRET, "level": codec.Level[level]} | fields
+    about = {
+        "client": client,
+        "sequence": sequence,
+        "secret": codec.TERMS if kind == "ASK" else SECRET,
+        "level": codec.Level[level],
+    } | fields
     if kind in ("APPEND", "APPENDED", "STORED"):
         about = {"transaction": sequence, "key": 7, "version": sequence, "length": 1, "value": VALUE} | about
     return codec.Message(kind=codec.Kind[kind], **about)
@@ -38,7 +45,9 @@ def execute(reference: Reference, kind: str, sequence: int, outcome: str, level:
 
 
 def filled() -> Reference:
-    """A session that has appended three records to log 1 and one to log 0, all on the disk, and one more to log 1 while the daemon is away."""
+    """A session that has appended three records to log 1 and one to log 0, all on the disk, and one more to log 1 while
+    the daemon is away.
+    """
     reference = Reference(codec, CAPACITIES)
     reference.observe(tables(blank=True))
     execute(reference, "ASK", 9, "INVITED")
@@ -54,10 +63,19 @@ def filled() -> Reference:
 
 
 def cell(sequence: int) -> dict[str, object]:
-    return {"transaction": sequence, "key": 7, "version": sequence, "deletes": False, "length": 1, "value": int.from_bytes(VALUE, "little")}
+    return {
+        "transaction": sequence,
+        "key": 7,
+        "version": sequence,
+        "deletes": False,
+        "length": 1,
+        "value": int.from_bytes(VALUE, "little"),
+    }
 
 
-def tables(blank: bool = False, heads: tuple[int, int] = (1, 4), synced: tuple[int, int] = (1, 3)) -> dict[str, list[dict[str, Any]]]:
+def tables(
+    blank: bool = False, heads: tuple[int, int] = (1, 4), synced: tuple[int, int] = (1, 3)
+) -> dict[str, list[dict[str, Any]]]:
     """The cells of `filled`."""
     vacant = {"state": "Vacant", "sequence": 0, "outcome": "Open", "deadline": 0}
     session = {"state": "Idle", "sequence": 15, "outcome": "Appended", "deadline": 9}
@@ -84,25 +102,29 @@ def entries() -> list[dict[str, Any]]:
 def test_right_cells_and_entries():
     assert filled().complaints(tables()) == []
     assert filled().entry_complaints(entries(), tables()) == []
-    more = entries() + [place(1, 4) | cell(15) | {"value": VALUE.hex()}]  # written, and the daemon died before it said so
+    # The last one was written, and the daemon died before it said so.
+    more = [*entries(), place(1, 4) | cell(15) | {"value": VALUE.hex()}]
     assert filled().entry_complaints(more, tables()) == []
 
 
-@pytest.mark.parametrize("table, index, change, complaint", [
-    ("head", 1, {"appended": 5}, "log 1 has 5 records and should have 4"),
-    ("head", 0, {"appended": 0}, "log 0 has 0 records and should have 1"),
-    ("drained", 1, {"number": 5}, "drained of log 1 is at 5, and there are 4 records"),
-    ("synced", 1, {"number": 2}, "synced of log 1 was at 1.3 and is 1.2"),
-    ("synced", 0, {"epoch": 2}, "synced of log 0 was at 1.1 and is 2.1"),
-    ("stamp", 2, {"number": 2}, "slot 2 has the stamp 2 and should have 4"),
-    ("stamp", 0, {"number": 2}, "slot 0 has the stamp 2 and should have 0"),
-    ("record", 2, {"version": 1}, "slot 2 has transaction 15: version 1 of key 7"),
-    ("record", 3, {"value": 1}, "slot 3 has transaction 14: version 14 of key 7, 1 bytes, 01"),
-    ("record", 0, {"key": 1}, "slot 0 has transaction 0: version 0 of key 1"),
-    ("answer", 1, {"number": 3}, "session 1 remembers {'tag': 7, 'log': 1, 'number': 3}"),
-    ("answer", 1, {"tag": 6}, "and should remember {'tag': 7, 'log': 1, 'number': 4}"),
-    ("session", 1, {"outcome": "Stored"}, "session 1 remembers Stored and should remember APPENDED"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "table, index, change, complaint",
+    [
+        ("head", 1, {"appended": 5}, "log 1 has 5 records and should have 4"),
+        ("head", 0, {"appended": 0}, "log 0 has 0 records and should have 1"),
+        ("drained", 1, {"number": 5}, "drained of log 1 is at 5, and there are 4 records"),
+        ("synced", 1, {"number": 2}, "synced of log 1 was at 1.3 and is 1.2"),
+        ("synced", 0, {"epoch": 2}, "synced of log 0 was at 1.1 and is 2.1"),
+        ("stamp", 2, {"number": 2}, "slot 2 has the stamp 2 and should have 4"),
+        ("stamp", 0, {"number": 2}, "slot 0 has the stamp 2 and should have 0"),
+        ("record", 2, {"version": 1}, "slot 2 has transaction 15: version 1 of key 7"),
+        ("record", 3, {"value": 1}, "slot 3 has transaction 14: version 14 of key 7, 1 bytes, 01"),
+        ("record", 0, {"key": 1}, "slot 0 has transaction 0: version 0 of key 1"),
+        ("answer", 1, {"number": 3}, "session 1 remembers {'tag': 7, 'log': 1, 'number': 3}"),
+        ("answer", 1, {"tag": 6}, "and should remember {'tag': 7, 'log': 1, 'number': 4}"),
+        ("session", 1, {"outcome": "Stored"}, "session 1 remembers Stored and should remember APPENDED"),
+    ],
+)
 def test_wrong_cells(table, index, change, complaint):
     reference, wrong = filled(), tables()
     wrong[table][index].update(change)
@@ -111,14 +133,17 @@ def test_wrong_cells(table, index, change, complaint):
     assert any(complaint in each for each in found), found
 
 
-@pytest.mark.parametrize("change, complaint", [
-    (lambda found: found.pop(1), "a file has 1.1.3 where 1.1.2 of 4 is next"),
-    (lambda found: found.insert(1, found[0]), "a file has 1.1.1 where 1.1.2 of 4 is next"),
-    (lambda found: found.pop(), "drained of log 1 is at 3, and the files end at 2"),
-    (lambda found: found[2].update(epoch=2), "a file has 2.0.1 where 1.0.1"),
-    (lambda found: found[3].update(key=8), "a file has transaction 14: version 14 of key 8"),
-    (lambda found: found.append(found[2] | {"number": 2}), "a file has 1.0.2 where 1.0.2 of 1 is next"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        (lambda found: found.pop(1), "a file has 1.1.3 where 1.1.2 of 4 is next"),
+        (lambda found: found.insert(1, found[0]), "a file has 1.1.1 where 1.1.2 of 4 is next"),
+        (lambda found: found.pop(), "drained of log 1 is at 3, and the files end at 2"),
+        (lambda found: found[2].update(epoch=2), "a file has 2.0.1 where 1.0.1"),
+        (lambda found: found[3].update(key=8), "a file has transaction 14: version 14 of key 8"),
+        (lambda found: found.append(found[2] | {"number": 2}), "a file has 1.0.2 where 1.0.2 of 1 is next"),
+    ],
+)
 def test_wrong_entries(change, complaint):
     wrong = entries()
     change(wrong)
@@ -126,13 +151,20 @@ def test_wrong_entries(change, complaint):
     assert any(complaint in each for each in found), found
 
 
-@pytest.mark.parametrize("answer, fields, complaint", [
-    ("APPENDED", place(1, 4), "appended as Place(epoch=1, log=1, number=4), and the next is Place(epoch=1, log=1, number=5)"),
-    ("APPENDED", place(0, 2, epoch=2), "and the next is Place(epoch=1, log=0, number=2)"),
-    ("APPENDED", place(2, 1), "log 2 was answered, and there are 2"),
-    ("APPENDED", place(0, 2) | {"version": 1}, "the answer has transaction 16: version 1 of key 7"),
-    ("FULL", place(1, 0, epoch=0), "FULL came with the place Place(epoch=0, log=1, number=0)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer, fields, complaint",
+    [
+        (
+            "APPENDED",
+            place(1, 4),
+            "appended as Place(epoch=1, log=1, number=4), and the next is Place(epoch=1, log=1, number=5)",
+        ),
+        ("APPENDED", place(0, 2, epoch=2), "and the next is Place(epoch=1, log=0, number=2)"),
+        ("APPENDED", place(2, 1), "log 2 was answered, and there are 2"),
+        ("APPENDED", place(0, 2) | {"version": 1}, "the answer has transaction 16: version 1 of key 7"),
+        ("FULL", place(1, 0, epoch=0), "FULL came with the place Place(epoch=0, log=1, number=0)"),
+    ],
+)
 def test_wrong_answers(answer, fields, complaint):
     reference = filled()
     assert reference.expect(message("APPEND", 16)) == {"APPENDED"}
@@ -145,7 +177,10 @@ def test_what_comes_again_has_its_place():
     again = message("APPEND", 15)
     assert reference.expect(again) == {"APPENDED"}
     assert reference.answered(again, message("APPENDED", 15, **place(1, 4))) == []
-    assert "when it was asked for again, as Place(epoch=1, log=0, number=2)" in reference.answered(again, message("APPENDED", 15, **place(0, 2)))[0]
+    assert (
+        "when it was asked for again, as Place(epoch=1, log=0, number=2)"
+        in reference.answered(again, message("APPENDED", 15, **place(0, 2)))[0]
+    )
 
 
 def test_full_where_nothing_was_drained():
@@ -168,7 +203,9 @@ def test_what_waits_for_the_daemon_has_a_number():
     assert reference.expect(request) == {"STORED"} and reference.expect(message("APPEND", 17)) == set()
     assert reference.logs[0][-1] == Written(Record.of(request), 1, 16)
     wrong = reference.wrong_answer(request, message("STORED", 16, level="DISK", **place(1, 5)))
-    assert wrong == ["the record at Place(epoch=1, log=0, number=2) was acknowledged as Place(epoch=1, log=1, number=5)"]
+    assert wrong == [
+        "the record at Place(epoch=1, log=0, number=2) was acknowledged as Place(epoch=1, log=1, number=5)"
+    ]
     assert reference.answered(request, message("STORED", 16, level="DISK", **place(0, 2))) == []
     assert len(reference.logs[0]) == 2
 

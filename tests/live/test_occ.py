@@ -1,4 +1,6 @@
-"""Transactions live: against the reference, under load while the daemon is killed, and after a client has died with locks."""
+"""Transactions live: against the reference, under load while the daemon is killed, and after a client has died with
+locks.
+"""
 
 from __future__ import annotations
 

@@ -25,10 +25,17 @@ class PlainOcc(PlainServer):
 
     def complete(self, answer: Any) -> None:
         kind, key, said = answer.kind.name, answer.key, self.reference.accounts.get(answer.client)
-        if said is not None and said.said is not None and kind in self.reference.recalled and said.sequence == answer.sequence:
+        if (
+            said is not None
+            and said.said is not None
+            and kind in self.reference.recalled
+            and said.sequence == answer.sequence
+        ):
             answer.version = said.said.version
         elif kind == "COMMITTED":
-            answer.version = self.reference.version_written(self.reference.holdings[answer.client].places[answer.place]) or 0
+            answer.version = (
+                self.reference.version_written(self.reference.holdings[answer.client].places[answer.place]) or 0
+            )
         elif kind == "CONFLICT":
             answer.version = self.reference.version_at(key)
         elif kind in ("VALUE", "MISSING", "INSERTED", "UPDATED", "DELETED", "EXISTS"):
@@ -37,7 +44,11 @@ class PlainOcc(PlainServer):
             answer.locked = self.reference.holder(key) is not None
         if kind == "VALUE":
             stored = self.reference.entries[key]
-            answer.length, answer.value, answer.tail = stored.length, stored.value[: codec.SLOT_SIZE], stored.value[codec.SLOT_SIZE :]
+            answer.length, answer.value, answer.tail = (
+                stored.length,
+                stored.value[: codec.SLOT_SIZE],
+                stored.value[codec.SLOT_SIZE :],
+            )
 
 
 def connected(server: PlainServer, choose: random.Random) -> OccCaller:
@@ -180,7 +191,9 @@ def test_transfers_over_a_faulty_link_keep_the_sum():
             except Exception as error:
                 failed.append(error)
 
-        threads = [threading.Thread(target=work, args=(caller, random.Random(seed))) for seed, caller in enumerate(callers)]
+        threads = [
+            threading.Thread(target=work, args=(caller, random.Random(seed))) for seed, caller in enumerate(callers)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

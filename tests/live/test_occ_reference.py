@@ -1,4 +1,6 @@
-"""The reference of transactions complains of every cell that is not as it should be, and follows what the sweep settles."""
+"""The reference of transactions complains of every cell that is not as it should be, and follows what the sweep
+settles.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,25 @@ import pytest
 from generated.occ import occ_codec
 from spec.occ.reference import Reference
 
-CAPACITIES = {"session": 3, "credential": 3, "answer": 3, "bucket": 2, "page": 1, "shelf": 1, "tail": 1, "transaction": 3, "intent": 12}
+CAPACITIES = {
+    "session": 3,
+    "credential": 3,
+    "answer": 3,
+    "bucket": 2,
+    "page": 1,
+    "shelf": 1,
+    "tail": 1,
+    "transaction": 3,
+    "intent": 12,
+}
 SECRET = b"12345678"
 SMALL = {"WAYS": 2, "PAGE_SIZE": 3, "SPOTS": 2, "FILTER_BITS": 8}
-HASHES = {"hash_slot": lambda key: key % 2, "hash_bit": lambda key: key % 8, "hash_home": lambda slot: 0, "hash_shelf": lambda key: 0}
+HASHES = {
+    "hash_slot": lambda key: key % 2,
+    "hash_bit": lambda key: key % 8,
+    "hash_home": lambda slot: 0,
+    "hash_shelf": lambda key: 0,
+}
 CODEC = SimpleNamespace(**vars(occ_codec) | SMALL | HASHES)
 """A store of two buckets of two ways: odd keys are in the second."""
 CLIENT = 1
@@ -23,11 +40,19 @@ STORED = int.from_bytes(VALUE["value"], "little")
 
 
 def message(kind: str, sequence: int, **fields: object) -> Any:
-    return occ_codec.Message(kind=occ_codec.Kind[kind], client=CLIENT, sequence=sequence, secret=occ_codec.TERMS if kind == "ASK" else SECRET, **fields)
+    return occ_codec.Message(
+        kind=occ_codec.Kind[kind],
+        client=CLIENT,
+        sequence=sequence,
+        secret=occ_codec.TERMS if kind == "ASK" else SECRET,
+        **fields,
+    )
 
 
 def locked() -> tuple[Reference, dict[str, list[dict[str, Any]]]]:
-    """A session with key 1, which it has locked to write it, and with key 3, which is to come; and the cells that say so."""
+    """A session with key 1, which it has locked to write it, and with key 3, which is to come; and the cells that say
+    so.
+    """
     reference = Reference(CODEC, CAPACITIES)
     steps = [
         ("ASK", "INVITED", {}, 0),
@@ -42,7 +67,14 @@ def locked() -> tuple[Reference, dict[str, list[dict[str, Any]]]]:
         assert reference.answered(request, message(outcome, sequence, **{**fields, "version": version})) == []
     blank = {"version": 0, "length": 0, "spot": 0, "value": 0}
     entry = {"version": 1, "length": 1, "spot": 0, "value": STORED}
-    bucket = {"filter": frozenset(), "floor": 0, "marks": ("Dirty", "Gone"), "keys": (1, 3), "entries": (entry, blank), "pinned": frozenset({0, 1})}
+    bucket = {
+        "filter": frozenset(),
+        "floor": 0,
+        "marks": ("Dirty", "Gone"),
+        "keys": (1, 3),
+        "entries": (entry, blank),
+        "pinned": frozenset({0, 1}),
+    }
     empty = {**bucket, "marks": ("Empty",) * 2, "keys": (0, 0), "entries": (blank,) * 2, "pinned": frozenset()}
     vacant = {"state": "Vacant", "sequence": 0, "outcome": "Open", "deadline": 0}
     intent = {"slot": 0, "bit": 0, "deletes": False, "length": 0, "value": 0}
@@ -77,8 +109,18 @@ def test_right_cells():
         ("bucket", 1, {"marks": ("Dirty", "Empty")}, "way 2 of bucket 1, which is Empty, is pinned by 1 places"),
         ("transaction", 1, {"ways": (1, 0, 1, 0)}, "way 1 of bucket 1, which is Dirty, is pinned by 2 places"),
         ("transaction", 1, {"ways": (0, 0, 1, 0)}, "way 2 of bucket 1, which is Gone, is pinned by 0 places"),
-        ("transaction", 1, {"ways": (0, 0, 1, 0)}, "the transaction of session 1 is Open with places [2] and should be Open with places [0, 2]"),
-        ("transaction", 1, {"verdict": "Aborted"}, "the transaction of session 1 is Aborted with places [0, 2] and should be Open"),
+        (
+            "transaction",
+            1,
+            {"ways": (0, 0, 1, 0)},
+            "the transaction of session 1 is Open with places [2] and should be Open with places [0, 2]",
+        ),
+        (
+            "transaction",
+            1,
+            {"verdict": "Aborted"},
+            "the transaction of session 1 is Aborted with places [0, 2] and should be Open",
+        ),
         ("transaction", 2, {"ways": (0, 1, 0, 0)}, "place 1 of session 2 has a way of bucket 0 that is not pinned"),
         ("intent", 6, {"deletes": True}, "the intent of place 2 of session 1 says {'deletes': True}"),
         ("intent", 4, {"slot": 0}, "place 0 of session 1 has a way of bucket 0 that is not pinned"),
@@ -121,8 +163,18 @@ def test_outcomes(kind, fields, outcomes):
 @pytest.mark.parametrize(
     "kind, fields, said, complaint",
     [
-        ("COMMIT", {"place": 2, "key": 1}, {"kind": "COMMITTED", "version": 1}, "COMMITTED says version 1 of key 1, and should say 2"),
-        ("COMMIT", {"place": 0, "key": 3}, {"kind": "COMMITTED", "version": 1, "key": 1}, "has locked key 3, and key 1 was committed"),
+        (
+            "COMMIT",
+            {"place": 2, "key": 1},
+            {"kind": "COMMITTED", "version": 1},
+            "COMMITTED says version 1 of key 1, and should say 2",
+        ),
+        (
+            "COMMIT",
+            {"place": 0, "key": 3},
+            {"kind": "COMMITTED", "version": 1, "key": 1},
+            "has locked key 3, and key 1 was committed",
+        ),
         ("LOCK", {"key": 1, "place": 1}, {"kind": "CONFLICT", "version": 0}, "CONFLICT says version 0 of key 1"),
         ("GET", {"key": 1}, {"kind": "VALUE", "version": 1, **VALUE}, "key 1 was read as not locked"),
         ("GET", {"key": 5}, {"kind": "MISSING", "locked": True}, "key 5 was read as locked"),
@@ -147,11 +199,21 @@ def test_the_sweep_goes_on_as_was_decided(commits):
     account = reference.accounts[CLIENT]
     account.is_closing = True
     holding, half = reference.holdings[CLIENT], copy.deepcopy(cells)
-    half["session"][1] |= {"state": "Closing", "sequence": account.sequence, "outcome": "Committed" if commits else "Granted"}
-    half["transaction"][1] |= {"verdict": "Committed" if commits else "Aborted", "ways": (2, 0, 0, 0) if commits else (0, 0, 1, 0)}
+    half["session"][1] |= {
+        "state": "Closing",
+        "sequence": account.sequence,
+        "outcome": "Committed" if commits else "Granted",
+    }
+    half["transaction"][1] |= {
+        "verdict": "Committed" if commits else "Aborted",
+        "ways": (2, 0, 0, 0) if commits else (0, 0, 1, 0),
+    }
     bucket = half["bucket"][1]
     if commits:
-        bucket["pinned"], bucket["entries"] = frozenset({1}), ({**bucket["entries"][0], "version": 2}, bucket["entries"][1])
+        bucket["pinned"], bucket["entries"] = (
+            frozenset({1}),
+            ({**bucket["entries"][0], "version": 2}, bucket["entries"][1]),
+        )
     else:
         bucket["pinned"], bucket["marks"] = frozenset({0}), ("Dirty", "Empty")
     assert not reference.observe(half) and reference.meets_sweep(request if commits else None)

@@ -40,7 +40,10 @@ raise SystemExit(recover.main([sys.argv[3], "--first"]))
 
 @pytest.fixture(scope="module")
 def log() -> Build:
-    return build("log", {"constants": {"Lease": 1_000_000, "Sessions": 64, "SessionsOfPeer": 64}, "drain": {"segment_bytes": 65_536}})
+    return build(
+        "log",
+        {"constants": {"Lease": 1_000_000, "Sessions": 64, "SessionsOfPeer": 64}, "drain": {"segment_bytes": 65_536}},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +94,11 @@ def test_the_store_has_the_newest_of_each_key(log, store, tmp_path):
             segment = damaged(server.segments, tmp_path / "damaged")
             some = rebuild(rig, log, store, segment.parent)
             assert some.returncode == recover.EXIT_CORRUPT, some.stderr
-            assert segment.name in some.stderr and "Restored" in some.stderr and "some of the files are corrupt" in some.stderr
+            assert (
+                segment.name in some.stderr
+                and "Restored" in some.stderr
+                and "some of the files are corrupt" in some.stderr
+            )
             for _ in range(2):
                 done = rebuild(rig, log, store, server.segments)
                 assert done.returncode == 0 and f"{len(KEYS)} keys" in done.stderr, done.stderr

@@ -23,7 +23,9 @@ class Small(Reference):
 
 
 def message(kind: str, sequence: int, **fields: object) -> codec.Message:
-    return codec.Message(kind=codec.Kind[kind], client=1, sequence=sequence, secret=codec.TERMS if kind == "ASK" else SECRET, **fields)
+    return codec.Message(
+        kind=codec.Kind[kind], client=1, sequence=sequence, secret=codec.TERMS if kind == "ASK" else SECRET, **fields
+    )
 
 
 def execute(reference: Reference, kind: str, sequence: int, outcome: str, **fields: object) -> None:

@@ -12,7 +12,13 @@ import pytest
 from harness.fuzz.replay import replay
 from harness.fuzz.saved import REGRESSIONS
 
-SAVED = sorted([*REGRESSIONS.glob("examples/*/*.json"), *REGRESSIONS.glob("histories/*/*.txt"), *REGRESSIONS.glob("loads/*/*.yaml")])
+SAVED = sorted(
+    [
+        *REGRESSIONS.glob("examples/*/*.json"),
+        *REGRESSIONS.glob("histories/*/*.txt"),
+        *REGRESSIONS.glob("loads/*/*.yaml"),
+    ]
+)
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: str(path.relative_to(REGRESSIONS)))

@@ -27,7 +27,13 @@ FEW_BUCKETS = {
     },
 }
 KEYS = range(32)
-COLUMNS = (Column("version", 4), Column("key", 8), Column("value", 16, opaque=True), Column("length", 1), Column("deletes", 1))
+COLUMNS = (
+    Column("version", 4),
+    Column("key", 8),
+    Column("value", 16, opaque=True),
+    Column("length", 1),
+    Column("deletes", 1),
+)
 
 
 @pytest.fixture(scope="module")

@@ -37,8 +37,18 @@ def test_what_is_kept_is_small(name: str) -> None:
 
 
 WHOLE = {
-    "frames": ("frame_reply.c", "exchange(&udp->source, &udp->dest, sizeof(udp->source));", "", "it goes back to the sender's port"),
-    "segments": ("segments_read.c", "reader->reading->entries += count;", "reader->reading->entries += count + 1;", "entries are counted"),
+    "frames": (
+        "frame_reply.c",
+        "exchange(&udp->source, &udp->dest, sizeof(udp->source));",
+        "",
+        "it goes back to the sender's port",
+    ),
+    "segments": (
+        "segments_read.c",
+        "reader->reading->entries += count;",
+        "reader->reading->entries += count + 1;",
+        "entries are counted",
+    ),
     "rows": ("rows.c", "rows->taken += !err;", "rows->taken += 2 * !err;", "a file is taken if"),
 }
 
@@ -56,36 +66,119 @@ def test_some_of_what_is_kept_is_whole(name: str, tmp_path: Path) -> None:
 
 FAULTS = {
     "a header may be longer than the file": (
-        "segments", "segment_file.c", "return checked + SEGMENT_CHECK_SIZE <= size && ", "return size && ", "AddressSanitizer"),
+        "segments",
+        "segment_file.c",
+        "return checked + SEGMENT_CHECK_SIZE <= size && ",
+        "return size && ",
+        "AddressSanitizer",
+    ),
     "an entry of a lane that there is not": (
-        "segments", "segments_read.c", "place.lane >= reader->entries->lanes || ", "", "AddressSanitizer"),
+        "segments",
+        "segments_read.c",
+        "place.lane >= reader->entries->lanes || ",
+        "",
+        "AddressSanitizer",
+    ),
     "an entry of another epoch": (
-        "segments", "segments_read.c", " || place.epoch != reader->reading->header.epoch", "", "does not hold"),
+        "segments",
+        "segments_read.c",
+        " || place.epoch != reader->reading->header.epoch",
+        "",
+        "does not hold",
+    ),
     "an entry that was there before": (
-        "segments", "segments_read.c", "if (place.number <= numbers[place.lane]) {", "if (0) {", "numbers of a lane rise"),
+        "segments",
+        "segments_read.c",
+        "if (place.number <= numbers[place.lane]) {",
+        "if (0) {",
+        "numbers of a lane rise",
+    ),
     "one finding too many": (
-        "segments", "segments_read.c", "if (reading->finding_count == SEGMENTS_FINDINGS_MAX)", "if (reading->finding_count > SEGMENTS_FINDINGS_MAX)",
-        "AddressSanitizer"),
+        "segments",
+        "segments_read.c",
+        "if (reading->finding_count == SEGMENTS_FINDINGS_MAX)",
+        "if (reading->finding_count > SEGMENTS_FINDINGS_MAX)",
+        "AddressSanitizer",
+    ),
     "a tail that is not cut": (
-        "segments", "segments.c", "replacement->size += count * replacement->stride;", "replacement->size += count;", "what was copied"),
+        "segments",
+        "segments.c",
+        "replacement->size += count * replacement->stride;",
+        "replacement->size += count;",
+        "what was copied",
+    ),
     "a field that lies outside of the row": (
-        "rows", "rows.c", "found->size > rows->row_size || found->offset > rows->row_size - found->size", "0", "does not hold"),
-    "a field that is wider than the cell's": ("rows", "rows.c", "if (own->size < found->size) {", "if (0) {", "does not hold"),
+        "rows",
+        "rows.c",
+        "found->size > rows->row_size || found->offset > rows->row_size - found->size",
+        "0",
+        "does not hold",
+    ),
+    "a field that is wider than the cell's": (
+        "rows",
+        "rows.c",
+        "if (own->size < found->size) {",
+        "if (0) {",
+        "does not hold",
+    ),
     "a row that is larger than there is room": (
-        "rows", "rows.c", "!head.row_size || head.row_size > sizeof(rows->row) || ", "", "does not hold"),
+        "rows",
+        "rows.c",
+        "!head.row_size || head.row_size > sizeof(rows->row) || ",
+        "",
+        "does not hold",
+    ),
     "a field that is there twice": ("rows", "rows.c", "if (named & 1ull << j) {", "if (0) {", "does not hold"),
-    "a checksum that is not looked at": ("rows", "rows.c", "if (err || found == wanted)", "if (err || found == wanted || 1)", "does not hold"),
+    "a checksum that is not looked at": (
+        "rows",
+        "rows.c",
+        "if (err || found == wanted)",
+        "if (err || found == wanted || 1)",
+        "does not hold",
+    ),
     "a frame that ends in its headers": (
-        "frames", "frame_reply.c", "if (size < offset + sizeof(*udp))\n\t\treturn false;", "", "AddressSanitizer"),
+        "frames",
+        "frame_reply.c",
+        "if (size < offset + sizeof(*udp))\n\t\treturn false;",
+        "",
+        "AddressSanitizer",
+    ),
     "a datagram that is longer than its frame": (
-        "frames", "frame_reply.c", "ntohs(udp->len) <= size - offset", "ntohs(udp->len) <= size", "each datagram that is whole"),
+        "frames",
+        "frame_reply.c",
+        "ntohs(udp->len) <= size - offset",
+        "ntohs(udp->len) <= size",
+        "each datagram that is whole",
+    ),
     "a sample that is shorter than it says": (
-        "frames", "ring_endpoint.c", "frame->size <= sample_size - sizeof(*frame) && ", "", "AddressSanitizer"),
+        "frames",
+        "ring_endpoint.c",
+        "frame->size <= sample_size - sizeof(*frame) && ",
+        "",
+        "AddressSanitizer",
+    ),
     "a chunk that is not given back": (
-        "frames", "frame_endpoint.c", "for (size_t i = 0; i < frame->frame_count; i++)", "for (size_t i = 1; i < frame->frame_count; i++)", "all chunks go back"),
-    "an answer's checksum of another length": ("frames", "frame_reply.c", "+ htons(IPPROTO_UDP) + udp->len);", "+ htons(IPPROTO_UDP));", "checksum is right"),
-    "more behind the checksum": ("rows", "rows.c", "if (!err && fgetc(rows->stream) != EOF) {", "if (0) {", "does not hold"),
-}  # fmt: skip
+        "frames",
+        "frame_endpoint.c",
+        "for (size_t i = 0; i < frame->frame_count; i++)",
+        "for (size_t i = 1; i < frame->frame_count; i++)",
+        "all chunks go back",
+    ),
+    "an answer's checksum of another length": (
+        "frames",
+        "frame_reply.c",
+        "+ htons(IPPROTO_UDP) + udp->len);",
+        "+ htons(IPPROTO_UDP));",
+        "checksum is right",
+    ),
+    "more behind the checksum": (
+        "rows",
+        "rows.c",
+        "if (!err && fgetc(rows->stream) != EOF) {",
+        "if (0) {",
+        "does not hold",
+    ),
+}
 
 
 def faulty(tmp_path: Path, name: str, file: str, old: str, new: str) -> Path:
@@ -108,7 +201,11 @@ def test_a_fault_is_found(fault: str, tmp_path: Path) -> None:
     if said is None:
         found = fuzz(program, target, INPUTS_MAX, 1, tmp_path / "saved")
         said = found.fault
-        assert found.fault and replay(program, [found.saved]) and replay(build(target, folder(target)), [found.saved]) is None
+        assert (
+            found.fault
+            and replay(program, [found.saved])
+            and replay(build(target, folder(target)), [found.saved]) is None
+        )
     assert words in said, said
 
 
@@ -137,7 +234,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "rows: 1 input, clean\n"
 
 
-def test_a_fault_ends_the_command_and_says_how_to_replay_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_fault_ends_the_command_and_says_how_to_replay_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     program = faulty(tmp_path, *FAULTS["more behind the checksum"][:-1])
     monkeypatch.setattr(cli, "build", lambda *_: program)
     monkeypatch.setattr(cli, "KEPT", tmp_path)
@@ -151,13 +250,16 @@ def test_a_fault_ends_the_command_and_says_how_to_replay_it(capsys: pytest.Captu
     assert "a file is taken if" in fault_in(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["nothing"], "there is no reader 'nothing'; there are segments and rows and frames"),
-    (["rows", "--inputs", "0"], "'0' is not a number of inputs"),
-    (["rows", "--seed", "0"], "'0' is not a seed"),
-    (["--replay", "a.input"], "name the one target"),
-    (["rows", "--replay", "nowhere.input"], "replaying nowhere.input: there is no such file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["nothing"], "there is no reader 'nothing'; there are segments and rows and frames"),
+        (["rows", "--inputs", "0"], "'0' is not a number of inputs"),
+        (["rows", "--seed", "0"], "'0' is not a seed"),
+        (["--replay", "a.input"], "name the one target"),
+        (["rows", "--replay", "nowhere.input"], "replaying nowhere.input: there is no such file"),
+    ],
+)
 def test_mistakes_get_a_sentence(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         code = cli.main(arguments)
@@ -168,7 +270,13 @@ def test_mistakes_get_a_sentence(arguments: list[str], words: str, capsys: pytes
 
 
 def test_the_fuzzers_know_the_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "harness.fuzz", "readers", "nothing"], cwd=REPOSITORY, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.fuzz", "readers", "nothing"],
+        check=False,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2
     assert "there is no reader 'nothing'" in done.stderr and "Traceback" not in done.stderr
 

@@ -39,7 +39,9 @@ def test_refused(case: str):
     messages = {str(error): (Path(error.span.file).name, error.span.line, str(error)) for error in raised.value.errors}
     unexpected = dict(messages)
     for file, line, text in marked:
-        matching = [key for key, (name, at, message) in messages.items() if (name, at) == (file, line) and text in message]
+        matching = [
+            key for key, (name, at, message) in messages.items() if (name, at) == (file, line) and text in message
+        ]
         assert matching, f"{file}:{line}: nothing says {text!r}; found:\n" + "\n".join(messages)
         for key in matching:
             unexpected.pop(key, None)

@@ -26,10 +26,22 @@ FILE = "spec/ticket/TicketSteps.tla"
 
 def _model(name: str, **other: Any) -> dict[str, Any]:
     model = {
-        "name": name, "module": "Ticket", "size": "small", "must_fail": False, "expected": "holds", "verdict": "holds",
-        "violated": None, "surprises": [], "shows": "", "states": 25_000, "distinct": 4_000, "depth": 17, "seconds": 4.2,
-        "properties": ["NoTicketTwice", "Ends"], "steps": [],
-    }  # fmt: skip
+        "name": name,
+        "module": "Ticket",
+        "size": "small",
+        "must_fail": False,
+        "expected": "holds",
+        "verdict": "holds",
+        "violated": None,
+        "surprises": [],
+        "shows": "",
+        "states": 25_000,
+        "distinct": 4_000,
+        "depth": 17,
+        "seconds": 4.2,
+        "properties": ["NoTicketTwice", "Ends"],
+        "steps": [],
+    }
     return model | other
 
 
@@ -60,26 +72,45 @@ def _build(name: str, is_form: bool, factor: int) -> dict[str, Any]:
     ]
     inputs = {"xdp": 900 * factor, "sweep 1": 40}
     return {
-        "name": name, "is_form": is_form, "inputs": inputs, "seconds": 3.5, "mismatches": [],
-        "steps": {"on_take": 1_224 * factor} if is_form else {}, "branches": taken if is_form else [],
-    }  # fmt: skip
+        "name": name,
+        "is_form": is_form,
+        "inputs": inputs,
+        "seconds": 3.5,
+        "mismatches": [],
+        "steps": {"on_take": 1_224 * factor} if is_form else {},
+        "branches": taken if is_form else [],
+    }
 
 
 def _mutant(name: str, caught: bool = True) -> dict[str, Any]:
     how = "NoTicketTwice is violated after 44 states" if caught else "SURVIVES: model fail_twice holds (44 states)"
     named = "model fail_twice: NoTicketTwice"
     return {
-        "name": name, "protocol": "ticket", "place": "templates/hooks.h.j2", "named": named, "caught": caught,
-        "how": how, "seconds": 8.0,
-    }  # fmt: skip
+        "name": name,
+        "protocol": "ticket",
+        "place": "templates/hooks.h.j2",
+        "named": named,
+        "caught": caught,
+        "how": how,
+        "seconds": 8.0,
+    }
 
 
 def _program(name: str, insns: int, **other: Any) -> dict[str, Any]:
     program = {
-        "protocol": "ticket", "program": name, "form": "older", "verdict": "success", "insns": insns, "states": 70, "stack": 128,
-        "jited_bytes": 2_100, "budget": {"insns": 1_500, "states": 90, "stack": 256},
-        "baseline": {"insns": 1_200, "states": 70, "stack": 128}, "declared": True, "faults": [],
-    }  # fmt: skip
+        "protocol": "ticket",
+        "program": name,
+        "form": "older",
+        "verdict": "success",
+        "insns": insns,
+        "states": 70,
+        "stack": 128,
+        "jited_bytes": 2_100,
+        "budget": {"insns": 1_500, "states": 90, "stack": 256},
+        "baseline": {"insns": 1_200, "states": 70, "stack": 128},
+        "declared": True,
+        "faults": [],
+    }
     return program | other
 
 
@@ -110,35 +141,58 @@ def _curves() -> list[dict[str, Any]]:
     limited = ["from 140,000 packets/s on the generator limited kernel UDP"]
     return [
         {
-            "title": "Latency against load", "sentence": "p99 of an open loop.", "series": latency, "notes": limited,
-            "x": {"title": "offered rate", "unit": "packets/s", "log": False}, "y": {"title": "p99", "unit": "µs", "log": True},
+            "title": "Latency against load",
+            "sentence": "p99 of an open loop.",
+            "series": latency,
+            "notes": limited,
+            "x": {"title": "offered rate", "unit": "packets/s", "log": False},
+            "y": {"title": "p99", "unit": "µs", "log": True},
         },
         {
-            "title": "Throughput against table size", "sentence": "", "series": sizes, "notes": [],
-            "x": {"title": "cells", "unit": "", "log": True}, "y": {"title": "throughput", "unit": "operations/s", "log": False},
+            "title": "Throughput against table size",
+            "sentence": "",
+            "series": sizes,
+            "notes": [],
+            "x": {"title": "cells", "unit": "", "log": True},
+            "y": {"title": "throughput", "unit": "operations/s", "log": False},
         },
-    ]  # fmt: skip
+    ]
 
 
 def _bench() -> dict[str, Any]:
-    figures = {"operations/s": spread(1_200_000), "of reflector": spread(0.83), "p50 µs": spread(9.1), "p99 µs": spread(31)}
+    figures = {
+        "operations/s": spread(1_200_000),
+        "of reflector": spread(0.83),
+        "p50 µs": spread(9.1),
+        "p99 µs": spread(31),
+    }
     slower = {"operations/s": spread(310_000)}
     rows = [
         {"workload": "take", "server": "generated", "figures": figures, "notes": []},
         {"workload": "take", "server": "kernel UDP", "figures": slower, "notes": ["the generator was the limit"]},
     ]
     return {
-        "protocol": "ticket", "settings": {"runs": 5, "seconds": 2.0}, "sections": {"Closed loop": rows},
-        "targets": ["met: take, of reflector: 0.83, at least 0.8"], "curves": _curves(),
-    }  # fmt: skip
+        "protocol": "ticket",
+        "settings": {"runs": 5, "seconds": 2.0},
+        "sections": {"Closed loop": rows},
+        "targets": ["met: take, of reflector: 0.83, at least 0.8"],
+        "curves": _curves(),
+    }
 
 
 def everything() -> dict[str, dict[str, Any]]:
     """What was found, by `command/subject`: all of it as it should be, but for what is not taken in conformance."""
     failing = _model(
-        "fail_twice", must_fail=True, expected="invariant NoTicketTwice", verdict="invariant", violated="NoTicketTwice",
-        distinct=44, properties=["NoTicketTwice"], shows="a ticket is torn off twice", steps=_steps(),
-    )  # fmt: skip
+        "fail_twice",
+        must_fail=True,
+        expected="invariant NoTicketTwice",
+        verdict="invariant",
+        violated="NoTicketTwice",
+        distinct=44,
+        properties=["NoTicketTwice"],
+        shows="a ticket is torn off twice",
+        steps=_steps(),
+    )
     properties = [
         {"name": "NoTicketTwice", "sentence": "No two clients have tickets of the same number."},
         {"name": "Ends", "sentence": "All of them are sold in the end."},
@@ -148,8 +202,19 @@ def everything() -> dict[str, dict[str, Any]]:
     mutants = [_mutant("the roll is torn twice"), _mutant("the last ticket is sold again")]
     stages = [{"name": "operations", "count": 120_000, "unit": "operations", "seconds": 58.0, "faults": 0}]
     found = {
-        "check/ticket": {"protocol": "ticket", "tlc": "TLC", "properties": properties, "models": [_model("small"), failing]},
-        "conform/ticket": {"protocol": "ticket", "seed": 1, "problems": problems, "builds": builds, "sources": {FILE: TICKET}},
+        "check/ticket": {
+            "protocol": "ticket",
+            "tlc": "TLC",
+            "properties": properties,
+            "models": [_model("small"), failing],
+        },
+        "conform/ticket": {
+            "protocol": "ticket",
+            "seed": 1,
+            "problems": problems,
+            "builds": builds,
+            "sources": {FILE: TICKET},
+        },
         "mutants/all": {"witness": "ticket", "mutants": mutants},
         "kernels/6.1": _kernel("6.1.0-40-cloud-amd64", 1_410, 7.3),
         "kernels/6.12": _kernel("6.12.30-cloud-amd64", 1_200, None),

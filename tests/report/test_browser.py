@@ -27,7 +27,9 @@ window.addEventListener("load", () => {
   const isWide = each => each.getBoundingClientRect().right > window.innerWidth + 0.5;
   const wide = [...document.querySelectorAll("main *, nav *")].filter(isWide);
   document.documentElement.dataset.probe = JSON.stringify({
-    inner: window.innerWidth, scroll: document.documentElement.scrollWidth, height: document.documentElement.scrollHeight,
+    inner: window.innerWidth,
+    scroll: document.documentElement.scrollWidth,
+    height: document.documentElement.scrollHeight,
     wide: wide.slice(0, 5).map(each => each.outerHTML.slice(0, 200)),
   });
 });
@@ -47,7 +49,15 @@ def browse(tmp_path):
     """Runs Chromium with arguments; what it wrote to stdout and stderr."""
     assert shutil.which("chromium"), "there is no chromium on the PATH: run ./bootstrap"
     profile, size = f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={WIDTH},{HEIGHT}"
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr", profile, size]
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--enable-logging=stderr",
+        profile,
+        size,
+    ]
 
     def run(page: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         path = tmp_path / "page.html"
@@ -59,7 +69,9 @@ def browse(tmp_path):
 
 
 def look(browse, page: str, is_open: bool = True) -> Seen:
-    """With all folds open, or as the reader finds them closed. What the page asks for against its own policy is on the console."""
+    """With all folds open, or as the reader finds them closed. What the page asks for against its own policy is on the
+    console.
+    """
     assert POLICY in page
     page = page.replace(POLICY, f"{POLICY}; script-src 'unsafe-inline'")
     done = browse(page.replace("</body>", PROBE.replace("OPEN", str(is_open).lower()) + "</body>"), "--dump-dom")
@@ -69,7 +81,9 @@ def look(browse, page: str, is_open: bool = True) -> Seen:
 
 
 def share_of_ink(png: Path) -> tuple[tuple[int, int], float]:
-    """Its width and height, and the share of bytes that do not follow from their neighbours: nearly none on a blank page."""
+    """Its width and height, and the share of bytes that do not follow from their neighbours: nearly none on a blank
+    page.
+    """
     content = png.read_bytes()
     size = int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")
     data, at = b"", 8
@@ -106,7 +120,9 @@ def test_it_fits_a_laptop_and_asks_for_nothing(browse, request, name, is_open):
 
 
 def test_a_page_that_is_not_as_it_should_be_is_noticed(browse):
-    faults = '<main><p style="width: 2000px">wide</p></main><img src="missing.png"><script>console.error("broken")</script>'
+    faults = (
+        '<main><p style="width: 2000px">wide</p></main><img src="missing.png"><script>console.error("broken")</script>'
+    )
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}; style-src \'unsafe-inline\'">'
     seen = look(browse, f"<!DOCTYPE html><html><head>{policy}</head><body>{faults}</body></html>")
     assert any("broken" in line for line in seen.console)

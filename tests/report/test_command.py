@@ -24,7 +24,9 @@ def test_it_writes_the_page_and_sums_it_up(folder, tmp_path):
     done = report("--output", tmp_path / "new/page.html", results=folder)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "new/page.html").read_text().startswith("<!DOCTYPE html>")
-    assert "Mutants      ✓ holds    2 of 2 mutants caught as they must be; of commit 0123456789, not HEAD\n" in done.stdout
+    assert (
+        "Mutants      ✓ holds    2 of 2 mutants caught as they must be; of commit 0123456789, not HEAD\n" in done.stdout
+    )
     assert "Conformance  ✗ 1 fault" in done.stdout
     assert done.stdout.splitlines()[-1].startswith(f"{tmp_path}/new/page.html: 8 runs")
 
@@ -47,12 +49,15 @@ def test_an_earlier_report_is_compared(folder, tmp_path):
         assert "+400 (+10.0%)" in (tmp_path / "new.html").read_text()
 
 
-@pytest.mark.parametrize("arguments, said", [
-    (["--results", "nowhere"], "report: error: there is no folder of results nowhere"),
-    (["--compare", "nowhere"], "report: error: cannot read the results in nowhere: No such file"),
-    (["--compare", "pyproject.toml"], "report: error: pyproject.toml is neither a folder of results nor a report"),
-    (["--output", "harness"], "report: error: cannot write harness: Is a directory"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--results", "nowhere"], "report: error: there is no folder of results nowhere"),
+        (["--compare", "nowhere"], "report: error: cannot read the results in nowhere: No such file"),
+        (["--compare", "pyproject.toml"], "report: error: pyproject.toml is neither a folder of results nor a report"),
+        (["--output", "harness"], "report: error: cannot write harness: Is a directory"),
+    ],
+)
 def test_a_mistake_is_a_sentence(arguments, said, tmp_path):
     done = report(*arguments, results=tmp_path)
     assert done.returncode == 2 and done.stderr.startswith(said) and "Traceback" not in done.stderr

@@ -47,7 +47,9 @@ def test_each_part_has_old_new_and_difference(tmp_path, changed):
     assert rows(parts["Conformance"]) == {"ticket, layout: branches taken": ("4 of 5", "5 of 5", "+1", "better")}
     sides = "1,410 (94% of its budget)", "1,300 (87% of its budget)"
     assert rows(parts["Programs on kernels"]) == {"ticket_xdp on 6.1: insns": (*sides, "-110 (-7.8%)", "better")}
-    assert rows(parts["Mutants"]) == {"ticket: the last ticket is sold again": ("caught", "not caught", "verdict", "worse")}
+    assert rows(parts["Mutants"]) == {
+        "ticket: the last ticket is sold again": ("caught", "not caught", "verdict", "worse")
+    }
     assert rows(parts["Fuzzing"]) == {"ticket: failures": ("0", "1", "+1", "worse")}
 
 
@@ -81,15 +83,31 @@ def test_a_table_that_one_run_alone_has_is_one_row(tmp_path):
     assert rows(parts_of(tmp_path, quick, whole)["Speed"]).keys() == rows(speed).keys()
 
 
-@pytest.mark.parametrize("name, was, now, mark", [
-    ("ns", 400, 430, "worse"), ("ns", 400, 412, None), ("ns", 2, 4, None), ("Mpps", 2.5, 2.2, "worse"),
-    ("times kernel UDP", 16, 18, "better"), ("of reflector", 0.7, 0.78, "better"), ("CPU share", 0.93, 0.99, "changed"),
-    ("rejected share", 2e-6, 3e-6, None), ("granted share", 0.5, 0.47, "changed"), ("p99.9 µs", 31, 45, "worse"), ("operations/s", 9e5, 12e5, "better"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, was, now, mark",
+    [
+        ("ns", 400, 430, "worse"),
+        ("ns", 400, 412, None),
+        ("ns", 2, 4, None),
+        ("Mpps", 2.5, 2.2, "worse"),
+        ("times kernel UDP", 16, 18, "better"),
+        ("of reflector", 0.7, 0.78, "better"),
+        ("CPU share", 0.93, 0.99, "changed"),
+        ("rejected share", 2e-6, 3e-6, None),
+        ("granted share", 0.5, 0.47, "changed"),
+        ("p99.9 µs", 31, 45, "worse"),
+        ("operations/s", 9e5, 12e5, "better"),
+    ],
+)
 def test_which_way_a_speed_went(tmp_path, name, was, now, mark):
     sides = [made_up.everything(), made_up.everything()]
     for side, figure in zip(sides, (was, now)):
-        side["bench/ticket"]["sections"]["Closed loop"][0]["figures"][name] = {"low": figure, "median": figure, "high": figure, "count": 5}
+        side["bench/ticket"]["sections"]["Closed loop"][0]["figures"][name] = {
+            "low": figure,
+            "median": figure,
+            "high": figure,
+            "count": 5,
+        }
     found = rows(parts_of(tmp_path, *sides)["Speed"])
     assert [each[3] for each in found.values()] == ([mark] if mark else [])
 
@@ -112,7 +130,10 @@ def test_what_is_on_one_side_only_is_said(tmp_path, changed):
     old = {name: found for name, found in made_up.everything().items() if name.startswith("check")}
     text = as_text(list(parts_of(tmp_path, old, changed).values()))
     assert "Mutants: nothing to compare: old results have none" in text
-    assert "Models: 3 changes, 0 as before\n  changed  ticket/small: distinct states  4,000 -> 4,100  +100 (+2.5%)\n" in text
+    assert (
+        "Models: 3 changes, 0 as before\n  changed  ticket/small: distinct states  4,000 -> 4,100  +100 (+2.5%)\n"
+        in text
+    )
 
 
 def test_a_report_has_its_results_in_it(tmp_path, folder, full, changed):
@@ -126,12 +147,15 @@ def test_a_report_has_its_results_in_it(tmp_path, folder, full, changed):
     assert 'href="#changes"' in shown and 'href="#changes"' not in full
 
 
-@pytest.mark.parametrize("text, said", [
-    ("<html></html>", "neither a folder of results nor a report"),
-    ('<script type="application/json" id="results">[{"format": 1}]</script>', "is no file of results"),
-    ('<script type="application/json" id="results">[</script>', "cannot read the results"),
-    ('<script type="application/json" id="results">[3]</script>', "is no file of results"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("<html></html>", "neither a folder of results nor a report"),
+        ('<script type="application/json" id="results">[{"format": 1}]</script>', "is no file of results"),
+        ('<script type="application/json" id="results">[</script>', "cannot read the results"),
+        ('<script type="application/json" id="results">[3]</script>', "is no file of results"),
+    ],
+)
 def test_what_is_no_report_is_refused_by_name(tmp_path, text, said):
     (tmp_path / "other.html").write_text(text)
     with pytest.raises(ReportError, match=f"other.html.*{said}|{said}.*other.html"):

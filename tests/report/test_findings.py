@@ -79,7 +79,9 @@ def test_what_was_picked_out_is_kept_beside_the_rest(monkeypatch, results):
 
 
 class Campaign:
-    """Conformance that is done at once: one branch, and another that only a lost race takes, which spin_lock does not have."""
+    """Conformance that is done at once: one branch, and another that only a lost race takes, which spin_lock does not
+    have.
+    """
 
     def __init__(self, *_):
         self.text = type("Text", (), {"pairs_min": 100})
@@ -89,7 +91,9 @@ class Campaign:
         for form in forms:
             loses = form == LAYOUT
             taken = [150, 9 if loses else 0]
-            found.append(Result(form, {"xdp": 120}, [TAKEN, AFTER_A_LOSS], taken, [150, 0], complete=loses, seconds=2.5))
+            found.append(
+                Result(form, {"xdp": 120}, [TAKEN, AFTER_A_LOSS], taken, [150, 0], complete=loses, seconds=2.5)
+            )
         return [*found, Result("as shipped, seed 1", {"xdp": 30}, [TAKEN, AFTER_A_LOSS])]
 
 
@@ -105,8 +109,9 @@ def test_conformance_leaves_its_branches_and_their_source(campaign, results):
     (coverage,) = together(load(results)).conform.values()
     layout, spin_lock, shipped = (coverage.builds[name][0] for name in (LAYOUT, FORMS[1], "as shipped, seed 1"))
     assert [(branch.place, branch.last_column, branch.times, branch.excused) for branch in layout.branches] == [
-        (f"{STEPS}:31:10", 54, 150, False), (f"{STEPS}:33:10", 114, 9, False),
-    ]  # fmt: skip
+        (f"{STEPS}:31:10", 54, 150, False),
+        (f"{STEPS}:33:10", 114, 9, False),
+    ]
     assert [branch.excused for branch in spin_lock.branches] == [False, True]
     assert (layout.pairs, layout.taken, spin_lock.taken, spin_lock.asked) == (159, 2, 1, 1)
     assert shipped.branches == [] and shipped.inputs == {"xdp": 30} and not shipped.is_form
@@ -129,12 +134,15 @@ EDIT = Edit(file="spec/limiter/x", old="a", new="b")
 MUTANT = Mutant(name="two at once", edits=(EDIT,), caught_by=CaughtBy(conform="verdict"), protocol="limiter")
 
 
-@pytest.mark.parametrize("arguments, kept", [
-    ([], ["mutants/all.json"]),
-    (["limiter"], ["mutants/limiter.json"]),
-    (["--only", "two"], []),
-    (["--without-faults"], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, kept",
+    [
+        ([], ["mutants/all.json"]),
+        (["limiter"], ["mutants/limiter.json"]),
+        (["--only", "two"], []),
+        (["--without-faults"], []),
+    ],
+)
 def test_a_hunt_leaves_its_mutants_unless_some_were_picked_out(monkeypatch, results, arguments, kept):
     other = MUTANT.model_copy(update={"name": "and another"})
     monkeypatch.setattr(mutants, "catalogue", lambda _: [MUTANT, other])
@@ -147,5 +155,8 @@ def test_a_hunt_leaves_its_mutants_unless_some_were_picked_out(monkeypatch, resu
     if kept:
         assert folder() == results
         found = together(load(results)).mutants
-        assert [(name, each.caught) for (_, name), (each, _) in found.items()] == [("two at once", True), ("and another", False)]
+        assert [(name, each.caught) for (_, name), (each, _) in found.items()] == [
+            ("two at once", True),
+            ("and another", False),
+        ]
         assert {(each.named, each.place) for each, _ in found.values()} == {("conform: verdict", "spec/limiter/x")}

@@ -10,7 +10,9 @@ from harness.report.heat import LEVELS, added, level, lines
 SOURCE = "A(x) ==\n  IF x\n    THEN Reply(x,\n               IF y THEN 1 ELSE 22)\n    ELSE Drop(x)\n"
 
 
-def branch(label: str, line: int, column: int, last_line: int, last_column: int, times: int = 1, excused: bool = False) -> Branch:
+def branch(
+    label: str, line: int, column: int, last_line: int, last_column: int, times: int = 1, excused: bool = False
+) -> Branch:
     place = {"file": "A.tla", "line": line, "column": column, "last_line": last_line, "last_column": last_column}
     return Branch(label=label, **place, times=times, excused=excused)
 
@@ -20,7 +22,11 @@ def build(*branches: Branch) -> Build:
 
 
 def test_each_character_is_the_innermost_branch_s():
-    reply, inner, drop = branch("reply", 3, 10, 4, 34, 100), branch("inner", 4, 26, 4, 26, 3), branch("drop", 5, 10, 5, 16, 0)
+    reply, inner, drop = (
+        branch("reply", 3, 10, 4, 34, 100),
+        branch("inner", 4, 26, 4, 26, 3),
+        branch("drop", 5, 10, 5, 16, 0),
+    )
     heats = added([build(inner, reply, drop)])
     shown = lines(SOURCE, "A.tla", heats)
     parts = [[(part.text, part.heat and part.heat.branch.label) for part in line.segments] for line in shown]
@@ -45,6 +51,8 @@ def test_builds_are_added_up():
     assert added([]) == []
 
 
-@pytest.mark.parametrize("times, shade", [(1000, 5), (250, 5), (249, 4), (63, 4), (62, 3), (15, 2), (3, 1), (1, 1), (0, 0)])
+@pytest.mark.parametrize(
+    "times, shade", [(1000, 5), (250, 5), (249, 4), (63, 4), (62, 3), (15, 2), (3, 1), (1, 1), (0, 0)]
+)
 def test_a_shade_is_a_share_of_the_most(times, shade):
     assert level(times, 1000) == shade

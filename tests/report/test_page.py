@@ -56,12 +56,30 @@ def page_of(tmp_path, found, head=COMMIT, **when) -> str:
 def test_everything_is_on_the_page(full):
     text = Text(full).text
     for wanted in (
-        "4,044 distinct states", "No two clients have tickets of the same number.", "a ticket is torn off twice",
-        "roll[0].torn: 0 -> 1", "18,120 inputs", "xdp 9,000", "11,000", "TicketSteps", "layout: 1 of 5 branches were not taken",
-        "1,410 / 1,500", "+17.5% of baseline", "for newer kernels only", "Booted in 7.3 s",
-        "the roll is torn twice", "✓ caught", "Latency against load", "p99 (µs)", "[0.8051, 0.8632]",
-        "the generator was the limit", "met: take, of reflector: 0.83, at least 0.8", "120,000", "pydantic", "clang",
-    ):  # fmt: skip
+        "4,044 distinct states",
+        "No two clients have tickets of the same number.",
+        "a ticket is torn off twice",
+        "roll[0].torn: 0 -> 1",
+        "18,120 inputs",
+        "xdp 9,000",
+        "11,000",
+        "TicketSteps",
+        "layout: 1 of 5 branches were not taken",
+        "1,410 / 1,500",
+        "+17.5% of baseline",
+        "for newer kernels only",
+        "Booted in 7.3 s",
+        "the roll is torn twice",
+        "✓ caught",
+        "Latency against load",
+        "p99 (µs)",
+        "[0.8051, 0.8632]",
+        "the generator was the limit",
+        "met: take, of reflector: 0.83, at least 0.8",
+        "120,000",
+        "pydantic",
+        "clang",
+    ):
         assert wanted in text, wanted
     assert "No results" not in text
 
@@ -95,7 +113,14 @@ def test_what_results_say_is_no_markup(full):
 
 def test_without_results_each_part_says_which_command_makes_them(bare):
     text = Text(bare).text
-    for command in ("just check", "just conform", "just kernels", "just mutants", "just bench all", "just fuzz all --minutes 20"):
+    for command in (
+        "just check",
+        "just conform",
+        "just kernels",
+        "just mutants",
+        "just bench all",
+        "just fuzz all --minutes 20",
+    ):
         assert f"No results yet. {command} makes them." in text, command
     assert text.count("– not run") == 6 and "<dt>nothing</dt><dd>not found</dd>" in bare
 
@@ -122,7 +147,12 @@ SPOILT = {
     "Models": ("check/ticket", ["models", 0, "surprises"], ["it is in deadlock"], "ticket/small: it is in deadlock"),
     "Conformance": ("conform/ticket", ["builds", 1, "mismatches"], ["xdp: verdict"], "ticket, spin_lock: xdp: verdict"),
     "Kernels": ("kernels/6.1", ["programs", 0, "faults"], ["over"], "6.1.0-40-cloud-amd64: over"),
-    "Mutants": ("mutants/all", ["mutants", 0, "caught"], False, "the roll is torn twice (templates/hooks.h.j2): NoTicketTwice"),
+    "Mutants": (
+        "mutants/all",
+        ["mutants", 0, "caught"],
+        False,
+        "the roll is torn twice (templates/hooks.h.j2): NoTicketTwice",
+    ),
     "Benchmarks": ("bench/ticket", ["targets"], ["MISSED: take"], "ticket: MISSED: take"),
     "Fuzzing": ("fuzz/ticket", ["failures"], [{"text": "found 4", "saved": None}], "ticket: found 4"),
 }
@@ -162,7 +192,9 @@ def test_results_of_another_shape_are_named(tmp_path):
 def test_a_figure_that_is_no_number_is_named(tmp_path):
     found = made_up.everything()
     found["bench/ticket"]["curves"][0]["series"]["generated"][0]["y"] = float("nan")
-    with pytest.raises(ReportError, match="results of bench on ticket .*curves.0.series.generated.0.y: Input should be a finite number"):
+    with pytest.raises(
+        ReportError, match="results of bench on ticket .*curves.0.series.generated.0.y: Input should be a finite number"
+    ):
         together(load(made_up.write(tmp_path / "results", found)))
 
 

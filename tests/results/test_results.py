@@ -33,7 +33,9 @@ def test_the_commit_is_that_of_this_repository_or_nothing():
     assert re.fullmatch(r"([0-9a-f]{40}\+?)?", commit()) and begin().commit == commit()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", f'{{"format": {FORMAT}}}', f'{{"format": {FORMAT + 1}}}', '{"format": 1, "other": 2}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", f'{{"format": {FORMAT}}}', f'{{"format": {FORMAT + 1}}}', '{"format": 1, "other": 2}']
+)
 def test_what_is_no_file_of_results_is_refused_by_name(results, text):
     path = results / "check/kv.json"
     path.parent.mkdir(parents=True)

@@ -18,10 +18,25 @@ def bpf_object(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
     def compiled(name: str) -> Path:
         target = folder / f"{name}.bpf.o"
         if not target.exists():
-            machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
+            machine = subprocess.run(
+                ["gcc", "-print-multiarch"], capture_output=True, text=True, check=True
+            ).stdout.strip()
             subprocess.run(
-                ["clang-19", "-target", "bpf", "-O2", "-g", "-mcpu=v3", "-Wall", "-Werror", f"-I/usr/include/{machine}"]
-                + ["-c", str(HERE / f"{name}.bpf.c"), "-o", str(target)],
+                [
+                    "clang-19",
+                    "-target",
+                    "bpf",
+                    "-O2",
+                    "-g",
+                    "-mcpu=v3",
+                    "-Wall",
+                    "-Werror",
+                    f"-I/usr/include/{machine}",
+                    "-c",
+                    str(HERE / f"{name}.bpf.c"),
+                    "-o",
+                    str(target),
+                ],
                 check=True,
             )
         return target

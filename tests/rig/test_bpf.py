@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from harness.rig import bpf
+from harness.rig import Rig, bpf
 
 PACKET = bytes(range(64))
 
@@ -73,8 +73,6 @@ def test_only_one_program_is_loaded(bpf_object):
 
 
 def test_pinned_maps(bpf_object):
-    from harness.rig import Rig
-
     with Rig("pin") as rig, bpf.Object.open(bpf_object("counting")) as programs:
         path = f"{rig.bpffs}/cells"
         programs.map("cells").pin(path)

@@ -121,7 +121,9 @@ HOLDER = textwrap.dedent("""
 @contextlib.contextmanager
 def holding_process():
     """A process with a rig, the rig's name and the id of a process in it; dead at the end, whatever happened."""
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     try:
         name, child = holder.stdout.readline().split()
         yield holder, name, int(child)

@@ -11,7 +11,9 @@ from tests.runtime.conftest import ADD, ADDED, ASK, COMPLETED, MESSAGE, Build, C
 
 def test_clang_builds_it_without_a_warning(built: Callable[..., Path]) -> None:
     folder = built(make_variables=("CC=clang-19",))
-    assert {"echo.bpf.o", "echo.skel.h", "echod", "echo-udp", "libecho_user.so"} <= {each.name for each in folder.iterdir()}
+    assert {"echo.bpf.o", "echo.skel.h", "echod", "echo-udp", "libecho_user.so"} <= {
+        each.name for each in folder.iterdir()
+    }
 
 
 def test_what_was_not_generated_is_named(tmp_path: Path) -> None:

@@ -37,7 +37,10 @@ def folder(built: Callable[..., Path]) -> Path:
 @pytest.fixture(scope="module")
 def failing_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("failing-disk") / "failing_disk.so"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", HERE / "failing_disk.c", "-o", target], check=True)
+    subprocess.run(
+        ["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", HERE / "failing_disk.c", "-o", target],
+        check=True,
+    )
     return target
 
 
@@ -77,8 +80,18 @@ class Ledger(Echo):
         self.version += 1
         account = account or self.version % 7
         version = self.version
-        answer = self.ask(codec.Message(kind=Kind.ADD, lane=lane, account=account, version=version, mood=codec.Mood.BOLD, paid=version % 2 == 1,
-                                        sign=version.to_bytes(3, "big"), text=f"entry {version:6}".encode()))  # fmt: skip
+        answer = self.ask(
+            codec.Message(
+                kind=Kind.ADD,
+                lane=lane,
+                account=account,
+                version=version,
+                mood=codec.Mood.BOLD,
+                paid=version % 2 == 1,
+                sign=version.to_bytes(3, "big"),
+                text=f"entry {version:6}".encode(),
+            )
+        )
         if answer.kind == Kind.ADDED:
             self.added.append((answer.epoch, answer.lane, answer.number, account, version))
         return answer.kind == Kind.ADDED
@@ -90,7 +103,9 @@ class Ledger(Echo):
 
     def question(self, record: tuple[int, ...]) -> Any:
         self.questions += 1
-        return codec.Message(kind=Kind.ASK, epoch=record[0], lane=record[1], number=record[2], text=f"asks {self.questions:7}".encode())
+        return codec.Message(
+            kind=Kind.ASK, epoch=record[0], lane=record[1], number=record[2], text=f"asks {self.questions:7}".encode()
+        )
 
     def is_stored(self, record: tuple[int, ...]) -> bool:
         try:
@@ -112,7 +127,10 @@ class Ledger(Echo):
         for one in entries:
             version = one["version"]
             assert (one["mood"], one["paid"]) == ("Bold", version % 2 == 1)
-            assert one["sign"] == version.to_bytes(3, "big").hex() and bytes.fromhex(one["text"]) == f"entry {version:6}".encode()
+            assert (
+                one["sign"] == version.to_bytes(3, "big").hex()
+                and bytes.fromhex(one["text"]) == f"entry {version:6}".encode()
+            )
         found = {(one["epoch"], one["lane"], one["number"], one["account"], one["version"]) for one in entries}
         assert len(found) == len(entries)
         return found
@@ -161,7 +179,9 @@ def test_what_is_added_is_drained_and_recovered(ledger: Ledger, tmp_path: Path) 
 
 
 def test_a_daemon_that_is_killed_leaves_nothing_out(ledger: Ledger) -> None:
-    """Again and again, while records come in; they wait in the tables until there is a daemon, and then there is no room."""
+    """Again and again, while records come in; they wait in the tables until there is a daemon, and then there is no
+    room.
+    """
     for _ in range(6):
         daemon = ledger.begin()
         ledger.fill(300)
@@ -171,7 +191,7 @@ def test_a_daemon_that_is_killed_leaves_nothing_out(ledger: Ledger) -> None:
             while ledger.add(lane):
                 pass
     daemon = ledger.begin()
-    wait_for(lambda: all(ledger.add(lane) for lane in range(LANES)), "there is room again")
+    wait_for(lambda: all([ledger.add(lane) for lane in range(LANES)]), "there is room again")
     assert ledger.end(daemon)[0] == 0
     assert ledger.places() == set(ledger.added)
     assert {epoch for epoch, *_ in ledger.added} == {1}
@@ -181,9 +201,9 @@ def test_a_daemon_that_ends_leaves_nothing_in_the_tables(ledger: Ledger) -> None
     """However many batches there are."""
     for _ in range(8):
         daemon = ledger.begin()
-        wait_for(lambda: all(ledger.add(lane) for lane in range(LANES)), "there is room")
+        wait_for(lambda: all([ledger.add(lane) for lane in range(LANES)]), "there is room")
         daemon.send_signal(signal.SIGSTOP)
-        while any([ledger.add(lane) for lane in range(LANES)]):
+        while any(ledger.add(lane) for lane in range(LANES)):
             pass
         daemon.send_signal(signal.SIGTERM)
         daemon.send_signal(signal.SIGCONT)
@@ -246,7 +266,9 @@ def test_what_commands_take(ledger: Ledger, tmp_path: Path) -> None:
     assert "status does not take --segments" in ledger.refuse("status", "--segments", "x", code=2)
     assert "cannot open the folder of segments" in ledger.refuse("segments", str(tmp_path / "absent"))
     terminal, ours = os.openpty()
-    done = subprocess.run([ledger.daemon, "recover", tmp_path], stdout=ours, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [ledger.daemon, "recover", tmp_path], stdout=ours, stderr=subprocess.PIPE, text=True, check=False
+    )
     os.close(terminal)
     os.close(ours)
     assert done.returncode == 1 and "use --text, or --output FILE" in done.stderr
@@ -286,7 +308,7 @@ def test_a_full_disk_is_waited_out(ledger: Ledger, small_disk: Path) -> None:
     ledger.segments = small_disk / "segments"
     (small_disk / "filler").write_bytes(bytes(110_000))
     daemon = ledger.begin()
-    while any([ledger.add(lane) for lane in range(LANES)]) or ledger.drained("full") == 0:
+    while any(ledger.add(lane) for lane in range(LANES)) or ledger.drained("full") == 0:
         pass
     time.sleep(0.3)
     assert not ledger.add(0) and daemon.poll() is None
@@ -320,7 +342,9 @@ def test_a_sync_that_fails_ends_the_daemon(ledger: Ledger, failing_disk: Path, t
     assert ledger.places() == set(ledger.added)
 
 
-def test_nothing_is_stored_before_a_sync_that_began_after_it_was_written(ledger: Ledger, failing_disk: Path, tmp_path: Path) -> None:
+def test_nothing_is_stored_before_a_sync_that_began_after_it_was_written(
+    ledger: Ledger, failing_disk: Path, tmp_path: Path
+) -> None:
     switch = tmp_path / "waits"
     prefix = ("env", f"LD_PRELOAD={failing_disk}", f"DISK_WAITS={switch}")
     daemon = ledger.begin(prefix=prefix)
@@ -346,7 +370,9 @@ def test_nothing_is_stored_before_a_sync_that_began_after_it_was_written(ledger:
 
 
 def test_the_sanitizers_find_nothing(built: Callable[..., Path], rig: Rig, tmp_path: Path) -> None:
-    ledger = Ledger(built(protocol="ledger", generated=GENERATED, make_variables=("SANITIZE=1",)), rig, tmp_path / "segments")
+    ledger = Ledger(
+        built(protocol="ledger", generated=GENERATED, make_variables=("SANITIZE=1",)), rig, tmp_path / "segments"
+    )
     assert b"__asan_init" in Path(ledger.daemon).read_bytes()
     ledger.load()
     for how in (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM):
@@ -355,20 +381,32 @@ def test_the_sanitizers_find_nothing(built: Callable[..., Path], rig: Rig, tmp_p
         assert "Sanitizer" not in ledger.end(daemon, how)[1]
         assert daemon.returncode == (0 if how == signal.SIGTERM else -signal.SIGKILL)
     assert ledger.places() == set(ledger.added)
-    for command in (("segments",), ("recover", "--text"), ("recover", "--output", str(tmp_path / "rows")), ("truncate", "--before", "2")):
+    for command in (
+        ("segments",),
+        ("recover", "--text"),
+        ("recover", "--output", str(tmp_path / "rows")),
+        ("truncate", "--before", "2"),
+    ):
         done = ledger.succeed(command[0], str(ledger.segments), *command[1:])
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
     ledger.socket.close()
 
 
 def test_as_another_user(ledger: Ledger, reachable: Path) -> None:
-    """The folder is opened with that user's rights: who may not make it, or files there, is told so; one that is theirs is written to."""
+    """The folder is opened with that user's rights: who may not make it, or files there, is told so; one that is theirs
+    is written to.
+    """
     ledger.segments = reachable / "segments"
     serve = ("serve", "--segments", str(ledger.segments), "--user", "nobody")
-    assert "as user 65534: Permission denied; name one that this user can make or write to" in ledger.refuse(*serve, code=4)
+    assert "as user 65534: Permission denied; name one that this user can make or write to" in ledger.refuse(
+        *serve, code=4
+    )
     ledger.end(ledger.begin())
     ledger.segments.chmod(0o755)
-    assert f"cannot begin files in {ledger.segments} as user 65534: Permission denied; let the folder, and the files in it" in ledger.refuse(*serve, code=4)
+    assert (
+        f"cannot begin files in {ledger.segments} as user 65534: Permission denied; let the folder, and the files in it"
+        in ledger.refuse(*serve, code=4)
+    )
     shutil.chown(ledger.segments, "nobody")
     assert "let it, and the segments, belong to the user that the daemon runs as" in ledger.refuse(*serve, code=4)
     subprocess.run(["chown", "-R", "nobody", ledger.segments], check=True)
@@ -396,12 +434,16 @@ def test_the_kernel_udp_server_drains_to_nowhere(folder: Path, rig: Rig, tmp_pat
         serve_udp(ledger, "--threads", "2")
         for at in range(3 * LANES * SLOTS):
             assert ledger.add(at % LANES)
-        assert {record[:3] for record in ledger.added} == {(1, lane, 1 + number) for lane in range(LANES) for number in range(3 * SLOTS)}
+        assert {record[:3] for record in ledger.added} == {
+            (1, lane, 1 + number) for lane in range(LANES) for number in range(3 * SLOTS)
+        }
         wait_for(lambda: ledger.is_stored(ledger.added[-1]), "it is drained")
     assert not ledger.segments.exists()
 
 
-def test_recipes_find_a_folder(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_recipes_find_a_folder(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Of the protocol's name, where files are kept, unless another one is named; the tables go with one of them."""
     (tmp_path / "spec/ledger").mkdir(parents=True)
     (tmp_path / "spec/ledger/layout.yaml").touch()
@@ -443,7 +485,10 @@ def test_recipes_find_a_folder(ledger: Ledger, tmp_path: Path, monkeypatch: pyte
     assert just("purge", "ledger")[0] == 0
     monkeypatch.setenv("STEPWISE_STATE", "/proc/nowhere")
     code, said = just("load", "ledger", ledger.iface)
-    assert code == 1 and "cannot make /proc/nowhere/ledger, which ledger is to be drained to: No such file or directory" in said
+    assert (
+        code == 1
+        and "cannot make /proc/nowhere/ledger, which ledger is to be drained to: No such file or directory" in said
+    )
     ledger.segments = tmp_path / "named"
     assert just("load", "ledger", ledger.iface, "--segments", str(ledger.segments))[0] == 0
     assert ledger.add(0) and ledger.added.pop()[:3] == (1, 0, 1)

@@ -41,7 +41,9 @@ def tcx_program_count(echo: Echo, index: int) -> int:
 
 
 def attached_in_kernel(echo: Echo, iface: str | None = None) -> tuple[bool, int, int]:
-    """Whether XDP is attached, and how many tcx programs and TC filters: by what the kernel says, not by our own pins."""
+    """Whether XDP is attached, and how many tcx programs and TC filters: by what the kernel says, not by our
+    own pins.
+    """
     command = ["ip", "-json", "-details", "link", "show", iface or echo.iface]
     [link] = json.loads(echo.rig.server.run(command, capture_output=True, check=True).stdout)
     with echo.rig.server.entered(), IPRoute() as route:
@@ -55,9 +57,8 @@ def assert_nothing_attached(echo: Echo, iface: str | None = None) -> None:
 
 def add_pair(rig: Rig, name: str, subnet: str) -> None:
     """Another link between the two namespaces. The client's end has a program, so that it gets what XDP sends."""
-    with rig.server.entered(), IPRoute() as route:
-        with open(rig.client.netns_path, "rb") as target:
-            route.link("add", ifname=name, kind="veth", peer={"ifname": f"{name}-peer", "net_ns_fd": target.fileno()})
+    with rig.server.entered(), IPRoute() as route, open(rig.client.netns_path, "rb") as target:
+        route.link("add", ifname=name, kind="veth", peer={"ifname": f"{name}-peer", "net_ns_fd": target.fileno()})
     for endpoint, iface, host in ((rig.server, name, 1), (rig.client, f"{name}-peer", 2)):
         with endpoint.entered(), IPRoute() as route:
             index = route.link_lookup(ifname=iface)[0]
@@ -67,7 +68,8 @@ def add_pair(rig: Rig, name: str, subnet: str) -> None:
                 program = bpf.load_xdp_pass()
                 program.attach_xdp(index)
                 os.close(program.fd)
-        # XDP sees checksums that a card would finish as they are, unfinished, unless the sender is told not to rely on one.
+        # XDP sees checksums that a card would finish as they are, unfinished, unless the sender is told not to rely on
+        # one.
         endpoint.run(["ethtool", "-K", iface, "tx", "off"], capture_output=True, check=True)
 
 
@@ -111,7 +113,9 @@ def test_status_in_text_and_for_prometheus(echo: Echo, client: Client) -> None:
 
 def test_load_twice(echo: Echo, client: Client) -> None:
     echo.load()
-    assert f"is loaded on {echo.iface} already; `{echo.daemon} unload {echo.iface}` first" in echo.refuse("load", echo.iface)
+    assert f"is loaded on {echo.iface} already; `{echo.daemon} unload {echo.iface}` first" in echo.refuse(
+        "load", echo.iface
+    )
     assert client.ask(ADD, 0, 1, echo.rig.server.ipv4) == (ADDED, 0, 1)
 
 
@@ -154,7 +158,9 @@ def test_another_program_is_attached(echo: Echo) -> None:
         assert "another XDP program (id " in sentence and "(id 0)" not in sentence
         assert not echo.base.exists()
         with echo.rig.server.entered(), IPRoute() as route:
-            assert [each.get_attr("TCA_KIND") for each in route.get_qdiscs(index=echo.rig.server.ifindex)] == ["noqueue"]
+            assert [each.get_attr("TCA_KIND") for each in route.get_qdiscs(index=echo.rig.server.ifindex)] == [
+                "noqueue"
+            ]
 
 
 def test_mtu_is_too_large(echo: Echo) -> None:
@@ -174,7 +180,9 @@ def test_no_privilege(echo: Echo) -> None:
 
 def test_status_without_privilege(echo: Echo) -> None:
     echo.load()
-    sentence = echo.refuse("status", code=EXIT_PRIVILEGE, prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    sentence = echo.refuse(
+        "status", code=EXIT_PRIVILEGE, prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    )
     assert "cannot open" in sentence and "run this as root" in sentence
 
 

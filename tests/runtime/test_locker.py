@@ -108,7 +108,10 @@ def test_xdp_drops_what_has_another_size(programs: bpf.Object, version: int) -> 
         wrong[-1] ^= 1
         assert xdp.test_run(bytes(wrong)).action == bpf.XDP_DROP
     for size in (0, codec.TAIL_OVER, codec.TAIL_MAX + 1):
-        assert xdp.test_run(Frame(put(size).encode() + b"\0", codec.PORT, version=version).to_bytes()).action == bpf.XDP_DROP
+        assert (
+            xdp.test_run(Frame(put(size).encode() + b"\0", codec.PORT, version=version).to_bytes()).action
+            == bpf.XDP_DROP
+        )
 
 
 @versions
@@ -183,7 +186,10 @@ def test_a_batch_about_one_word_takes_its_turns(service: Echo) -> None:
     with (client := Client(service.rig.client, port=codec.PORT)).socket:
         daemon.send_signal(signal.SIGSTOP)
         for number in range(6):
-            client.send(codec.Message(kind=codec.Kind.PUT, number=number, length=20, body=noise(20)).encode(), service.rig.server.ipv4)
+            client.send(
+                codec.Message(kind=codec.Kind.PUT, number=number, length=20, body=noise(20)).encode(),
+                service.rig.server.ipv4,
+            )
         daemon.send_signal(signal.SIGCONT)
         kinds = [codec.Message.decode(received[0]).kind for _ in range(3) if (received := client.receive(1))]
     assert kinds == [codec.Kind.DONE] * 3

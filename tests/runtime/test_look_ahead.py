@@ -128,7 +128,9 @@ def test_garbage_in_the_ring_is_dropped(build: Build, client: Client, make_varia
     assert echo.end(daemon) == (0, "")
 
 
-@pytest.mark.parametrize("buffer_bytes, kept", [(1, 1), (SAMPLE_BYTES, 1), (SAMPLE_BYTES + 1, 2), (10 * SAMPLE_BYTES, 10)])
+@pytest.mark.parametrize(
+    "buffer_bytes, kept", [(1, 1), (SAMPLE_BYTES, 1), (SAMPLE_BYTES + 1, 2), (10 * SAMPLE_BYTES, 10)]
+)
 def test_counts_what_finds_no_room(echo: Echo, client: Client, buffer_bytes: int, kept: int) -> None:
     echo.load()
     daemon = echo.serve("--receive-buffer", str(buffer_bytes))
@@ -285,7 +287,9 @@ def test_drivers_that_are_not_known_are_asked(echo: Echo, missing: Missing, lack
     _, errors = echo.end(echo.serve(prefix=missing(lacking)))
     said = [line for line in errors.splitlines() if "look ahead" in line]
     assert looks_ahead(echo) == (why is None)
-    assert [line.rpartition("tap0 ")[2] for line in said] == ([f"does not look ahead, which costs more: {why}"] if why else [])
+    assert [line.rpartition("tap0 ")[2] for line in said] == (
+        [f"does not look ahead, which costs more: {why}"] if why else []
+    )
 
 
 def test_needs_no_capability(echo: Echo, client: Client) -> None:

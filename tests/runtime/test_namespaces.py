@@ -85,7 +85,9 @@ def test_status_says_where_the_daemon_answers(echo: Echo) -> None:
     netns = os.stat(echo.rig.server.netns_path).st_ino
     assert f"running, pid {daemon.pid}\n" in echo.succeed("status").stdout
     text = echo.succeed("status", endpoint=echo.rig.client).stdout
-    assert f"running, pid {daemon.pid}, answers in network namespace {netns} ({echo.rig.server.netns_path}) only\n" in text
+    assert (
+        f"running, pid {daemon.pid}, answers in network namespace {netns} ({echo.rig.server.netns_path}) only\n" in text
+    )
     assert echo.status(endpoint=echo.rig.client)["daemon"]["netns"] == netns
 
 
@@ -140,7 +142,10 @@ def test_a_veth_without_a_program_on_its_peer(echo: Echo) -> None:
     echo.succeed("unload", echo.iface)
     detach_pass(echo)
     said = echo.succeed("load", echo.iface).stderr
-    assert f"warning: {echo.iface} is a veth, and its peer (interface {echo.rig.client.ifindex} of another network namespace)" in said
+    assert (
+        f"warning: {echo.iface} is a veth, and its peer (interface {echo.rig.client.ifindex} of another network "
+        "namespace)" in said
+    )
     assert "has no XDP program" in said
     assert "veth" not in echo.succeed("load", "lo", "--generic").stderr
 

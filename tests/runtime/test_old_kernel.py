@@ -35,7 +35,9 @@ def test_without_xdp_links_nothing_is_loaded(echo: Echo, missing: Missing) -> No
     sentence = echo.refuse("load", echo.iface, prefix=missing("xdp_link,tcx"))
     assert "the kernel may be older than 5.9, which has no XDP links" in sentence
     assert not echo.base.exists()
-    filters = echo.rig.server.run(["tc", "qdisc", "show", "dev", echo.iface], capture_output=True, text=True, check=True)
+    filters = echo.rig.server.run(
+        ["tc", "qdisc", "show", "dev", echo.iface], capture_output=True, text=True, check=True
+    )
     assert "clsact" not in filters.stdout
 
 
@@ -84,7 +86,10 @@ def test_without_the_privilege_to_sweep(echo: Echo, missing: Missing) -> None:
     echo.load()
     prefix = ("setpriv", "--bounding-set=-bpf,-sys_admin", "--inh-caps=-all", *missing("test_run"))
     sentence = echo.refuse("serve", code=EXIT_PRIVILEGE, prefix=prefix)
-    assert "cannot run the sweep's programs, or read the tables: Operation not permitted" in sentence and "as root" in sentence
+    assert (
+        "cannot run the sweep's programs, or read the tables: Operation not permitted" in sentence
+        and "as root" in sentence
+    )
 
 
 def test_without_membarrier_it_does_not_sweep(echo: Echo, missing: Missing) -> None:

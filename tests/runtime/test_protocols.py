@@ -23,7 +23,7 @@ def test_there_are_protocols() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_protocol(protocol: str, compiler: str, rig: Rig, tmp_path: Path) -> None:
     command = ["make", "-s", "-C", str(ROOT / "runtime"), f"PROTOCOL={protocol}", f"BUILD={tmp_path}", f"CC={compiler}"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     daemon = str(tmp_path / f"{protocol}d")
 

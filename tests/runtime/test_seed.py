@@ -15,7 +15,9 @@ SMALL = {"tables": {"bucket": {"capacity": 64}}}
 
 def loaded(server: Server, *options: str) -> tuple[int, str]:
     """`load` with options: how it ended and what it said."""
-    done = server.rig.server.run([str(server.build.daemon), "load", server.rig.server.iface, *options], capture_output=True, text=True)
+    done = server.rig.server.run(
+        [str(server.build.daemon), "load", server.rig.server.iface, *options], capture_output=True, text=True
+    )
     return done.returncode, done.stderr
 
 

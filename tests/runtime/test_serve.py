@@ -314,8 +314,12 @@ def test_who_needs_a_daemon_that_is_dead_is_told_so(echo: Echo, family: int) -> 
         with pytest.raises(ConnectionRefusedError):
             connected.recv(100)
         with (other := Client(echo.rig.client)).socket:
-            assert other.ask(ADD, 3, 4, echo.rig.server.ipv4) == (ADDED, 3, 4), "what the kernel answers needs no daemon"
-        assert "not running: what the kernel forwards is refused (ICMP port unreachable" in echo.succeed("status").stdout
+            assert other.ask(ADD, 3, 4, echo.rig.server.ipv4) == (ADDED, 3, 4), (
+                "what the kernel answers needs no daemon"
+            )
+        assert (
+            "not running: what the kernel forwards is refused (ICMP port unreachable" in echo.succeed("status").stdout
+        )
         echo.serve()
         connected.send(MESSAGE.pack(ASK, 0, 0))
         assert MESSAGE.unpack(connected.recv(100))[0] == COMPLETED
@@ -356,7 +360,9 @@ def test_serve_of_another_layout(echo: Echo, build: Build) -> None:
 
 def test_serve_without_privilege(echo: Echo) -> None:
     echo.load()
-    sentence = echo.refuse("serve", code=EXIT_PRIVILEGE, prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    sentence = echo.refuse(
+        "serve", code=EXIT_PRIVILEGE, prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    )
     assert "cannot open" in sentence and "as root" in sentence
 
 

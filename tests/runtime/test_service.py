@@ -64,7 +64,7 @@ def daemon_pid(echo: Echo) -> int:
 
 
 def test_load_serves_and_unload_ends(echo: Echo, recipe: Recipe, client: Client) -> None:
-    code, output, said = recipe("load", "echo", echo.iface)
+    code, output, _said = recipe("load", "echo", echo.iface)
     assert code == 0 and f"echo is loaded on {echo.iface} and served" in output
     assert client.ask(ASK, 0, 0, echo.rig.server.ipv4)[0] == COMPLETED
     code, output, errors = recipe("unload", echo.iface)
@@ -95,7 +95,10 @@ def test_load_whose_daemon_does_not_start(echo: Echo, recipe: Recipe) -> None:
     with hold_port(echo.rig.server):
         code, _, errors = recipe("load", "echo", echo.iface)
         assert code == 1 and "another process has it" in errors
-        assert f"echo is loaded on {echo.iface}, but nothing answers what the kernel forwards; `just serve echo` starts it" in errors
+        assert (
+            f"echo is loaded on {echo.iface}, but nothing answers what the kernel forwards; `just serve echo` starts it"
+            in errors
+        )
     assert recipe("load", "echo", echo.iface)[0] == 0
 
 
@@ -159,7 +162,12 @@ def test_purge(echo: Echo, recipe: Recipe) -> None:
     recipe("load", "echo", echo.iface)
     code, _, errors = recipe("purge", "echo")
     assert code == 1 and f"it is loaded on {echo.iface}" in errors
-    assert {each.name for each in Path(echo.rig.run_directory).iterdir()} == {"echo.claim", "echo.pid", "echo.log", "echo.statistics"}
+    assert {each.name for each in Path(echo.rig.run_directory).iterdir()} == {
+        "echo.claim",
+        "echo.pid",
+        "echo.log",
+        "echo.statistics",
+    }
     recipe("unload", echo.iface)
     code, _, errors = recipe("purge", "echo")
     assert code == 0 and "removed the tables of echo and what they held" in errors
@@ -248,7 +256,9 @@ def test_an_edited_layout_is_noticed(
 
 def test_a_specification_that_does_not_compile_is_noticed(copy_of_limiter: Path) -> None:
     edit(copy_of_limiter / "spec/limiter/layout.yaml", "20231", "nowhere")
-    assert "spec/limiter does not compile, so that generated/limiter is of an older one; the first error is" in refusal(stale=False)
+    assert "spec/limiter does not compile, so that generated/limiter is of an older one; the first error is" in refusal(
+        stale=False
+    )
 
 
 def test_build_warns_and_goes_on(copy_of_limiter: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -291,7 +301,9 @@ def test_recipes(rig: Rig) -> None:
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not holder_of(Path(rig.run_directory, "limiter.claim")), "it ends")
 
-    serving = rig.server.popen(["just", "serve", "limiter"], cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    serving = rig.server.popen(
+        ["just", "serve", "limiter"], cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert serving.stdout and serving.stdout.readline().startswith("READY limiter port 20231 pid ")
     os.killpg(serving.pid, signal.SIGINT)  # as Ctrl-C does
     serving.wait(10)

@@ -22,9 +22,44 @@ OVER, TAIL_MAX, CAPACITY = 4, 1000, 8
 ECHO, ECHOED, KEEP, KEPT, FETCH, FETCHED = range(1, 7)
 COMPLETED = 0x80
 MESSAGE = struct.Struct(">BBHB")  # kind, index, length, generation
-COUNTERS = ("foreign", "malformed", "malformed.checksum", "echoed", "forwarded", "tc.foreign", "tc.malformed", "tc.stranger", "completed")
+COUNTERS = (
+    "foreign",
+    "malformed",
+    "malformed.checksum",
+    "echoed",
+    "forwarded",
+    "tc.foreign",
+    "tc.malformed",
+    "tc.stranger",
+    "completed",
+)
 VARIANTS = {"odd": (), "even": ("PARCEL_EVEN",)}  # bytes of the fixed part
-SIZES = [OVER + 1, OVER + 2, 7, 8, 9, 15, 16, 17, 39, 40, 63, 64, 65, 71, 72, 73, 127, 128, 129, 511, 512, 513, 999, TAIL_MAX]
+SIZES = [
+    OVER + 1,
+    OVER + 2,
+    7,
+    8,
+    9,
+    15,
+    16,
+    17,
+    39,
+    40,
+    63,
+    64,
+    65,
+    71,
+    72,
+    73,
+    127,
+    128,
+    129,
+    511,
+    512,
+    513,
+    999,
+    TAIL_MAX,
+]
 
 versions = pytest.mark.parametrize("version", (4, 6))
 
@@ -64,7 +99,10 @@ class Programs:
             answer = replace(frame.turned(bytes([ECHOED]) + frame.payload[1:]))
             assert (found.action, found.data) == (bpf.XDP_TX, answer.to_bytes())
         else:
-            assert found.action == {"malformed": bpf.XDP_DROP, "malformed.checksum": bpf.XDP_DROP, "forwarded": bpf.XDP_PASS}[expected]
+            assert (
+                found.action
+                == {"malformed": bpf.XDP_DROP, "malformed.checksum": bpf.XDP_DROP, "forwarded": bpf.XDP_PASS}[expected]
+            )
             assert found.data == packet
         return found
 
@@ -175,7 +213,9 @@ def test_passed_on_with_what_xdp_writes(programs: Programs, version: int) -> Non
         programs.opened.map("shelf").update(3, (7 << 16 | size).to_bytes(8, "little"))
         found, rose = programs.run("parcel_xdp", Frame(programs.payload(FETCH, 0), PORT, version=version).to_bytes())
         assert (found.action, rose) == (bpf.XDP_PASS, "forwarded")
-        assert found.data == Frame(programs.payload(FETCH, size), PORT, version=version).to_bytes(), "the length, and no tail"
+        assert found.data == Frame(programs.payload(FETCH, size), PORT, version=version).to_bytes(), (
+            "the length, and no tail"
+        )
 
 
 # --- TC -------------------------------------------------------------------------------------------
@@ -337,7 +377,10 @@ def test_garbage_of_any_size_does_not_end_it(parcel: Callable[..., Echo], by_rin
         for _ in range(300):
             length = garble.choice([0, 4, 5, 9, 500, TAIL_MAX, TAIL_MAX + 1, 1400])
             kind = garble.choice([KEEP, FETCH, 99])
-            client.send(MESSAGE.pack(kind, garble.randrange(256), length, 0) + bytes(garble.choice([0, length, 7])), service.rig.server.ipv4)
+            client.send(
+                MESSAGE.pack(kind, garble.randrange(256), length, 0) + bytes(garble.choice([0, length, 7])),
+                service.rig.server.ipv4,
+            )
         while client.receive(0.2):
             pass
         client.send(MESSAGE.pack(KEEP, 0, 9, 0) + noise(9), service.rig.server.ipv4)
@@ -355,6 +398,12 @@ def test_the_kernel_udp_server_too(parcel: Callable[..., Echo], variant: str) ->
         for generation, size in enumerate(SIZES, 1):
             shelf.check(3, size, generation, COMPLETED)
         assert shelf.ask(ECHO, 0, 9, b"as it was") == (ECHOED, 0, 9, 0, b"as it was")
-        for payload in (b"", b"x", MESSAGE.pack(KEEP, 0, 500, 0) + bytes(499), MESSAGE.pack(FETCH, 9, 0, 0), bytes(1400)):
+        for payload in (
+            b"",
+            b"x",
+            MESSAGE.pack(KEEP, 0, 500, 0) + bytes(499),
+            MESSAGE.pack(FETCH, 9, 0, 0),
+            bytes(1400),
+        ):
             client.send(payload, service.rig.server.ipv4)
         assert client.receive(0.1) is None

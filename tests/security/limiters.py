@@ -37,7 +37,9 @@ def request(server: Server, version: int, key: int = 1) -> Frame:
 
 
 def counted(server: Server, frames: list[bytes], sender: Endpoint | None = None, interface: str = "") -> Counter[str]:
-    """Which counters rise when the client's end (or another sender) sends these frames, all leaves of the step as one."""
+    """Which counters rise when the client's end (or another sender) sends these frames, all leaves of the step
+    as one.
+    """
     before = server.counters()
     sender = sender or server.rig.client
     with sender.socket(socket.AF_PACKET, socket.SOCK_RAW) as sending:
@@ -45,7 +47,9 @@ def counted(server: Server, frames: list[bytes], sender: Endpoint | None = None,
         for each in frames:
             sending.send(each)
         # Neighbour discovery and the like may be counted too, as foreign.
-        wait_until(lambda: (server.counters() - before).total() >= len(frames), COUNTED_SECONDS, "the frames to be counted")
+        wait_until(
+            lambda: (server.counters() - before).total() >= len(frames), COUNTED_SECONDS, "the frames to be counted"
+        )
     rose: Counter[str] = Counter()
     for name, count in (server.counters() - before).items():
         rose[SERVED if name.startswith(SERVED) else name] += count
@@ -73,7 +77,9 @@ def serves_from(server: Server, address: str) -> bool:
 
 
 def answers_locally(server: Server, address: str) -> bool:
-    """Whether a socket of the server's own host that asks this address is answered. It sends without a checksum where it may."""
+    """Whether a socket of the server's own host that asks this address is answered. It sends without a checksum where
+    it may.
+    """
     family = socket.AF_INET if ip_address(address).version == 4 else socket.AF_INET6
     with server.rig.server.socket(family, socket.SOCK_DGRAM) as asking:
         asking.setsockopt(socket.SOL_SOCKET, SO_NO_CHECK, 1)

@@ -58,8 +58,13 @@ def frame(rig: Rig, payload: bytes, port: int, version: int = 4, source_port: in
     """From the rig's client to its server."""
     here, there = rig.client, rig.server
     source, destination = (ip_address(each.ipv4 if version == 4 else each.ipv6) for each in (here, there))
-    macs = {"source_mac": bytes.fromhex(here.mac.replace(":", "")), "destination_mac": bytes.fromhex(there.mac.replace(":", ""))}
-    return Frame(payload, port, source_port=source_port, version=version, source=source, destination=destination, **macs)
+    macs = {
+        "source_mac": bytes.fromhex(here.mac.replace(":", "")),
+        "destination_mac": bytes.fromhex(there.mac.replace(":", "")),
+    }
+    return Frame(
+        payload, port, source_port=source_port, version=version, source=source, destination=destination, **macs
+    )
 
 
 def with_options(made: Frame) -> list[bytes]:

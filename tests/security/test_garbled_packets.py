@@ -1,6 +1,8 @@
-"""Packets of all kinds that are not ours, through XDP, the stack, the daemon and TC: no cell changes, and each is counted.
+"""Packets of all kinds that are not ours, through XDP, the stack, the daemon and TC: no cell changes, and each is
+counted.
 
-What they say is what would do the most harm: messages of every kind, of a client that has a session, with whatever the hooks hand over.
+What they say is what would do the most harm: messages of every kind, of a client that has a session, with whatever the
+hooks hand over.
 STEPWISE_GARBLED_PACKETS: how many for each protocol.
 """
 
@@ -49,7 +51,9 @@ def messages(built: Build, session: Session, choose: random.Random) -> Iterator[
             sequence = (session.sequence + choose.choice((0, 1, 1, 2))) % codec.SEQUENCE_MODULUS
             head = codec.Message(kind=kind, client=session.number, sequence=sequence, secret=session.secret).encode()
             at = next(i for i in range(len(head), 0, -1) if head[i - 1])  # behind the last byte of the secret
-            rest = choose.choice((bytes, choose.randbytes, lambda size: bytes(choose.choice((0, 0, 0, 1, 2)) for _ in range(size))))
+            rest = choose.choice(
+                (bytes, choose.randbytes, lambda size: bytes(choose.choice((0, 0, 0, 1, 2)) for _ in range(size)))
+            )
             yield head[:at] + rest(len(head) - at)
 
 
@@ -92,8 +96,15 @@ def to_many(made: Frame, choose: random.Random) -> bytes:
 
 
 SPOILED: tuple[Callable[[Frame, random.Random], bytes], ...] = (
-    spoiled_header, spoiled_sum, cut, noise, other_length, other_protocol, other_port, to_many,
-)  # fmt: skip
+    spoiled_header,
+    spoiled_sum,
+    cut,
+    noise,
+    other_length,
+    other_protocol,
+    other_port,
+    to_many,
+)
 
 
 def garbled(rig: Rig, payload: bytes, port: int, choose: random.Random) -> tuple[str, list[bytes]]:
@@ -115,15 +126,23 @@ def dropped_by_sockets(rig: Rig) -> int:
 
 
 def seen_by_xdp(server: Server, before: Counter[str]) -> dict[str, int]:
-    """What the first hook has counted since. (TC sees the kernel's own answers: that a protocol or a port is not there.)"""
-    return {name: count for name, count in (server.counters() - before).items() if not name.startswith(("tc.", "sweep."))}
+    """What the first hook has counted since. (TC sees the kernel's own answers: that a protocol or a port is not
+    there.)
+    """
+    return {
+        name: count for name, count in (server.counters() - before).items() if not name.startswith(("tc.", "sweep."))
+    }
 
 
 def test_nothing_changes_and_everything_is_counted(server: Server) -> None:
     rig, port = server.rig, server.build.protocol.port
     choose = random.Random(2026)
     kinds: Counter[str] = Counter()
-    with connected(server) as one, wire(rig.client) as sending, rig.server.socket(socket.AF_INET, socket.SOCK_DGRAM) as local:
+    with (
+        connected(server) as one,
+        wire(rig.client) as sending,
+        rig.server.socket(socket.AF_INET, socket.SOCK_DGRAM) as local,
+    ):
         caller = opened(server, Caller(Session(server.build.codec), one), 1)
         wait_until(lambda: sum(server.counters().values()) > 0, 5, "the session to be counted")
         tables, counted, passed, errors = server.tables(), server.counters(), strangers(server), dropped_by_sockets(rig)
@@ -139,12 +158,16 @@ def test_nothing_changes_and_everything_is_counted(server: Server) -> None:
             if sent // LOCAL_EVERY > local_sent:
                 local.sendto(payload, (choose.choice((rig.server.ipv4, "127.0.0.1")), port))
                 local_sent += 1
-        assert all(kinds.values()) and len(kinds) == len(WAYS) + len(SPOILED) or PACKETS < 1000
+        assert (all(kinds.values()) and len(kinds) == len(WAYS) + len(SPOILED)) or PACKETS < 1000
         wait_until(lambda: sum(seen_by_xdp(server, counted).values()) >= sent, 20, "XDP to have seen all")
         assert server.tables() == tables
         rose = seen_by_xdp(server, counted)
-        assert set(rose) <= {"foreign", "malformed", "malformed.checksum"} and sum(rose.values()) == sent, "each packet once, and as what it is"
+        assert set(rose) <= {"foreign", "malformed", "malformed.checksum"} and sum(rose.values()) == sent, (
+            "each packet once, and as what it is"
+        )
         # What went up the stack to the port is counted there, and by the daemon, which got nothing else.
-        wait_until(lambda: strangers(server) - passed == dropped_by_sockets(rig) - errors, 10, "the strangers to be counted")
+        wait_until(
+            lambda: strangers(server) - passed == dropped_by_sockets(rig) - errors, 10, "the strangers to be counted"
+        )
         assert strangers(server) - passed >= local_sent
         assert caller.call(caller.session.renew(caller.now_ns())).kind.name == "RENEWED", "and it goes on"

@@ -1,4 +1,6 @@
-"""A client wrote, and committed, what another had locked: it said to the daemon, past XDP, that the lock was granted to it."""
+"""A client wrote, and committed, what another had locked: it said to the daemon, past XDP, that the lock was granted to
+it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def built() -> Build:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_thief_gets_nothing(server: Server, way: str) -> None:
-    """Its own lock is on its way to the daemon, which was told before that it is granted: any way of the bucket, in turn."""
+    """Its own lock is on its way to the daemon, which was told before that it is granted: any way of the bucket, in
+    turn.
+    """
     codec, port = server.build.codec, server.build.protocol.port
     with connected(server) as one, connected(server) as other, wire(server.rig.client) as sending:
         holder = opened(server, OccCaller(OccSession(codec), one), 1)
@@ -51,7 +55,11 @@ def test_a_thief_gets_nothing(server: Server, way: str) -> None:
                     sending.send(each)
                 lock = session.lock(0, away, 99, b"the thief's", time.monotonic_ns())
                 other.send(lock)
-                wait_until(lambda: server.tables()["session"][session.number]["state"] == "Forwarded", 5, "the lock to be forwarded")
+                wait_until(
+                    lambda: server.tables()["session"][session.number]["state"] == "Forwarded",
+                    5,
+                    "the lock to be forwarded",
+                )
             assert thief.call(lock).kind.name == "CONFLICT", "the version is another"
             assert thief.ask("COMMIT", 0, locked).kind.name == "REFUSED"
         if way != "a VLAN tag":  # that goes to an interface which nobody has made

@@ -16,7 +16,10 @@ from tests.live.conftest import connected
 from tests.security.strangers import OVERRIDES, opened, past_xdp, strangers, wire
 
 KEYS = range(1, 7)
-CALLERS = {"kv": lambda codec, one: KvCaller(KvSession(codec), one), "occ": lambda codec, one: OccCaller(OccSession(codec), one)}
+CALLERS = {
+    "kv": lambda codec, one: KvCaller(KvSession(codec), one),
+    "occ": lambda codec, one: OccCaller(OccSession(codec), one),
+}
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +46,23 @@ def test_every_key_stays(server: Server, way: str) -> None:
         # Guesses: the bucket's epoch counts what was moved to its page.
         for bucket_way, victim, entry, epoch in itertools.product(range(1, 5), KEYS, range(1, 5), range(4)):
             session = blind.session
-            forged = codec.Message(kind=codec.Kind.GET, client=session.number, sequence=next(numbers), secret=session.secret, key=1000 + entry,
-                                   spot=1, found=True, evicts=True, way=bucket_way, victim=victim, entry=entry, epoch=epoch)  # fmt: skip
+            forged = codec.Message(
+                kind=codec.Kind.GET,
+                client=session.number,
+                sequence=next(numbers),
+                secret=session.secret,
+                key=1000 + entry,
+                spot=1,
+                found=True,
+                evicts=True,
+                way=bucket_way,
+                victim=victim,
+                entry=entry,
+                epoch=epoch,
+            )
             for each in past_xdp(server.rig, forged.encode(), port, way):
                 sending.send(each)
         sent = next(numbers) - 1
         wait_until(lambda: strangers(server) - before == sent, 5, "the strangers to be counted")
-        assert [None if (entry := owner.get(key)) is None else entry.value for key in KEYS] == [b"first of %d" % key for key in KEYS]
+        found = [owner.get(key) for key in KEYS]
+        assert [entry and entry.value for entry in found] == [b"first of %d" % key for key in KEYS]

@@ -1,4 +1,6 @@
-"""H3: who owns the folder of segments puts links, pipes and other files there, and the daemon and the commands write and read no other file."""
+"""H3: who owns the folder of segments puts links, pipes and other files there, and the daemon and the commands write
+and read no other file.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,43 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime import conftest as runtime, test_drain
+from tests.runtime import conftest as runtime
+from tests.runtime import test_drain
 from tests.runtime.test_drain import Ledger
 
 HERE = Path(__file__).parent
 NAME = "nobody"
 PROMPT_S = 20  # what waits for a pipe waits for ever
 
-built, reachable, folder, rig, ledger = runtime.built, runtime.reachable, test_drain.folder, test_drain.rig, test_drain.ledger
+built, reachable, folder, rig, ledger = (
+    runtime.built,
+    runtime.reachable,
+    test_drain.folder,
+    test_drain.rig,
+    test_drain.ledger,
+)
 
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[str, ...]]:
     """A command's prefix, with which a link to a file is there whenever a new segment is to be made."""
     target = tmp_path_factory.mktemp("planted") / "planted_file.so"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", HERE / "planted_file.c", "-o", target, "-ldl"], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O1",
+            "-fPIC",
+            "-shared",
+            HERE / "planted_file.c",
+            "-o",
+            target,
+            "-ldl",
+        ],
+        check=True,
+    )
     # Another user cannot enter the folders of pytest.
     return lambda path, *how: ("env", f"LD_PRELOAD={target}", f"PLANTED={path}", *how)
 
@@ -52,12 +76,18 @@ def serve_once(ledger: Ledger, prefix: tuple[str, ...]) -> subprocess.CompletedP
     return ledger.run("serve", "--segments", str(ledger.segments), "--user", NAME, prefix=(*prefix, *command))
 
 
-def test_a_file_of_root_is_not_written_through_a_planted_link(ledger: Ledger, owned: Path, reachable: Path, planted: Callable[..., tuple[str, ...]]) -> None:
+def test_a_file_of_root_is_not_written_through_a_planted_link(
+    ledger: Ledger, owned: Path, reachable: Path, planted: Callable[..., tuple[str, ...]]
+) -> None:
     """The attack, with every race won: the link is there when the daemon makes its file."""
     victim = file_of(reachable / "victim", "root")
     done = serve_once(ledger, planted(victim))
     assert victim.read_bytes() == b"what was there before"
-    assert done.returncode == 1 and "cannot make" in done.stderr and "somebody else makes files in this folder" in done.stderr
+    assert (
+        done.returncode == 1
+        and "cannot make" in done.stderr
+        and "somebody else makes files in this folder" in done.stderr
+    )
     assert ledger.status()["daemon"]["alive"] is False
 
 
@@ -94,7 +124,12 @@ def test_every_file_belongs_to_the_daemons_user(ledger: Ledger, owned: Path) -> 
 
 
 def commands(folder: Path) -> list[tuple[str, ...]]:
-    return [("segments", str(folder)), ("recover", str(folder), "--text"), ("truncate", str(folder), "--before", "9"), ("serve", "--segments", str(folder))]
+    return [
+        ("segments", str(folder)),
+        ("recover", str(folder), "--text"),
+        ("truncate", str(folder), "--before", "9"),
+        ("serve", "--segments", str(folder)),
+    ]
 
 
 @pytest.fixture
@@ -114,11 +149,16 @@ def test_a_pipe_with_the_name_of_a_segment_is_refused(ledger: Ledger, filled: Pa
     pipe.unlink(missing_ok=True)
     os.mkfifo(pipe, 0o600)
     refused = ledger.refuse(*commands(filled.parent)[number], prefix=("timeout", "--signal=KILL", str(PROMPT_S)))
-    assert f"cannot read {pipe}: it is a named pipe, and not a regular file; remove it, or put the file itself there" in refused
+    assert (
+        f"cannot read {pipe}: it is a named pipe, and not a regular file; remove it, or put the file itself there"
+        in refused
+    )
 
 
 @pytest.mark.parametrize("number", range(4), ids=["segments", "recover", "truncate", "serve"])
-def test_a_link_with_the_name_of_a_segment_is_refused(ledger: Ledger, filled: Path, tmp_path: Path, number: int) -> None:
+def test_a_link_with_the_name_of_a_segment_is_refused(
+    ledger: Ledger, filled: Path, tmp_path: Path, number: int
+) -> None:
     """Though what it leads to is a segment: what root reads there would be shown to whoever owns the folder."""
     elsewhere = filled.rename(tmp_path / "elsewhere")
     filled.symlink_to(elsewhere)
@@ -128,13 +168,21 @@ def test_a_link_with_the_name_of_a_segment_is_refused(ledger: Ledger, filled: Pa
 
 def test_a_socket_is_named_as_well(ledger: Ledger, filled: Path) -> None:
     filled.unlink()
-    subprocess.run(["python3", "-c", "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])", filled.name], cwd=filled.parent, check=True)
+    subprocess.run(
+        ["python3", "-c", "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])", filled.name],
+        cwd=filled.parent,
+        check=True,
+    )
     assert "it is a socket, and not a regular file" in ledger.refuse("segments", str(filled.parent))
 
 
 @pytest.mark.parametrize("how", ["link", "hard"])
-def test_rows_are_not_written_through_a_planted_link(ledger: Ledger, filled: Path, tmp_path: Path, planted: Callable[..., tuple[str, ...]], how: str) -> None:
-    """`recover --output FILE` makes FILE.new: what it meets there it does not write to, whether it came before or meanwhile."""
+def test_rows_are_not_written_through_a_planted_link(
+    ledger: Ledger, filled: Path, tmp_path: Path, planted: Callable[..., tuple[str, ...]], how: str
+) -> None:
+    """`recover --output FILE` makes FILE.new: what it meets there it does not write to, whether it came before or
+    meanwhile.
+    """
     victim = file_of(tmp_path / "victim", "root")
     output = tmp_path / "rows"
     (tmp_path / "rows.new").symlink_to(victim)

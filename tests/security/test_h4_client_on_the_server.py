@@ -30,13 +30,18 @@ def server(rig: Rig, request: pytest.FixtureRequest) -> Iterator[Server]:
 def requests(built: Build) -> list[bytes]:
     """One of each kind."""
     codec = built.codec
-    return [codec.Message(kind=kind, client=number % SESSIONS, sequence=1).encode() for number, kind in enumerate(codec.Kind)]
+    return [
+        codec.Message(kind=kind, client=number % SESSIONS, sequence=1).encode()
+        for number, kind in enumerate(codec.Kind)
+    ]
 
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_it_is_told_nothing(server: Server, family: int) -> None:
     tables, before = server.tables(), strangers(server)
-    here, loopback = (server.rig.server.ipv4, "127.0.0.1") if family == socket.AF_INET else (server.rig.server.ipv6, "::1")
+    here, loopback = (
+        (server.rig.server.ipv4, "127.0.0.1") if family == socket.AF_INET else (server.rig.server.ipv6, "::1")
+    )
     with server.rig.server.socket(family, socket.SOCK_DGRAM) as client:
         client.settimeout(0.2)
         for address in (here, loopback):

@@ -1,7 +1,8 @@
-"""H5: a layout with another lease is loaded over live tables without a word, and clients go on believing in the lease of their codec.
+"""H5: a layout with another lease is loaded over live tables without a word, and clients go on believing in the lease
+of their codec.
 
-Two ends: tables of other constants are refused; and after a purge, a client whose codec is of the old layout is told so before it
-believes anything.
+Two ends: tables of other constants are refused; and after a purge, a client whose codec is of the old layout is told so
+before it believes anything.
 """
 
 from __future__ import annotations

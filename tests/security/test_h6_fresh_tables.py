@@ -33,7 +33,11 @@ def made_anew(server: Server, *options: str) -> str:
 
 
 def test_a_held_lock_is_nobody_elses_for_a_lease(rig: Rig) -> None:
-    with locks.serving(rig, locks.built(Lease=LEASE)) as server, locks.caller(server) as holder, locks.caller(server) as other:
+    with (
+        locks.serving(rig, locks.built(Lease=LEASE)) as server,
+        locks.caller(server) as holder,
+        locks.caller(server) as other,
+    ):
         assert locks.opened(holder, 1, patience_seconds=9).acquire(7, "EXCLUSIVE")
         made_anew(server)
         assert locks.opened(other, 2, patience_seconds=9).acquire(7, "EXCLUSIVE")

@@ -40,12 +40,16 @@ def is_answered(server: Server, version: int) -> bool:
 
 def load(server: Server, interface: str) -> str:
     """What a load says."""
-    done = server.rig.server.run([str(server.build.daemon), "load", interface], capture_output=True, text=True, check=True)
+    done = server.rig.server.run(
+        [str(server.build.daemon), "load", interface], capture_output=True, text=True, check=True
+    )
     return done.stderr
 
 
 def status(server: Server, *options: str) -> str:
-    done = server.rig.server.run([str(server.build.daemon), "status", *options], capture_output=True, text=True, check=True)
+    done = server.rig.server.run(
+        [str(server.build.daemon), "status", *options], capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 
@@ -73,7 +77,11 @@ def test_only_a_wrong_checksum_is_counted_so(server: Server, version: int) -> No
     assert counted(server, [wrong.to_bytes()])["malformed.checksum"] == 1
     none = counted(server, [replace(made, udp_checksum=0).to_bytes()])
     assert none["malformed.checksum" if version == 6 else SERVED] == 1
-    for other in (replace(made, payload=made.payload + b"\0"), replace(wrong, udp_length=9), replace(made, payload=b"\x09" + made.payload[1:])):
+    for other in (
+        replace(made, payload=made.payload + b"\0"),
+        replace(wrong, udp_length=9),
+        replace(made, payload=b"\x09" + made.payload[1:]),
+    ):
         rose = counted(server, [other.to_bytes()])
         assert rose["malformed"] == 1 and not rose["malformed.checksum"], rose
 
@@ -92,7 +100,9 @@ def test_status_tells_it_apart(server: Server) -> None:
     counted(server, [replace(request(server, 4), udp_checksum=0x0101).to_bytes()])
     assert re.search(r"counted   malformed\.checksum +1\n", status(server))
     assert '"malformed.checksum": 1' in status(server, "--json")
-    assert 'stepwise_packets_total{protocol="limiter",counter="malformed.checksum"} 1\n' in status(server, "--prometheus")
+    assert 'stepwise_packets_total{protocol="limiter",counter="malformed.checksum"} 1\n' in status(
+        server, "--prometheus"
+    )
 
 
 def test_a_peer_that_is_here_is_asked(server: Server) -> None:
@@ -109,5 +119,7 @@ def test_a_peer_that_is_here_is_asked(server: Server) -> None:
 
 
 def test_other_interfaces_have_no_peer(server: Server) -> None:
-    done = server.rig.server.run([str(server.build.daemon), "load", "lo", "--generic"], capture_output=True, text=True, check=True)
+    done = server.rig.server.run(
+        [str(server.build.daemon), "load", "lo", "--generic"], capture_output=True, text=True, check=True
+    )
     assert "hint" not in done.stderr

@@ -12,8 +12,22 @@ from harness.rig import bpf
 from tests.security.limiters import answers_locally, limiter, run, serves
 
 OTHER_HOST = {4: "10.77.0.99", 6: "fd77::99"}
-SAME_PLACE = {4: "10.77.0.17", 6: "fd77::11"}  # 16 above the server's own in its last byte: see runtime/stepwise_addresses.h
-NOBODY = ["0.0.0.0", "0.0.0.16", "0.0.0.1", "255.255.255.255", "10.77.0.255", "224.0.0.1", "127.0.0.1", "127.0.0.5", "::", "::10", "::1", "ff02::1"]
+# 16 above the server's own in its last byte: see runtime/stepwise_addresses.h
+SAME_PLACE = {4: "10.77.0.17", 6: "fd77::11"}
+NOBODY = [
+    "0.0.0.0",
+    "0.0.0.16",
+    "0.0.0.1",
+    "255.255.255.255",
+    "10.77.0.255",
+    "224.0.0.1",
+    "127.0.0.1",
+    "127.0.0.5",
+    "::",
+    "::10",
+    "::1",
+    "ff02::1",
+]
 FOLLOWED_SECONDS = 5
 versions = pytest.mark.parametrize("version", [4, 6])
 
@@ -26,7 +40,8 @@ def server() -> Iterator[Server]:
 
 
 def address_command(verb: str, address: str, device: str = "server0") -> str:
-    return f"ip address {verb} {address}/{128 if ':' in address else 32} dev {device}{' nodad' if ':' in address and verb == 'add' else ''}"
+    prefix_bits, options = (128, " nodad" if verb == "add" else "") if ":" in address else (32, "")
+    return f"ip address {verb} {address}/{prefix_bits} dev {device}{options}"
 
 
 @versions
@@ -165,7 +180,9 @@ def test_another_network_namespace_has_other_addresses(alone: Server) -> None:
     """One set of programs knows those of one."""
     with alone.rig.client.entered():
         bpf.detach_xdp(alone.rig.client.ifindex)
-    refused = alone.rig.client.run([str(alone.build.daemon), "load", alone.rig.client.iface], capture_output=True, text=True)
+    refused = alone.rig.client.run(
+        [str(alone.build.daemon), "load", alone.rig.client.iface], capture_output=True, text=True
+    )
     netns = os.stat(alone.rig.server.netns_path).st_ino
     assert refused.returncode == 1
     assert f"it is loaded on {alone.rig.server.iface} of network namespace {netns}" in refused.stderr

@@ -1,4 +1,6 @@
-"""A source that no answer can reach was answered all the same: loopback, multicast and reserved addresses are of no host on a wire."""
+"""A source that no answer can reach was answered all the same: loopback, multicast and reserved addresses are of no
+host on a wire.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,36 @@ from tests.security.limiters import SERVED, answers_locally, counted, limiter, r
 from tests.security.strangers import STORE, frame
 
 MARTIANS = [
-    "0.0.0.0", "0.255.255.255", "127.0.0.0", "127.0.0.1", "127.255.255.255", "224.0.0.0", "239.1.2.3", "240.0.0.1", "255.255.255.255",
-    "::", "::1", "::2", "::ffff:10.77.0.2", "::10.77.0.2", "ff00::", "ff02::1", "ffff:ffff::1",
-]  # fmt: skip
-HOSTS = ["1.0.0.0", "10.77.0.2", "126.255.255.255", "128.0.0.0", "223.255.255.255", "0:0:0:1::", "fd77::2", "fe80::2", "feff::1", "2001:db8::1"]
+    "0.0.0.0",
+    "0.255.255.255",
+    "127.0.0.0",
+    "127.0.0.1",
+    "127.255.255.255",
+    "224.0.0.0",
+    "239.1.2.3",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::2",
+    "::ffff:10.77.0.2",
+    "::10.77.0.2",
+    "ff00::",
+    "ff02::1",
+    "ffff:ffff::1",
+]
+HOSTS = [
+    "1.0.0.0",
+    "10.77.0.2",
+    "126.255.255.255",
+    "128.0.0.0",
+    "223.255.255.255",
+    "0:0:0:1::",
+    "fd77::2",
+    "fe80::2",
+    "feff::1",
+    "2001:db8::1",
+]
 STILL_MARTIANS = ["0.0.0.1", "224.0.0.1", "255.255.255.255", "ff02::1"]
 
 
@@ -54,7 +82,9 @@ def test_nor_by_a_protocol_with_tails() -> None:
         for address in (*MARTIANS, *HOSTS):
             source = ip_address(address)
             made = replace(frame(rig, opening, codec.PORT, source.version), source=source)
-            ours = [name for name in counted(loaded, [made.to_bytes()]) if name != "foreign" and not name.startswith("tc.")]
+            ours = [
+                name for name in counted(loaded, [made.to_bytes()]) if name != "foreign" and not name.startswith("tc.")
+            ]
             assert bool(ours) == (address in HOSTS), address
 
 

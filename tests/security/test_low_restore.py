@@ -89,7 +89,10 @@ def test_a_whole_file_is_restored_from_each_place(rig: Rig, built: Build, tmp_pa
 def test_a_pipe_is_named_as_a_file_that_is_none(rig: Rig, built: Build, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "rows")
     said = refused(rig, built, str(tmp_path / "rows"))
-    assert f"cannot read {tmp_path / 'rows'}: it is a named pipe, and not a regular file; `restore -` reads what comes in" in said
+    assert (
+        f"cannot read {tmp_path / 'rows'}: it is a named pipe, and not a regular file; `restore -` reads what comes in"
+        in said
+    )
     assert "cannot read nowhere: No such file or directory" in refused(rig, built, "nowhere")
 
 
@@ -106,9 +109,15 @@ def test_where_what_comes_in_is_kept(rig: Rig, built: Build, tmp_path: Path, sma
     """In a file without a name, of which nothing is left."""
     environment = os.environ | {"TMPDIR": str(tmp_path / "nowhere")}
     said = refused(rig, built, "-", input=whole(), env=environment)
-    assert f"cannot make a file in {tmp_path / 'nowhere'}: No such file or directory; name another folder in TMPDIR" in said
+    assert (
+        f"cannot make a file in {tmp_path / 'nowhere'}: No such file or directory; name another folder in TMPDIR"
+        in said
+    )
     environment["TMPDIR"] = str(small)
     said = refused(rig, built, "-", input=bytes(200_000), env=environment)
-    assert "cannot keep a copy of standard input: No space left on device; name a folder with room for it in TMPDIR" in said
+    assert (
+        "cannot keep a copy of standard input: No space left on device; name a folder with room for it in TMPDIR"
+        in said
+    )
     done = rig.server.run([str(built.daemon), "restore", "-"], input=whole(), capture_output=True, env=environment)
     assert done.returncode == 0 and list(small.iterdir()) == []

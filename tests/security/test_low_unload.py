@@ -23,13 +23,30 @@ built, rig, build, echo, client = runtime.built, runtime.rig, runtime.build, run
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], tuple[str, ...]]:
     """A command's prefix, with which a daemon is about to send for as long as a file is there."""
     target = tmp_path_factory.mktemp("slow") / "slow_sending.so"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", HERE / "slow_sending.c", "-o", target, "-ldl"], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O1",
+            "-fPIC",
+            "-shared",
+            HERE / "slow_sending.c",
+            "-o",
+            target,
+            "-ldl",
+        ],
+        check=True,
+    )
     return lambda switch: ("env", f"LD_PRELOAD={target}", f"SENDING_WAITS={switch}")
 
 
 @pytest.fixture
 def unload(echo: Echo) -> Callable[[], subprocess.Popen[str]]:
-    return lambda: echo.rig.server.popen([echo.daemon, "unload", echo.iface], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return lambda: echo.rig.server.popen(
+        [echo.daemon, "unload", echo.iface], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def begin_batch(echo: Echo, client: Client, switch: Path) -> None:
@@ -40,7 +57,11 @@ def begin_batch(echo: Echo, client: Client, switch: Path) -> None:
 
 
 def test_a_reply_that_is_about_to_leave_is_completed(
-    echo: Echo, client: Client, slow: Callable[[Path], tuple[str, ...]], unload: Callable[[], subprocess.Popen[str]], tmp_path: Path
+    echo: Echo,
+    client: Client,
+    slow: Callable[[Path], tuple[str, ...]],
+    unload: Callable[[], subprocess.Popen[str]],
+    tmp_path: Path,
 ) -> None:
     switch = tmp_path / "waits"
     echo.load()
@@ -65,7 +86,10 @@ def test_a_daemon_that_stands_still_in_a_batch_is_said_and_tc_stays(
     daemon = echo.serve(prefix=slow(switch))
     begin_batch(echo, client, switch)
     refused = echo.refuse("unload", echo.iface)
-    assert f"cannot wait for the daemon of echo (pid {daemon.pid}): it has been at one batch for 2 s" in refused and "end it first" in refused
+    assert (
+        f"cannot wait for the daemon of echo (pid {daemon.pid}): it has been at one batch for 2 s" in refused
+        and "end it first" in refused
+    )
     assert [each["name"] for each in echo.status()["interfaces"]] == [echo.iface]
     switch.unlink()
     answer = client.receive()
@@ -76,7 +100,11 @@ def test_a_daemon_that_stands_still_in_a_batch_is_said_and_tc_stays(
 
 
 def test_nobody_waits_for_a_daemon_that_died_in_a_batch(
-    echo: Echo, client: Client, slow: Callable[[Path], tuple[str, ...]], unload: Callable[[], subprocess.Popen[str]], tmp_path: Path
+    echo: Echo,
+    client: Client,
+    slow: Callable[[Path], tuple[str, ...]],
+    unload: Callable[[], subprocess.Popen[str]],
+    tmp_path: Path,
 ) -> None:
     """Neither for one that is dead already, nor for one that dies meanwhile."""
     switch = tmp_path / "waits"

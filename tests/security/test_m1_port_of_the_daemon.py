@@ -1,4 +1,6 @@
-"""While the daemon is away another process has its port: it learns nothing, and what it sends neither leaves nor changes a cell."""
+"""While the daemon is away another process has its port: it learns nothing, and what it sends neither leaves nor
+changes a cell.
+"""
 
 from __future__ import annotations
 
@@ -59,15 +61,25 @@ def test_requests_are_blank(server: Server) -> None:
         server.kill()
         with impostor(server) as listening:
             session = caller.session
-            get = codec.Message(kind=codec.Kind.GET, client=session.number, sequence=5, secret=session.secret, key=away).encode()
+            get = codec.Message(
+                kind=codec.Kind.GET, client=session.number, sequence=5, secret=session.secret, key=away
+            ).encode()
             for _ in range(2):  # a first one may be put off, and so find nobody
                 one.send(get)
             assert listening.recv(2048) == bytes(codec.WIRE_SIZE)
             # One with a tail is dropped: it is longer than what is blanked.
             listening.settimeout(0.2)
             tail = {"length": 600, "tail": bytes(range(200)) * 3}
-            one.send(codec.Message(kind=codec.Kind.UPDATE, client=session.number, sequence=session.sequence + 1, secret=session.secret,
-                                   key=away, **tail).encode())  # fmt: skip
+            one.send(
+                codec.Message(
+                    kind=codec.Kind.UPDATE,
+                    client=session.number,
+                    sequence=session.sequence + 1,
+                    secret=session.secret,
+                    key=away,
+                    **tail,
+                ).encode()
+            )
             with pytest.raises(TimeoutError):
                 listening.recv(2048)
         with pytest.raises(NotServed):
@@ -79,7 +91,17 @@ def test_requests_are_blank(server: Server) -> None:
 def answers(server: Server) -> list[bytes]:
     """What the daemon might say: an opened session, and completions of all kinds."""
     codec = server.build.codec
-    fields = {"key": 1, "way": 1, "found": True, "evicts": True, "victim": 2, "entry": 1, "old": 1, "version": 9, "length": 3}
+    fields = {
+        "key": 1,
+        "way": 1,
+        "found": True,
+        "evicts": True,
+        "victim": 2,
+        "entry": 1,
+        "old": 1,
+        "version": 9,
+        "length": 3,
+    }
     return [
         codec.Message(kind=kind, client=client, sequence=sequence, secret=bytes([7] * 8), **fields).encode()
         for kind in codec.Kind
@@ -108,7 +130,10 @@ def test_another_process_completes_nothing(server: Server) -> None:
         assert [again.get(key).value for key in KEYS] == [b"first of %d" % key for key in KEYS]
 
 
-@pytest.mark.parametrize("family, options", [(socket.AF_INET, False), (socket.AF_INET, True), (socket.AF_INET6, False), (socket.AF_INET6, True)])
+@pytest.mark.parametrize(
+    "family, options",
+    [(socket.AF_INET, False), (socket.AF_INET, True), (socket.AF_INET6, False), (socket.AF_INET6, True)],
+)
 def test_no_answer_of_another_process_leaves(server: Server, family: int, options: bool) -> None:
     """Whole, with options or extension headers that hide the port from who reads the packet, and in fragments."""
     server.kill()
@@ -143,7 +168,9 @@ def test_sessions_are_opened_by_the_daemon_alone(server: Server) -> None:
         def answer_on() -> None:
             while not stop.is_set():
                 for number in range(server.build.capacities["session"]):
-                    opened_by_nobody = codec.Message(kind=codec.Kind.OPENED, client=number, sequence=number, secret=bytes([9] * 8))
+                    opened_by_nobody = codec.Message(
+                        kind=codec.Kind.OPENED, client=number, sequence=number, secret=bytes([9] * 8)
+                    )
                     sending.sendto(opened_by_nobody.encode(), (server.rig.client.ipv4, port))
 
         answering = threading.Thread(target=answer_on)

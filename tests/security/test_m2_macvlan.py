@@ -50,7 +50,17 @@ def test_it_completes_nothing(server: Server, neighbour: str) -> None:
         for key in KEYS:
             assert caller.insert(key, b"first of %d" % key).is_done
         tables, before = server.tables(), server.counters()
-        fields = {"key": 1, "way": 1, "found": True, "evicts": True, "victim": 2, "entry": 1, "old": 1, "version": 9, "length": 3}
+        fields = {
+            "key": 1,
+            "way": 1,
+            "found": True,
+            "evicts": True,
+            "victim": 2,
+            "entry": 1,
+            "old": 1,
+            "version": 9,
+            "length": 3,
+        }
         session = caller.session
         sent = [
             codec.Message(kind=kind, client=session.number, sequence=sequence, secret=session.secret, **fields).encode()

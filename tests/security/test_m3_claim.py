@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime import conftest as runtime, test_service
+from tests.runtime import conftest as runtime
+from tests.runtime import test_service
 from tests.runtime.conftest import Echo, holder_of, wait_for
 from tests.security.test_m4_segments_modes import HOLDER, STRANGER
 
@@ -37,7 +38,9 @@ def bystander(*prefix: str) -> Iterator[subprocess.Popen[bytes]]:
 @contextmanager
 def stranger_holding(run: Path) -> Iterator[None]:
     """A process of no privilege has taken hold of whatever it can in the run directory, that directory included."""
-    process = subprocess.Popen([*STRANGER, sys.executable, "-c", HOLDER, str(run), *map(str, run.iterdir())], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*STRANGER, sys.executable, "-c", HOLDER, str(run), *map(str, run.iterdir())], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert int(process.stdout.readline()), "the directory and the pid file can be held"
         yield
@@ -86,9 +89,12 @@ def test_only_root_opens_the_claim(echo: Echo) -> None:
         os.umask(before)
     claim, pid = run / "echo.claim", run / "echo.pid"
     assert (claim.stat().st_mode & 0o7777, claim.stat().st_uid) == (0o600, 0)
-    assert subprocess.run([*STRANGER, "cat", claim], capture_output=True).returncode == 1
+    assert subprocess.run([*STRANGER, "cat", claim], check=False, capture_output=True).returncode == 1
     # What people and their tools look for is there for all.
-    assert subprocess.run([*STRANGER, "head", "-1", pid], capture_output=True, text=True).stdout == f"{daemon.pid}\n"
+    assert (
+        subprocess.run([*STRANGER, "head", "-1", pid], check=False, capture_output=True, text=True).stdout
+        == f"{daemon.pid}\n"
+    )
     assert echo.end(daemon)[0] == 0
 
 
@@ -118,7 +124,22 @@ def test_unload_ends_no_process_that_has_the_daemons_number(echo: Echo, recipe: 
 def test_a_number_that_is_reused_meanwhile_gets_no_signal(echo: Echo, tmp_path: Path) -> None:
     """The daemon dies while it is being ended, and its number goes to somebody else."""
     library = tmp_path / "other_process.so"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", HERE / "other_process.c", "-o", library, "-ldl"], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O1",
+            "-fPIC",
+            "-shared",
+            HERE / "other_process.c",
+            "-o",
+            library,
+            "-ldl",
+        ],
+        check=True,
+    )
     echo.load()
     daemon = echo.serve()
     with bystander() as process:
@@ -144,7 +165,10 @@ def test_who_may_not_look_is_told_so(echo: Echo, reachable: Path) -> None:
     # A stranger cannot enter the folders of pytest.
     ours, echo.daemon = echo.daemon, shutil.copy(echo.daemon, reachable)
     refused = echo.refuse("stop", prefix=STRANGER, code=4)
-    assert refused == f"echod: error: cannot tell which process is the daemon of echo: {run}/echo.claim: Permission denied; run this as root"
+    assert (
+        refused == "echod: error: cannot tell which process is the daemon of echo: "
+        f"{run}/echo.claim: Permission denied; run this as root"
+    )
     echo.daemon = ours
     assert echo.end(daemon)[0] == 0
 
@@ -161,7 +185,11 @@ def test_a_directory_that_others_write_to_is_refused(echo: Echo, mode: int, user
     run.chmod(mode)
     shutil.chown(run, user)
     refused = echo.refuse("serve", code=4)
-    assert f"cannot keep run state in {run}: " in refused and words in refused and "name another in STEPWISE_RUN" in refused
+    assert (
+        f"cannot keep run state in {run}: " in refused
+        and words in refused
+        and "name another in STEPWISE_RUN" in refused
+    )
 
 
 @pytest.mark.parametrize("how", ["mode", "user", "link", "pipe"])

@@ -14,14 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime import conftest as runtime, test_drain
+from tests.runtime import conftest as runtime
+from tests.runtime import test_drain
 from tests.runtime.conftest import wait_for
 from tests.runtime.test_drain import Ledger
 
 NAME = "nobody"
 STRANGER = ("setpriv", "--reuid=65533", "--regid=65533", "--clear-groups")
 
-built, reachable, folder, rig, ledger = runtime.built, runtime.reachable, test_drain.folder, test_drain.rig, test_drain.ledger
+built, reachable, folder, rig, ledger = (
+    runtime.built,
+    runtime.reachable,
+    test_drain.folder,
+    test_drain.rig,
+    test_drain.ledger,
+)
 
 # Takes whatever hold of a file or folder there is to take, says so, and keeps it.
 HOLDER = """
@@ -33,9 +40,9 @@ for path in sys.argv[1:]:
             file = os.open(path, flags)
         except OSError:
             continue
-        for hold in (lambda: fcntl.flock(file, fcntl.LOCK_EX), lambda: fcntl.lockf(file, fcntl.LOCK_EX), lambda: fcntl.lockf(file, fcntl.LOCK_SH)):
+        for hold, how in ((fcntl.flock, fcntl.LOCK_EX), (fcntl.lockf, fcntl.LOCK_EX), (fcntl.lockf, fcntl.LOCK_SH)):
             try:
-                hold()
+                hold(file, how)
                 taken.append(path)
             except OSError:
                 pass
@@ -48,7 +55,9 @@ time.sleep(60)
 @contextmanager
 def held_by_a_stranger(*paths: Path) -> Iterator[int]:
     """How many holds a process has that is neither root nor the daemon's user."""
-    process = subprocess.Popen([*STRANGER, sys.executable, "-c", HOLDER, *map(str, paths)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*STRANGER, sys.executable, "-c", HOLDER, *map(str, paths)], stdout=subprocess.PIPE, text=True
+    )
     try:
         yield int(process.stdout.readline())
     finally:
@@ -77,7 +86,7 @@ def test_a_stranger_reads_no_record(ledger: Ledger, reachable: Path) -> None:
     # Nor where the folder is opened for others.
     ledger.segments.chmod(0o755)
     for path in paths:
-        assert subprocess.run([*STRANGER, "cat", path], capture_output=True).returncode == 1
+        assert subprocess.run([*STRANGER, "cat", path], check=False, capture_output=True).returncode == 1
     assert ledger.places() == set(ledger.added)
 
 
@@ -92,7 +101,7 @@ def test_a_stranger_does_not_keep_a_daemon_from_its_folder(ledger: Ledger, reach
         daemon = ledger.begin()
         ledger.fill(30)
         assert ledger.end(daemon)[0] == 0
-        assert "is_written\": false" in ledger.succeed("segments", str(ledger.segments), "--json").stdout
+        assert 'is_written": false' in ledger.succeed("segments", str(ledger.segments), "--json").stdout
     assert ledger.places() == set(ledger.added)
 
 
@@ -120,14 +129,22 @@ def test_the_claim_of_another_is_refused(ledger: Ledger, reachable: Path) -> Non
     claim.touch(mode=0o600)
     shutil.chown(claim, 65533)
     # Root without the capability to read what is not its own cannot even open it.
-    assert "let it, and the segments, belong to the user that the daemon runs as" in ledger.refuse("serve", "--segments", str(ledger.segments), code=4)
+    assert "let it, and the segments, belong to the user that the daemon runs as" in ledger.refuse(
+        "serve", "--segments", str(ledger.segments), code=4
+    )
     claim.chmod(0o666)
-    assert "its file claim is of user 65533, with mode 0666, so that others could hold it" in ledger.refuse("serve", "--segments", str(ledger.segments), code=4)
+    assert "its file claim is of user 65533, with mode 0666, so that others could hold it" in ledger.refuse(
+        "serve", "--segments", str(ledger.segments), code=4
+    )
     shutil.chown(claim, 0)
-    assert "its file claim is of user 0, with mode 0666" in ledger.refuse("serve", "--segments", str(ledger.segments), code=4)
+    assert "its file claim is of user 0, with mode 0666" in ledger.refuse(
+        "serve", "--segments", str(ledger.segments), code=4
+    )
     claim.unlink()
     claim.symlink_to(reachable / "elsewhere")
-    assert "its file claim: Too many levels of symbolic links; remove it" in ledger.refuse("serve", "--segments", str(ledger.segments))
+    assert "its file claim: Too many levels of symbolic links; remove it" in ledger.refuse(
+        "serve", "--segments", str(ledger.segments)
+    )
     assert not (reachable / "elsewhere").exists()
     claim.unlink()
     assert ledger.end(ledger.begin())[0] == 0
@@ -142,7 +159,9 @@ def test_two_daemons_do_not_write_to_one_folder(ledger: Ledger, folder: Path, tm
     with second:
         other = Ledger(folder, second, ledger.segments)
         other.load()
-        assert "another daemon has it open; end that first, or name another folder" in other.refuse("serve", "--segments", str(ledger.segments))
+        assert "another daemon has it open; end that first, or name another folder" in other.refuse(
+            "serve", "--segments", str(ledger.segments)
+        )
         other.socket.close()
     ledger.fill(30)
     # However it ends, the folder is free then.
@@ -181,6 +200,11 @@ def test_who_cannot_tell_whether_it_is_written_says_so(ledger: Ledger, reachable
         path.chmod(0o644)
     # The daemon's own folder is pytest's, which only root may enter.
     shutil.copy(ledger.daemon, reachable / "ledgerd")
-    done = subprocess.run([*STRANGER, reachable / "ledgerd", "segments", ledger.segments], capture_output=True, text=True)
+    done = subprocess.run(
+        [*STRANGER, reachable / "ledgerd", "segments", ledger.segments], check=False, capture_output=True, text=True
+    )
     assert done.returncode == 0 and "30 entries" in done.stdout
-    assert f"warning: cannot tell whether a daemon writes to {ledger.segments}: its file claim: Permission denied" in done.stderr
+    assert (
+        f"warning: cannot tell whether a daemon writes to {ledger.segments}: its file claim: Permission denied"
+        in done.stderr
+    )

@@ -1,4 +1,6 @@
-"""Nobody is sent much by a server that somebody else asks in its name: a long value goes to the address that its session was opened from, and to no other."""
+"""Nobody is sent much by a server that somebody else asks in its name: a long value goes to the address that its
+session was opened from, and to no other.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from spec.occ.client import OccCaller, OccSession
 from tests.live.conftest import connected
 from tests.security.strangers import OVERRIDES, another_address, frame, opened, wire
 
-CALLERS = {"kv": lambda codec, one: KvCaller(KvSession(codec), one), "occ": lambda codec, one: OccCaller(OccSession(codec), one)}
+CALLERS = {
+    "kv": lambda codec, one: KvCaller(KvSession(codec), one),
+    "occ": lambda codec, one: OccCaller(OccSession(codec), one),
+}
 VICTIM = "10.77.0.66"
 SHORT, LONG = 1, 2
 ASKED = 50
@@ -55,9 +60,11 @@ def test_a_victim_gets_no_more_than_was_sent(server: Server) -> None:
         assert caller.insert(SHORT, b"s").is_done and caller.insert(LONG, value).is_done
         assert caller.get(LONG).value == value
         sent = []
-        for number, key in enumerate((SHORT, LONG) * (ASKED // 2)):
+        for _number, key in enumerate((SHORT, LONG) * (ASKED // 2)):
             _, request = caller.session.read("GET", time.monotonic_ns(), key=key)
-            made = replace(frame(server.rig, request, port, source_port=victim.getsockname()[1]), source=ip_address(VICTIM))
+            made = replace(
+                frame(server.rig, request, port, source_port=victim.getsockname()[1]), source=ip_address(VICTIM)
+            )
             sending.send(made.to_bytes())
             sent.append(request)
         answers = received(victim)

@@ -1,4 +1,6 @@
-"""M7: keys that share a cell cannot be chosen, since every load of fresh tables has a seed of its own, which stays as long as they do."""
+"""M7: keys that share a cell cannot be chosen, since every load of fresh tables has a seed of its own, which stays as
+long as they do.
+"""
 
 from __future__ import annotations
 
@@ -124,8 +126,18 @@ def test_programs_and_daemon_work_by_the_seed_that_is_pinned(crowded):
         with calling(server) as caller:
             store(caller, KEYS)
         codec = server.build.codec
-        found = {way for slot, bucket in enumerate(server.tables()["bucket"]) for way in bucket["keys"] if way and codec.hash_slot(way) == slot}
-        spilled = [(index, each) for index, page in enumerate(server.tables()["page"]) for each in page["spilled"] if each["mark"] != "Vacant"]
+        found = {
+            way
+            for slot, bucket in enumerate(server.tables()["bucket"])
+            for way in bucket["keys"]
+            if way and codec.hash_slot(way) == slot
+        }
+        spilled = [
+            (index, each)
+            for index, page in enumerate(server.tables()["page"])
+            for each in page["spilled"]
+            if each["mark"] != "Vacant"
+        ]
         assert found | {each["key"] for _, each in spilled} == set(KEYS) and len(spilled) >= len(KEYS) - 64 * WAYS
         for index, each in spilled:
             assert each["slot"] == codec.hash_slot(each["key"]) and index == codec.hash_home(each["slot"])

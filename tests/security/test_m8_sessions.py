@@ -42,7 +42,9 @@ def open_sessions(server: Server) -> set[int]:
 def asked(server: Server, connection: socket.socket, kind: str, number: int, secret: bytes) -> object:
     """The answer to one message of a client that has no session."""
     codec = server.build.codec
-    request = codec.Message(kind=codec.Kind[kind], client=number, sequence=random.randrange(codec.SEQUENCE_MODULUS), secret=secret)
+    request = codec.Message(
+        kind=codec.Kind[kind], client=number, sequence=random.randrange(codec.SEQUENCE_MODULUS), secret=secret
+    )
     for _ in range(50):
         connection.send(request.encode())
         answer = codec.Message.decode(connection.recv(2048))
@@ -92,7 +94,9 @@ def test_nobody_is_opened_unasked(server: Server) -> None:
         for secret in (token, codec.TERMS, bytes(8), random.randbytes(8)):
             for kind in ("ASK", "OPEN"):
                 for number in range(SESSIONS):
-                    request = codec.Message(kind=codec.Kind[kind], client=number, sequence=number, secret=secret).encode()
+                    request = codec.Message(
+                        kind=codec.Kind[kind], client=number, sequence=number, secret=secret
+                    ).encode()
                     made = frame(server.rig, request, port, source_port=victim.getsockname()[1])
                     sending.send(replace(made, source=ip_address(VICTIM)).to_bytes())
                     time.sleep(0.001)  # no more than the daemon takes

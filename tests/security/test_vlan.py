@@ -1,6 +1,7 @@
 """A request in a VLAN is of another network: XDP leaves it alone where its tag is in the frame.
 
-A sender whose device inserts tags (`txvlan`) hands them on beside the frame through a veth, where no XDP program sees them.
+A sender whose device inserts tags (`txvlan`) hands them on beside the frame through a veth, where no XDP program sees
+them.
 """
 
 from __future__ import annotations
@@ -35,11 +36,26 @@ def tagging(rig: Rig, folder: Path) -> Iterator[None]:
     """All that the client's end sends is in a VLAN."""
     made = folder / "vlan_tag.o"
     machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
-    command = ["clang-19", "-O2", "-g", "-target", "bpf", "-idirafter", f"/usr/include/{machine}", "-c", SOURCE, "-o", made]
+    command = [
+        "clang-19",
+        "-O2",
+        "-g",
+        "-target",
+        "bpf",
+        "-idirafter",
+        f"/usr/include/{machine}",
+        "-c",
+        SOURCE,
+        "-o",
+        made,
+    ]
     subprocess.run(list(map(str, command)), check=True)
     rig.client.run(["ethtool", "-K", rig.client.iface, "txvlan", "off"], check=True)
     rig.client.run(["tc", "qdisc", "add", "dev", rig.client.iface, "clsact"], check=True)
-    rig.client.run(["tc", "filter", "add", "dev", rig.client.iface, "egress", "bpf", "da", "obj", str(made), "sec", "tc"], check=True)
+    rig.client.run(
+        ["tc", "filter", "add", "dev", rig.client.iface, "egress", "bpf", "da", "obj", str(made), "sec", "tc"],
+        check=True,
+    )
     yield
     rig.client.run(["tc", "qdisc", "del", "dev", rig.client.iface, "clsact"], check=True)
 
@@ -50,7 +66,9 @@ def test_a_tag_in_the_frame(server: Server, tmp_path: Path) -> None:
         caller = opened(server, KvCaller(KvSession(codec), one), 1)
         assert caller.insert(1, b"first").is_done
         tables, session = server.tables(), caller.session
-        request = codec.Message(kind=codec.Kind.DELETE, client=session.number, sequence=session.sequence + 1, secret=session.secret, key=1)
+        request = codec.Message(
+            kind=codec.Kind.DELETE, client=session.number, sequence=session.sequence + 1, secret=session.secret, key=1
+        )
         with tagging(server.rig, tmp_path):
             for _ in range(3):
                 one.send(request.encode())

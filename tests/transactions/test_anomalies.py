@@ -8,7 +8,9 @@ from harness.transactions import Anomaly, check
 
 
 def history(text: str) -> str:
-    """Of lines without call and return: all of a transaction have those of its end, which may say `CALL RETURN`, else 0 100."""
+    """Of lines without call and return: all of a transaction have those of its end, which may say `CALL RETURN`, else 0
+    100.
+    """
     lines = [line.split() for line in text.strip().splitlines()]
     times = {words[0]: words[5:] or ["0", "100"] for words in lines if words[2] == "end"}
     written = []
@@ -369,5 +371,7 @@ def test_several_histories_are_each_judged(tmp_path):
     verdict = check([good, bad, good])
     assert verdict.anomaly == Anomaly.WRITE_SKEW and not verdict.serializable
     assert [line.split(":")[0] for line in verdict.text.splitlines() if not line.startswith(" ")] == [
-        "strictly serializable", "NOT strictly serializable", "strictly serializable"
+        "strictly serializable",
+        "NOT strictly serializable",
+        "strictly serializable",
     ]

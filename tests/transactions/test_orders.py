@@ -65,7 +65,7 @@ class Store:
         self.flaws = flaws
         self.entries: dict[int, tuple[int, int]] = {}
         self.before: dict[int, tuple[int, int] | None] = {}
-        self.floors = {bucket: 0 for bucket in BUCKETS.values()}
+        self.floors = dict.fromkeys(BUCKETS.values(), 0)
         self.locked: set[int] = set()
         self.time = 0
 
@@ -131,7 +131,9 @@ def commit(store: Store, plan: Plan, wanted: list[tuple[int, int | None]]):
             yield
         told = plan.ends == "told" or (plan.ends == "dies" and number == 0)
         answers.append(written if told else written._replace(answer="-", version=None))
-    answers += [Line(key, "delete" if digest is None else "write", digest, "-", None) for key, digest in wanted[len(answers) :]]
+    answers += [
+        Line(key, "delete" if digest is None else "write", digest, "-", None) for key, digest in wanted[len(answers) :]
+    ]
     return answers
 
 
@@ -165,7 +167,9 @@ def execute(plans: list[Plan], turns: list[int], flaws: frozenset[str]) -> list[
 
 
 class Key(NamedTuple):
-    """A key, as it can be said: a version that is not exact is this or a later one; `low` has no version up to it any more."""
+    """A key, as it can be said: a version that is not exact is this or a later one; `low` has no version up to it any
+    more.
+    """
 
     digest: int | None = None
     version: int = 0
@@ -175,11 +179,16 @@ class Key(NamedTuple):
 
 
 def has_order(transactions: list[Transaction]) -> bool:
-    """Whether there is an order of those that were committed, and some of unknown outcome, in which each sees those before it."""
+    """Whether there is an order of those that were committed, and some of unknown outcome, in which each sees those
+    before it.
+    """
     taking_part = [each for each in transactions if each.outcome != "Aborted"]
-    committed = frozenset(each.name for each in taking_part if each.outcome == "Committed" or any(
-        line.operation in ("write", "delete") and line.answer == "Committed" for line in each.lines
-    ))
+    committed = frozenset(
+        each.name
+        for each in taking_part
+        if each.outcome == "Committed"
+        or any(line.operation in ("write", "delete") and line.answer == "Committed" for line in each.lines)
+    )
     seen = set()
 
     def search(done: frozenset[int], keys: tuple[tuple[int, Key], ...]) -> bool:
@@ -190,7 +199,10 @@ def has_order(transactions: list[Transaction]) -> bool:
         seen.add((done, keys))
         for each in taking_part:
             early = any(
-                other.name not in done and other.name in committed and other.returned is not None and other.returned < each.call
+                other.name not in done
+                and other.name in committed
+                and other.returned is not None
+                and other.returned < each.call
                 for other in taking_part
             )
             if each.name in done or early:
@@ -242,7 +254,9 @@ def written(key: Key, line: Line) -> Key | None:
     if line.version is not None:
         if line.version < least or (exact and line.version != least):
             return None
-        return key._replace(digest=line.digest, version=line.version, exact=True, low=line.version - 1 if not there else key.low)
+        return key._replace(
+            digest=line.digest, version=line.version, exact=True, low=line.version - 1 if not there else key.low
+        )
     return key._replace(digest=line.digest, version=least, exact=exact)
 
 
@@ -299,7 +313,11 @@ def test_agrees_with_all_orders(tmp_path_factory, wanted, turns, flaws):
 
 
 @settings(COMMON, max_examples=1000)
-@given(st.lists(plans(UNIQUE | EQUAL), min_size=2, max_size=6), TURNS, st.frozensets(st.sampled_from([*FLAWS, "half of it"])))
+@given(
+    st.lists(plans(UNIQUE | EQUAL), min_size=2, max_size=6),
+    TURNS,
+    st.frozensets(st.sampled_from([*FLAWS, "half of it"])),
+)
 def test_what_has_an_order_is_accepted(tmp_path_factory, wanted, turns, flaws):
     recorded = execute(wanted, turns, flaws)
     if has_order(recorded):

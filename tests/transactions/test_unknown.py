@@ -1,4 +1,6 @@
-"""Of what nobody was told: it counts where it was seen, and is left out where it was not; no false alarm, and nothing is missed."""
+"""Of what nobody was told: it counts where it was seen, and is left out where it was not; no false alarm, and nothing
+is missed.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ DELETIONS = """
 
 
 def observer(name: int, operations: str, call: int = 40) -> str:
-    """A transaction that is told everything; operations are `key operation argument outcome`, with semicolons between."""
+    """A transaction that is told everything; operations are `key operation argument outcome`, with semicolons
+    between.
+    """
     lines = [f"{name} {operation.strip()} {call} {call + 5}" for operation in operations.split(";")]
     return "\n".join([*lines, f"{name} 0 end - Committed {call} {call + 5}", ""])
 
@@ -51,11 +55,21 @@ def judged(tmp_path, *parts: str):
 
 
 HOLD = {
-    "not seen, and everything as before": (UNKNOWN, observer(9, "1 read 11 Value:1; 2 read 21 Value:1; 3 read - Missing")),
+    "not seen, and everything as before": (
+        UNKNOWN,
+        observer(9, "1 read 11 Value:1; 2 read 21 Value:1; 3 read - Missing"),
+    ),
     "seen by its value": (UNKNOWN, observer(9, "1 read 12 Value:2; 2 read 22 Value:2; 3 read 31 Value:1")),
     "seen by its version": (UNKNOWN, observer(9, "1 lock - Granted:2; 1 write 13 Committed:3; 2 read 22 Value:2")),
-    "not seen, and written over": (UNKNOWN, observer(9, "1 lock - Granted:1; 1 write 13 Committed:2; 2 read 21 Value:1")),
-    "seen late, it was under way": (UNKNOWN, observer(8, "1 read 11 Value:1", 30), observer(9, "1 read 12 Value:2", 40)),
+    "not seen, and written over": (
+        UNKNOWN,
+        observer(9, "1 lock - Granted:1; 1 write 13 Committed:2; 2 read 21 Value:1"),
+    ),
+    "seen late, it was under way": (
+        UNKNOWN,
+        observer(8, "1 read 11 Value:1", 30),
+        observer(9, "1 read 12 Value:2", 40),
+    ),
     "its insertion was deleted": (
         UNKNOWN,
         observer(8, "1 read 12 Value:2; 3 read 31 Value:4; 3 lock - Granted:4; 3 delete - Committed:4", 30),
@@ -69,18 +83,25 @@ HOLD = {
     "either of two": (UNLOCKED, observer(9, "1 lock - Granted:2; 1 write 14 Committed:3")),
     "both of two": (UNLOCKED, observer(8, "1 read 13 Value:2", 30), observer(9, "1 read 12 Value:3")),
     "versions that were not seen": (UNLOCKED, observer(9, "1 write 14 Committed:4")),
-    "equal values": (UNLOCKED.replace("13", "12"), observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 12 Value:3")),
+    "equal values": (
+        UNLOCKED.replace("13", "12"),
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "1 read 12 Value:3"),
+    ),
     "deletion that was seen": (DELETIONS, observer(9, "1 read - Missing:1; 2 read - Missing:3")),
     "deletion that was not": (DELETIONS, observer(9, "1 read 11 Value:1; 2 read 21 Value:1")),
     "deleted, and inserted again": (DELETIONS, observer(9, "2 read - Missing:4; 2 write 29 Committed:5")),
     "deletion without a version": (
-        observer(9, "2 read 21 Value:1; 2 lock - Granted:1; 2 delete - Committed"), observer(10, "2 read - Missing:1", 50),
+        observer(9, "2 read 21 Value:1; 2 lock - Granted:1; 2 delete - Committed"),
+        observer(10, "2 read - Missing:1", 50),
     ),
     "deletion of nothing": (
-        observer(9, "3 read - Missing:2; 3 lock - Granted; 3 delete - Committed"), observer(10, "3 read - Missing:2", 50),
+        observer(9, "3 read - Missing:2; 3 lock - Granted; 3 delete - Committed"),
+        observer(10, "3 read - Missing:2", 50),
     ),
     "locked twice": (
-        UNKNOWN.replace("2 1 write", "2 1 lock - Granted:1 20 25\n2 1 write"), observer(9, "1 read 12 Value:2; 2 read 22 Value:2"),
+        UNKNOWN.replace("2 1 write", "2 1 lock - Granted:1 20 25\n2 1 write"),
+        observer(9, "1 read 12 Value:2; 2 read 22 Value:2"),
     ),
     "either of two, one of which writes another key": (
         UNLOCKED.replace("13", "12").replace("2 0 end", "2 2 lock - Granted:1 20 25\n2 2 write 22 - 20 -\n2 0 end"),
@@ -88,13 +109,16 @@ HOLD = {
         observer(9, "2 read 21 Value:1"),
     ),
     "either of two deletions, one of which writes another key": (
-        UNLOCKED.replace("write 12", "delete -").replace("write 13", "delete -")
+        UNLOCKED.replace("write 12", "delete -")
+        .replace("write 13", "delete -")
         .replace("2 0 end", "2 2 lock - Granted:1 20 25\n2 2 write 22 - 20 -\n2 0 end"),
         observer(8, "1 read - Missing:1", 30),
         observer(9, "2 read 21 Value:1"),
     ),
     "updated, seen, and deleted": (
-        UNLOCKED.replace("write 13", "delete -"), observer(8, "1 read 12 Value:2", 30), observer(9, "1 read - Missing:5"),
+        UNLOCKED.replace("write 13", "delete -"),
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "1 read - Missing:5"),
     ),
     "one of two insertions was deleted": (
         UNKNOWN,
@@ -108,11 +132,21 @@ HOLD = {
 REFUSED = {
     "half of it, by value": (Anomaly.READ_SKEW, UNKNOWN, observer(9, "1 read 12 Value:2; 2 read 21 Value:1")),
     "half of it, later": (
-        Anomaly.REAL_TIME, UNKNOWN, observer(8, "1 read 12 Value:2", 30), observer(9, "2 read 21 Value:1"),
+        Anomaly.REAL_TIME,
+        UNKNOWN,
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "2 read 21 Value:1"),
     ),
-    "half of it, without the insertion": (Anomaly.READ_SKEW, UNKNOWN, observer(9, "1 read 12 Value:2; 3 read - Missing:9")),
+    "half of it, without the insertion": (
+        Anomaly.READ_SKEW,
+        UNKNOWN,
+        observer(9, "1 read 12 Value:2; 3 read - Missing:9"),
+    ),
     "half of it, without the insertion, later": (
-        Anomaly.REAL_TIME, UNKNOWN, observer(8, "1 read 12 Value:2", 30), observer(9, "3 read - Missing:9"),
+        Anomaly.REAL_TIME,
+        UNKNOWN,
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "3 read - Missing:9"),
     ),
     "half of it was told": (
         Anomaly.REAL_TIME,
@@ -121,7 +155,10 @@ REFUSED = {
         observer(9, "2 read 21 Value:1"),
     ),
     "either of two, and then neither": (
-        Anomaly.REAL_TIME, UNLOCKED.replace("13", "12"), observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 11 Value:1"),
+        Anomaly.REAL_TIME,
+        UNLOCKED.replace("13", "12"),
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "1 read 11 Value:1"),
     ),
     "its version is another's": (
         Anomaly.VERSION_TWICE,
@@ -131,10 +168,16 @@ REFUSED = {
     ),
     "seen before it began": (Anomaly.REAL_TIME, UNKNOWN, observer(9, "1 read 12 Value:2", 12)),
     "seen, and gone": (
-        Anomaly.REAL_TIME, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 11 Value:1"),
+        Anomaly.REAL_TIME,
+        UNLOCKED,
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "1 read 11 Value:1"),
     ),
     "seen with two versions": (
-        Anomaly.INTERMEDIATE_READ, UNLOCKED, observer(8, "1 read 12 Value:2", 30), observer(9, "1 read 12 Value:3"),
+        Anomaly.INTERMEDIATE_READ,
+        UNLOCKED,
+        observer(8, "1 read 12 Value:2", 30),
+        observer(9, "1 read 12 Value:3"),
     ),
     "seen with a version that it cannot have": (
         Anomaly.THIN_AIR,
@@ -146,15 +189,21 @@ REFUSED = {
         Anomaly.REAL_TIME,
         DELETIONS,
         observer(7, "2 lock - Granted:1; 2 write 22 Committed:2", 30),
-        "4 2 lock - Granted:2 40 45\n4 2 delete - - 40 -\n4 1 lock - Granted:1 40 45\n4 1 write 19 - 40 -\n4 0 end - - 40 -\n",
+        "4 2 lock - Granted:2 40 45\n4 2 delete - - 40 -\n4 1 lock - Granted:1 40 45\n4 1 write 19 - 40 -\n4 0 end - - "
+        "40 -\n",
         observer(8, "2 read - Missing:2", 60),
         observer(9, "1 read 11 Value:1", 70),
     ),
     "its reading was of a value that nobody wrote": (
-        Anomaly.THIN_AIR, UNKNOWN.replace("read 11", "read 99"), observer(9, "2 read 22 Value:2"),
+        Anomaly.THIN_AIR,
+        UNKNOWN.replace("read 11", "read 99"),
+        observer(9, "2 read 22 Value:2"),
     ),
     "deleted by another, after it was missing": (
-        Anomaly.REAL_TIME, DELETIONS, observer(8, "2 read - Missing:1", 30), observer(9, "2 delete - Committed:1", 60),
+        Anomaly.REAL_TIME,
+        DELETIONS,
+        observer(8, "2 read - Missing:1", 30),
+        observer(9, "2 delete - Committed:1", 60),
     ),
     "deleted twice": (
         Anomaly.VERSION_TWICE,
@@ -186,7 +235,9 @@ def test_is_refused(name, tmp_path):
 
 def test_the_verdict_says_how_many_were_not_known(tmp_path):
     seen = judged(tmp_path, SETUP, UNKNOWN, observer(9, "1 read 12 Value:2"))
-    assert seen.text.endswith("3 transactions with 10 operations on 3 keys; of 1 the outcome was not known, 1 of these were seen")
+    assert seen.text.endswith(
+        "3 transactions with 10 operations on 3 keys; of 1 the outcome was not known, 1 of these were seen"
+    )
     unseen = judged(tmp_path, SETUP, UNKNOWN, observer(9, "1 read 11 Value:1"))
     assert unseen.text.endswith("of 1 the outcome was not known, 0 of these were seen")
 
@@ -213,5 +264,7 @@ def test_one_tells_of_the_next(tmp_path):
     )
     last = observer(99, f"1 read {length + 1001} Value:{length + 1}")
     verdict = judged(tmp_path, SETUP, row, last)
-    assert verdict.serializable and verdict.text.endswith(f"of {length} the outcome was not known, {length} of these were seen")
+    assert verdict.serializable and verdict.text.endswith(
+        f"of {length} the outcome was not known, {length} of these were seen"
+    )
     assert judged(tmp_path, SETUP, row, last, observer(100, "1 read 11 Value:1", 60)).anomaly == Anomaly.REAL_TIME

@@ -1,4 +1,6 @@
-"""What the daemon keeps until it can answer it, by a socket as it has them: nothing of it changes, and the oldest gives way."""
+"""What the daemon keeps until it can answer it, by a socket as it has them: nothing of it changes, and the oldest gives
+way.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,24 @@ KEPT_MAX = 4096
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("again") / "probe"
     sources = [HERE / "probe.c", *(RUNTIME / f"{name}.c" for name in ("again", "log"))]
-    command = ["cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-fsanitize=address,undefined",
-               "-fno-sanitize-recover=all", f"-I{RUNTIME}", "-pthread", *sources, "-lbpf", "-o", program]  # fmt: skip
+    command = [
+        "cc",
+        "-std=gnu11",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-D_GNU_SOURCE",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+        f"-I{RUNTIME}",
+        "-pthread",
+        *sources,
+        "-lbpf",
+        "-o",
+        program,
+    ]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return program

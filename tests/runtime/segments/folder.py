@@ -12,9 +12,18 @@ from typing import Any
 HERE = Path(__file__).parent
 RUNTIME = HERE.parents[2] / "runtime"
 SOURCES = (
-    "crc32c", "files", "segment_file", "segments", "segments_folder", "segments_read", "segments_command", "shown", "recovery",
-    "recover_command", "log",
-)  # fmt: skip
+    "crc32c",
+    "files",
+    "segment_file",
+    "segments",
+    "segments_folder",
+    "segments_read",
+    "segments_command",
+    "shown",
+    "recovery",
+    "recover_command",
+    "log",
+)
 LANES = 3
 ENTRY = 25
 STRIDE = ENTRY + 4
@@ -27,18 +36,38 @@ def compile_library(folder: Path, compiler: str = "cc") -> Path:
     path = folder / "libsegments.so"
     sources = [HERE / "probe.c", *(RUNTIME / f"{name}.c" for name in SOURCES)]
     subprocess.run(
-        [compiler, "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", f"-I{RUNTIME}", "-fPIC", "-shared",
-         *sources, "-lbpf", "-o", path],
+        [
+            compiler,
+            "-std=gnu11",
+            "-O2",
+            "-g",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-D_GNU_SOURCE",
+            f"-I{RUNTIME}",
+            "-fPIC",
+            "-shared",
+            *sources,
+            "-lbpf",
+            "-o",
+            path,
+        ],
         check=True,
-    )  # fmt: skip
+    )
     return path
 
 
 class Options(ctypes.Structure):
     """struct segments_options."""
 
-    _fields_ = [("json", ctypes.c_bool), ("entries", ctypes.c_bool), ("text", ctypes.c_bool), ("output", ctypes.c_char_p),
-                ("before", ctypes.c_uint64)]  # fmt: skip
+    _fields_ = [
+        ("json", ctypes.c_bool),
+        ("entries", ctypes.c_bool),
+        ("text", ctypes.c_bool),
+        ("output", ctypes.c_char_p),
+        ("before", ctypes.c_uint64),
+    ]
 
 
 class Library:
@@ -89,7 +118,9 @@ class Library:
     def flush(self) -> None:
         self.libc.fflush(None)
 
-    def report(self, folder: Path, capfd: Any, entries: bool = False) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
+    def report(
+        self, folder: Path, capfd: Any, entries: bool = False
+    ) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
         """What `segments --json` says: its result, the report, the entries."""
         capfd.readouterr()
         options = Options(json=True, entries=entries)

@@ -38,7 +38,11 @@ def rows_of(library: Library, path: Path) -> dict[int, tuple[int, int]]:
     found = [FIELD.unpack_from(content, at) for at in range(HEAD.size, first, FIELD.size)]
     assert [(name.rstrip(b"\0").decode(), *numbers[:-1]) for name, *numbers in found] == list(FIELDS)
     assert len(content) == first + count * ROW.size + 4
-    assert int.from_bytes(content[-4:], "little") == library.c.crc32c(0, content[:-4], len(content) - 4) == crc32c(content[:-4])
+    assert (
+        int.from_bytes(content[-4:], "little")
+        == library.c.crc32c(0, content[:-4], len(content) - 4)
+        == crc32c(content[:-4])
+    )
     rows = {key: (newest, value) for key, newest, value in ROW.iter_unpack(content[first:-4])}
     assert len(rows) == count
     return rows
@@ -82,10 +86,14 @@ def test_the_newest_of_each_key(library: Library, tmp_path: Path, capfd: pytest.
     assert sorted(each.name for each in tmp_path.iterdir()) == ["rows", "segments"]
     assert recover(library, folder, output, text=True) == 0
     lines = [dict(pair.split("=") for pair in line.split()) for line in output.read_text().splitlines()]
-    assert {int(one["key"]): (int(one["version"]), int.from_bytes(bytes.fromhex(one["value"]), "little")) for one in lines} == newest
+    assert {
+        int(one["key"]): (int(one["version"]), int.from_bytes(bytes.fromhex(one["value"]), "little")) for one in lines
+    } == newest
 
 
-def test_what_is_corrupt_is_named_and_not_in_the_rows(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_corrupt_is_named_and_not_in_the_rows(
+    library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder, output = tmp_path / "segments", tmp_path / "rows"
     fill(library, folder)
     path = folder / "00000002.log"
@@ -113,7 +121,9 @@ def test_nothing_comes_of_nothing(library: Library, tmp_path: Path, capfd: pytes
     assert "rows.new: No such file or directory" in capfd.readouterr().err
 
 
-def test_rows_that_find_no_room_leave_no_file(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_find_no_room_leave_no_file(
+    library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     fill(library, tmp_path / "segments")
     output = tmp_path / "full"
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -78,7 +78,10 @@ def test_the_known_check_value_and_both_ways(library: Library) -> None:
         whole = c.crc32c_by_table(0, data, size)
         assert c.crc32c_by_instruction(0, data, size) == whole
         assert c.crc32c_by_table(c.crc32c_by_table(0, data[:split], split), data[split:], size - split) == whole
-        assert c.crc32c_by_instruction(c.crc32c_by_instruction(0, data[:split], split), data[split:], size - split) == whole
+        assert (
+            c.crc32c_by_instruction(c.crc32c_by_instruction(0, data[:split], split), data[split:], size - split)
+            == whole
+        )
 
 
 def test_what_was_written_is_there(library: Library, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +105,9 @@ def test_what_was_written_is_there(library: Library, folder: Path, capfd: pytest
     assert sorted(os.listdir(folder)) == ["00000001.log", "00000002.log", LAST, CLAIM]
 
 
-def test_a_tail_torn_at_any_byte_is_cut(library: Library, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_tail_torn_at_any_byte_is_cut(
+    library: Library, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     whole = (folder / LAST).read_bytes()
     assert len(whole) == HEADER + len(LAST_PLACES) * STRIDE
     for size in range(HEADER, len(whole)):
@@ -113,7 +118,9 @@ def test_a_tail_torn_at_any_byte_is_cut(library: Library, folder: Path, tmp_path
         if size % 7 == 0:  # the reader sees the same, and changes nothing
             result, report, _ = library.report(torn, capfd)
             assert (result, report["numbers"], report["entries"]) == (0, expected, 12 + left)
-            assert report["cut_bytes"] == (size - HEADER) % STRIDE and len(report["findings"]) == (report["cut_bytes"] != 0)
+            assert report["cut_bytes"] == (size - HEADER) % STRIDE and len(report["findings"]) == (
+                report["cut_bytes"] != 0
+            )
             assert (torn / LAST).read_bytes() == whole[:size]
         opened = library.open(torn)
         assert opened and opened.numbers == expected and opened.size == HEADER + left * STRIDE
@@ -138,7 +145,9 @@ def test_any_bit_of_the_last_segments_entries_cuts_there(library: Library, folde
         assert f"with {len(LAST_PLACES) - left - 1} whole entries behind" in capfd.readouterr().err
 
 
-def test_a_hole_of_zeros_is_cut_with_what_follows(library: Library, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_hole_of_zeros_is_cut_with_what_follows(
+    library: Library, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     whole = bytearray((folder / LAST).read_bytes())
     whole[HEADER + STRIDE : HEADER + 3 * STRIDE] = bytes(2 * STRIDE)
     (folder / LAST).write_bytes(whole)
@@ -169,7 +178,9 @@ def test_any_bit_elsewhere_is_named_and_not_handed_over(library: Library, folder
                 assert f"first {name} at byte 0" in capfd.readouterr().err
 
 
-def test_a_segment_torn_in_the_middle_of_the_row(library: Library, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_segment_torn_in_the_middle_of_the_row(
+    library: Library, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = folder / "00000001.log"
     path.write_bytes(path.read_bytes()[:-3])
     result, report, _ = library.report(folder, capfd)
@@ -187,7 +198,10 @@ def test_entries_missing_at_the_end_of_a_segment_are_found_by_the_next(library: 
     assert (result, [(one["file"], one["offset"]) for one in report["findings"]]) == (BAD, [("00000003.log", 0)])
     assert "of lane 1 it says that 4 is the last number before it, but that is 3" in report["findings"][0]["text"]
     assert library.open(path) is None
-    assert "00000003.log at byte 0: it says that numbers of 6 in all are before it, but the files have 5" in capfd.readouterr().err
+    assert (
+        "00000003.log at byte 0: it says that numbers of 6 in all are before it, but the files have 5"
+        in capfd.readouterr().err
+    )
 
 
 def rows_of_segments(library: Library, tmp_path: Path, segments: int = 5) -> Path:
@@ -221,14 +235,20 @@ def test_a_missing_segment_is_named(library: Library, tmp_path: Path, capfd: pyt
     assert (result, report["entries"], report["numbers"]) == (0, 6, [5, 10, 0])
 
 
-def test_a_segment_under_another_name_is_named(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_segment_under_another_name_is_named(
+    library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = rows_of_segments(library, tmp_path)
     shutil.copy(path / "00000002.log", path / "00000006.log")
     result, report, _ = library.report(path, capfd)
     assert result == BAD and report["entries"] == 15
     assert report["findings"][0] == {
-        "file": "00000006.log", "offset": 0, "bytes": HEADER + 3 * STRIDE, "is_cut": False, "text": "it is segment 2 by its header"
-    }  # fmt: skip
+        "file": "00000006.log",
+        "offset": 0,
+        "bytes": HEADER + 3 * STRIDE,
+        "is_cut": False,
+        "text": "it is segment 2 by its header",
+    }
 
 
 def test_content_of_another_file_is_torn(library: Library, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -285,12 +305,20 @@ def test_what_does_not_go_on_where_the_files_end_is_not_appended(library: Librar
 def test_segments_of_others_are_refused(library: Library, folder: Path, tmp_path: Path, capfd) -> None:
     assert library.open(folder, "probe_other_entries") is None
     error = capfd.readouterr().err
-    assert "00000001.log: its entries are others than those of this probe (0102030405060708 and not 0102030405060709)" in error
-    assert library.c.segments_truncate(str(folder).encode(), library.entries_of("probe_other_entries"), 3) == -errno.EMEDIUMTYPE
+    assert (
+        "00000001.log: its entries are others than those of this probe (0102030405060708 and not 0102030405060709)"
+        in error
+    )
+    assert (
+        library.c.segments_truncate(str(folder).encode(), library.entries_of("probe_other_entries"), 3)
+        == -errno.EMEDIUMTYPE
+    )
     assert sorted(os.listdir(folder)) == ["00000001.log", "00000002.log", LAST, CLAIM]
     other = tmp_path / "other"
     other.mkdir()
-    (other / "00000001.log").write_text("Sep 12 10:00:00 something else, in a file of such a name, and long enough to have a header\n" * 3)
+    (other / "00000001.log").write_text(
+        "Sep 12 10:00:00 something else, in a file of such a name, and long enough to have a header\n" * 3
+    )
     assert library.open(other) is None
     assert "it does not begin like a segment" in capfd.readouterr().err
     (tmp_path / "file").touch()
@@ -419,7 +447,11 @@ def test_a_daemon_that_is_killed_while_it_writes_loses_nothing(library: Library,
     torn = 0
     for _ in range(12):
         writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, library.path, path], stdout=subprocess.PIPE, text=True, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}
+            [sys.executable, "-c", WRITER, library.path, path],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": str(root)},
         )
         assert writer.stdout and writer.stdout.readline()
         time.sleep(generator.uniform(0.02, 0.1))
@@ -443,7 +475,12 @@ def test_a_foreign_folder_reads_as_empty(library: Library, tmp_path: Path, capfd
     (tmp_path / "1.log").write_text("nor this")
     result, report, _ = library.report(tmp_path, capfd)
     assert (result, report["segments"], report["entries"]) == (0, 0, 0)
-    assert library.c.command_segments(library.entries_of(), str(tmp_path / "absent").encode(), ctypes.create_string_buffer(64)) == -errno.ENOENT
+    assert (
+        library.c.command_segments(
+            library.entries_of(), str(tmp_path / "absent").encode(), ctypes.create_string_buffer(64)
+        )
+        == -errno.ENOENT
+    )
     assert "name the one that was given to serve as --segments" in capfd.readouterr().err
 
 
