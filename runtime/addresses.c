@@ -27,15 +27,15 @@ struct addresses {
 	int map_fd;
 	int watch_fd;
 	struct stepwise_address_slots *slots;
-	bool warned;  /* that there are too many */
-	bool stale;   /* the programs could not be told of a change */
+	bool warned; /* that there are too many */
+	bool stale;  /* the programs could not be told of a change */
 };
 
 /* What the kernel says that there are, in the order of its interfaces. */
 struct list {
 	struct stepwise_address items[STEPWISE_ADDRESSES_MAX];
 	size_t count;
-	size_t beyond;  /* without room */
+	size_t beyond; /* without room */
 };
 
 static bool is_in(const struct list *list, const struct stepwise_address *address)
@@ -57,8 +57,9 @@ static void add(struct list *list, const struct stepwise_address *address)
 }
 
 /*
- * Whether packets may be sent to an address from elsewhere; `address` gets it. Not to a loopback one, and not to one that the
- * kernel does not take packets to itself: it still asks the link whether another host has it, or one has.
+ * Whether packets may be sent to an address from elsewhere; `address` gets it. Not to a loopback
+ * one, and not to one that the kernel does not take packets to itself: it still asks the link
+ * whether another host has it, or one has.
  */
 static bool read_address(const struct nlmsghdr *header, struct stepwise_address *address)
 {
@@ -86,7 +87,8 @@ static bool read_address(const struct nlmsghdr *header, struct stepwise_address 
 	address->ethertype = htons(ETH_P_IPV6);
 	address->ifindex = IN6_IS_ADDR_LINKLOCAL(six) ? message->ifa_index : 0;
 	memcpy(address->words, six, IPV6_BYTES);
-	return !IN6_IS_ADDR_LOOPBACK(six) && !(bits & IFA_F_DADFAILED) && (!(bits & IFA_F_TENTATIVE) || bits & IFA_F_OPTIMISTIC);
+	return !IN6_IS_ADDR_LOOPBACK(six) && !(bits & IFA_F_DADFAILED) &&
+	       (!(bits & IFA_F_TENTATIVE) || bits & IFA_F_OPTIMISTIC);
 }
 
 static void take(void *context, const struct nlmsghdr *header)
@@ -104,7 +106,9 @@ static int list_addresses(struct list *list)
 		struct nlmsghdr header;
 		struct ifaddrmsg message;
 	} request = {
-		.header = { .nlmsg_type = RTM_GETADDR, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP, .nlmsg_len = sizeof(request) },
+		.header = { .nlmsg_type = RTM_GETADDR,
+			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+			    .nlmsg_len = sizeof(request) },
 		.message = { .ifa_family = AF_UNSPEC },
 	};
 	int err = -EINTR;
@@ -124,20 +128,22 @@ static int list_addresses(struct list *list)
 	return err;
 }
 
-/* --- What the programs read ------------------------------------------------------------------------------- */
+/* --- What the programs read ------------------------------------------------------------------- */
 
 static size_t slot_of(const struct stepwise_address *address, size_t bytes)
 {
 	return ((const __u8 *)address->words)[bytes - 1] % STEPWISE_ADDRESS_SLOTS;
 }
 
-/* Of two addresses with one slot, the first has it: those of the machine's own ports are listed before those of bridges and tunnels. */
+/* Of two addresses with one slot, the first has it: those of the machine's own ports are listed
+ * before those of bridges and tunnels. */
 static void fill_slots(const struct list *list, struct stepwise_address_slots *slots)
 {
 	struct stepwise_address_slots filled = { .filled = 1 };
 
 	for (size_t i = 0; i < STEPWISE_ADDRESS_SLOTS; i++) {
-		((__u8 *)&filled.ipv4[i])[sizeof(filled.ipv4[i]) - 1] = i + 1;  /* belongs to the next */
+		((__u8 *)&filled.ipv4[i])[sizeof(filled.ipv4[i]) - 1] = i + 1; /* belongs to the
+										  next */
 		((__u8 *)&filled.ipv6[i])[IPV6_BYTES - 1] = i + 1;
 	}
 	for (size_t i = list->count; i-- > 0;) {
@@ -146,7 +152,8 @@ static void fill_slots(const struct list *list, struct stepwise_address_slots *s
 		if (address->ethertype == htons(ETH_P_IP))
 			filled.ipv4[slot_of(address, sizeof(struct in_addr))] = address->words[0];
 		else if (!address->ifindex)
-			memcpy(filled.ipv6[slot_of(address, IPV6_BYTES)], address->words, IPV6_BYTES);
+			memcpy(filled.ipv6[slot_of(address, IPV6_BYTES)], address->words,
+			       IPV6_BYTES);
 	}
 	/* By the word: programs look at them meanwhile. */
 	for (size_t i = 0; i < STEPWISE_ADDRESS_SLOTS; i++) {
@@ -186,20 +193,20 @@ static int fill(struct addresses *addresses)
 	for (size_t i = 0; !err && i < list.count; i++)
 		err = bpf_map_update_elem(addresses->map_fd, &list.items[i], &present, BPF_ANY);
 	if (err) {
-		log_error("cannot tell the programs which addresses this host has: %s; packets to one that has come may not be served, and "
-			  "those to one that has gone may be",
-			  strerror(-err));
+		log_error(
+			"cannot tell the programs which addresses this host has: %s; packets to one that has come may not be served, and those to one that has gone may be",
+			strerror(-err));
 		return err;
 	}
 	if (list.beyond && !addresses->warned)
-		log_warning("this host has %zu addresses, and packets to the first %u of them are served; the layout's `promiscuous: true` "
-			    "would serve all",
-			    list.count + list.beyond, STEPWISE_ADDRESSES_MAX);
+		log_warning(
+			"this host has %zu addresses, and packets to the first %u of them are served; the layout's `promiscuous: true` would serve all",
+			list.count + list.beyond, STEPWISE_ADDRESSES_MAX);
 	addresses->warned = list.beyond;
 	return 0;
 }
 
-/* --- Who fills it in --------------------------------------------------------------------------------------- */
+/* --- Who fills it in -------------------------------------------------------------------------- */
 
 static int open_pin(const char *directory, const char *name)
 {
@@ -210,8 +217,9 @@ static int open_pin(const char *directory, const char *name)
 		return fd;
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		log_error("cannot open the pinned map %s: %s; run this as root, or unload every interface, purge and load again", path,
-			  strerror(-fd));
+		log_error(
+			"cannot open the pinned map %s: %s; run this as root, or unload every interface, purge and load again",
+			path, strerror(-fd));
 	return fd;
 }
 
@@ -227,7 +235,8 @@ static int open_maps(struct addresses *addresses, const char *directory)
 	slots_fd = open_pin(directory, ADDRESS_SLOTS_PIN);
 	if (slots_fd < 0)
 		return slots_fd;
-	memory = mmap(NULL, sizeof(*addresses->slots), PROT_READ | PROT_WRITE, MAP_SHARED, slots_fd, 0);
+	memory = mmap(NULL, sizeof(*addresses->slots), PROT_READ | PROT_WRITE, MAP_SHARED, slots_fd,
+		      0);
 	err = memory == MAP_FAILED ? -errno : 0;
 	close(slots_fd);
 	if (!err)
@@ -269,7 +278,8 @@ int addresses_enter(const struct stepwise_protocol *protocol)
 
 static int watch_open(void)
 {
-	const struct sockaddr_nl groups = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR };
+	const struct sockaddr_nl groups = { .nl_family = AF_NETLINK,
+					    .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR };
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
 	int err;
 
@@ -312,12 +322,14 @@ int addresses_fd(const struct addresses *addresses)
 	return addresses->watch_fd;
 }
 
-/* That something has changed is all that a message says here: some are lost where many come (ENOBUFS). */
+/* That something has changed is all that a message says here: some are lost where many come
+ * (ENOBUFS). */
 void addresses_follow(struct addresses *addresses)
 {
 	char bytes[8192];
 
-	while (recv(addresses->watch_fd, bytes, sizeof(bytes), 0) >= 0 || errno == ENOBUFS || errno == EINTR)
+	while (recv(addresses->watch_fd, bytes, sizeof(bytes), 0) >= 0 || errno == ENOBUFS ||
+	       errno == EINTR)
 		;
 	addresses->stale = fill(addresses);
 }

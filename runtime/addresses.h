@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * This host's addresses, of which the programs tell whether a packet is for it: those of this network namespace. The loader
- * enters them before it attaches a program; from then on the daemon keeps them up to date.
+ * This host's addresses, of which the programs tell whether a packet is for it: those of this
+ * network namespace. The loader enters them before it attaches a program; from then on the daemon
+ * keeps them up to date.
  */
 #ifndef STEPWISE_RUNTIME_ADDRESSES_H
 #define STEPWISE_RUNTIME_ADDRESSES_H
@@ -11,8 +12,9 @@
 struct addresses;
 
 /*
- * With the pins held exclusively, where the programs are pinned, be it in staging/. Of maps that are in use, a daemon that
- * runs has entered them: two who write could undo each other's work. 0, or a negative errno after a message.
+ * With the pins held exclusively, where the programs are pinned, be it in staging/. Of maps that
+ * are in use, a daemon that runs has entered them: two who write could undo each other's work. 0,
+ * or a negative errno after a message.
  */
 int addresses_enter(const struct stepwise_protocol *protocol);
 

@@ -16,11 +16,12 @@ struct waiting {
 struct again {
 	struct daemon_statistics *statistics;
 	int fd;
-	struct waiting *ring;  /* AGAIN_MAX of them, from when the first is kept */
+	struct waiting *ring; /* AGAIN_MAX of them, from when the first is kept */
 	size_t first;
 	size_t count;
-	size_t due;  /* of these, the oldest that are to be taken */
-	struct endpoint_kept batch[ENDPOINT_BATCH_MAX];  /* the place of one in the ring may be taken by the next that is kept */
+	size_t due; /* of these, the oldest that are to be taken */
+	struct endpoint_kept batch[ENDPOINT_BATCH_MAX]; /* the place of one in the ring may be taken
+							   by the next that is kept */
 };
 
 struct again *again_open(struct daemon_statistics *statistics)
@@ -51,7 +52,8 @@ void again_serve(struct again *again)
 {
 	const __u64 once = 1;
 
-	/* It fails where 2^64 - 2 have asked before, and the descriptor is readable then as well. */
+	/* It fails where 2^64 - 2 have asked before, and the descriptor is readable then as well.
+	 */
 	if (write(again->fd, &once, sizeof(once)) < 0)
 		log_debug("serve again: %s", strerror(errno));
 }
@@ -107,7 +109,8 @@ struct endpoint *again_take(struct again *again, size_t *count)
 	struct endpoint *endpoint = NULL;
 
 	*count = 0;
-	while (again->due && *count < ENDPOINT_BATCH_MAX && (!endpoint || at(again, 0)->endpoint == endpoint)) {
+	while (again->due && *count < ENDPOINT_BATCH_MAX &&
+	       (!endpoint || at(again, 0)->endpoint == endpoint)) {
 		struct waiting *waiting = at(again, 0);
 		struct endpoint_kept *kept = &again->batch[*count];
 

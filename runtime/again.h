@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the protocol's handler could not answer yet (STEPWISE_AGAIN), kept until it may know more. A datagram in the
- * daemon's socket may be served at any later time, any number of times; so may one that waits here.
+ * What the protocol's handler could not answer yet (STEPWISE_AGAIN), kept until it may know more. A
+ * datagram in the daemon's socket may be served at any later time, any number of times; so may one
+ * that waits here.
  */
 #ifndef STEPWISE_AGAIN_H
 #define STEPWISE_AGAIN_H
@@ -29,8 +30,8 @@ void again_keep(struct again *again, struct endpoint *endpoint, size_t index);
 void again_begin(struct again *again);
 
 /*
- * The oldest of these, as a batch of the endpoint that they came by, which stays until the next one; its size in *count.
- * NULL where all were taken.
+ * The oldest of these, as a batch of the endpoint that they came by, which stays until the next
+ * one; its size in *count. NULL where all were taken.
  */
 struct endpoint *again_take(struct again *again, size_t *count);
 

@@ -6,8 +6,8 @@
 #include "interfaces.h"
 
 struct attach_options {
-	bool allow_generic;  /* where the driver has no native XDP */
-	bool clsact;         /* a TC filter also where the kernel has tcx */
+	bool allow_generic; /* where the driver has no native XDP */
+	bool clsact;	    /* a TC filter also where the kernel has tcx */
 };
 
 /*
@@ -15,8 +15,9 @@ struct attach_options {
  * holds them in `directory`. On failure nothing stays attached, but what was
  * pinned is the caller's to remove.
  */
-int attach_programs(const struct stepwise_protocol *protocol, struct interface *interface, int xdp_fd, int tc_fd,
-		    const struct attach_options *options, const char *directory);
+int attach_programs(const struct stepwise_protocol *protocol, struct interface *interface,
+		    int xdp_fd, int tc_fd, const struct attach_options *options,
+		    const char *directory);
 
 /*
  * Detaches the links of one kind that are pinned in `directory`, there and then:

@@ -43,7 +43,8 @@ static int wait_for_child(pid_t child, int fd)
 	return -ECHILD;
 }
 
-int background_begin(struct background *background, const struct stepwise_protocol *protocol, bool daemonize)
+int background_begin(struct background *background, const struct stepwise_protocol *protocol,
+		     bool daemonize)
 {
 	int err, pipe_fds[2];
 	pid_t child;
@@ -52,7 +53,8 @@ int background_begin(struct background *background, const struct stepwise_protoc
 	background->report_fd = -1;
 	if (!daemonize)
 		return 0;
-	/* Whoever waits for the end of a pipe that they gave us should not wait for the daemon's end. */
+	/* Whoever waits for the end of a pipe that they gave us should not wait for the daemon's
+	 * end. */
 	close_range(STDERR_FILENO + 1, ~0U, 0);
 	err = open_log(protocol);
 	if (err)
@@ -87,7 +89,8 @@ void background_ready(struct background *background, int err)
 	close(background->report_fd);
 	background->report_fd = -1;
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0 || dup2(log_fd, STDERR_FILENO) < 0)
+	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0 ||
+	    dup2(log_fd, STDERR_FILENO) < 0)
 		log_debug("cannot leave the terminal: %s", strerror(errno));
 	if (null_fd >= 0)
 		close(null_fd);

@@ -8,8 +8,8 @@
 #include "stepwise.h"
 
 struct background {
-	bool is_parent;  /* which has waited for the child to be ready */
-	int report_fd;   /* the child's way to say so; -1 in the foreground */
+	bool is_parent; /* which has waited for the child to be ready */
+	int report_fd;	/* the child's way to say so; -1 in the foreground */
 };
 
 /*
@@ -17,7 +17,8 @@ struct background {
  * could not start (its negative errno). The child's messages go to the terminal
  * until then, afterwards to <protocol>.log in the run directory.
  */
-int background_begin(struct background *background, const struct stepwise_protocol *protocol, bool daemonize);
+int background_begin(struct background *background, const struct stepwise_protocol *protocol,
+		     bool daemonize);
 void background_ready(struct background *background, int err);
 
 #endif

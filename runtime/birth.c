@@ -24,8 +24,9 @@ int birth_read(__u64 *born_ns)
 		pinned = pinned_identity(path, 0, born_ns);
 	if (pinned != PINNED_NOTHING)
 		return pinned < 0 ? pinned : 0;
-	log_error("cannot read %s, which says when the tables were made: it is not there; unload every interface and run `%s`", path,
-		  hint("purge", ""));
+	log_error(
+		"cannot read %s, which says when the tables were made: it is not there; unload every interface and run `%s`",
+		path, hint("purge", ""));
 	return -ENOENT;
 }
 
@@ -46,7 +47,7 @@ void birth_tell(const struct stepwise_protocol *protocol)
 	age_ns = birth_age_ns(born_ns, clock_now_ns());
 	if (age_ns >= protocol->young_ns)
 		return;
-	log_info("the tables are new, and clients may still rely on what earlier ones promised: nothing is promised for another %.1f s "
-		 "(where no client can, make them with --first)",
-		 (double)(protocol->young_ns - age_ns) / 1e9);
+	log_info(
+		"the tables are new, and clients may still rely on what earlier ones promised: nothing is promised for another %.1f s (where no client can, make them with --first)",
+		(double)(protocol->young_ns - age_ns) / 1e9);
 }

@@ -4,7 +4,7 @@
 
 #include "crc32c.h"
 
-#define POLYNOMIAL 0x82f63b78u  /* with its bits reversed */
+#define POLYNOMIAL 0x82f63b78u /* with its bits reversed */
 #define SLICES 8
 
 /* slices[n][b]: the checksum's change by the byte b when n bytes follow it. */
@@ -36,7 +36,8 @@ bool crc32c_in_hardware(void)
 	return __builtin_cpu_supports("sse4.2");
 }
 
-__attribute__((target("sse4.2"))) __u32 crc32c_by_instruction(__u32 before, const void *data, size_t size)
+__attribute__((target("sse4.2"))) __u32 crc32c_by_instruction(__u32 before, const void *data,
+							      size_t size)
 {
 	const unsigned char *byte = data;
 	__u64 sum = ~before;
@@ -75,7 +76,8 @@ __attribute__((constructor)) static void choose(void)
 	}
 	for (unsigned int slice = 1; slice < SLICES; slice++)
 		for (unsigned int byte = 0; byte < 256; byte++)
-			slices[slice][byte] = slices[slice - 1][byte] >> 8 ^ slices[0][slices[slice - 1][byte] & 0xff];
+			slices[slice][byte] = slices[slice - 1][byte] >> 8 ^
+					      slices[0][slices[slice - 1][byte] & 0xff];
 #ifdef __x86_64__
 	__builtin_cpu_init();
 #endif

@@ -27,7 +27,8 @@ static bool is_ours(const struct stat *status)
 	return status->st_uid == 0 || status->st_uid == geteuid();
 }
 
-/* Who could write there could put a file of their own in the claim's place. A negative errno after a message. */
+/* Who could write there could put a file of their own in the claim's place. A negative errno after
+ * a message. */
 static int open_run_directory(void)
 {
 	int fd, err = run_directory_make();
@@ -40,24 +41,30 @@ static int open_run_directory(void)
 	if (!err && is_ours(&status) && !(status.st_mode & OTHERS_WRITE))
 		return fd;
 	if (err)
-		log_error("cannot open the directory of run state %s: %s; name another in STEPWISE_RUN", run_directory(), strerror(-err));
+		log_error(
+			"cannot open the directory of run state %s: %s; name another in STEPWISE_RUN",
+			run_directory(), strerror(-err));
 	else
-		log_error("cannot keep run state in %s: it is of user %d, with mode %04o, so that others could be taken for the daemon; make it root's "
-			  "(`chown root %s; chmod go-w %s`), or name another in STEPWISE_RUN", run_directory(), (int)status.st_uid,
-			  status.st_mode & 07777, run_directory(), run_directory());
+		log_error(
+			"cannot keep run state in %s: it is of user %d, with mode %04o, so that others could be taken for the daemon; make it root's (`chown root %s; chmod go-w %s`), or name another in STEPWISE_RUN",
+			run_directory(), (int)status.st_uid, status.st_mode & 07777,
+			run_directory(), run_directory());
 	if (fd >= 0)
 		close(fd);
 	return err ?: -EPERM;
 }
 
-/* Only of a file that nobody else can open does it mean anything who holds it. Without a message. */
+/* Only of a file that nobody else can open does it mean anything who holds it. Without a message.
+ */
 static int open_claim(int folder_fd, const char *path, int flags)
 {
-	const int fd = openat(folder_fd, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, CLAIM_MODE);
+	const int fd = openat(folder_fd, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags,
+			      CLAIM_MODE);
 	struct stat status;
 	int err = fd < 0 || fstat(fd, &status) ? -errno : 0;
 
-	if (!err && (!S_ISREG(status.st_mode) || !is_ours(&status) || status.st_mode & OTHERS_ANYTHING))
+	if (!err &&
+	    (!S_ISREG(status.st_mode) || !is_ours(&status) || status.st_mode & OTHERS_ANYTHING))
 		err = -EPERM;
 	if (!err)
 		return fd;
@@ -91,7 +98,8 @@ static unsigned long read_netns(int claim_fd, pid_t pid)
 	char text[DAEMON_CLAIM_TEXT_BYTES] = "";
 	int written = 0;
 
-	if (pread(claim_fd, text, sizeof(text) - 1, 0) < 0 || sscanf(text, "%d %lu", &written, &netns) != 2)
+	if (pread(claim_fd, text, sizeof(text) - 1, 0) < 0 ||
+	    sscanf(text, "%d %lu", &written, &netns) != 2)
 		return 0;
 	return written == pid || pid == DAEMON_ELSEWHERE ? netns : 0;
 }
@@ -108,7 +116,7 @@ pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *ne
 	return pid;
 }
 
-/* --- The daemon ---------------------------------------------------------------------------------------------------- */
+/* --- The daemon ------------------------------------------------------------------------------- */
 
 static int write_text(int fd, const char *text)
 {
@@ -128,7 +136,8 @@ static int write_pid(int folder_fd, int claim_fd, const struct stepwise_protocol
 		return -ENOENT;
 	snprintf(text, sizeof(text), "%d\n%lu\n", (int)getpid(), netns);
 	snprintf(name, sizeof(name), "%s.pid", protocol->name);
-	fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, PID_MODE);
+	fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		    PID_MODE);
 	err = write_text(fd, text) ?: write_text(claim_fd, text);
 	if (err)
 		log_error("cannot write %s in %s: %s", name, run_directory(), strerror(-err));
@@ -142,19 +151,25 @@ static int refuse_second(const struct stepwise_protocol *protocol, int claim_fd,
 	char where[PATH_MAX];
 
 	netns_file(where, read_netns(claim_fd, pid), pid);
-	log_error("a daemon of %s is running already (pid %d), in the network namespace %s; end that first", protocol->name, (int)pid, where);
+	log_error(
+		"a daemon of %s is running already (pid %d), in the network namespace %s; end that first",
+		protocol->name, (int)pid, where);
 	return -EEXIST;
 }
 
-/* 1 when the file is held by this process, and is still the one that others look at; 0: to be opened again. */
-static int try_claim(const struct stepwise_protocol *protocol, int folder_fd, const char *name, int claim_fd)
+/* 1 when the file is held by this process, and is still the one that others look at; 0: to be
+ * opened again. */
+static int try_claim(const struct stepwise_protocol *protocol, int folder_fd, const char *name,
+		     int claim_fd)
 {
 	struct flock claim = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat held, named;
 	pid_t pid;
 
 	if (fcntl(claim_fd, F_SETLK, &claim) == 0)
-		return fstat(claim_fd, &held) == 0 && fstatat(folder_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && held.st_ino == named.st_ino;
+		return fstat(claim_fd, &held) == 0 &&
+		       fstatat(folder_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		       held.st_ino == named.st_ino;
 	if (errno != EAGAIN && errno != EACCES) {
 		const int err = -errno;
 
@@ -175,9 +190,11 @@ static int claim_in(int folder_fd, const struct stepwise_protocol *protocol)
 		int claimed;
 
 		if (fd < 0) {
-			log_error("cannot claim %s/%s: %s%s", run_directory(), name, strerror(-fd),
-				  fd == -EPERM || fd == -ELOOP ? "; it is not a file that only root can open: remove it" :
-								 "; run serve as root, or name another directory in STEPWISE_RUN");
+			log_error(
+				"cannot claim %s/%s: %s%s", run_directory(), name, strerror(-fd),
+				fd == -EPERM || fd == -ELOOP ?
+					"; it is not a file that only root can open: remove it" :
+					"; run serve as root, or name another directory in STEPWISE_RUN");
 			return fd;
 		}
 		claimed = try_claim(protocol, folder_fd, name, fd);
@@ -213,20 +230,23 @@ int daemon_claim_remove(const struct stepwise_protocol *protocol)
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0) {
-		log_error("cannot remove %s.claim from %s: %s", protocol->name, run_directory(), strerror(-fd));
+		log_error("cannot remove %s.claim from %s: %s", protocol->name, run_directory(),
+			  strerror(-fd));
 		return fd;
 	}
-	/* Held while it is removed: a daemon that comes to hold it looks whether it still has its name. */
+	/* Held while it is removed: a daemon that comes to hold it looks whether it still has its
+	 * name. */
 	err = run_path(path, "%s.claim", protocol->name);
 	if (!err && (fcntl(fd, F_SETLK, &claim) || unlink(path)))
 		err = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
 	if (err)
-		log_error("cannot remove %s.claim from %s: %s", protocol->name, run_directory(), err == -EBUSY ? "its daemon is running" : strerror(-err));
+		log_error("cannot remove %s.claim from %s: %s", protocol->name, run_directory(),
+			  err == -EBUSY ? "its daemon is running" : strerror(-err));
 	close(fd);
 	return err ? err : 1;
 }
 
-/* --- Ending it ------------------------------------------------------------------------------------------------------- */
+/* --- Ending it -------------------------------------------------------------------------------- */
 
 /* 0 when the process is gone. */
 static int wait_for_end(const struct stepwise_protocol *protocol, int process_fd, pid_t pid)
@@ -236,15 +256,16 @@ static int wait_for_end(const struct stepwise_protocol *protocol, int process_fd
 
 	if (count > 0)
 		return 0;
-	log_error("the daemon of %s (process %d) has not ended within %d s of SIGTERM; `just status` and its log say more", protocol->name, (int)pid,
-		  STOP_MS_MAX / 1000);
+	log_error(
+		"the daemon of %s (process %d) has not ended within %d s of SIGTERM; `just status` and its log say more",
+		protocol->name, (int)pid, STOP_MS_MAX / 1000);
 	return count < 0 ? -errno : -ETIMEDOUT;
 }
 
 /*
- * A number may be another process' by the time that it is used. So the process is opened first; what holds the claim then,
- * under that number, is the process that was opened, or that one is dead: either way the signal goes to no other.
- * 0, also where the daemon was another one meanwhile.
+ * A number may be another process' by the time that it is used. So the process is opened first;
+ * what holds the claim then, under that number, is the process that was opened, or that one is
+ * dead: either way the signal goes to no other. 0, also where the daemon was another one meanwhile.
  */
 static int stop_process(const struct stepwise_protocol *protocol, int claim_fd, pid_t pid)
 {
@@ -257,9 +278,11 @@ static int stop_process(const struct stepwise_protocol *protocol, int claim_fd, 
 		if (!err)
 			err = wait_for_end(protocol, process_fd, pid);
 		else if (err != -ESRCH)
-			log_error("cannot end the daemon of %s (process %d): %s", protocol->name, (int)pid, strerror(-err));
+			log_error("cannot end the daemon of %s (process %d): %s", protocol->name,
+				  (int)pid, strerror(-err));
 	} else if (err && err != -ESRCH) {
-		log_error("cannot open the daemon of %s (process %d): %s", protocol->name, (int)pid, strerror(-err));
+		log_error("cannot open the daemon of %s (process %d): %s", protocol->name, (int)pid,
+			  strerror(-err));
 	}
 	if (process_fd >= 0)
 		close(process_fd);
@@ -273,11 +296,14 @@ int command_stop(const struct stepwise_protocol *protocol)
 	int err = fd < 0 && fd != -ENOENT ? fd : 0;
 
 	if (err)
-		log_error("cannot tell which process is the daemon of %s: %s/%s.claim: %s; run this as root", protocol->name, run_directory(),
-			  protocol->name, strerror(-err));
+		log_error(
+			"cannot tell which process is the daemon of %s: %s/%s.claim: %s; run this as root",
+			protocol->name, run_directory(), protocol->name, strerror(-err));
 	while (!err && fd >= 0 && (pid = holder(fd))) {
 		if (pid == DAEMON_ELSEWHERE) {
-			log_error("cannot end the daemon of %s: it is in another process namespace; end it there", protocol->name);
+			log_error(
+				"cannot end the daemon of %s: it is in another process namespace; end it there",
+				protocol->name);
 			err = -ESRCH;
 		} else {
 			err = stop_process(protocol, fd, pid);

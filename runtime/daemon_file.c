@@ -50,7 +50,8 @@ struct daemon_statistics *daemon_statistics_open(const struct stepwise_protocol 
 		return NULL;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (fd >= 0 && ftruncate(fd, sizeof(*statistics)) == 0)
-		statistics = mmap(NULL, sizeof(*statistics), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		statistics =
+			mmap(NULL, sizeof(*statistics), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (statistics == MAP_FAILED) {
 		log_error("cannot keep statistics in %s: %s", path, strerror(errno));
 		statistics = NULL;
@@ -60,7 +61,8 @@ struct daemon_statistics *daemon_statistics_open(const struct stepwise_protocol 
 	return statistics;
 }
 
-int daemon_statistics_read(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
+int daemon_statistics_read(const struct stepwise_protocol *protocol,
+			   struct daemon_statistics *statistics)
 {
 	char path[PATH_MAX];
 	ssize_t size;

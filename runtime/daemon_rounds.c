@@ -20,7 +20,7 @@
 struct daemon_rounds {
 	char text[DAEMON_CLAIM_TEXT_BYTES];
 	__u64 begun;
-	__u64 ended;  /* the number of the last one that has */
+	__u64 ended; /* the number of the last one that has */
 };
 
 /* What a forerunner has counted went with its text. */
@@ -29,7 +29,8 @@ struct daemon_rounds *daemon_rounds_open(int claim_fd)
 	struct daemon_rounds *rounds = MAP_FAILED;
 
 	if (ftruncate(claim_fd, sizeof(*rounds)) == 0)
-		rounds = mmap(NULL, sizeof(*rounds), PROT_READ | PROT_WRITE, MAP_SHARED, claim_fd, 0);
+		rounds = mmap(NULL, sizeof(*rounds), PROT_READ | PROT_WRITE, MAP_SHARED, claim_fd,
+			      0);
 	if (rounds == MAP_FAILED) {
 		log_error("cannot count rounds in the claim of the daemon: %s", strerror(errno));
 		return NULL;
@@ -69,9 +70,11 @@ static struct daemon_rounds *map_claim(const struct stepwise_protocol *protocol)
 
 static bool await_end(const struct stepwise_protocol *protocol, const struct daemon_rounds *rounds)
 {
-	const __u64 awaited = __atomic_load_n(&rounds->begun, __ATOMIC_SEQ_CST), deadline = clock_now_ns() + AWAIT_NS_MAX;
+	const __u64 awaited = __atomic_load_n(&rounds->begun, __ATOMIC_SEQ_CST),
+		    deadline = clock_now_ns() + AWAIT_NS_MAX;
 
-	while (__atomic_load_n(&rounds->ended, __ATOMIC_ACQUIRE) < awaited && daemon_running(protocol, NULL)) {
+	while (__atomic_load_n(&rounds->ended, __ATOMIC_ACQUIRE) < awaited &&
+	       daemon_running(protocol, NULL)) {
 		if (clock_now_ns() > deadline)
 			return false;
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
@@ -91,7 +94,8 @@ int daemon_rounds_await(const struct stepwise_protocol *protocol)
 	daemon_rounds_close(rounds);
 	if (ended)
 		return 0;
-	log_error("cannot wait for the daemon of %s (pid %d): it has been at one batch for %llu s, and what it is yet to send must not leave "
-		  "uncompleted; end it first", protocol->name, (int)pid, AWAIT_NS_MAX / 1000000000);
+	log_error(
+		"cannot wait for the daemon of %s (pid %d): it has been at one batch for %llu s, and what it is yet to send must not leave uncompleted; end it first",
+		protocol->name, (int)pid, AWAIT_NS_MAX / 1000000000);
 	return -ETIMEDOUT;
 }

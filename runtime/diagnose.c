@@ -32,12 +32,9 @@ static const struct {
 	const char *name;
 	const char *since;
 } features[] = {
-	{ "bpf_spin_lock", "5.1" },
-	{ "bpf_loop", "5.17" },
-	{ "bpf_xdp_load_bytes", "5.18" },
-	{ "bpf_iter_num_new", "6.4" },
-	{ "bpf_res_spin_lock", "6.15" },
-	{ "bpf_res_spin_unlock", "6.15" },
+	{ "bpf_spin_lock", "5.1" },	  { "bpf_loop", "5.17" },
+	{ "bpf_xdp_load_bytes", "5.18" }, { "bpf_iter_num_new", "6.4" },
+	{ "bpf_res_spin_lock", "6.15" },  { "bpf_res_spin_unlock", "6.15" },
 };
 
 int verifier_logs_open(struct verifier_logs *logs, struct bpf_object *object)
@@ -51,8 +48,8 @@ int verifier_logs_open(struct verifier_logs *logs, struct bpf_object *object)
 	if (!logs->buffers)
 		return -ENOMEM;
 	bpf_object__for_each_program(program, object) {
-		char *buffer = mmap(NULL, VERIFIER_LOG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				    -1, 0);
+		char *buffer = mmap(NULL, VERIFIER_LOG_BYTES, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		if (buffer == MAP_FAILED)
 			return -errno;
@@ -69,7 +66,8 @@ void verifier_logs_close(struct verifier_logs *logs)
 	free(logs->buffers);
 }
 
-static void log_missing(const struct stepwise_protocol *protocol, const char *kind, const char *name)
+static void log_missing(const struct stepwise_protocol *protocol, const char *kind,
+			const char *name)
 {
 	const char *since = NULL;
 	struct utsname kernel;
@@ -78,10 +76,10 @@ static void log_missing(const struct stepwise_protocol *protocol, const char *ki
 	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
 		if (!strcmp(features[i].name, name))
 			since = features[i].since;
-	log_error("cannot load %s: this kernel (%s) has no %s %s%s%s%s; boot a newer one, or choose another `atomic` in the layout and "
-		  "generate again",
-		  protocol->name, kernel.release, kind, name, since ? ", which came with " : "", since ? since : "",
-		  since ? "" : " for this type of program");
+	log_error(
+		"cannot load %s: this kernel (%s) has no %s %s%s%s%s; boot a newer one, or choose another `atomic` in the layout and generate again",
+		protocol->name, kernel.release, kind, name, since ? ", which came with " : "",
+		since ? since : "", since ? "" : " for this type of program");
 }
 
 /*
@@ -98,7 +96,8 @@ static struct btf *compiled_btf(const struct stepwise_protocol *protocol)
 
 	bytes = protocol->object(&size);
 	header = (const void *)bytes;
-	if (size < sizeof(*header) || header->e_shoff + (size_t)header->e_shnum * sizeof(*sections) > size ||
+	if (size < sizeof(*header) ||
+	    header->e_shoff + (size_t)header->e_shnum * sizeof(*sections) > size ||
 	    header->e_shstrndx >= header->e_shnum)
 		return NULL;
 	sections = (const void *)(bytes + header->e_shoff);
@@ -106,13 +105,15 @@ static struct btf *compiled_btf(const struct stepwise_protocol *protocol)
 	for (unsigned int i = 0; i < header->e_shnum; i++) {
 		const Elf64_Shdr *section = &sections[i];
 
-		if (!strcmp(names + section->sh_name, ".BTF") && section->sh_offset + section->sh_size <= size)
+		if (!strcmp(names + section->sh_name, ".BTF") &&
+		    section->sh_offset + section->sh_size <= size)
 			return btf__new(bytes + section->sh_offset, section->sh_size);
 	}
 	return NULL;
 }
 
-/* The name of a function that the object declares and the kernel does not have; NULL where there is none. */
+/* The name of a function that the object declares and the kernel does not have; NULL where there is
+ * none. */
 static const char *missing_function(const struct btf *btf, const struct btf *kernel)
 {
 	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
@@ -136,9 +137,9 @@ static bool explain_missing_function(const struct stepwise_protocol *protocol)
 		goto cleanup;
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel) {
-		log_error("cannot load %s: the kernel does not describe its functions (/sys/kernel/btf/vmlinux); it has to be built "
-			  "with CONFIG_DEBUG_INFO_BTF",
-			  protocol->name);
+		log_error(
+			"cannot load %s: the kernel does not describe its functions (/sys/kernel/btf/vmlinux); it has to be built with CONFIG_DEBUG_INFO_BTF",
+			protocol->name);
 		explained = true;
 		goto cleanup;
 	}
@@ -153,7 +154,8 @@ cleanup:
 	return explained;
 }
 
-static bool explain_missing_helper_of(const struct stepwise_protocol *protocol, const struct bpf_program *program)
+static bool explain_missing_helper_of(const struct stepwise_protocol *protocol,
+				      const struct bpf_program *program)
 {
 	const struct bpf_insn *instructions = bpf_program__insns(program);
 	size_t count = bpf_program__insn_cnt(program);
@@ -168,7 +170,8 @@ static bool explain_missing_helper_of(const struct stepwise_protocol *protocol, 
 			continue;
 		if (libbpf_probe_bpf_helper(bpf_program__type(program), id, NULL) != 0)
 			continue;
-		name = id < sizeof(helper_names) / sizeof(helper_names[0]) ? helper_names[id] : NULL;
+		name = id < sizeof(helper_names) / sizeof(helper_names[0]) ? helper_names[id] :
+									     NULL;
 		snprintf(number, sizeof(number), "number %u", id);
 		log_missing(protocol, "helper", name ? name : number);
 		return true;
@@ -176,7 +179,8 @@ static bool explain_missing_helper_of(const struct stepwise_protocol *protocol, 
 	return false;
 }
 
-static bool save_verifier_log(const struct stepwise_protocol *protocol, const struct bpf_program *program, const char *log)
+static bool save_verifier_log(const struct stepwise_protocol *protocol,
+			      const struct bpf_program *program, const char *log)
 {
 	const char *name = bpf_program__name(program);
 	char path[PATH_MAX];
@@ -186,18 +190,21 @@ static bool save_verifier_log(const struct stepwise_protocol *protocol, const st
 		return false;
 	file = fopen(path, "w");
 	if (!file || fputs(log, file) < 0) {
-		log_error("cannot load %s: the kernel's verifier refused program %s, and its log could not be saved to %s: %s",
-			  protocol->name, name, path, strerror(errno));
+		log_error(
+			"cannot load %s: the kernel's verifier refused program %s, and its log could not be saved to %s: %s",
+			protocol->name, name, path, strerror(errno));
 	} else {
-		log_error("cannot load %s: the kernel's verifier refused program %s; its log is in %s", protocol->name, name, path);
+		log_error(
+			"cannot load %s: the kernel's verifier refused program %s; its log is in %s",
+			protocol->name, name, path);
 	}
 	if (file)
 		fclose(file);
 	return true;
 }
 
-void explain_load_failure(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct verifier_logs *logs,
-			  int err)
+void explain_load_failure(const struct stepwise_protocol *protocol, struct bpf_object *object,
+			  const struct verifier_logs *logs, int err)
 {
 	struct bpf_program *program;
 	size_t i = 0;
@@ -214,11 +221,11 @@ void explain_load_failure(const struct stepwise_protocol *protocol, struct bpf_o
 			return;
 	}
 	if (err == -ENOMEM) {
-		log_error("cannot load %s: not enough memory for its tables (%llu MiB in all), or a limit on that of this process; lower "
-			  "their `capacity` in the layout, or generate with an --override that does",
-			  protocol->name, (unsigned long long)(tables_bytes(protocol) >> 20));
+		log_error(
+			"cannot load %s: not enough memory for its tables (%llu MiB in all), or a limit on that of this process; lower their `capacity` in the layout, or generate with an --override that does",
+			protocol->name, (unsigned long long)(tables_bytes(protocol) >> 20));
 		return;
 	}
-	log_error("cannot load %s: %s; libbpf says: %.*s", protocol->name, strerror(-err), (int)strcspn(log_libbpf_warnings(), "\n"),
-		  log_libbpf_warnings());
+	log_error("cannot load %s: %s; libbpf says: %.*s", protocol->name, strerror(-err),
+		  (int)strcspn(log_libbpf_warnings(), "\n"), log_libbpf_warnings());
 }

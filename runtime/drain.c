@@ -16,8 +16,9 @@
 #include "tables.h"
 
 /*
- * Between two looks at the tables: after a batch with room left, and, longer and longer, while nothing comes. A look
- * takes the lines of what was written last from the cache of the processor that goes on writing there.
+ * Between two looks at the tables: after a batch with room left, and, longer and longer, while
+ * nothing comes. A look takes the lines of what was written last from the cache of the processor
+ * that goes on writing there.
  */
 #define PAUSE_NS_MIN 200000u
 #define PAUSE_NS_MAX 1000000u
@@ -28,7 +29,8 @@
 /* Before what found no room is tried again. */
 #define FULL_PAUSE_NS 100000000u
 
-/* For what is in the tables when the daemon ends; they may be filled as fast as they are emptied. */
+/* For what is in the tables when the daemon ends; they may be filled as fast as they are emptied.
+ */
 #define END_NS_MAX 2000000000ull
 
 struct drain {
@@ -43,25 +45,25 @@ struct drain {
 	bool has_threads;
 	pthread_t writer;
 	pthread_t syncer;
-	unsigned char *entries;  /* room for a batch of every lane */
-	__u32 *taken;            /* of each lane, in the batch */
-	bool was_full;           /* the last write found no room */
+	unsigned char *entries; /* room for a batch of every lane */
+	__u32 *taken;		/* of each lane, in the batch */
+	bool was_full;		/* the last write found no room */
 	bool may_rotate;
 
 	pthread_mutex_t guard;
-	pthread_cond_t changed;  /* what is under the guard */
+	pthread_cond_t changed; /* what is under the guard */
 	/* Under the guard: */
-	struct stepwise_place *written;  /* of each lane, the last in a file */
-	__u64 written_size;              /* of the last segment */
+	struct stepwise_place *written; /* of each lane, the last in a file */
+	__u64 written_size;		/* of the last segment */
 	__u64 synced_size;
 	bool is_syncing;
-	bool is_urgent;                  /* a sync shall not wait for company */
-	bool is_stopping;                /* nothing more is to be taken */
-	bool is_complete;                /* and nothing more is written */
-	int failed;                      /* why the daemon must end */
+	bool is_urgent;	  /* a sync shall not wait for company */
+	bool is_stopping; /* nothing more is to be taken */
+	bool is_complete; /* and nothing more is written */
+	int failed;	  /* why the daemon must end */
 	/* The syncer's: */
-	struct stepwise_place *covered;  /* `written`, when a sync began */
-	struct stepwise_place *synced;   /* that, when the last one that ended did */
+	struct stepwise_place *covered; /* `written`, when a sync began */
+	struct stepwise_place *synced;	/* that, when the last one that ended did */
 };
 
 static void pause_ns(__u64 duration_ns)
@@ -89,7 +91,7 @@ static void fail(struct drain *drain, int err)
 	announce(drain);
 }
 
-/* --- The thread that writes ------------------------------------------------------------------------------------------ */
+/* --- The thread that writes ------------------------------------------------------------------- */
 
 /* From every lane what is there. *is_more: a lane has had a whole batch, and may have more. */
 static size_t take_batch(struct drain *drain, bool *is_more)
@@ -99,7 +101,9 @@ static size_t take_batch(struct drain *drain, bool *is_more)
 
 	*is_more = false;
 	for (__u32 lane = 0; lane < drain->lanes; lane++) {
-		drain->taken[lane] = drain->steps->take(drain->tables, lane, drain->entries + count * stride, stride, drain->steps->batch);
+		drain->taken[lane] = drain->steps->take(drain->tables, lane,
+							drain->entries + count * stride, stride,
+							drain->steps->batch);
 		*is_more |= drain->taken[lane] == drain->steps->batch;
 		count += drain->taken[lane];
 	}
@@ -124,12 +128,14 @@ static void say_full(struct drain *drain, int err)
 {
 	drain->statistics->drain_full++;
 	if (!drain->was_full)
-		log_error("cannot write what was drained: %s; it stays in the tables, which refuse more when they are full; make room, and it goes on",
-			  strerror(-err));
+		log_error(
+			"cannot write what was drained: %s; it stays in the tables, which refuse more when they are full; make room, and it goes on",
+			strerror(-err));
 	drain->was_full = true;
 }
 
-/* How many; 0 where there was nothing. Negative: without room -ENOSPC or the like, and it may be tried again. */
+/* How many; 0 where there was nothing. Negative: without room -ENOSPC or the like, and it may be
+ * tried again. */
 static ssize_t drain_once(struct drain *drain, bool *is_more)
 {
 	const size_t count = take_batch(drain, is_more);
@@ -207,7 +213,8 @@ static void *run_writer(void *context)
 			say_full(drain, count);
 		else if (count < 0)
 			err = count;
-		if (!err && drain->may_rotate && segments_size(drain->segments) >= drain->steps->segment_bytes)
+		if (!err && drain->may_rotate &&
+		    segments_size(drain->segments) >= drain->steps->segment_bytes)
 			err = rotate(drain);
 		if (err) {
 			fail(drain, err);
@@ -220,9 +227,10 @@ static void *run_writer(void *context)
 	return NULL;
 }
 
-/* --- The thread that syncs ------------------------------------------------------------------------------------------- */
+/* --- The thread that syncs -------------------------------------------------------------------- */
 
-/* Until there is something to sync, and company has come for a while. False when there will be nothing more. */
+/* Until there is something to sync, and company has come for a while. False when there will be
+ * nothing more. */
 static bool await_written(struct drain *drain)
 {
 	const __u64 wait_ns = drain->steps->sync_ms * 1000000ull;
@@ -291,7 +299,7 @@ static void *run_syncer(void *context)
 	return NULL;
 }
 
-/* --- The beginning --------------------------------------------------------------------------------------------------- */
+/* --- The beginning ---------------------------------------------------------------------------- */
 
 /* Of the tables: what the lanes say that have begun. 0 where none has. */
 static __u64 epoch_of_tables(const struct drain *drain)
@@ -307,7 +315,8 @@ static __u64 epoch_of_tables(const struct drain *drain)
 	return epoch;
 }
 
-/* Whether what a forerunner has written and not said, which is one batch of it at most, is in the tables still. */
+/* Whether what a forerunner has written and not said, which is one batch of it at most, is in the
+ * tables still. */
 static bool tables_have(const struct drain *drain, __u32 lane, __u64 count)
 {
 	const size_t stride = segments_stride(drain->segments);
@@ -323,8 +332,8 @@ static bool tables_have(const struct drain *drain, __u32 lane, __u64 count)
 }
 
 /*
- * The files of a lane have all that its tables have let go of; and what they have beyond is in the tables still: files
- * of other tables would not be that.
+ * The files of a lane have all that its tables have let go of; and what they have beyond is in the
+ * tables still: files of other tables would not be that.
  */
 static int check_lane(const struct drain *drain, const char *folder, __u32 lane)
 {
@@ -335,25 +344,27 @@ static int check_lane(const struct drain *drain, const char *folder, __u32 lane)
 	drain->steps->marks(drain->tables, lane, &written, &synced);
 	said = written.number > synced.number ? written.number : synced.number;
 	if (number < said) {
-		log_error("cannot drain to %s: lane %u ends at number %llu there, but %llu was written; the files were changed, or the disk has "
-			  "lost what it was given; `recover` takes what there is, and with another folder and purged tables it goes on", folder, lane,
-			  (unsigned long long)number, (unsigned long long)said);
+		log_error(
+			"cannot drain to %s: lane %u ends at number %llu there, but %llu was written; the files were changed, or the disk has lost what it was given; `recover` takes what there is, and with another folder and purged tables it goes on",
+			folder, lane, (unsigned long long)number, (unsigned long long)said);
 		return -EBADMSG;
 	}
 	if (tables_have(drain, lane, number - written.number))
 		return 0;
-	log_error("cannot drain to %s: lane %u ends at number %llu there, and the tables have written %llu and have not what is between; name the "
-		  "folder that these tables were drained to, or purge them", folder, lane, (unsigned long long)number,
-		  (unsigned long long)written.number);
+	log_error(
+		"cannot drain to %s: lane %u ends at number %llu there, and the tables have written %llu and have not what is between; name the folder that these tables were drained to, or purge them",
+		folder, lane, (unsigned long long)number, (unsigned long long)written.number);
 	return -EMEDIUMTYPE;
 }
 
 static int check_belongs(const struct drain *drain, const char *folder, __u64 epoch)
 {
 	if (segments_epoch(drain->segments) != epoch) {
-		log_error("cannot drain to %s: its last segment is of epoch %llu%s, and the tables are of epoch %llu; name the folder that they were "
-			  "drained to, or purge them, which loses what was not drained", folder, (unsigned long long)segments_epoch(drain->segments),
-			  segments_epoch(drain->segments) ? "" : " (there is none)", (unsigned long long)epoch);
+		log_error(
+			"cannot drain to %s: its last segment is of epoch %llu%s, and the tables are of epoch %llu; name the folder that they were drained to, or purge them, which loses what was not drained",
+			folder, (unsigned long long)segments_epoch(drain->segments),
+			segments_epoch(drain->segments) ? "" : " (there is none)",
+			(unsigned long long)epoch);
 		return -EMEDIUMTYPE;
 	}
 	for (__u32 lane = 0; lane < drain->lanes; lane++) {
@@ -371,12 +382,14 @@ static int begin_epoch(const struct drain *drain, const char *folder)
 
 	if (epoch <= drain->steps->entries->epoch_max)
 		return segments_begin_epoch(drain->segments, epoch);
-	log_error("cannot drain to %s: epoch %llu is the last that there can be; name another folder", folder,
-		  (unsigned long long)drain->steps->entries->epoch_max);
+	log_error(
+		"cannot drain to %s: epoch %llu is the last that there can be; name another folder",
+		folder, (unsigned long long)drain->steps->entries->epoch_max);
 	return -EOVERFLOW;
 }
 
-/* The files say how far each lane has come: a forerunner may have written, and died before it said so. */
+/* The files say how far each lane has come: a forerunner may have written, and died before it said
+ * so. */
 static void tell_tables(struct drain *drain)
 {
 	const __u64 epoch = segments_epoch(drain->segments);
@@ -389,7 +402,10 @@ static void tell_tables(struct drain *drain)
 		}
 	}
 	for (__u32 lane = 0; lane < drain->lanes; lane++) {
-		const struct stepwise_place place = { .epoch = epoch, .number = segments_number(drain->segments, lane), .lane = lane };
+		const struct stepwise_place place = { .epoch = epoch,
+						      .number = segments_number(drain->segments,
+										lane),
+						      .lane = lane };
 
 		drain->written[lane] = drain->covered[lane] = drain->synced[lane] = place;
 		if (!place.number)
@@ -414,15 +430,18 @@ static int open_memory(struct drain *drain)
 	drain->covered = calloc(lanes, sizeof(*drain->covered));
 	drain->synced = calloc(lanes, sizeof(*drain->synced));
 	drain->taken = calloc(lanes, sizeof(*drain->taken));
-	drain->entries = malloc((size_t)lanes * drain->steps->batch * segment_stride(drain->steps->entries));
+	drain->entries =
+		malloc((size_t)lanes * drain->steps->batch * segment_stride(drain->steps->entries));
 	drain->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (drain->written && drain->covered && drain->synced && drain->taken && drain->entries && drain->event_fd >= 0)
+	if (drain->written && drain->covered && drain->synced && drain->taken && drain->entries &&
+	    drain->event_fd >= 0)
 		return 0;
 	log_error("cannot drain %s: %s", drain->name, strerror(errno));
 	return -ENOMEM;
 }
 
-struct drain *drain_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
+struct drain *drain_open(const struct stepwise_protocol *protocol,
+			 struct daemon_statistics *statistics)
 {
 	struct drain *drain = calloc(1, sizeof(*drain));
 
@@ -459,7 +478,8 @@ static int open_segments(struct drain *drain, const char *folder)
 		err = epoch ? check_belongs(drain, folder, epoch) : begin_epoch(drain, folder);
 	if (!err)
 		tell_tables(drain);
-	/* Corruption is what the commands report that look for it; here it is one reason of many not to begin. */
+	/* Corruption is what the commands report that look for it; here it is one reason of many
+	 * not to begin. */
 	return err == -EBADMSG ? -EIO : err;
 }
 
@@ -528,7 +548,8 @@ int drain_ended(struct drain *drain)
 	return reason_to_end(drain);
 }
 
-/* The writer first, which may wait for a sync; then what is there now is written, by this thread, and the syncer ends with it. */
+/* The writer first, which may wait for a sync; then what is there now is written, by this thread,
+ * and the syncer ends with it. */
 static void end_threads(struct drain *drain)
 {
 	__u64 deadline;

@@ -11,10 +11,11 @@
 #define ENDPOINT_PAYLOAD_BYTES_MAX 1500
 
 struct endpoint_datagram {
-	unsigned char *payload;  /* until the next batch; there is room for ENDPOINT_PAYLOAD_BYTES_MAX */
-	size_t size;             /* of what came, then of the reply */
-	unsigned int ifindex;  /* where it arrived */
-	unsigned char *frame;  /* that it is in */
+	unsigned char *payload; /* until the next batch; there is room for
+				   ENDPOINT_PAYLOAD_BYTES_MAX */
+	size_t size;		/* of what came, then of the reply */
+	unsigned int ifindex;	/* where it arrived */
+	unsigned char *frame;	/* that it is in */
 };
 
 /* Of the longest frame: with the headers of IPv6. */
@@ -29,17 +30,18 @@ struct endpoint_kept {
 };
 
 struct endpoint {
-	int fd;  /* readable while datagrams wait */
+	int fd; /* readable while datagrams wait */
 	const struct endpoint_operations *operations;
 	struct endpoint_datagram datagrams[ENDPOINT_BATCH_MAX];
-	__u64 overflowed;  /* of what `operations->overflowed` says, already counted */
+	__u64 overflowed; /* of what `operations->overflowed` says, already counted */
 };
 
 struct endpoint_operations {
 	/* The datagrams that were waiting, at most ENDPOINT_BATCH_MAX. Never waits. */
 	size_t (*receive)(struct endpoint *endpoint, struct daemon_statistics *statistics);
 
-	/* Puts one of the batch, with what its payload and its size are now, behind the replies that wait to be sent. */
+	/* Puts one of the batch, with what its payload and its size are now, behind the replies
+	 * that wait to be sent. */
 	void (*reply)(struct endpoint *endpoint, size_t index);
 
 	/*
@@ -51,7 +53,8 @@ struct endpoint_operations {
 	/* One of the batch, for later. */
 	void (*keep)(const struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
 
-	/* What was kept is a datagram of the batch; `kept` stays as it is until the batch is over. */
+	/* What was kept is a datagram of the batch; `kept` stays as it is until the batch is over.
+	 */
 	void (*restore)(struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
 
 	/* Datagrams that found no room to wait in, since it was opened. */

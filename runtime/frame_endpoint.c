@@ -23,10 +23,10 @@ struct ring {
 };
 
 struct frame_endpoint {
-	struct endpoint endpoint;  /* first: what the operations get */
+	struct endpoint endpoint; /* first: what the operations get */
 	unsigned int ifindex;
-	unsigned char *memory;  /* chunk_count chunks */
-	__u32 chunk_count;      /* and as many entries a ring; a power of two */
+	unsigned char *memory; /* chunk_count chunks */
+	__u32 chunk_count;     /* and as many entries a ring; a power of two */
 	struct ring received;
 	struct ring vacant;
 	/* The frames of the batch under way, by their place in `memory`. */
@@ -42,7 +42,8 @@ static void put_chunks(struct frame_endpoint *frame)
 	__u32 producer = *frame->vacant.producer;
 
 	for (size_t i = 0; i < frame->frame_count; i++)
-		entries[producer++ & (frame->chunk_count - 1)] = frame->frames[i].addr / CHUNK_BYTES * CHUNK_BYTES;
+		entries[producer++ & (frame->chunk_count - 1)] =
+			frame->frames[i].addr / CHUNK_BYTES * CHUNK_BYTES;
 	__atomic_store_n(frame->vacant.producer, producer, __ATOMIC_RELEASE);
 	frame->frame_count = 0;
 }
@@ -57,7 +58,8 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 
 	(void)statistics;
 	put_chunks(frame);
-	/* What is taken goes back with the next batch, and only what arrives calls for one: some chunks stay with the kernel. */
+	/* What is taken goes back with the next batch, and only what arrives calls for one: some
+	 * chunks stay with the kernel. */
 	if (count > frame->chunk_count / 2)
 		count = frame->chunk_count / 2;
 	if (count > ENDPOINT_BATCH_MAX)
@@ -66,7 +68,8 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 		const struct xdp_desc entry = entries[consumer++ & (frame->chunk_count - 1)];
 
 		frame->frames[taken] = entry;
-		endpoint->datagrams[taken] = frame_datagram(frame->memory + entry.addr, frame->ifindex);
+		endpoint->datagrams[taken] =
+			frame_datagram(frame->memory + entry.addr, frame->ifindex);
 	}
 	frame->frame_count = taken;
 	__atomic_store_n(frame->received.consumer, consumer, __ATOMIC_RELEASE);
@@ -124,10 +127,12 @@ static const struct endpoint_operations operations = {
 	.close = close_endpoint,
 };
 
-static int map_ring(int fd, struct ring *ring, const struct xdp_ring_offset *offsets, size_t entries_bytes, off_t which)
+static int map_ring(int fd, struct ring *ring, const struct xdp_ring_offset *offsets,
+		    size_t entries_bytes, off_t which)
 {
 	const size_t bytes = offsets->desc + entries_bytes;
-	unsigned char *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, which);
+	unsigned char *mapped =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, which);
 
 	if (mapped == MAP_FAILED)
 		return -errno;
@@ -146,7 +151,8 @@ static int set_xdp_option(int fd, int option, const void *value, socklen_t size)
 	return setsockopt(fd, SOL_XDP, option, value, size) ? -errno : 0;
 }
 
-/* The kernel wants a completion ring as well, of which nothing comes: replies leave by the other socket. */
+/* The kernel wants a completion ring as well, of which nothing comes: replies leave by the other
+ * socket. */
 static int open_rings(struct frame_endpoint *frame)
 {
 	const int fd = frame->endpoint.fd, entries = frame->chunk_count, unused = 1;
@@ -169,9 +175,11 @@ static int open_rings(struct frame_endpoint *frame)
 	if (!err && getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size))
 		err = -errno;
 	if (!err)
-		err = map_ring(fd, &frame->received, &offsets.rx, entries * sizeof(struct xdp_desc), XDP_PGOFF_RX_RING);
+		err = map_ring(fd, &frame->received, &offsets.rx, entries * sizeof(struct xdp_desc),
+			       XDP_PGOFF_RX_RING);
 	if (!err)
-		err = map_ring(fd, &frame->vacant, &offsets.fr, entries * sizeof(__u64), XDP_UMEM_PGOFF_FILL_RING);
+		err = map_ring(fd, &frame->vacant, &offsets.fr, entries * sizeof(__u64),
+			       XDP_UMEM_PGOFF_FILL_RING);
 	return err;
 }
 
@@ -194,7 +202,9 @@ static int bind_socket(struct frame_endpoint *frame, const struct frame_queue *q
 		.sxdp_queue_id = queue->number,
 	};
 
-	return bind(frame->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ? -errno : 0;
+	return bind(frame->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ?
+		       -errno :
+		       0;
 }
 
 static __u32 chunks_of(__u32 buffer_bytes)
@@ -206,7 +216,8 @@ static __u32 chunks_of(__u32 buffer_bytes)
 	return chunks;
 }
 
-struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd, __u32 buffer_bytes)
+struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd,
+				     __u32 buffer_bytes)
 {
 	struct frame_endpoint *frame = calloc(1, sizeof(*frame));
 	void *memory;
@@ -219,7 +230,8 @@ struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender
 	frame->endpoint.operations = &operations;
 	frame->replies.fd = sender_fd;
 	frame->endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-	memory = mmap(NULL, (size_t)frame->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, (size_t)frame->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory != MAP_FAILED)
 		frame->memory = memory;
 	if (frame->endpoint.fd < 0 || !frame->memory)

@@ -14,7 +14,9 @@ struct frame_queue {
 	unsigned int number;
 };
 
-/* NULL with errno set, without a message. The queue is not served before XDP knows of the endpoint. `sender_fd`: see sender.h. */
-struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd, __u32 buffer_bytes);
+/* NULL with errno set, without a message. The queue is not served before XDP knows of the endpoint.
+ * `sender_fd`: see sender.h. */
+struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd,
+				     __u32 buffer_bytes);
 
 #endif

@@ -32,7 +32,8 @@ static unsigned int queue_count(const char *name)
 }
 
 /* Frames that arrive meanwhile wait in the ring buffer. */
-static struct endpoint *open_when_free(const struct frame_queue *queue, int sender_fd, __u32 buffer_bytes)
+static struct endpoint *open_when_free(const struct frame_queue *queue, int sender_fd,
+				       __u32 buffer_bytes)
 {
 	struct endpoint *endpoint = frame_endpoint_open(queue, sender_fd, buffer_bytes);
 	unsigned int attempts = 0;
@@ -43,7 +44,8 @@ static struct endpoint *open_when_free(const struct frame_queue *queue, int send
 }
 
 /* NULL with errno set. */
-static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *queue, int sender_fd, __u32 buffer_bytes)
+static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *queue, int sender_fd,
+				   __u32 buffer_bytes)
 {
 	const __u32 place = STEPWISE_QUEUE(queue->ifindex, queue->number);
 	struct endpoint *endpoint = open_when_free(queue, sender_fd, buffer_bytes);
@@ -59,18 +61,20 @@ static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *que
 	return NULL;
 }
 
-static void open_interface(int sockets_fd, const struct interface *interface, struct frame_queues *opened, int sender_fd,
-			   __u32 buffer_bytes)
+static void open_interface(int sockets_fd, const struct interface *interface,
+			   struct frame_queues *opened, int sender_fd, __u32 buffer_bytes)
 {
 	const unsigned int count = queue_count(interface->name);
 
-	for (unsigned int number = 0; number < count && opened->count < FRAME_QUEUES_MAX; number++) {
+	for (unsigned int number = 0; number < count && opened->count < FRAME_QUEUES_MAX;
+	     number++) {
 		const struct frame_queue queue = { interface->ifindex, number };
 		struct endpoint *endpoint = open_queue(sockets_fd, &queue, sender_fd, buffer_bytes);
 
 		if (!endpoint) {
-			log_info("queue %u of %s is served by the ring buffer, which costs more: cannot open an AF_XDP socket: %s", number,
-				 interface->name, strerror(errno));
+			log_info(
+				"queue %u of %s is served by the ring buffer, which costs more: cannot open an AF_XDP socket: %s",
+				number, interface->name, strerror(errno));
 			break;
 		}
 		opened->queues[opened->count] = queue;
@@ -85,8 +89,9 @@ static bool fits(const struct interface *interface)
 
 	if (count <= STEPWISE_INTERFACE_QUEUES && interface->ifindex < STEPWISE_INTERFACES)
 		return true;
-	log_info("%s has %u queues and index %u: no interface is served by AF_XDP sockets, but by the ring buffer, which costs more", interface->name,
-		 count, interface->ifindex);
+	log_info(
+		"%s has %u queues and index %u: no interface is served by AF_XDP sockets, but by the ring buffer, which costs more",
+		interface->name, count, interface->ifindex);
 	return false;
 }
 

@@ -14,14 +14,18 @@
 #include "frame_reply.h"
 #include "log.h"
 
-_Static_assert(FRAME_HEADERS_BYTES_MAX == sizeof(struct ethhdr) + sizeof(struct ipv6hdr) + sizeof(struct udphdr), "");
+_Static_assert(FRAME_HEADERS_BYTES_MAX ==
+		       sizeof(struct ethhdr) + sizeof(struct ipv6hdr) + sizeof(struct udphdr),
+	       "");
 
-/* XDP has looked at it: it is Ethernet, IPv4 without options or IPv6, and UDP, and its lengths are right. */
+/* XDP has looked at it: it is Ethernet, IPv4 without options or IPv6, and UDP, and its lengths are
+ * right. */
 static size_t udp_offset(const unsigned char *bytes)
 {
 	const struct ethhdr *ethernet = (const struct ethhdr *)bytes;
 
-	return sizeof(*ethernet) + (ethernet->h_proto == htons(ETH_P_IP) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	return sizeof(*ethernet) + (ethernet->h_proto == htons(ETH_P_IP) ? sizeof(struct iphdr) :
+									   sizeof(struct ipv6hdr));
 }
 
 bool frame_is_whole(const unsigned char *frame, size_t size)
@@ -46,7 +50,8 @@ struct in6_addr frame_source(const unsigned char *frame)
 	struct in6_addr source = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
 
 	if (ethernet->h_proto == htons(ETH_P_IP))
-		memcpy(source.s6_addr + 12, header + offsetof(struct iphdr, saddr), sizeof(struct in_addr));
+		memcpy(source.s6_addr + 12, header + offsetof(struct iphdr, saddr),
+		       sizeof(struct in_addr));
 	else
 		memcpy(&source, header + offsetof(struct ipv6hdr, saddr), sizeof(source));
 	return source;
@@ -105,7 +110,8 @@ static void fill_checksum(struct udphdr *udp, size_t addresses_bytes)
 	if (!udp->check)
 		return;
 	udp->check = 0;
-	sum = fold(sum_bytes((unsigned char *)udp - addresses_bytes, addresses_bytes + size) + htons(IPPROTO_UDP) + udp->len);
+	sum = fold(sum_bytes((unsigned char *)udp - addresses_bytes, addresses_bytes + size) +
+		   htons(IPPROTO_UDP) + udp->len);
 	udp->check = sum == 0xffff ? 0xffff : ~sum;
 }
 
@@ -127,20 +133,25 @@ static void set_size(unsigned char *bytes, struct udphdr *udp, size_t payload_by
 		*half_word(header, offsetof(struct ipv6hdr, payload_len)) = length;
 		return;
 	}
-	*half_word(header, offsetof(struct iphdr, tot_len)) = htons(sizeof(struct iphdr) + sizeof(*udp) + payload_bytes);
+	*half_word(header, offsetof(struct iphdr, tot_len)) =
+		htons(sizeof(struct iphdr) + sizeof(*udp) + payload_bytes);
 	*half_word(header, offsetof(struct iphdr, check)) = 0;
-	*half_word(header, offsetof(struct iphdr, check)) = ~fold(sum_bytes(header, sizeof(struct iphdr)));
+	*half_word(header, offsetof(struct iphdr, check)) =
+		~fold(sum_bytes(header, sizeof(struct iphdr)));
 }
 
-/* Sender and receiver change places, as they do in what XDP answers. Returns the bytes of the frame without what came after it. */
+/* Sender and receiver change places, as they do in what XDP answers. Returns the bytes of the frame
+ * without what came after it. */
 static size_t turn_round(unsigned char *bytes, size_t payload_bytes)
 {
 	struct ethhdr *ethernet = (struct ethhdr *)bytes;
 	struct udphdr *udp = (struct udphdr *)(bytes + udp_offset(bytes));
-	const size_t address_bytes = ethernet->h_proto == htons(ETH_P_IP) ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+	const size_t address_bytes = ethernet->h_proto == htons(ETH_P_IP) ? sizeof(struct in_addr) :
+									    sizeof(struct in6_addr);
 
 	exchange(ethernet->h_dest, ethernet->h_source, ETH_ALEN);
-	exchange((unsigned char *)udp - 2 * address_bytes, (unsigned char *)udp - address_bytes, address_bytes);
+	exchange((unsigned char *)udp - 2 * address_bytes, (unsigned char *)udp - address_bytes,
+		 address_bytes);
 	exchange(&udp->source, &udp->dest, sizeof(udp->source));
 	set_size(bytes, udp, payload_bytes);
 	fill_checksum(udp, 2 * address_bytes);
@@ -173,13 +184,15 @@ void frame_replies_add(struct frame_replies *replies, const struct endpoint_data
 void frame_replies_send(struct frame_replies *replies, struct daemon_statistics *statistics)
 {
 	for (size_t next = 0; next < replies->count;) {
-		int sent = sendmmsg(replies->fd, replies->messages + next, replies->count - next, MSG_DONTWAIT);
+		int sent = sendmmsg(replies->fd, replies->messages + next, replies->count - next,
+				    MSG_DONTWAIT);
 
 		if (sent > 0) {
 			statistics->replied += sent;
 			next += sent;
 		} else if (errno == ENOBUFS) {
-			/* What TC drops ends like this, and TC has counted it. A UDP socket does not say so. */
+			/* What TC drops ends like this, and TC has counted it. A UDP socket does
+			 * not say so. */
 			statistics->replied++;
 			next++;
 		} else if (errno != EINTR) {

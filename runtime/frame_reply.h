@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What endpoints that get whole frames have in common: where the datagram is, and how its reply leaves. */
+/* What endpoints that get whole frames have in common: where the datagram is, and how its reply
+ * leaves. */
 #ifndef STEPWISE_FRAME_REPLY_H
 #define STEPWISE_FRAME_REPLY_H
 
@@ -10,9 +11,10 @@
 
 #include "endpoint.h"
 
-/* Replies that wait to be sent. They leave as frames by the sender's socket, and so through TC as any others. */
+/* Replies that wait to be sent. They leave as frames by the sender's socket, and so through TC as
+ * any others. */
 struct frame_replies {
-	int fd;  /* the sender's */
+	int fd; /* the sender's */
 	size_t count;
 	struct iovec vectors[ENDPOINT_BATCH_MAX];
 	struct sockaddr_ll ways[ENDPOINT_BATCH_MAX];
@@ -31,7 +33,8 @@ struct in6_addr frame_source(const unsigned char *frame);
 /* The socket by which replies leave. A descriptor, or a negative errno without a message. */
 int frame_sender_open(void);
 
-/* Makes the frame that `reply` came in, whose payload is changed already, into one that goes back where it came from. */
+/* Makes the frame that `reply` came in, whose payload is changed already, into one that goes back
+ * where it came from. */
 void frame_replies_add(struct frame_replies *replies, const struct endpoint_datagram *reply);
 
 /* As endpoint_operations.keep and .restore. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The same generated steps over one AF_XDP socket: what the fast path is measured against where packets pass by the
- * kernel's stack and are answered in userspace all the same. One thread, for one receive queue; it sleeps while nothing
- * comes. XDP hands it what it has a socket for in a map that whoever starts it made.
+ * The same generated steps over one AF_XDP socket: what the fast path is measured against where
+ * packets pass by the kernel's stack and are answered in userspace all the same. One thread, for
+ * one receive queue; it sleeps while nothing comes. XDP hands it what it has a socket for in a map
+ * that whoever starts it made.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +27,9 @@ static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
 static void serve_batch(struct endpoint *endpoint, struct daemon_statistics *statistics)
 {
-	struct stepwise_environment environment = { .now_ns = clock_now_ns(), .age_ns = ~0ull, .cpu = sched_getcpu() };
+	struct stepwise_environment environment = { .now_ns = clock_now_ns(),
+						    .age_ns = ~0ull,
+						    .cpu = sched_getcpu() };
 	const size_t count = endpoint->operations->receive(endpoint, statistics);
 
 	for (size_t i = 0; i < count; i++) {
@@ -34,7 +37,8 @@ static void serve_batch(struct endpoint *endpoint, struct daemon_statistics *sta
 
 		const struct in6_addr source = frame_source(datagram->frame);
 
-		if (userspace_steps_decide(&source, datagram->payload, &datagram->size, &environment))
+		if (userspace_steps_decide(&source, datagram->payload, &datagram->size,
+					   &environment))
 			endpoint->operations->reply(endpoint, i);
 	}
 	endpoint->operations->flush(endpoint, statistics);
@@ -61,14 +65,15 @@ int main(int count, char **values)
 
 	snprintf(name, sizeof(name), "%s-frames", protocol->name);
 	log_open(name, LOG_LEVEL_INFO);
-	if (count != 4 || !parse_number(values[1], &queue.ifindex) || !parse_number(values[2], &queue.number) ||
-	    !parse_number(values[3], &sockets_fd)) {
+	if (count != 4 || !parse_number(values[1], &queue.ifindex) ||
+	    !parse_number(values[2], &queue.number) || !parse_number(values[3], &sockets_fd)) {
 		fprintf(stderr, "usage: %s INTERFACE_INDEX QUEUE FD_OF_SOCKETS\n", name);
 		return EXIT_USAGE;
 	}
 	if (!userspace_steps_fit(ENDPOINT_PAYLOAD_BYTES_MAX)) {
-		log_error("cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have up to %u bytes",
-			  protocol->name, protocol->wire_size + protocol->tail_max);
+		log_error(
+			"cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have up to %u bytes",
+			protocol->name, protocol->wire_size + protocol->tail_max);
 		return 1;
 	}
 	err = userspace_steps_open();
@@ -78,8 +83,10 @@ int main(int count, char **values)
 	}
 	sender_fd = frame_sender_open();
 	endpoint = sender_fd < 0 ? NULL : frame_endpoint_open(&queue, sender_fd, BUFFER_BYTES);
-	if (!endpoint || bpf_map_update_elem((int)sockets_fd, &queue.number, &endpoint->fd, BPF_ANY)) {
-		log_error("cannot open an AF_XDP socket on queue %u of interface %u: %s", queue.number, queue.ifindex, strerror(errno));
+	if (!endpoint ||
+	    bpf_map_update_elem((int)sockets_fd, &queue.number, &endpoint->fd, BPF_ANY)) {
+		log_error("cannot open an AF_XDP socket on queue %u of interface %u: %s",
+			  queue.number, queue.ifindex, strerror(errno));
 		return 1;
 	}
 	printf("READY %s interface %u pid %d\n", protocol->name, queue.ifindex, (int)getpid());

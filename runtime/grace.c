@@ -43,7 +43,8 @@ static void *grace_thread(void *context)
 		}
 		if (request >= GRACE_STOP)
 			return NULL;
-		/* The kernel's synchronize_rcu(): XDP, TC and test runs that began before it have ended. */
+		/* The kernel's synchronize_rcu(): XDP, TC and test runs that began before it have
+		 * ended. */
 		membarrier(MEMBARRIER_CMD_GLOBAL);
 		if (write(grace->done_fd, &one, sizeof(one)) != sizeof(one))
 			return NULL;
@@ -70,8 +71,8 @@ struct grace *grace_open(void)
 
 	commands = membarrier(MEMBARRIER_CMD_QUERY);
 	if (commands < 0 || !(commands & MEMBARRIER_CMD_GLOBAL)) {
-		log_error("cannot sweep: this kernel has no membarrier(MEMBARRIER_CMD_GLOBAL); it needs CONFIG_MEMBARRIER, and no "
-			  "nohz_full= on its command line");
+		log_error(
+			"cannot sweep: this kernel has no membarrier(MEMBARRIER_CMD_GLOBAL); it needs CONFIG_MEMBARRIER, and no nohz_full= on its command line");
 		return NULL;
 	}
 	grace = calloc(1, sizeof(*grace));
@@ -94,7 +95,8 @@ struct grace *grace_open(void)
 static void signal_event(int fd, __u64 value)
 {
 	if (write(fd, &value, sizeof(value)) != sizeof(value))
-		log_error("cannot wake the thread that waits for grace periods: %s", strerror(errno));
+		log_error("cannot wake the thread that waits for grace periods: %s",
+			  strerror(errno));
 }
 
 void grace_close(struct grace *grace)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Waits for every program run in flight to end, on a thread of its own: the daemon answers meanwhile. */
+/* Waits for every program run in flight to end, on a thread of its own: the daemon answers
+ * meanwhile. */
 #ifndef STEPWISE_GRACE_H
 #define STEPWISE_GRACE_H
 

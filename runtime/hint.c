@@ -5,7 +5,8 @@
 
 #include "hint.h"
 
-/* Set by the recipes: who runs those has this program on no path, and they do more than it does alone. */
+/* Set by the recipes: who runs those has this program on no path, and they do more than it does
+ * alone. */
 #define BY_RECIPE "STEPWISE_BY_RECIPE"
 
 static const char *program_name = "";
@@ -26,9 +27,10 @@ const char *hint(const char *verb, const char *arguments)
 
 	if (!by_recipe)
 		snprintf(text, sizeof(text), "%s %s%s%s", program_name, verb, space, arguments);
-	else if (!strcmp(verb, "unload") || !strcmp(verb, "status"))  /* of all protocols at once */
+	else if (!strcmp(verb, "unload") || !strcmp(verb, "status")) /* of all protocols at once */
 		snprintf(text, sizeof(text), "just %s%s%s", verb, space, arguments);
 	else
-		snprintf(text, sizeof(text), "just %s %s%s%s", verb, protocol_name, space, arguments);
+		snprintf(text, sizeof(text), "just %s %s%s%s", verb, protocol_name, space,
+			 arguments);
 	return text;
 }

@@ -43,7 +43,8 @@ int interface_path(char path[PATH_MAX], unsigned long netns, unsigned int ifinde
 	return pins_path(path, "interfaces/%lu_%u_%s", netns, ifindex, escaped);
 }
 
-static bool parse_key(const char *key, unsigned long *netns, unsigned int *ifindex, char name[IF_NAMESIZE])
+static bool parse_key(const char *key, unsigned long *netns, unsigned int *ifindex,
+		      char name[IF_NAMESIZE])
 {
 	size_t length = 0;
 	int start = 0;
@@ -81,7 +82,8 @@ static void read_attachment(struct interface *interface, const char *pin)
 	char path[PATH_MAX];
 
 	if (!strcmp(pin, "xdp_native") || !strcmp(pin, "xdp_generic")) {
-		interface->xdp_mode = !strcmp(pin, "xdp_native") ? XDP_MODE_NATIVE : XDP_MODE_GENERIC;
+		interface->xdp_mode = !strcmp(pin, "xdp_native") ? XDP_MODE_NATIVE :
+								   XDP_MODE_GENERIC;
 		if (snprintf(path, sizeof(path), "%s/%s", interface->path, pin) < PATH_MAX)
 			interface->gone = !xdp_link_has_device(path);
 	} else if (!strcmp(pin, "tcx")) {
@@ -171,7 +173,8 @@ int interfaces_elsewhere(struct interface *elsewhere)
 	return err ? err : found;
 }
 
-size_t interfaces_read_indices(int directory_fd, unsigned long netns, unsigned int *indices, size_t indices_max)
+size_t interfaces_read_indices(int directory_fd, unsigned long netns, unsigned int *indices,
+			       size_t indices_max)
 {
 	struct dirent *entry;
 	size_t count = 0;

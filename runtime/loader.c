@@ -35,7 +35,8 @@ static int remove_staging(void)
 	return err ? err : pins_remove(path);
 }
 
-/* What a first load that failed has made. Not interfaces/ of a loaded protocol: the daemon has that open. */
+/* What a first load that failed has made. Not interfaces/ of a loaded protocol: the daemon has that
+ * open. */
 static void remove_empty_base(void)
 {
 	char path[PATH_MAX];
@@ -65,7 +66,8 @@ static bool any_attached(struct interface *attached)
 }
 
 /* Refuses an interface that has it; sweeps away the pins of one that had its index and is gone. */
-static int check_not_loaded(const struct stepwise_protocol *protocol, const struct interface *interface)
+static int check_not_loaded(const struct stepwise_protocol *protocol,
+			    const struct interface *interface)
 {
 	struct interface *list;
 	size_t count;
@@ -75,8 +77,8 @@ static int check_not_loaded(const struct stepwise_protocol *protocol, const stru
 		if (list[i].gone) {
 			err = pins_remove(list[i].path);
 		} else if (list[i].here && list[i].ifindex == interface->ifindex) {
-			log_error("%s is loaded on %s already; `%s` first", protocol->name, interface->name,
-				  hint("unload", interface->name));
+			log_error("%s is loaded on %s already; `%s` first", protocol->name,
+				  interface->name, hint("unload", interface->name));
 			err = -EEXIST;
 		}
 	}
@@ -89,7 +91,8 @@ static int check_not_loaded(const struct stepwise_protocol *protocol, const stru
  * lets through would never be answered. Two daemons would both sweep the same tables. And
  * programs know the addresses of one namespace: what has those may be another host in another.
  */
-static int check_namespace(const struct stepwise_protocol *protocol, const struct interface *interface)
+static int check_namespace(const struct stepwise_protocol *protocol,
+			   const struct interface *interface)
 {
 	char path[PATH_MAX];
 	unsigned long netns;
@@ -101,18 +104,18 @@ static int check_namespace(const struct stepwise_protocol *protocol, const struc
 		return 0;
 	if (daemon && netns && netns != interface->netns) {
 		netns_file(path, netns, daemon);
-		log_error("cannot load %s on %s: its daemon (pid %d) answers in network namespace %lu (%s) and in no other; end that, load "
-			  "there, or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
-			  protocol->name, interface->name, (int)daemon, netns, path);
+		log_error(
+			"cannot load %s on %s: its daemon (pid %d) answers in network namespace %lu (%s) and in no other; end that, load there, or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
+			protocol->name, interface->name, (int)daemon, netns, path);
 		return -EBUSY;
 	}
 	elsewhere = interfaces_elsewhere(&other);
 	if (elsewhere <= 0)
 		return elsewhere;
 	netns_file(path, other.netns, 0);
-	log_error("cannot load %s on %s: it is loaded on %s of network namespace %lu (%s), and serves one at a time; unload it there, "
-		  "or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
-		  protocol->name, interface->name, other.name, other.netns, path);
+	log_error(
+		"cannot load %s on %s: it is loaded on %s of network namespace %lu (%s), and serves one at a time; unload it there, or give this namespace tables and a daemon of its own with STEPWISE_BPFFS and STEPWISE_RUN",
+		protocol->name, interface->name, other.name, other.netns, path);
 	return -EBUSY;
 }
 
@@ -123,21 +126,22 @@ static int check_no_other_build(const struct stepwise_protocol *protocol)
 	struct interface attached;
 
 	if (any_attached(&attached)) {
-		log_error("another build of %s is loaded on %s (network namespace %lu); unload that first: two builds must not work on "
-			  "the same tables",
-			  protocol->name, attached.name, attached.netns);
+		log_error(
+			"another build of %s is loaded on %s (network namespace %lu); unload that first: two builds must not work on the same tables",
+			protocol->name, attached.name, attached.netns);
 		return -EBUSY;
 	}
 	if (daemon) {
-		log_error("a daemon of another build of %s is running (pid %d); end that first: two builds must not work on the same "
-			  "tables",
-			  protocol->name, (int)daemon);
+		log_error(
+			"a daemon of another build of %s is running (pid %d); end that first: two builds must not work on the same tables",
+			protocol->name, (int)daemon);
 		return -EBUSY;
 	}
 	return 0;
 }
 
-static int obtain_programs(const struct stepwise_protocol *protocol, const struct fresh_tables *fresh, struct loaded_programs *programs)
+static int obtain_programs(const struct stepwise_protocol *protocol,
+			   const struct fresh_tables *fresh, struct loaded_programs *programs)
 {
 	struct stepwise_seed seed = {};
 	char path[PATH_MAX];
@@ -151,7 +155,8 @@ static int obtain_programs(const struct stepwise_protocol *protocol, const struc
 	if (pinned < 0)
 		return pinned;
 	if (pinned == PINNED_SAME)
-		return seed_choose(protocol, true, fresh->seed, &seed) ?: programs_from_pins(protocol, programs);
+		return seed_choose(protocol, true, fresh->seed, &seed) ?:
+			       programs_from_pins(protocol, programs);
 	reuse = check_pinned_layout(protocol);
 	if (reuse < 0)
 		return reuse;
@@ -173,7 +178,8 @@ static int move(const char *from, const char *to)
 	return err;
 }
 
-/* Moves staging/<name> to <name>, in the place of what was there; nothing to do where it was not staged. */
+/* Moves staging/<name> to <name>, in the place of what was there; nothing to do where it was not
+ * staged. */
 static int commit(const char *name)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -208,7 +214,9 @@ static int find_interface(const char *name, struct interface *interface)
 	interface->here = true;
 	interface->ifindex = if_nametoindex(name);
 	if (!interface->ifindex) {
-		log_error("cannot load on %s: there is no such interface in this network namespace; `ip link` lists them", name);
+		log_error(
+			"cannot load on %s: there is no such interface in this network namespace; `ip link` lists them",
+			name);
 		return -ENODEV;
 	}
 	snprintf(interface->name, sizeof(interface->name), "%s", name);
@@ -217,7 +225,8 @@ static int find_interface(const char *name, struct interface *interface)
 }
 
 /* With the pins held: everything is made in staging/, and moved at the end. */
-static int load_held(const struct stepwise_protocol *protocol, struct interface *interface, const struct load_options *options)
+static int load_held(const struct stepwise_protocol *protocol, struct interface *interface,
+		     const struct load_options *options)
 {
 	struct loaded_programs programs = { .xdp_fd = -1, .tc_fd = -1 };
 	char staging[PATH_MAX];
@@ -241,7 +250,8 @@ static int load_held(const struct stepwise_protocol *protocol, struct interface 
 	err = obtain_programs(protocol, &options->fresh, &programs) ?: addresses_enter(protocol);
 	if (err)
 		goto cleanup;
-	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd, &options->attach, staging);
+	err = attach_programs(protocol, interface, programs.xdp_fd, programs.tc_fd,
+			      &options->attach, staging);
 	if (err)
 		goto cleanup;
 	err = commit("state");
@@ -257,7 +267,8 @@ cleanup:
 	return err;
 }
 
-int command_load(const struct stepwise_protocol *protocol, const char *interface_name, const struct load_options *options)
+int command_load(const struct stepwise_protocol *protocol, const char *interface_name,
+		 const struct load_options *options)
 {
 	struct interface interface;
 	char doing[128];
@@ -278,8 +289,8 @@ int command_load(const struct stepwise_protocol *protocol, const char *interface
 	if (err) {
 		remove_empty_base();
 	} else {
-		log_info("loaded on %s: XDP %s, TC %s", interface.name, xdp_mode_name(interface.xdp_mode),
-			 tc_mode_name(interface.tc_mode));
+		log_info("loaded on %s: XDP %s, TC %s", interface.name,
+			 xdp_mode_name(interface.xdp_mode), tc_mode_name(interface.tc_mode));
 		birth_tell(protocol);
 		veth_check_peer(&interface);
 	}
@@ -293,12 +304,14 @@ static int check_serves_nobody(const struct stepwise_protocol *protocol)
 	struct interface attached;
 
 	if (any_attached(&attached)) {
-		log_error("%s is loaded on %s (network namespace %lu) and may serve; unload it first", protocol->name, attached.name,
-			  attached.netns);
+		log_error(
+			"%s is loaded on %s (network namespace %lu) and may serve; unload it first",
+			protocol->name, attached.name, attached.netns);
 		return -EBUSY;
 	}
 	if (daemon) {
-		log_error("the daemon of %s is running (pid %d) and may serve; end it first", protocol->name, (int)daemon);
+		log_error("the daemon of %s is running (pid %d) and may serve; end it first",
+			  protocol->name, (int)daemon);
 		return -EBUSY;
 	}
 	return 0;
@@ -347,22 +360,25 @@ int load_tables(const struct stepwise_protocol *protocol, bool first)
 	return err;
 }
 
-static void explain_not_loaded(const struct stepwise_protocol *protocol, const char *name, const struct interface *elsewhere)
+static void explain_not_loaded(const struct stepwise_protocol *protocol, const char *name,
+			       const struct interface *elsewhere)
 {
 	char path[PATH_MAX];
 
 	if (!elsewhere) {
-		log_error("%s is not loaded on %s; `%s` shows where it is", protocol->name, name, hint("status", ""));
+		log_error("%s is not loaded on %s; `%s` shows where it is", protocol->name, name,
+			  hint("status", ""));
 		return;
 	}
 	netns_file(path, elsewhere->netns, 0);
-	log_error("%s is not loaded on %s of this network namespace, but of another one (%lu); unload it there: "
-		  "`nsenter --net=%s %s`",
-		  protocol->name, name, elsewhere->netns, path, hint("unload", name));
+	log_error(
+		"%s is not loaded on %s of this network namespace, but of another one (%lu); unload it there: `nsenter --net=%s %s`",
+		protocol->name, name, elsewhere->netns, path, hint("unload", name));
 }
 
 /* In this network namespace, or one that is gone and had that name. */
-static int find_loaded(const struct stepwise_protocol *protocol, const char *name, struct interface *found)
+static int find_loaded(const struct stepwise_protocol *protocol, const char *name,
+		       struct interface *found)
 {
 	const struct interface *elsewhere = NULL, *match = NULL;
 	struct interface *list;
@@ -388,7 +404,8 @@ static int find_loaded(const struct stepwise_protocol *protocol, const char *nam
 	return err;
 }
 
-/* Takes the interface off the list that the daemon looks at before each batch, and waits for a batch under way. */
+/* Takes the interface off the list that the daemon looks at before each batch, and waits for a
+ * batch under way. */
 static int withdraw(const struct stepwise_protocol *protocol, const struct interface *interface)
 {
 	char staging[PATH_MAX];
@@ -443,12 +460,14 @@ static int purge_held(const struct stepwise_protocol *protocol)
 	int err;
 
 	if (any_attached(&attached)) {
-		log_error("cannot purge %s: it is loaded on %s (network namespace %lu); unload that first", protocol->name, attached.name,
-			  attached.netns);
+		log_error(
+			"cannot purge %s: it is loaded on %s (network namespace %lu); unload that first",
+			protocol->name, attached.name, attached.netns);
 		return -EBUSY;
 	}
 	if (daemon) {
-		log_error("cannot purge %s: its daemon is running (pid %d); end that first", protocol->name, (int)daemon);
+		log_error("cannot purge %s: its daemon is running (pid %d); end that first",
+			  protocol->name, (int)daemon);
 		return -EBUSY;
 	}
 	err = pins_remove(pins_base());
@@ -472,15 +491,17 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 	hold = pins_hold(PINS_EXCLUSIVE);
 	if (hold < 0) {
 		if (hold == -ENOENT)
-			log_error("%s is not loaded on %s, nor anywhere", protocol->name, interface_name);
+			log_error("%s is not loaded on %s, nor anywhere", protocol->name,
+				  interface_name);
 		return hold;
 	}
 	err = unload_held(protocol, interface_name);
 	if (!err && purge)
 		err = purge_held(protocol);
 	else if (!err && !any_attached(&attached))
-		log_info("the tables of %s stay, with what they hold, for the next load; `%s` removes them", protocol->name,
-			 hint("purge", ""));
+		log_info(
+			"the tables of %s stay, with what they hold, for the next load; `%s` removes them",
+			protocol->name, hint("purge", ""));
 	close(hold);
 	return err;
 }
@@ -491,7 +512,8 @@ static int purge_files(const struct stepwise_protocol *protocol)
 	int removed = daemon_running(protocol, NULL) ? 0 : daemon_files_remove(protocol);
 
 	if (removed > 0)
-		log_info("removed what the daemon of %s had left in %s; there were no tables", protocol->name, run_directory());
+		log_info("removed what the daemon of %s had left in %s; there were no tables",
+			 protocol->name, run_directory());
 	else if (!removed)
 		log_error("there is nothing of %s to purge in %s", protocol->name, pins_base());
 	return removed > 0 ? 0 : -ENOENT;

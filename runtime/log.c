@@ -9,7 +9,8 @@ static const char *log_program = "stepwise";
 static enum log_level log_threshold = LOG_LEVEL_INFO;
 static char libbpf_warnings[4096];
 
-__attribute__((format(printf, 2, 0))) static void log_write(enum log_level level, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void log_write(enum log_level level,
+							    const char *format, va_list arguments)
 {
 	static const char *const prefixes[] = {
 		[LOG_LEVEL_ERROR] = "error: ",
@@ -46,8 +47,8 @@ LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
  * a fallback), so it is detail for --verbose; the sentence for the operator comes
  * from the caller, who knows what was being done.
  */
-__attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_level level, const char *format,
-							     va_list arguments)
+__attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_level level,
+							    const char *format, va_list arguments)
 {
 	size_t length = strlen(libbpf_warnings);
 	char text[512];

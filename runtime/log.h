@@ -10,7 +10,8 @@ enum log_level {
 	LOG_LEVEL_DEBUG,
 };
 
-/* `program` starts every line; what is above `level` is not printed. Also takes over libbpf's messages. */
+/* `program` starts every line; what is above `level` is not printed. Also takes over libbpf's
+ * messages. */
 void log_open(const char *program, enum log_level level);
 
 /* One sentence that says what was being done, to what, what was found and what would work. */

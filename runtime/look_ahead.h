@@ -13,7 +13,8 @@
  */
 int look_ahead_enter(const struct stepwise_protocol *protocol, const struct frame_queues *queues);
 
-/* Its packets are put off no longer: another network namespace may have an interface with this index. */
+/* Its packets are put off no longer: another network namespace may have an interface with this
+ * index. */
 void look_ahead_leave(unsigned int ifindex);
 
 /* Whether a daemon has entered this interface of its network namespace. */

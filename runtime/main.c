@@ -23,13 +23,13 @@
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
 #define EXIT_CORRUPT 3
-#define EXIT_PRIVILEGE 4  /* as of init scripts in the LSB */
+#define EXIT_PRIVILEGE 4 /* as of init scripts in the LSB */
 
 static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
 struct arguments {
 	const char *command;
-	const char *argument;  /* an interface, a folder or a file */
+	const char *argument; /* an interface, a folder or a file */
 	struct load_options load;
 	struct stepwise_seed seed;
 	struct serve_options serve;
@@ -97,28 +97,39 @@ enum takes {
 static const struct command {
 	const char *name;
 	enum takes takes;
-	bool drains;    /* only where there is a drain */
-	bool recovers;  /* only where there is a recovery */
-	bool restores;  /* only where rows are restored */
+	bool drains;   /* only where there is a drain */
+	bool recovers; /* only where there is a recovery */
+	bool restores; /* only where rows are restored */
 	int options[OPTIONS_MAX];
 } commands[] = {
-	{ .name = "load", .takes = TAKES_INTERFACE, .options = { OPTION_GENERIC, OPTION_CLSACT, OPTION_SEED, OPTION_FIRST } },
+	{ .name = "load",
+	  .takes = TAKES_INTERFACE,
+	  .options = { OPTION_GENERIC, OPTION_CLSACT, OPTION_SEED, OPTION_FIRST } },
 	{ .name = "unload", .takes = TAKES_INTERFACE, .options = { OPTION_PURGE } },
 	{ .name = "purge" },
 	{ .name = "restore", .takes = TAKES_FILE, .restores = true, .options = { OPTION_FIRST } },
 	{ .name = "status", .options = { OPTION_ALL, OPTION_JSON, OPTION_PROMETHEUS } },
-	{ .name = "serve", .options = { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER, OPTION_SEGMENTS } },
+	{ .name = "serve",
+	  .options = { OPTION_DAEMONIZE, OPTION_FOREGROUND, OPTION_USER, OPTION_RECEIVE_BUFFER,
+		       OPTION_SEGMENTS } },
 	{ .name = "stop" },
-	{ .name = "segments", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_JSON, OPTION_ENTRIES } },
+	{ .name = "segments",
+	  .takes = TAKES_FOLDER,
+	  .drains = true,
+	  .options = { OPTION_JSON, OPTION_ENTRIES } },
 	{ .name = "truncate", .takes = TAKES_FOLDER, .drains = true, .options = { OPTION_BEFORE } },
-	{ .name = "recover", .takes = TAKES_FOLDER, .recovers = true, .options = { OPTION_TEXT, OPTION_OUTPUT } },
+	{ .name = "recover",
+	  .takes = TAKES_FOLDER,
+	  .recovers = true,
+	  .options = { OPTION_TEXT, OPTION_OUTPUT } },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
 static bool has_command(const struct command *command)
 {
-	return (!command->drains || protocol->drain) && (!command->recovers || protocol->recovery) &&
+	return (!command->drains || protocol->drain) &&
+	       (!command->recovers || protocol->recovery) &&
 	       (!command->restores || protocol->restore);
 }
 
@@ -143,9 +154,13 @@ static void print_help(FILE *stream)
 			"  %sd truncate DIR --before NUMBER            remove older ones, whose content was applied elsewhere\n",
 			name, name);
 	if (protocol->restore)
-		fprintf(stream, "  %sd restore FILE                            rows that were recovered, into its tables; - for what comes in\n", name);
+		fprintf(stream,
+			"  %sd restore FILE                            rows that were recovered, into its tables; - for what comes in\n",
+			name);
 	if (protocol->recovery)
-		fprintf(stream, "  %sd recover DIR [--text] [--output FILE]    a row for each key, made of all that is whole in them\n", name);
+		fprintf(stream,
+			"  %sd recover DIR [--text] [--output FILE]    a row for each key, made of all that is whole in them\n",
+			name);
 	fprintf(stream,
 		"\n"
 		"  --first         where the tables are made: no client can rely on what earlier\n"
@@ -176,8 +191,10 @@ static bool parse_bytes(const char *text, __u32 *bytes)
 
 	errno = 0;
 	value = strtoull(text, &end, 10);
-	if (errno || *end || !isdigit((unsigned char)*text) || !value || value > SERVE_BUFFER_BYTES_MAX) {
-		log_error("--receive-buffer %s: a number of bytes from 1 to %u is wanted", text, SERVE_BUFFER_BYTES_MAX);
+	if (errno || *end || !isdigit((unsigned char)*text) || !value ||
+	    value > SERVE_BUFFER_BYTES_MAX) {
+		log_error("--receive-buffer %s: a number of bytes from 1 to %u is wanted", text,
+			  SERVE_BUFFER_BYTES_MAX);
 		return false;
 	}
 	*bytes = (__u32)value;
@@ -192,7 +209,9 @@ static bool parse_number(const char *text, __u64 *number)
 	*number = strtoull(text, &end, 10);
 	if (!errno && !*end && isdigit((unsigned char)*text))
 		return true;
-	log_error("--before %s: the number of the first segment that stays is wanted, as in its name", text);
+	log_error(
+		"--before %s: the number of the first segment that stays is wanted, as in its name",
+		text);
 	return false;
 }
 
@@ -203,7 +222,8 @@ static bool take_folder(const char *folder, struct arguments *arguments)
 	char here[PATH_MAX] = "";
 
 	if (!*folder || (*folder != '/' && !getcwd(here, sizeof(here))) ||
-	    snprintf(absolute, sizeof(absolute), "%s%s%s", here, *here ? "/" : "", folder) >= (int)sizeof(absolute)) {
+	    snprintf(absolute, sizeof(absolute), "%s%s%s", here, *here ? "/" : "", folder) >=
+		    (int)sizeof(absolute)) {
 		log_error("--segments '%s': the name of a folder is wanted", folder);
 		return false;
 	}
@@ -295,9 +315,11 @@ static bool check_options(const struct command *command, unsigned int options_gi
 	if (!protocol->drain)
 		known &= ~(1u << (OPTION_SEGMENTS - OPTION_GENERIC));
 	for (const struct option *option = long_options; option->name; option++) {
-		if (option->val < OPTION_GENERIC || !(options_given & ~known & 1u << (option->val - OPTION_GENERIC)))
+		if (option->val < OPTION_GENERIC ||
+		    !(options_given & ~known & 1u << (option->val - OPTION_GENERIC)))
 			continue;
-		log_error("%s does not take --%s; --help shows what goes with what", command->name, option->name);
+		log_error("%s does not take --%s; --help shows what goes with what", command->name,
+			  option->name);
 		return false;
 	}
 	return true;
@@ -307,7 +329,9 @@ static bool check_options(const struct command *command, unsigned int options_gi
 static bool check_needed(const struct arguments *arguments)
 {
 	if (protocol->drain && !strcmp(arguments->command, "serve") && !arguments->serve.segments) {
-		log_error("serve needs --segments DIR: the folder of the files that %s is drained to", protocol->name);
+		log_error(
+			"serve needs --segments DIR: the folder of the files that %s is drained to",
+			protocol->name);
 		return false;
 	}
 	if (!strcmp(arguments->command, "truncate") && !arguments->segments.before) {
@@ -317,9 +341,12 @@ static bool check_needed(const struct arguments *arguments)
 	return true;
 }
 
-static bool check_argument(const struct command *command, const struct arguments *arguments, int given)
+static bool check_argument(const struct command *command, const struct arguments *arguments,
+			   int given)
 {
-	static const char *const names[] = { [TAKES_INTERFACE] = "INTERFACE", [TAKES_FOLDER] = "DIR", [TAKES_FILE] = "FILE" };
+	static const char *const names[] = {
+		[TAKES_INTERFACE] = "INTERFACE", [TAKES_FOLDER] = "DIR", [TAKES_FILE] = "FILE"
+	};
 	static const char *const places[] = {
 		[TAKES_INTERFACE] = "; `ip link` lists them",
 		[TAKES_FOLDER] = ": the folder of the segments",
@@ -332,14 +359,17 @@ static bool check_argument(const struct command *command, const struct arguments
 	if (command->takes == TAKES_NOTHING)
 		log_error("%s takes no argument", command->name);
 	else if (given == 1)
-		log_error("%s takes one %s, and the name given is empty%s", command->name, what, where);
+		log_error("%s takes one %s, and the name given is empty%s", command->name, what,
+			  where);
 	else
 		log_error("%s takes one %s, not %d%s", command->name, what, given, where);
 	return false;
 }
 
-/* Refuses a combination that no command has; options of the command line by their bit from OPTION_GENERIC on. */
-static bool check_command(const struct arguments *arguments, unsigned int options_given, int arguments_given)
+/* Refuses a combination that no command has; options of the command line by their bit from
+ * OPTION_GENERIC on. */
+static bool check_command(const struct arguments *arguments, unsigned int options_given,
+			  int arguments_given)
 {
 	const char *last = NULL;
 	char names[128] = "";
@@ -349,10 +379,12 @@ static bool check_command(const struct arguments *arguments, unsigned int option
 		if (!has_command(&commands[i]))
 			continue;
 		if (!strcmp(commands[i].name, arguments->command))
-			return check_options(&commands[i], options_given) && check_argument(&commands[i], arguments, arguments_given) &&
+			return check_options(&commands[i], options_given) &&
+			       check_argument(&commands[i], arguments, arguments_given) &&
 			       check_needed(arguments);
 		if (last)
-			length += snprintf(names + length, sizeof(names) - length, "%s%s", length ? ", " : "", last);
+			length += snprintf(names + length, sizeof(names) - length, "%s%s",
+					   length ? ", " : "", last);
 		last = commands[i].name;
 	}
 	log_error("there is no command %s; there are %s and %s", arguments->command, names, last);
@@ -387,11 +419,14 @@ static bool run_on_folder(const struct arguments *arguments, int *err)
 	const char *command = arguments->command;
 
 	if (!strcmp(command, "segments"))
-		*err = command_segments(protocol->drain->entries, arguments->argument, &arguments->segments);
+		*err = command_segments(protocol->drain->entries, arguments->argument,
+					&arguments->segments);
 	else if (!strcmp(command, "truncate"))
-		*err = command_truncate(protocol->drain->entries, arguments->argument, &arguments->segments);
+		*err = command_truncate(protocol->drain->entries, arguments->argument,
+					&arguments->segments);
 	else if (!strcmp(command, "recover"))
-		*err = command_recover(protocol->drain->entries, protocol->recovery, arguments->argument, &arguments->segments);
+		*err = command_recover(protocol->drain->entries, protocol->recovery,
+				       arguments->argument, &arguments->segments);
 	else
 		return false;
 	return true;

@@ -26,7 +26,8 @@ int netlink_ask(int fd, const struct nlmsghdr *request, const struct nlmsghdr **
 	return 0;
 }
 
-int netlink_dump(int fd, const struct nlmsghdr *request, void (*take)(void *context, const struct nlmsghdr *message), void *context)
+int netlink_dump(int fd, const struct nlmsghdr *request,
+		 void (*take)(void *context, const struct nlmsghdr *message), void *context)
 {
 	static char bytes[ANSWER_BYTES_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
 	int err = 0;
@@ -43,7 +44,8 @@ int netlink_dump(int fd, const struct nlmsghdr *request, void (*take)(void *cont
 			if (header->nlmsg_flags & NLM_F_DUMP_INTR)
 				err = -EINTR;
 			if (header->nlmsg_type == NLMSG_ERROR)
-				return ((const struct nlmsgerr *)NLMSG_DATA(header))->error ?: -EBADMSG;
+				return ((const struct nlmsgerr *)NLMSG_DATA(header))->error ?:
+					       -EBADMSG;
 			if (header->nlmsg_type == NLMSG_DONE)
 				return err;
 			take(context, header);

@@ -10,10 +10,12 @@
 int netlink_ask(int fd, const struct nlmsghdr *request, const struct nlmsghdr **answer);
 
 /*
- * Sends a request for a dump, and calls `take` with each message of it. 0 or a negative errno; -EINTR where something
- * changed meanwhile, so that what came is of no one moment. The socket is of no use after an error.
+ * Sends a request for a dump, and calls `take` with each message of it. 0 or a negative errno;
+ * -EINTR where something changed meanwhile, so that what came is of no one moment. The socket is of
+ * no use after an error.
  */
-int netlink_dump(int fd, const struct nlmsghdr *request, void (*take)(void *context, const struct nlmsghdr *message), void *context);
+int netlink_dump(int fd, const struct nlmsghdr *request,
+		 void (*take)(void *context, const struct nlmsghdr *message), void *context);
 
 /* The attribute of that type in a list of them; NULL where it is not. */
 const struct rtattr *netlink_find(const struct rtattr *list, int bytes, unsigned short type);

@@ -16,7 +16,9 @@ unsigned long netns_here(void)
 	struct stat status;
 
 	if (stat("/proc/self/ns/net", &status)) {
-		log_error("cannot tell which network namespace this is: /proc/self/ns/net: %s; is /proc mounted?", strerror(errno));
+		log_error(
+			"cannot tell which network namespace this is: /proc/self/ns/net: %s; is /proc mounted?",
+			strerror(errno));
 		return 0;
 	}
 	return status.st_ino;
@@ -27,7 +29,8 @@ static bool is_netns(const char *path, unsigned long netns)
 	struct stat here, found;
 
 	/* Inodes are compared among namespaces only: other files have the same numbers. */
-	return stat("/proc/self/ns/net", &here) == 0 && stat(path, &found) == 0 && found.st_dev == here.st_dev && found.st_ino == netns;
+	return stat("/proc/self/ns/net", &here) == 0 && stat(path, &found) == 0 &&
+	       found.st_dev == here.st_dev && found.st_ino == netns;
 }
 
 static bool find_named(char path[PATH_MAX], unsigned long netns)
@@ -75,7 +78,7 @@ bool mounts_are_private(void)
 	if (ours && first && fscanf(ours, "%d", &mount) == 1) {
 		private = true;
 		while (private && getline(&line, &size, first) >= 0)
-			private = sscanf(line, "%d", &other) != 1 || other != mount;
+		private = sscanf(line, "%d", &other) != 1 || other != mount;
 	}
 	free(line);
 	if (ours)

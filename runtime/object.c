@@ -18,9 +18,12 @@
 
 #define SOCKETS_MAP "stepwise_sockets"
 
-/* By which programs forward to the daemon and know what it sends, and which interfaces look ahead; each only in an object that does. */
-static const char *const daemon_maps[] = { SOCKETS_MAP, "stepwise_ring", "stepwise_ring_limits", "stepwise_alive", "stepwise_sender",
-					   "stepwise_devices" };
+/* By which programs forward to the daemon and know what it sends, and which interfaces look ahead;
+ * each only in an object that does. */
+static const char *const daemon_maps[] = {
+	SOCKETS_MAP,	  "stepwise_ring",   "stepwise_ring_limits",
+	"stepwise_alive", "stepwise_sender", "stepwise_devices"
+};
 
 __u64 build_identity(const struct stepwise_protocol *protocol)
 {
@@ -40,7 +43,8 @@ __u64 tables_bytes(const struct stepwise_protocol *protocol)
 
 	/* The kernel rounds elements up to 8 bytes. */
 	for (__u32 i = 0; i < protocol->table_count; i++)
-		bytes += (__u64)protocol->tables[i].capacity * ((protocol->tables[i].element_size + 7) / 8 * 8);
+		bytes += (__u64)protocol->tables[i].capacity *
+			 ((protocol->tables[i].element_size + 7) / 8 * 8);
 	return bytes;
 }
 
@@ -73,9 +77,10 @@ int check_pinned_layout(const struct stepwise_protocol *protocol)
 		return pinned;
 	pinned = pinned_identity(path, protocol->layout_id, &found);
 	if (pinned == PINNED_OTHER) {
-		log_error("the tables pinned in %s/state are of another layout (%016llx, this build's is %016llx): use the build "
-			  "that made them, or unload every interface and run `%s`, which forgets what they hold",
-			  pins_base(), (unsigned long long)found, (unsigned long long)protocol->layout_id, hint("purge", ""));
+		log_error(
+			"the tables pinned in %s/state are of another layout (%016llx, this build's is %016llx): use the build that made them, or unload every interface and run `%s`, which forgets what they hold",
+			pins_base(), (unsigned long long)found,
+			(unsigned long long)protocol->layout_id, hint("purge", ""));
 		return -EMEDIUMTYPE;
 	}
 	return pinned < 0 ? pinned : pinned == PINNED_SAME;
@@ -102,7 +107,8 @@ int pin_number(const char *name, __u64 number)
 }
 
 /* The layout's identity says that a pinned table fits; this is what the kernel says. */
-static int check_reused_table(const struct stepwise_table *table, const struct bpf_map *map, int fd, const char *path)
+static int check_reused_table(const struct stepwise_table *table, const struct bpf_map *map, int fd,
+			      const char *path)
 {
 	struct bpf_map_info info = {};
 	__u32 size = sizeof(info);
@@ -111,21 +117,23 @@ static int check_reused_table(const struct stepwise_table *table, const struct b
 	if (!err && info.type == bpf_map__type(map) && info.value_size == table->element_size &&
 	    info.max_entries == table->capacity && info.map_flags == bpf_map__map_flags(map))
 		return 0;
-	log_error("cannot use the pinned table %s: it is not of the layout it was pinned with; run `%s`", path,
-		  hint("purge", ""));
+	log_error(
+		"cannot use the pinned table %s: it is not of the layout it was pinned with; run `%s`",
+		path, hint("purge", ""));
 	return err ? err : -EMEDIUMTYPE;
 }
 
-static int set_table(const struct stepwise_protocol *protocol, const struct stepwise_table *table, struct bpf_object *object,
-		     bool reuse)
+static int set_table(const struct stepwise_protocol *protocol, const struct stepwise_table *table,
+		     struct bpf_object *object, bool reuse)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, table->name);
 	char path[PATH_MAX];
 	int err, fd;
 
 	if (!map || bpf_map__value_size(map) != table->element_size) {
-		log_error("the object and the descriptor of %s disagree on table %s: generate and build again", protocol->name,
-			  table->name);
+		log_error(
+			"the object and the descriptor of %s disagree on table %s: generate and build again",
+			protocol->name, table->name);
 		return -EINVAL;
 	}
 	err = bpf_map__set_max_entries(map, table->capacity);
@@ -161,7 +169,8 @@ static int set_sockets(struct bpf_object *object)
 }
 
 /* A constant of the programs, like any other to the verifier. */
-static int set_seed(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed)
+static int set_seed(const struct stepwise_protocol *protocol, struct bpf_object *object,
+		    const struct stepwise_seed *seed)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, STEPWISE_SEED_SECTION);
 	int err;
@@ -170,7 +179,9 @@ static int set_seed(const struct stepwise_protocol *protocol, struct bpf_object 
 		return 0;
 	err = map ? bpf_map__set_initial_value(map, seed, sizeof(*seed)) : -ENOENT;
 	if (err)
-		log_error("the object and the descriptor of %s disagree on the seed of its hashes: generate and build again", protocol->name);
+		log_error(
+			"the object and the descriptor of %s disagree on the seed of its hashes: generate and build again",
+			protocol->name);
 	return err;
 }
 
@@ -221,11 +232,14 @@ static int pin_addresses(const struct stepwise_protocol *protocol, struct bpf_ob
 	if (!protocol->compares_addresses)
 		return 0;
 	err = pin_map(object, ADDRESSES_MAP, "build/");
-	return err ? err : pin_map_at(object, STEPWISE_ADDRESS_SLOTS_SECTION, "build/" ADDRESS_SLOTS_PIN);
+	return err ? err :
+		     pin_map_at(object, STEPWISE_ADDRESS_SLOTS_SECTION, "build/" ADDRESS_SLOTS_PIN);
 }
 
-/* What stays when the programs go: the tables, and what they depend on. `first`: see programs_load(). */
-static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed, bool first)
+/* What stays when the programs go: the tables, and what they depend on. `first`: see
+ * programs_load(). */
+static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object *object,
+		     const struct stepwise_seed *seed, bool first)
 {
 	char path[PATH_MAX];
 	int err = 0;
@@ -242,7 +256,8 @@ static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object
 }
 
 /* seed: of fresh tables, which are pinned too; NULL where they are already. */
-static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object, const struct stepwise_seed *seed, bool first)
+static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object,
+			  const struct stepwise_seed *seed, bool first)
 {
 	struct bpf_program *program;
 	char path[PATH_MAX];
@@ -275,13 +290,16 @@ static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_o
 	return 0;
 }
 
-static int program_fd(const struct stepwise_protocol *protocol, struct bpf_object *object, const char *name)
+static int program_fd(const struct stepwise_protocol *protocol, struct bpf_object *object,
+		      const char *name)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
 
 	if (program)
 		return bpf_program__fd(program);
-	log_error("the object and the descriptor of %s disagree on program %s: generate and build again", protocol->name, name);
+	log_error(
+		"the object and the descriptor of %s disagree on program %s: generate and build again",
+		protocol->name, name);
 	return -EINVAL;
 }
 
@@ -300,21 +318,23 @@ static __u64 available_bytes(void)
 	return available_kib << 10;
 }
 
-/* The kernel takes all memory of a table at once; on the way to finding that it does not suffice it would starve everyone else. */
+/* The kernel takes all memory of a table at once; on the way to finding that it does not suffice it
+ * would starve everyone else. */
 static int check_memory(const struct stepwise_protocol *protocol)
 {
 	__u64 available = available_bytes(), bytes = tables_bytes(protocol);
 
 	if (!available || bytes <= available)
 		return 0;
-	log_error("cannot load %s: its tables take %llu MiB, and %llu MiB of memory are available; lower their `capacity` in the layout, "
-		  "or generate with an --override that does",
-		  protocol->name, (unsigned long long)(bytes >> 20), (unsigned long long)(available >> 20));
+	log_error(
+		"cannot load %s: its tables take %llu MiB, and %llu MiB of memory are available; lower their `capacity` in the layout, or generate with an --override that does",
+		protocol->name, (unsigned long long)(bytes >> 20),
+		(unsigned long long)(available >> 20));
 	return -ENOMEM;
 }
 
-int programs_load(const struct stepwise_protocol *protocol, bool reuse, const struct stepwise_seed *seed, bool first,
-		  struct loaded_programs *programs)
+int programs_load(const struct stepwise_protocol *protocol, bool reuse,
+		  const struct stepwise_seed *seed, bool first, struct loaded_programs *programs)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = protocol->name);
 	struct bpf_object *object;
@@ -330,8 +350,9 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, const st
 	object = bpf_object__open_mem(bytes, size, &options);
 	if (!object) {
 		err = -errno;
-		log_error("cannot open the compiled object of %s: %s; build it again (--verbose has libbpf's words)", protocol->name,
-			  strerror(-err));
+		log_error(
+			"cannot open the compiled object of %s: %s; build it again (--verbose has libbpf's words)",
+			protocol->name, strerror(-err));
 		return err;
 	}
 	programs->object = object;
@@ -349,7 +370,8 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse, const st
 	err = bpf_object__load(object);
 	if (err) {
 		explain_load_failure(protocol, object, &logs, err);
-		/* The verifier's word for a program that reaches too far: it is not us who lack a permission. */
+		/* The verifier's word for a program that reaches too far: it is not us who lack a
+		 * permission. */
 		err = err == -EACCES ? -ENOEXEC : err;
 		goto cleanup;
 	}
@@ -375,8 +397,9 @@ static int open_pinned(const char *kind, const char *directory, const char *name
 		return fd;
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		log_error("cannot open the pinned %s %s: %s; run this as root, or unload every interface, purge and load again", kind, path,
-			  strerror(-fd));
+		log_error(
+			"cannot open the pinned %s %s: %s; run this as root, or unload every interface, purge and load again",
+			kind, path, strerror(-fd));
 	return fd;
 }
 
@@ -397,7 +420,8 @@ int set_pinned_number(const char *map, __u64 number)
 	int err = fd < 0 ? fd : bpf_map_update_elem(fd, &key, &number, BPF_ANY);
 
 	if (fd >= 0 && err)
-		log_error("cannot write to the pinned map %s: %s; run serve as root", map, strerror(-err));
+		log_error("cannot write to the pinned map %s: %s; run serve as root", map,
+			  strerror(-err));
 	if (fd >= 0)
 		close(fd);
 	return err;

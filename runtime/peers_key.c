@@ -31,7 +31,8 @@ int peers_key_take(const struct stepwise_protocol *protocol, struct peers_key *k
 		return err;
 	err = frozen_read(path, key);
 	if (err)
-		log_error("cannot read %s, the key of clients' tokens: %s; run serve as root, or unload every interface and run `%s`, which "
-			  "forgets what the tables hold", path, strerror(-err), hint("purge", ""));
+		log_error(
+			"cannot read %s, the key of clients' tokens: %s; run serve as root, or unload every interface and run `%s`, which forgets what the tables hold",
+			path, strerror(-err), hint("purge", ""));
 	return err;
 }

@@ -28,7 +28,8 @@ static int format_path(char path[PATH_MAX], const char *root, const char *format
 	if (length < PATH_MAX)
 		length += vsnprintf(path + length, PATH_MAX - length, format, arguments);
 	if (length >= PATH_MAX) {
-		log_error("cannot name a file under %s: the path is longer than %d bytes", root, PATH_MAX);
+		log_error("cannot name a file under %s: the path is longer than %d bytes", root,
+			  PATH_MAX);
 		return -ENAMETOOLONG;
 	}
 	return 0;
@@ -128,7 +129,9 @@ int run_directory_make(void)
 	int err = make_directories(run, 0755);
 
 	if (err)
-		log_error("cannot make directory %s for run state: %s; name another in STEPWISE_RUN", run, strerror(-err));
+		log_error(
+			"cannot make directory %s for run state: %s; name another in STEPWISE_RUN",
+			run, strerror(-err));
 	return err;
 }
 
@@ -152,9 +155,9 @@ static int check_mounts(void)
 		return 0;
 	netns = netns_here();
 	netns_file(path, netns, 0);
-	log_error("no BPF file system at %s, as this process sees other mounts than the rest of the system (`ip netns exec` does that, "
-		  "and what is pinned there is gone when it ends); enter the network namespace by `nsenter --net=%s COMMAND` instead",
-		  bpffs, path);
+	log_error(
+		"no BPF file system at %s, as this process sees other mounts than the rest of the system (`ip netns exec` does that, and what is pinned there is gone when it ends); enter the network namespace by `nsenter --net=%s COMMAND` instead",
+		bpffs, path);
 	return -EXDEV;
 }
 
@@ -167,24 +170,25 @@ int pins_make_base(void)
 		return err;
 	err = make_directories(bpffs, 0700);
 	if (err) {
-		log_error("no BPF file system at %s: cannot make the directory: %s; mount one (mount -t bpf bpf DIRECTORY) and name "
-			  "it in STEPWISE_BPFFS",
-			  bpffs, strerror(-err));
+		log_error(
+			"no BPF file system at %s: cannot make the directory: %s; mount one (mount -t bpf bpf DIRECTORY) and name it in STEPWISE_BPFFS",
+			bpffs, strerror(-err));
 		return err;
 	}
 	if (!is_bpffs(bpffs)) {
 		if (mount("bpf", bpffs, "bpf", 0, "mode=0700")) {
 			err = -errno;
-			log_error("no BPF file system at %s and none could be mounted there: %s; as root, run "
-				  "`mount -t bpf bpf %s`, or name one that is mounted in STEPWISE_BPFFS",
-				  bpffs, strerror(-err), bpffs);
+			log_error(
+				"no BPF file system at %s and none could be mounted there: %s; as root, run `mount -t bpf bpf %s`, or name one that is mounted in STEPWISE_BPFFS",
+				bpffs, strerror(-err), bpffs);
 			return err;
 		}
 		log_info("mounted a BPF file system at %s", bpffs);
 	}
 	err = make_directories(base, 0700);
 	if (err)
-		log_error("cannot make directory %s: %s; load needs to own it: run it as root", base, strerror(-err));
+		log_error("cannot make directory %s: %s; load needs to own it: run it as root",
+			  base, strerror(-err));
 	return err;
 }
 
@@ -208,7 +212,8 @@ int pins_hold(enum pins_hold how)
 			close(fd);
 			return err;
 		}
-		/* Removed while we waited (a purge): then it is the new directory that counts, if any. */
+		/* Removed while we waited (a purge): then it is the new directory that counts, if
+		 * any. */
 		if (fstat(fd, &held) == 0 && stat(base, &named) == 0 && held.st_ino == named.st_ino)
 			return fd;
 		close(fd);

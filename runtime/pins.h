@@ -4,8 +4,8 @@
  * system is $STEPWISE_BPFFS, or /sys/fs/bpf):
  *
  *   state/layout                what the tables depend on (an array of one id)
- *   state/seed                  of the hashes that choose cells (an array of one), where there are such
- *   state/key                   of the tokens that are made for clients (likewise)
+ *   state/seed                  of the hashes that choose cells (an array of one), where there are
+ * such state/key                   of the tokens that are made for clients (likewise)
  *   state/tables/<table>        the protocol's state; stays until purge
  *   build/identity              which build the programs are of (an array of one id)
  *   build/counters              counted by that build's programs

@@ -23,8 +23,12 @@ static int drop_everything(int fd)
 
 static int bind_to_port(int fd, int family, __u16 number)
 {
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(number), .sin6_addr = IN6ADDR_ANY_INIT };
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(number), .sin_addr.s_addr = htonl(INADDR_ANY) };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6,
+				    .sin6_port = htons(number),
+				    .sin6_addr = IN6ADDR_ANY_INIT };
+	struct sockaddr_in four = { .sin_family = AF_INET,
+				    .sin_port = htons(number),
+				    .sin_addr.s_addr = htonl(INADDR_ANY) };
 
 	return family == AF_INET6 ? bind(fd, (struct sockaddr *)&six, sizeof(six)) :
 				    bind(fd, (struct sockaddr *)&four, sizeof(four));
@@ -59,7 +63,9 @@ static int open_socket(int family, __u16 number)
 	if (bind_when_free(fd, family, number) == 0)
 		return fd;
 	if (errno == EADDRINUSE) {
-		log_error("cannot bind UDP port %u (%s): another process has it; `ss -lunp` shows which", number, name);
+		log_error(
+			"cannot bind UDP port %u (%s): another process has it; `ss -lunp` shows which",
+			number, name);
 		close(fd);
 		return -EADDRINUSE;
 	}

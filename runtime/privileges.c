@@ -52,8 +52,8 @@ int privileges_check(const char *doing)
 		if (is_effective(capabilities, needed[i].value) ||
 		    (needed[i].value != CAP_NET_ADMIN && is_effective(capabilities, CAP_SYS_ADMIN)))
 			continue;
-		length += snprintf(missing + length, sizeof(missing) - length, "%s%s (%s)", length ? ", " : "", needed[i].name,
-				   needed[i].why);
+		length += snprintf(missing + length, sizeof(missing) - length, "%s%s (%s)",
+				   length ? ", " : "", needed[i].name, needed[i].why);
 	}
 	cap_free(capabilities);
 	if (!length)
@@ -62,7 +62,8 @@ int privileges_check(const char *doing)
 	return -EPERM;
 }
 
-/* Of daemon_capabilities, the first `permitted` stay permitted and the first `effective` are in effect; nothing else. */
+/* Of daemon_capabilities, the first `permitted` stay permitted and the first `effective` are in
+ * effect; nothing else. */
 static int set_capabilities(size_t permitted, size_t effective)
 {
 	cap_t capabilities = cap_init();
@@ -72,7 +73,8 @@ static int set_capabilities(size_t permitted, size_t effective)
 		const cap_value_t value = daemon_capabilities[i].value;
 
 		if (cap_set_flag(capabilities, CAP_PERMITTED, 1, &value, CAP_SET) ||
-		    (i < effective && cap_set_flag(capabilities, CAP_EFFECTIVE, 1, &value, CAP_SET)))
+		    (i < effective &&
+		     cap_set_flag(capabilities, CAP_EFFECTIVE, 1, &value, CAP_SET)))
 			err = -errno;
 	}
 	if (!err && cap_set_proc(capabilities))
@@ -81,7 +83,8 @@ static int set_capabilities(size_t permitted, size_t effective)
 	return err;
 }
 
-/* Needs CAP_SETPCAP, so it comes first; a kernel without some capability says EINVAL at the end of the list. */
+/* Needs CAP_SETPCAP, so it comes first; a kernel without some capability says EINVAL at the end of
+ * the list. */
 static int drop_bounding_set(void)
 {
 	for (unsigned long value = 0; prctl(PR_CAPBSET_READ, value, 0, 0, 0) >= 0; value++)
@@ -100,7 +103,8 @@ static int become(const char *name)
 		log_error("cannot become user %s: there is none; `getent passwd` lists them", name);
 		return -ENOENT;
 	}
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) ||
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) ||
+	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid)) {
 		int err = -errno;
 
@@ -118,7 +122,9 @@ static size_t count_permitted(void)
 	size_t count = 0;
 
 	while (capabilities && count < DAEMON_CAPABILITY_COUNT &&
-	       cap_get_flag(capabilities, daemon_capabilities[count].value, CAP_PERMITTED, &flag) == 0 && flag == CAP_SET)
+	       cap_get_flag(capabilities, daemon_capabilities[count].value, CAP_PERMITTED, &flag) ==
+		       0 &&
+	       flag == CAP_SET)
 		count++;
 	cap_free(capabilities);
 	return count;
@@ -136,12 +142,14 @@ static int keep_the_least(bool (*still_works)(void *context), void *context)
 		if (!still_works(context))
 			continue;
 		for (size_t i = 0; i < count; i++)
-			log_info("keeping %s %s", daemon_capabilities[i].name, daemon_capabilities[i].why);
+			log_info("keeping %s %s", daemon_capabilities[i].name,
+				 daemon_capabilities[i].why);
 		if (!count)
 			log_debug("keeping no capability: this kernel asks for none");
 		return set_capabilities(count, count);
 	}
-	log_error("cannot run the sweep's programs, or read the tables: %s; start serve as root", strerror(errno));
+	log_error("cannot run the sweep's programs, or read the tables: %s; start serve as root",
+		  strerror(errno));
 	return -EPERM;
 }
 

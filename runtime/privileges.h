@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* Refuses, with a sentence that names them, to go on without what loading and attaching take. `doing` starts it. */
+/* Refuses, with a sentence that names them, to go on without what loading and attaching take.
+ * `doing` starts it. */
 int privileges_check(const char *doing);
 
 /*

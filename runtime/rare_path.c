@@ -44,15 +44,16 @@ struct rare_path {
 	struct tables *tables;
 	struct again *again;
 	struct peers_key key;
-	struct endpoint *endpoint;  /* of the batch under way */
+	struct endpoint *endpoint; /* of the batch under way */
 	struct read_cells read;
 	bool reads_whole_tables;
 	unsigned long netns;
 	int interfaces_fd;
-	struct stat interfaces;  /* as it was when `indices` were read from it */
-	unsigned int indices[INTERFACES_MAX];  /* of the interfaces here that the protocol is loaded on */
+	struct stat interfaces;		      /* as it was when `indices` were read from it */
+	unsigned int indices[INTERFACES_MAX]; /* of the interfaces here that the protocol is loaded
+						 on */
 	size_t index_count;
-	__u64 random[RANDOM_MAX];  /* read ahead */
+	__u64 random[RANDOM_MAX]; /* read ahead */
 	size_t random_count;
 };
 
@@ -67,7 +68,8 @@ static bool indices_changed(struct rare_path *path)
 
 	if (fstat(path->interfaces_fd, &now))
 		return true;
-	changed = now.st_nlink != path->interfaces.st_nlink || now.st_mtim.tv_sec != path->interfaces.st_mtim.tv_sec ||
+	changed = now.st_nlink != path->interfaces.st_nlink ||
+		  now.st_mtim.tv_sec != path->interfaces.st_mtim.tv_sec ||
 		  now.st_mtim.tv_nsec != path->interfaces.st_mtim.tv_nsec;
 	path->interfaces = now;
 	return changed;
@@ -76,7 +78,8 @@ static bool indices_changed(struct rare_path *path)
 static void read_indices(struct rare_path *path)
 {
 	if (indices_changed(path))
-		path->index_count = interfaces_read_indices(path->interfaces_fd, path->netns, path->indices, INTERFACES_MAX);
+		path->index_count = interfaces_read_indices(path->interfaces_fd, path->netns,
+							    path->indices, INTERFACES_MAX);
 }
 
 /* All that was decided so far is completed when this returns. */
@@ -85,7 +88,8 @@ static void flush(struct rare_path *path)
 	struct read_cells *read = &path->read;
 
 	path->endpoint->operations->flush(path->endpoint, path->statistics);
-	memmove(read->cells, read->cells + read->decided, (read->count - read->decided) * sizeof(read->cells[0]));
+	memmove(read->cells, read->cells + read->decided,
+		(read->count - read->decided) * sizeof(read->cells[0]));
 	read->count -= read->decided;
 	read->decided = 0;
 }
@@ -117,14 +121,17 @@ static bool reads_whole_tables(const struct stepwise_protocol *protocol)
 	return false;
 }
 
-struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
+struct rare_path *rare_path_open(const struct stepwise_protocol *protocol,
+				 struct daemon_statistics *statistics)
 {
 	struct rare_path *path;
 	char directory[PATH_MAX];
 
 	if (protocol->wire_size + protocol->tail_max >= ENDPOINT_PAYLOAD_BYTES_MAX) {
-		log_error("cannot serve %s: its messages have up to %u bytes, and a datagram takes less than %u", protocol->name,
-			  protocol->wire_size + protocol->tail_max, ENDPOINT_PAYLOAD_BYTES_MAX);
+		log_error(
+			"cannot serve %s: its messages have up to %u bytes, and a datagram takes less than %u",
+			protocol->name, protocol->wire_size + protocol->tail_max,
+			ENDPOINT_PAYLOAD_BYTES_MAX);
 		return NULL;
 	}
 	path = calloc(1, sizeof(*path));
@@ -150,8 +157,9 @@ struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struc
 		goto failed;
 	read_indices(path);
 	if (!path->index_count)
-		log_warning("%s is not loaded on any interface of this network namespace: there is nothing to answer until it is",
-			    protocol->name);
+		log_warning(
+			"%s is not loaded on any interface of this network namespace: there is nothing to answer until it is",
+			protocol->name);
 	return path;
 failed:
 	rare_path_close(path);
@@ -187,7 +195,8 @@ static bool is_loaded_on(const struct rare_path *path, unsigned int ifindex)
 	return false;
 }
 
-/* Secrets may be made of it, so it is whole or there is none; up to 256 bytes a call are. Each is used once. */
+/* Secrets may be made of it, so it is whole or there is none; up to 256 bytes a call are. Each is
+ * used once. */
 static bool next_random(struct rare_path *path, __u64 *random)
 {
 	if (!path->random_count) {
@@ -201,14 +210,16 @@ static bool next_random(struct rare_path *path, __u64 *random)
 }
 
 /* What a step sees of a message beside the message: random bytes, and who sent it. */
-static bool surround(struct rare_path *path, const struct endpoint_datagram *datagram, struct stepwise_environment *environment)
+static bool surround(struct rare_path *path, const struct endpoint_datagram *datagram,
+		     struct stepwise_environment *environment)
 {
 	const struct in6_addr source = frame_source(datagram->frame);
 	__u64 nonce;
 
 	if (!next_random(path, &environment->random) || !next_random(path, &nonce))
 		return false;
-	peers_tell(path->protocol, &path->key, &source, (__u32)nonce, datagram->payload, environment);
+	peers_tell(path->protocol, &path->key, &source, (__u32)nonce, datagram->payload,
+		   environment);
 	return true;
 }
 
@@ -222,12 +233,14 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 		statistics->unexpected_interface++;
 		return false;
 	}
-	if (datagram->size < path->protocol->wire_size || datagram->size - path->protocol->wire_size > path->protocol->tail_max) {
+	if (datagram->size < path->protocol->wire_size ||
+	    datagram->size - path->protocol->wire_size > path->protocol->tail_max) {
 		statistics->malformed++;
 		return false;
 	}
 	if (surround(path, datagram, environment))
-		verdict = path->protocol->on_forwarded(tables_interface(path->tables), environment, datagram->payload, &datagram->size);
+		verdict = path->protocol->on_forwarded(tables_interface(path->tables), environment,
+						       datagram->payload, &datagram->size);
 	if (verdict == STEPWISE_AGAIN)
 		again_keep(path->again, path->endpoint, index);
 	else if (verdict != STEPWISE_REPLY)

@@ -8,7 +8,8 @@
 struct rare_path;
 
 /* Opens the tables that the handler reads; NULL after a message. */
-struct rare_path *rare_path_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics);
+struct rare_path *rare_path_open(const struct stepwise_protocol *protocol,
+				 struct daemon_statistics *statistics);
 void rare_path_close(struct rare_path *path);
 
 /* Whether the kernel lets this process read what the handler reads; errno says why not. */

@@ -26,7 +26,8 @@
 /* More entries that a daemon may write while they are counted and read. */
 #define ENTRIES_SPARE 4194304
 
-static void write_text(FILE *stream, const struct recovery *recovery, const struct stepwise_recovery *steps, unsigned char *row)
+static void write_text(FILE *stream, const struct recovery *recovery,
+		       const struct stepwise_recovery *steps, unsigned char *row)
 {
 	for (__u64 i = 0; i < recovery_keys(recovery); i++) {
 		steps->row(row, recovery_key(recovery, i), recovery_cell(recovery, i));
@@ -68,7 +69,8 @@ static void write_head(struct summed *to, const struct stepwise_recovery *steps,
 	}
 }
 
-static void write_binary(FILE *stream, const struct recovery *recovery, const struct stepwise_recovery *steps, unsigned char *row)
+static void write_binary(FILE *stream, const struct recovery *recovery,
+			 const struct stepwise_recovery *steps, unsigned char *row)
 {
 	struct summed to = { .stream = stream };
 	__le32 sum;
@@ -82,19 +84,22 @@ static void write_binary(FILE *stream, const struct recovery *recovery, const st
 	fwrite(&sum, sizeof(sum), 1, stream);
 }
 
-/* What has the name of the output is to be replaced, and only a file may be. A link is replaced itself. */
+/* What has the name of the output is to be replaced, and only a file may be. A link is replaced
+ * itself. */
 static int check_output(const char *output)
 {
 	struct stat status;
 
 	if (lstat(output, &status) || S_ISREG(status.st_mode) || S_ISLNK(status.st_mode))
 		return 0;
-	log_error("cannot write rows to %s: it is %s, and not a regular file; without --output, rows go to standard output", output,
-		  files_kind(status.st_mode));
+	log_error(
+		"cannot write rows to %s: it is %s, and not a regular file; without --output, rows go to standard output",
+		output, files_kind(status.st_mode));
 	return -EINVAL;
 }
 
-/* A file has another name until it is complete and on the disk. *partial is to be freed, also where this fails. */
+/* A file has another name until it is complete and on the disk. *partial is to be freed, also where
+ * this fails. */
 static int open_output(const char *output, char **partial, FILE **stream)
 {
 	int fd, err;
@@ -131,7 +136,8 @@ static int end_output(FILE *stream, const char *output, const char *partial)
 	if (!err && output && (fsync(fileno(stream)) || rename(partial, output)))
 		err = -errno;
 	if (err)
-		log_error("cannot write rows to %s: %s", output ? output : "standard output", strerror(-err));
+		log_error("cannot write rows to %s: %s", output ? output : "standard output",
+			  strerror(-err));
 	if (stream != stdout)
 		fclose(stream);
 	if (err && output)
@@ -139,7 +145,8 @@ static int end_output(FILE *stream, const char *output, const char *partial)
 	return err;
 }
 
-static int write_rows(const struct recovery *recovery, const struct stepwise_recovery *steps, const struct segments_options *options)
+static int write_rows(const struct recovery *recovery, const struct stepwise_recovery *steps,
+		      const struct segments_options *options)
 {
 	unsigned char *row = malloc(steps->row_size);
 	char *partial = NULL;
@@ -163,14 +170,20 @@ static int write_rows(const struct recovery *recovery, const struct stepwise_rec
 
 static void report(const struct segments_reading *reading, __u64 keys, double took, bool is_written)
 {
-	log_info("%llu segment%s, %llu entries, %llu bytes%s", (unsigned long long)reading->segments, reading->segments == 1 ? "" : "s",
+	log_info("%llu segment%s, %llu entries, %llu bytes%s",
+		 (unsigned long long)reading->segments, reading->segments == 1 ? "" : "s",
 		 (unsigned long long)reading->entries, (unsigned long long)reading->bytes,
-		 is_written ? "; a daemon goes on, and what it writes from now on is not among them" : "");
-	log_info("%llu bytes cut, %llu places corrupt", (unsigned long long)reading->cut_bytes, (unsigned long long)reading->corrupt);
-	log_info("%llu keys, in %.3f s: %.0f entries a second", (unsigned long long)keys, took, reading->entries / (took > 0 ? took : 1e-9));
+		 is_written ?
+			 "; a daemon goes on, and what it writes from now on is not among them" :
+			 "");
+	log_info("%llu bytes cut, %llu places corrupt", (unsigned long long)reading->cut_bytes,
+		 (unsigned long long)reading->corrupt);
+	log_info("%llu keys, in %.3f s: %.0f entries a second", (unsigned long long)keys, took,
+		 reading->entries / (took > 0 ? took : 1e-9));
 }
 
-static int recover(int fd, bool is_written, const struct stepwise_entries *entries, const struct stepwise_recovery *steps, const char *folder,
+static int recover(int fd, bool is_written, const struct stepwise_entries *entries,
+		   const struct stepwise_recovery *steps, const char *folder,
 		   const struct segments_options *options)
 {
 	const ssize_t entries_max = segments_entries_max(fd, folder, entries);
@@ -195,14 +208,15 @@ static int recover(int fd, bool is_written, const struct stepwise_entries *entri
 	return err;
 }
 
-int command_recover(const struct stepwise_entries *entries, const struct stepwise_recovery *steps, const char *folder,
-		    const struct segments_options *options)
+int command_recover(const struct stepwise_entries *entries, const struct stepwise_recovery *steps,
+		    const char *folder, const struct segments_options *options)
 {
 	bool is_written;
 	int err, fd;
 
 	if (!options->output && !options->text && isatty(STDOUT_FILENO)) {
-		log_error("cannot write rows to a terminal: they are not to be read; use --text, or --output FILE");
+		log_error(
+			"cannot write rows to a terminal: they are not to be read; use --text, or --output FILE");
 		return -ENOTTY;
 	}
 	fd = segments_folder_open(folder, &is_written);

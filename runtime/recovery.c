@@ -8,23 +8,25 @@
 #include "recovery.h"
 #include "segment_file.h"
 
-/* Entries that are worked on at once: memory that one needs is fetched while others are worked on. */
+/* Entries that are worked on at once: memory that one needs is fetched while others are worked on.
+ */
 #define BLOCK 32
 
 #define KEYS_MAX 0xfffffffeu
 
 /*
- * An open-addressing hash of numbers of rows, one more than the row's, 0 where there is none; and the rows, in the order
- * in which their keys came: what is searched is small, and what is copied out is in a row.
+ * An open-addressing hash of numbers of rows, one more than the row's, 0 where there is none; and
+ * the rows, in the order in which their keys came: what is searched is small, and what is copied
+ * out is in a row.
  */
 struct recovery {
 	const struct stepwise_entries *entries;
 	const struct stepwise_recovery *steps;
-	size_t stride;    /* of entries */
+	size_t stride; /* of entries */
 	__u32 *places;
 	__u64 place_mask;
 	unsigned char *rows;
-	size_t row_size;  /* key and cell */
+	size_t row_size; /* key and cell */
 	__u64 row_count;
 	__u64 row_max;
 };
@@ -58,12 +60,14 @@ const void *recovery_cell(const struct recovery *recovery, __u64 at)
 
 static void *reserve(size_t size)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-struct recovery *recovery_open(const struct stepwise_entries *entries, const struct stepwise_recovery *steps, __u64 entries_max)
+struct recovery *recovery_open(const struct stepwise_entries *entries,
+			       const struct stepwise_recovery *steps, __u64 entries_max)
 {
 	struct recovery *recovery = calloc(1, sizeof(*recovery));
 	__u64 places = BLOCK;
@@ -83,9 +87,12 @@ struct recovery *recovery_open(const struct stepwise_entries *entries, const str
 	}
 	if (recovery && recovery->places && recovery->rows)
 		return recovery;
-	log_error("cannot recover %llu entries: there is no memory for as many keys (%llu bytes); truncate what was applied, or use a larger "
-		  "machine", (unsigned long long)entries_max,
-		  (unsigned long long)(recovery ? recovery->row_max * recovery->row_size + places * sizeof(*recovery->places) : 0));
+	log_error(
+		"cannot recover %llu entries: there is no memory for as many keys (%llu bytes); truncate what was applied, or use a larger machine",
+		(unsigned long long)entries_max,
+		(unsigned long long)(recovery ? recovery->row_max * recovery->row_size +
+							places * sizeof(*recovery->places) :
+						0));
 	recovery_close(recovery);
 	return NULL;
 }
@@ -138,8 +145,9 @@ static int take_block(struct recovery *recovery, const unsigned char *entries, s
 		unsigned char *row = row_of(recovery, keys[i], places[i]);
 
 		if (!row) {
-			log_error("cannot recover more than %llu keys: the files have grown since they were counted, or have more; begin again",
-				  (unsigned long long)recovery->row_count);
+			log_error(
+				"cannot recover more than %llu keys: the files have grown since they were counted, or have more; begin again",
+				(unsigned long long)recovery->row_count);
 			return -ECANCELED;
 		}
 		recovery->steps->step(row + sizeof(__u64), entries + i * recovery->stride);
@@ -153,6 +161,7 @@ int recovery_take(void *context, const unsigned char *entries, size_t count)
 	int err = 0;
 
 	for (size_t at = 0; !err && at < count; at += BLOCK)
-		err = take_block(recovery, entries + at * recovery->stride, count - at < BLOCK ? count - at : BLOCK);
+		err = take_block(recovery, entries + at * recovery->stride,
+				 count - at < BLOCK ? count - at : BLOCK);
 	return err;
 }

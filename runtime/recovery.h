@@ -7,8 +7,10 @@
 
 struct recovery;
 
-/* Room for as many keys as there may be entries: memory that is not used is not taken. NULL after a message. */
-struct recovery *recovery_open(const struct stepwise_entries *entries, const struct stepwise_recovery *steps, __u64 entries_max);
+/* Room for as many keys as there may be entries: memory that is not used is not taken. NULL after a
+ * message. */
+struct recovery *recovery_open(const struct stepwise_entries *entries,
+			       const struct stepwise_recovery *steps, __u64 entries_max);
 void recovery_close(struct recovery *recovery);
 
 /* Steps the cell of each entry's key. Takes a `struct recovery *`; a segments_visitor. */

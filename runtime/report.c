@@ -67,7 +67,8 @@ static int gather_programs(struct report *report)
 	err = report->programs ? 0 : -ENOMEM;
 	for (int i = 0; i < count; i++) {
 		if (!err)
-			err = gather_program(&report->programs[report->program_count++], entries[i]->d_name);
+			err = gather_program(&report->programs[report->program_count++],
+					     entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
@@ -97,7 +98,8 @@ static int gather_tables(struct report *report)
 		if (fd >= 0)
 			close(fd);
 		if (err) {
-			log_error("cannot read the pinned table %s: %s", table->path, strerror(-err));
+			log_error("cannot read the pinned table %s: %s", table->path,
+				  strerror(-err));
 			return err;
 		}
 		table->table = &protocol->tables[i];
@@ -125,7 +127,9 @@ static int gather_counters(struct report *report)
 	fd = bpf_obj_get(path);
 	values = calloc((size_t)cpus * protocol->counter_count + 1, sizeof(*values));
 	report->counters = calloc(protocol->counter_count + 1, sizeof(*report->counters));
-	err = fd < 0 ? fd : !values || !report->counters ? -ENOMEM : bpf_map_lookup_elem(fd, &key, values);
+	err = fd < 0			   ? fd :
+	      !values || !report->counters ? -ENOMEM :
+					     bpf_map_lookup_elem(fd, &key, values);
 	for (__u32 i = 0; !err && i < protocol->counter_count * (__u32)cpus; i++)
 		report->counters[i % protocol->counter_count] += values[i];
 	if (err)
@@ -154,7 +158,9 @@ static int gather_interfaces(struct report *report)
 	int err = interfaces_list(&report->interfaces, &report->interface_count);
 
 	for (size_t i = 0; !err && i < report->interface_count; i++)
-		report->interfaces[i].looks_ahead = report->interfaces[i].here && look_ahead_entered(report->interfaces[i].ifindex);
+		report->interfaces[i].looks_ahead =
+			report->interfaces[i].here &&
+			look_ahead_entered(report->interfaces[i].ifindex);
 	return err;
 }
 

@@ -32,9 +32,9 @@ struct restoring {
 	int program_fd;
 	unsigned char *cells;
 	size_t cells_bytes;
-	unsigned char *packet;     /* struct stepwise_sweep and the protocol's record */
+	unsigned char *packet; /* struct stepwise_sweep and the protocol's record */
 	__u32 packet_size;
-	__u64 *fates;              /* how many rows had each */
+	__u64 *fates; /* how many rows had each */
 	__u64 restored;
 	__u64 failed;
 };
@@ -48,15 +48,17 @@ static __u64 number_at(const unsigned char *cell, const struct stepwise_row_fiel
 {
 	__u64 value = 0;
 
-	memcpy(&value, cell + field->offset, field->size < sizeof(value) ? field->size : sizeof(value));
+	memcpy(&value, cell + field->offset,
+	       field->size < sizeof(value) ? field->size : sizeof(value));
 	return value;
 }
 
 static int run_program(struct restoring *restoring, __u32 first, __u32 count, __u32 *visited)
 {
 	struct stepwise_sweep *request = (struct stepwise_sweep *)restoring->packet;
-	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = restoring->packet, .data_out = restoring->packet,
-			    .data_size_in = restoring->packet_size, .data_size_out = restoring->packet_size, .repeat = 1);
+	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = restoring->packet,
+			    .data_out = restoring->packet, .data_size_in = restoring->packet_size,
+			    .data_size_out = restoring->packet_size, .repeat = 1);
 	int err;
 
 	memset(restoring->packet, 0, restoring->packet_size);
@@ -65,7 +67,8 @@ static int run_program(struct restoring *restoring, __u32 first, __u32 count, __
 	if (!err && (options.retval != XDP_PASS || request->visited > count))
 		err = -EPROTO;
 	if (err)
-		log_error("cannot run %s on %u rows: %s", restoring->restore->pass.program, count, strerror(-err));
+		log_error("cannot run %s on %u rows: %s", restoring->restore->pass.program, count,
+			  strerror(-err));
 	*visited = err ? 0 : request->visited;
 	return err;
 }
@@ -83,11 +86,14 @@ static int run_rows(struct restoring *restoring, __u32 count)
 {
 	int err = 0;
 
-	for (int attempt = 0; !err && attempt < ATTEMPTS_MAX && any_pending(restoring, count); attempt++) {
+	for (int attempt = 0; !err && attempt < ATTEMPTS_MAX && any_pending(restoring, count);
+	     attempt++) {
 		__u32 first = 0, visited;
 
 		while (!err && first < count) {
-			__u32 chunk = count - first < STEPWISE_SWEEP_CHUNK_MAX ? count - first : STEPWISE_SWEEP_CHUNK_MAX;
+			__u32 chunk = count - first < STEPWISE_SWEEP_CHUNK_MAX ?
+					      count - first :
+					      STEPWISE_SWEEP_CHUNK_MAX;
 
 			err = run_program(restoring, first, chunk, &visited);
 			if (!visited)
@@ -98,7 +104,8 @@ static int run_rows(struct restoring *restoring, __u32 count)
 	return err;
 }
 
-/* What came of each row. The first fields of those that failed are shown, which say what they are. */
+/* What came of each row. The first fields of those that failed are shown, which say what they are.
+ */
 static void judge(struct restoring *restoring, __u32 count)
 {
 	const struct stepwise_restore *restore = restoring->restore;
@@ -115,8 +122,11 @@ static void judge(struct restoring *restoring, __u32 count)
 		}
 		if (restoring->failed++ < FAILURES_SHOWN)
 			log_error("row %llu (%s %llu) was not restored: %s",
-				  (unsigned long long)restoring->restored + restoring->failed, restore->fields[0].name,
-				  (unsigned long long)number_at(cell(restoring, i), &restore->fields[0]), restore->fates[fate]);
+				  (unsigned long long)restoring->restored + restoring->failed,
+				  restore->fields[0].name,
+				  (unsigned long long)number_at(cell(restoring, i),
+								&restore->fields[0]),
+				  restore->fates[fate]);
 	}
 }
 
@@ -126,7 +136,8 @@ static int restore_rows(struct restoring *restoring)
 	int err = 0;
 
 	while (!err && left) {
-		__u32 count = left < restoring->table->capacity ? (__u32)left : restoring->table->capacity;
+		__u32 count = left < restoring->table->capacity ? (__u32)left :
+								  restoring->table->capacity;
 
 		for (__u32 i = 0; !err && i < count; i++) {
 			memset(cell(restoring, i), 0, restoring->table->element_size);
@@ -165,8 +176,11 @@ static int open_restoring(struct restoring *restoring)
 	if (err)
 		return err;
 	fd = bpf_obj_get(path);
-	restoring->cells_bytes = (size_t)restoring->table->capacity * restoring->table->element_size;
-	restoring->cells = fd < 0 ? MAP_FAILED : mmap(NULL, restoring->cells_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	restoring->cells_bytes =
+		(size_t)restoring->table->capacity * restoring->table->element_size;
+	restoring->cells = fd < 0 ? MAP_FAILED :
+				    mmap(NULL, restoring->cells_bytes, PROT_READ | PROT_WRITE,
+					 MAP_SHARED, fd, 0);
 	err = restoring->cells == MAP_FAILED ? -errno : 0;
 	if (fd >= 0)
 		close(fd);
@@ -196,7 +210,8 @@ static void report(const struct restoring *restoring, double seconds)
 		 seconds > 0 ? (double)total / seconds / 1e6 : 0);
 	for (__u32 i = 0; i < restore->fate_count; i++)
 		if (restoring->fates[i])
-			log_info("  %-16s %llu", restore->fates[i], (unsigned long long)restoring->fates[i]);
+			log_info("  %-16s %llu", restore->fates[i],
+				 (unsigned long long)restoring->fates[i]);
 }
 
 /* With the tables there, and nobody served. */
@@ -210,7 +225,8 @@ static int restore_all(struct restoring *restoring)
 	if (!err)
 		report(restoring, clock_now_seconds() - began);
 	if (!err && restoring->failed) {
-		log_error("%llu of %llu rows were not restored", (unsigned long long)restoring->failed,
+		log_error("%llu of %llu rows were not restored",
+			  (unsigned long long)restoring->failed,
 			  (unsigned long long)(restoring->restored + restoring->failed));
 		err = -ENOSPC;
 	}
@@ -222,7 +238,8 @@ static int restore_stream(struct restoring *restoring, FILE *stream, const char 
 {
 	int err, hold;
 
-	restoring->rows = rows_open(stream, name, restoring->restore->fields, restoring->restore->field_count);
+	restoring->rows = rows_open(stream, name, restoring->restore->fields,
+				    restoring->restore->field_count);
 	if (!restoring->rows)
 		return -EINVAL;
 	hold = load_tables(restoring->protocol, first);
@@ -256,7 +273,9 @@ static FILE *open_rows(const char *path, bool standard)
 int command_restore(const struct stepwise_protocol *protocol, const char *path, bool first)
 {
 	bool standard = !strcmp(path, "-");
-	struct restoring restoring = { .protocol = protocol, .restore = protocol->restore, .program_fd = -1 };
+	struct restoring restoring = { .protocol = protocol,
+				       .restore = protocol->restore,
+				       .program_fd = -1 };
 	FILE *stream;
 	int err;
 

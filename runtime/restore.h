@@ -6,8 +6,9 @@
 #include "stepwise.h"
 
 /*
- * From the file at `path`, or standard input where it is "-". Only while the protocol serves nobody. 0 when of every row
- * has become what should; otherwise a negative errno after a message. first: see programs_load().
+ * From the file at `path`, or standard input where it is "-". Only while the protocol serves
+ * nobody. 0 when of every row has become what should; otherwise a negative errno after a message.
+ * first: see programs_load().
  */
 int command_restore(const struct stepwise_protocol *protocol, const char *path, bool first);
 

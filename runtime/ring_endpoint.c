@@ -17,21 +17,22 @@ struct frame {
 };
 
 struct ring_endpoint {
-	struct endpoint endpoint;  /* first: what the operations get */
+	struct endpoint endpoint; /* first: what the operations get */
 	struct ring_buffer *ring;
-	struct stepwise_ring_limits *limits;  /* shared with the programs */
-	__u64 lost_before;                    /* of limits->lost */
+	struct stepwise_ring_limits *limits; /* shared with the programs */
+	__u64 lost_before;		     /* of limits->lost */
 	struct daemon_statistics *statistics;
 	/* The batch under way. */
 	struct frame frames[ENDPOINT_BATCH_MAX];
-	size_t sample_count;  /* that were taken out of the ring */
-	size_t frame_count;   /* of these, what there was a datagram in */
+	size_t sample_count; /* that were taken out of the ring */
+	size_t frame_count;  /* of these, what there was a datagram in */
 	struct frame_replies replies;
 };
 
 static bool is_whole(const struct stepwise_ring_frame *frame, size_t sample_size)
 {
-	return sample_size >= sizeof(*frame) && frame->size <= sample_size - sizeof(*frame) && frame_is_whole(frame->bytes, frame->size);
+	return sample_size >= sizeof(*frame) && frame->size <= sample_size - sizeof(*frame) &&
+	       frame_is_whole(frame->bytes, frame->size);
 }
 
 /*
@@ -47,7 +48,8 @@ static int take(void *context, void *sample, size_t sample_size)
 
 	if (is_whole(frame, sample_size)) {
 		memcpy(copy, frame->bytes, frame->size);
-		ring->endpoint.datagrams[ring->frame_count++] = frame_datagram(copy, frame->ifindex);
+		ring->endpoint.datagrams[ring->frame_count++] =
+			frame_datagram(copy, frame->ifindex);
 	} else {
 		ring->statistics->received++;
 		ring->statistics->malformed++;
@@ -125,7 +127,9 @@ static int map_limits(struct ring_endpoint *ring, __u32 buffer_bytes)
 	}
 	ring->limits = mapped;
 	ring->lost_before = __atomic_load_n(&ring->limits->lost, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->limits->bytes_max, buffer_bytes < STEPWISE_RING_BYTES ? buffer_bytes : STEPWISE_RING_BYTES, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->limits->bytes_max,
+			 buffer_bytes < STEPWISE_RING_BYTES ? buffer_bytes : STEPWISE_RING_BYTES,
+			 __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -135,7 +139,8 @@ static int pass_over(void *context, void *sample, size_t sample_size)
 	return 0;
 }
 
-/* What waited for a daemon that was killed is lost, like what waited in its sockets: its sender has long asked again. */
+/* What waited for a daemon that was killed is lost, like what waited in its sockets: its sender has
+ * long asked again. */
 static int empty(int ring_fd)
 {
 	struct ring_buffer *ring = ring_buffer__new(ring_fd, pass_over, NULL, NULL);
@@ -156,13 +161,15 @@ static int open_ring(struct ring_endpoint *ring, __u32 buffer_bytes)
 		return ring->endpoint.fd;
 	err = empty(ring->endpoint.fd);
 	if (err) {
-		log_error("cannot read the ring buffer of what the programs forward: %s", strerror(-err));
+		log_error("cannot read the ring buffer of what the programs forward: %s",
+			  strerror(-err));
 		return err;
 	}
 	ring->ring = ring_buffer__new(ring->endpoint.fd, take, ring, NULL);
 	err = ring->ring ? 0 : -errno;
 	if (err) {
-		log_error("cannot open the ring buffer of what the programs forward: %s", strerror(-err));
+		log_error("cannot open the ring buffer of what the programs forward: %s",
+			  strerror(-err));
 		return err;
 	}
 	return map_limits(ring, buffer_bytes);

@@ -8,7 +8,8 @@
 
 #include "endpoint.h"
 
-/* Begins with an empty ring: what waited for an earlier daemon is lost. NULL after a message. `sender_fd`: see sender.h. */
+/* Begins with an empty ring: what waited for an earlier daemon is lost. NULL after a message.
+ * `sender_fd`: see sender.h. */
 struct endpoint *ring_endpoint_open(int sender_fd, __u32 buffer_bytes);
 
 #endif

@@ -26,13 +26,15 @@ bool seed_parse(const char *text, struct stepwise_seed *seed)
 	for (; length < WORDS * WORD_DIGITS && isxdigit((unsigned char)text[length]); length++) {
 		const char digit[] = { text[length], '\0' };
 
-		words[length / WORD_DIGITS] = words[length / WORD_DIGITS] << 4 | strtoul(digit, NULL, 16);
+		words[length / WORD_DIGITS] = words[length / WORD_DIGITS] << 4 |
+					      strtoul(digit, NULL, 16);
 	}
 	*seed = (struct stepwise_seed){ .salt = words[0], .upper = words[1], .lower = words[2] };
 	if (length == WORDS * WORD_DIGITS && !text[length] && is_odd(seed))
 		return true;
-	log_error("--seed %s: %zu hexadecimal digits are wanted, %d for each of three numbers, of which the second and the third are odd",
-		  text, WORDS * WORD_DIGITS, WORD_DIGITS);
+	log_error(
+		"--seed %s: %zu hexadecimal digits are wanted, %d for each of three numbers, of which the second and the third are odd",
+		text, WORDS * WORD_DIGITS, WORD_DIGITS);
 	return false;
 }
 
@@ -57,12 +59,14 @@ static int read_pinned(struct stepwise_seed *seed)
 	if (!err && !is_odd(seed))
 		err = -EINVAL;
 	if (err)
-		log_error("cannot read the tables' seed %s: %s; without it nothing in them can be found: run this as root, or unload every "
-			  "interface and run `%s`, which forgets what they hold", path, strerror(-err), hint("purge", ""));
+		log_error(
+			"cannot read the tables' seed %s: %s; without it nothing in them can be found: run this as root, or unload every interface and run `%s`, which forgets what they hold",
+			path, strerror(-err), hint("purge", ""));
 	return err;
 }
 
-int seed_choose(const struct stepwise_protocol *protocol, bool reuse, const struct stepwise_seed *given, struct stepwise_seed *seed)
+int seed_choose(const struct stepwise_protocol *protocol, bool reuse,
+		const struct stepwise_seed *given, struct stepwise_seed *seed)
 {
 	int err;
 
@@ -78,8 +82,9 @@ int seed_choose(const struct stepwise_protocol *protocol, bool reuse, const stru
 	err = read_pinned(seed);
 	if (err || !given || !memcmp(seed, given, sizeof(*seed)))
 		return err;
-	log_error("cannot load %s with that --seed: there are tables, in which cells were found by another one; leave it out, or run "
-		  "`%s`, which forgets what they hold", protocol->name, hint("purge", ""));
+	log_error(
+		"cannot load %s with that --seed: there are tables, in which cells were found by another one; leave it out, or run `%s`, which forgets what they hold",
+		protocol->name, hint("purge", ""));
 	return -EEXIST;
 }
 

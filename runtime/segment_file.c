@@ -30,7 +30,8 @@ enum {
 
 void segment_name(char name[SEGMENT_NAME_SIZE], __u64 number)
 {
-	snprintf(name, SEGMENT_NAME_SIZE, "%08u.log", (unsigned int)(number % (SEGMENT_NUMBER_MAX + 1)));
+	snprintf(name, SEGMENT_NAME_SIZE, "%08u.log",
+		 (unsigned int)(number % (SEGMENT_NUMBER_MAX + 1)));
 }
 
 size_t segment_header_size(const struct stepwise_entries *entries)
@@ -61,7 +62,8 @@ bool segment_check(__u32 seed, const unsigned char *entry, size_t size)
 	return stepwise_get(entry + size, 4) == crc32c(seed, entry, size);
 }
 
-void segment_header_encode(const struct stepwise_entries *entries, const struct segment_header *header, unsigned char *bytes)
+void segment_header_encode(const struct stepwise_entries *entries,
+			   const struct segment_header *header, unsigned char *bytes)
 {
 	const size_t size = segment_header_size(entries) - SEGMENT_CHECK_SIZE;
 
@@ -83,21 +85,27 @@ static bool header_is_whole(const unsigned char *bytes, size_t size)
 {
 	const size_t checked = AT_BEFORE + stepwise_get(bytes + AT_LANES, 4) * sizeof(__u64);
 
-	return checked + SEGMENT_CHECK_SIZE <= size && stepwise_get(bytes + checked, 4) == crc32c(0, bytes, checked);
+	return checked + SEGMENT_CHECK_SIZE <= size &&
+	       stepwise_get(bytes + checked, 4) == crc32c(0, bytes, checked);
 }
 
-enum segment_header_is segment_header_decode(const struct stepwise_entries *entries, const unsigned char *bytes, size_t size,
+enum segment_header_is segment_header_decode(const struct stepwise_entries *entries,
+					     const unsigned char *bytes, size_t size,
 					     struct segment_header *header, char found[160])
 {
 	const bool is_whole = size >= AT_BEFORE && header_is_whole(bytes, size);
 
 	if (is_whole && stepwise_get(bytes + AT_VERSION, 4) != VERSION) {
-		snprintf(found, 160, "it is of version %u of the format, and %u is known here", (__u32)stepwise_get(bytes + AT_VERSION, 4), VERSION);
+		snprintf(found, 160, "it is of version %u of the format, and %u is known here",
+			 (__u32)stepwise_get(bytes + AT_VERSION, 4), VERSION);
 		return SEGMENT_HEADER_OTHER;
 	}
 	if (is_whole && stepwise_get(bytes + AT_ENTRY_ID, 8) != entries->id) {
-		snprintf(found, 160, "its entries are others than those of this %s (%016llx and not %016llx)", entries->protocol,
-			 (unsigned long long)stepwise_get(bytes + AT_ENTRY_ID, 8), (unsigned long long)entries->id);
+		snprintf(found, 160,
+			 "its entries are others than those of this %s (%016llx and not %016llx)",
+			 entries->protocol,
+			 (unsigned long long)stepwise_get(bytes + AT_ENTRY_ID, 8),
+			 (unsigned long long)entries->id);
 		return SEGMENT_HEADER_OTHER;
 	}
 	if (size >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic))) {
@@ -105,10 +113,12 @@ enum segment_header_is segment_header_decode(const struct stepwise_entries *entr
 		return SEGMENT_HEADER_TORN;
 	}
 	if (size < segment_header_size(entries)) {
-		snprintf(found, 160, "it has %zu bytes, and a header %zu", size, segment_header_size(entries));
+		snprintf(found, 160, "it has %zu bytes, and a header %zu", size,
+			 segment_header_size(entries));
 		return SEGMENT_HEADER_TORN;
 	}
-	if (!is_whole || stepwise_get(bytes + AT_LANES, 4) != entries->lanes || stepwise_get(bytes + AT_ENTRY_SIZE, 4) != entries->size) {
+	if (!is_whole || stepwise_get(bytes + AT_LANES, 4) != entries->lanes ||
+	    stepwise_get(bytes + AT_ENTRY_SIZE, 4) != entries->size) {
 		snprintf(found, 160, "its header's checksum is wrong");
 		return SEGMENT_HEADER_TORN;
 	}

@@ -30,7 +30,7 @@
 struct segment_header {
 	__u64 number;
 	__u64 epoch;
-	__u64 *before;  /* of each lane */
+	__u64 *before; /* of each lane */
 };
 
 void segment_name(char name[SEGMENT_NAME_SIZE], __u64 number);
@@ -44,25 +44,30 @@ __u32 segment_seed(__u64 number);
 void segment_check_set(__u32 seed, unsigned char *entry, size_t size);
 bool segment_check(__u32 seed, const unsigned char *entry, size_t size);
 
-void segment_header_encode(const struct stepwise_entries *entries, const struct segment_header *header, unsigned char *bytes);
+void segment_header_encode(const struct stepwise_entries *entries,
+			   const struct segment_header *header, unsigned char *bytes);
 
 enum segment_header_is {
 	SEGMENT_HEADER_RIGHT,
-	SEGMENT_HEADER_TORN,   /* or no header at all */
-	SEGMENT_HEADER_OTHER,  /* whole, but of another format or of other entries */
+	SEGMENT_HEADER_TORN,  /* or no header at all */
+	SEGMENT_HEADER_OTHER, /* whole, but of another format or of other entries */
 };
 
-/* header->before has room for all lanes; `found` is a clause for a message where it is not right. */
-enum segment_header_is segment_header_decode(const struct stepwise_entries *entries, const unsigned char *bytes, size_t size,
+/* header->before has room for all lanes; `found` is a clause for a message where it is not right.
+ */
+enum segment_header_is segment_header_decode(const struct stepwise_entries *entries,
+					     const unsigned char *bytes, size_t size,
 					     struct segment_header *header, char found[160]);
 
-/* The numbers of the segments in a folder, ascending, to be freed; how many, or a negative errno after a message. */
+/* The numbers of the segments in a folder, ascending, to be freed; how many, or a negative errno
+ * after a message. */
 ssize_t segment_numbers(int folder_fd, const char *folder, __u64 **numbers);
 
 /* As much as there is, up to `size`; a negative errno without a message. */
 ssize_t segment_read(int fd, unsigned char *bytes, size_t size, off_t offset);
 
-/* All of it; 0 or a negative errno without a message. What it has written of what did not fit is there, behind `offset`. */
+/* All of it; 0 or a negative errno without a message. What it has written of what did not fit is
+ * there, behind `offset`. */
 int segment_write(int fd, const unsigned char *bytes, size_t size, off_t offset);
 
 #endif

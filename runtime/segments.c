@@ -15,13 +15,13 @@ struct segments {
 	const struct stepwise_entries *entries;
 	char *folder;
 	struct segments_folder opened;
-	int fd;         /* of the last segment; -1 where there is none */
-	__u64 number;   /* of the last segment */
+	int fd;	      /* of the last segment; -1 where there is none */
+	__u64 number; /* of the last segment */
 	__u64 epoch;
-	__u64 size;     /* of its header and its whole entries */
+	__u64 size; /* of its header and its whole entries */
 	__u32 seed;
 	__u64 *numbers; /* of each lane: the last that is in a file */
-	__u64 *next;    /* the same, while entries are written */
+	__u64 *next;	/* the same, while entries are written */
 };
 
 /* A file that takes the place of a segment when it is complete. */
@@ -32,7 +32,8 @@ struct replacement {
 	size_t stride;
 };
 
-static int say(const struct segments *segments, const char *doing, const char *name, int err, const char *remedy)
+static int say(const struct segments *segments, const char *doing, const char *name, int err,
+	       const char *remedy)
 {
 	log_error("cannot %s %s/%s: %s%s", doing, segments->folder, name, strerror(-err), remedy);
 	return err;
@@ -45,7 +46,9 @@ bool segments_no_room(int err)
 
 static const char *remedy_of(int err)
 {
-	return segments_no_room(err) ? "; make room there: `truncate` removes segments that were applied elsewhere" : "";
+	return segments_no_room(err) ?
+		       "; make room there: `truncate` removes segments that were applied elsewhere" :
+		       "";
 }
 
 /* Behind its name, NNNNNNNN.log, .log becomes .new. */
@@ -55,7 +58,8 @@ static void replacement_name(char name[SEGMENT_NAME_SIZE], __u64 number)
 	memcpy(name + SEGMENT_NAME_SIZE - sizeof("new"), "new", sizeof("new"));
 }
 
-static int replacement_begin(struct segments *segments, const struct segment_header *header, struct replacement *replacement)
+static int replacement_begin(struct segments *segments, const struct segment_header *header,
+			     struct replacement *replacement)
 {
 	const size_t size = segment_header_size(segments->entries);
 	unsigned char *bytes = malloc(size);
@@ -67,15 +71,20 @@ static int replacement_begin(struct segments *segments, const struct segment_hea
 	replacement->stride = segment_stride(segments->entries);
 	if (bytes) {
 		segment_header_encode(segments->entries, header, bytes);
-		replacement->fd = files_make(segments->opened.fd, segments->folder, replacement->name, remedy_of);
-		err = replacement->fd < 0 ? replacement->fd : segment_write(replacement->fd, bytes, size, 0);
+		replacement->fd = files_make(segments->opened.fd, segments->folder,
+					     replacement->name, remedy_of);
+		err = replacement->fd < 0 ? replacement->fd :
+					    segment_write(replacement->fd, bytes, size, 0);
 	}
 	free(bytes);
-	return err && (!bytes || replacement->fd >= 0) ? say(segments, "write", replacement->name, err, remedy_of(err)) : err;
+	return err && (!bytes || replacement->fd >= 0) ?
+		       say(segments, "write", replacement->name, err, remedy_of(err)) :
+		       err;
 }
 
 /* On the disk under its own name, with its folder. */
-static int replacement_end(const struct segments *segments, const struct replacement *replacement, __u64 number)
+static int replacement_end(const struct segments *segments, const struct replacement *replacement,
+			   __u64 number)
 {
 	char name[SEGMENT_NAME_SIZE];
 	int err;
@@ -92,7 +101,8 @@ static int replacement_end(const struct segments *segments, const struct replace
 	return 0;
 }
 
-static void replacement_discard(const struct segments *segments, const struct replacement *replacement)
+static void replacement_discard(const struct segments *segments,
+				const struct replacement *replacement)
 {
 	if (replacement->fd < 0)
 		return;
@@ -101,7 +111,8 @@ static void replacement_discard(const struct segments *segments, const struct re
 }
 
 /* The file that was made is the last segment now. */
-static void adopt(struct segments *segments, const struct segment_header *header, const struct replacement *replacement)
+static void adopt(struct segments *segments, const struct segment_header *header,
+		  const struct replacement *replacement)
 {
 	if (segments->fd >= 0)
 		close(segments->fd);
@@ -114,16 +125,20 @@ static void adopt(struct segments *segments, const struct segment_header *header
 
 static int begin_segment(struct segments *segments, __u64 epoch, __u64 *before)
 {
-	const struct segment_header header = { .number = segments->number + 1, .epoch = epoch, .before = before };
+	const struct segment_header header = { .number = segments->number + 1,
+					       .epoch = epoch,
+					       .before = before };
 	struct replacement replacement;
 	int err;
 
 	if (header.number > SEGMENT_NUMBER_MAX) {
-		log_error("cannot begin another segment in %s: %08u.log is the last that there can be; name another folder, once the tables are "
-			  "purged", segments->folder, SEGMENT_NUMBER_MAX);
+		log_error(
+			"cannot begin another segment in %s: %08u.log is the last that there can be; name another folder, once the tables are purged",
+			segments->folder, SEGMENT_NUMBER_MAX);
 		return -EOVERFLOW;
 	}
-	err = replacement_begin(segments, &header, &replacement) ?: replacement_end(segments, &replacement, header.number);
+	err = replacement_begin(segments, &header, &replacement) ?:
+		      replacement_end(segments, &replacement, header.number);
 	if (err)
 		replacement_discard(segments, &replacement);
 	else
@@ -131,7 +146,7 @@ static int begin_segment(struct segments *segments, __u64 epoch, __u64 *before)
 	return err;
 }
 
-/* --- Opening ------------------------------------------------------------------------------------------------------ */
+/* --- Opening ---------------------------------------------------------------------------------- */
 
 struct copying {
 	struct segments *segments;
@@ -146,7 +161,8 @@ static int copy_begin(struct copying *copying)
 	if (copying->begun)
 		return 0;
 	copying->begun = true;
-	return replacement_begin(copying->segments, &copying->reading->header, &copying->replacement);
+	return replacement_begin(copying->segments, &copying->reading->header,
+				 &copying->replacement);
 }
 
 static int copy(void *context, const unsigned char *entries, size_t count)
@@ -157,7 +173,8 @@ static int copy(void *context, const unsigned char *entries, size_t count)
 
 	if (err)
 		return -ECANCELED;
-	err = segment_write(replacement->fd, entries, count * replacement->stride, replacement->size);
+	err = segment_write(replacement->fd, entries, count * replacement->stride,
+			    replacement->size);
 	if (err) {
 		say(copying->segments, "copy a segment to", replacement->name, err, remedy_of(err));
 		return -ECANCELED;
@@ -173,9 +190,11 @@ static int refuse_corrupt(const struct segments *segments, const struct segments
 
 		if (finding->is_cut)
 			continue;
-		log_error("cannot write to %s: it is corrupt in %llu place%s, first %s at byte %llu: %s; `recover` takes what is whole, and with "
-			  "another folder and purged tables it goes on", segments->folder, (unsigned long long)reading->corrupt,
-			  reading->corrupt == 1 ? "" : "s", finding->file, (unsigned long long)finding->offset, finding->text);
+		log_error(
+			"cannot write to %s: it is corrupt in %llu place%s, first %s at byte %llu: %s; `recover` takes what is whole, and with another folder and purged tables it goes on",
+			segments->folder, (unsigned long long)reading->corrupt,
+			reading->corrupt == 1 ? "" : "s", finding->file,
+			(unsigned long long)finding->offset, finding->text);
 		return -EBADMSG;
 	}
 	return 0;
@@ -184,25 +203,33 @@ static int refuse_corrupt(const struct segments *segments, const struct segments
 static void say_cut(const struct segments *segments, const struct segments_reading *reading)
 {
 	if (reading->cut_bytes)
-		log_info("cut the torn tail of %s/%08llu.log at byte %llu: %llu bytes, with %llu whole entries behind the first torn one; "
-			 "none was said to be on the disk", segments->folder, (unsigned long long)reading->last,
-			 (unsigned long long)reading->last_size, (unsigned long long)reading->cut_bytes, (unsigned long long)reading->cut_whole);
+		log_info(
+			"cut the torn tail of %s/%08llu.log at byte %llu: %llu bytes, with %llu whole entries behind the first torn one; none was said to be on the disk",
+			segments->folder, (unsigned long long)reading->last,
+			(unsigned long long)reading->last_size,
+			(unsigned long long)reading->cut_bytes,
+			(unsigned long long)reading->cut_whole);
 }
 
 static int copy_last(struct segments *segments)
 {
 	struct segments_reading reading;
-	struct copying copying = { .segments = segments, .replacement.fd = -1, .reading = &reading };
-	int err = segments_read(segments->opened.fd, segments->folder, segments->entries, SEGMENTS_LAST, copy, &copying, &reading);
+	struct copying copying = { .segments = segments,
+				   .replacement.fd = -1,
+				   .reading = &reading };
+	int err = segments_read(segments->opened.fd, segments->folder, segments->entries,
+				SEGMENTS_LAST, copy, &copying, &reading);
 
 	if (!err)
 		err = refuse_corrupt(segments, &reading);
 	if (!err && reading.segments)
-		err = copy_begin(&copying) ?: replacement_end(segments, &copying.replacement, reading.last);
+		err = copy_begin(&copying) ?:
+			      replacement_end(segments, &copying.replacement, reading.last);
 	if (!err && reading.segments) {
 		say_cut(segments, &reading);
 		adopt(segments, &reading.header, &copying.replacement);
-		memcpy(segments->numbers, reading.numbers, segments->entries->lanes * sizeof(*segments->numbers));
+		memcpy(segments->numbers, reading.numbers,
+		       segments->entries->lanes * sizeof(*segments->numbers));
 	} else {
 		replacement_discard(segments, &copying.replacement);
 	}
@@ -238,7 +265,8 @@ static int open_segments(struct segments *segments)
 	return copy_last(segments);
 }
 
-int segments_open(const char *folder, const struct stepwise_entries *entries, struct segments **opened)
+int segments_open(const char *folder, const struct stepwise_entries *entries,
+		  struct segments **opened)
 {
 	struct segments *segments = calloc(1, sizeof(*segments));
 	int err = -ENOMEM;
@@ -276,7 +304,7 @@ void segments_close(struct segments *segments)
 	free(segments);
 }
 
-/* --- Writing ------------------------------------------------------------------------------------------------------ */
+/* --- Writing ---------------------------------------------------------------------------------- */
 
 __u64 segments_epoch(const struct segments *segments)
 {
@@ -316,20 +344,26 @@ int segments_rotate(struct segments *segments)
 }
 
 /* A record that a file would lack between two others is seen here, and not when it is missed. */
-static int check_order(struct segments *segments, const unsigned char *entries, size_t count, size_t stride)
+static int check_order(struct segments *segments, const unsigned char *entries, size_t count,
+		       size_t stride)
 {
-	memcpy(segments->next, segments->numbers, segments->entries->lanes * sizeof(*segments->next));
+	memcpy(segments->next, segments->numbers,
+	       segments->entries->lanes * sizeof(*segments->next));
 	for (size_t i = 0; i < count; i++) {
 		struct stepwise_place place;
 
 		segments->entries->place(entries + i * stride, &place);
-		if (place.lane >= segments->entries->lanes || place.epoch != segments->epoch || place.number != segments->next[place.lane] + 1) {
-			log_error("cannot append to %s/%08llu.log: number %llu of lane %u in epoch %llu does not follow %llu in epoch %llu; the tables "
-				  "are not those that these files were written from: purge them, or name their folder", segments->folder,
-				  (unsigned long long)segments->number, (unsigned long long)place.number, place.lane,
-				  (unsigned long long)place.epoch,
-				  place.lane < segments->entries->lanes ? (unsigned long long)segments->next[place.lane] : 0ull,
-				  (unsigned long long)segments->epoch);
+		if (place.lane >= segments->entries->lanes || place.epoch != segments->epoch ||
+		    place.number != segments->next[place.lane] + 1) {
+			log_error(
+				"cannot append to %s/%08llu.log: number %llu of lane %u in epoch %llu does not follow %llu in epoch %llu; the tables are not those that these files were written from: purge them, or name their folder",
+				segments->folder, (unsigned long long)segments->number,
+				(unsigned long long)place.number, place.lane,
+				(unsigned long long)place.epoch,
+				place.lane < segments->entries->lanes ?
+					(unsigned long long)segments->next[place.lane] :
+					0ull,
+				(unsigned long long)segments->epoch);
 			return -EBADMSG;
 		}
 		segments->next[place.lane] = place.number;
@@ -350,14 +384,17 @@ int segments_append(struct segments *segments, unsigned char *entries, size_t co
 	err = segment_write(segments->fd, entries, count * stride, segments->size);
 	if (!err) {
 		segments->size += count * stride;
-		memcpy(segments->numbers, segments->next, segments->entries->lanes * sizeof(*segments->numbers));
+		memcpy(segments->numbers, segments->next,
+		       segments->entries->lanes * sizeof(*segments->numbers));
 		return 0;
 	}
 	segment_name(name, segments->number);
 	/* What was written of them must not stand behind what is written instead. */
 	if (ftruncate(segments->fd, segments->size))
 		return say(segments, "cut what could not be written of", name, -errno, "");
-	return segments_no_room(err) ? err : say(segments, "write to", name, err, "; what it had so far can be recovered");
+	return segments_no_room(err) ? err :
+				       say(segments, "write to", name, err,
+					   "; what it had so far can be recovered");
 }
 
 int segments_sync(struct segments *segments)
@@ -367,14 +404,16 @@ int segments_sync(struct segments *segments)
 	if (fdatasync(segments->fd) == 0)
 		return 0;
 	segment_name(name, segments->number);
-	return say(segments, "sync", name, -errno,
-		   "; nothing that was not yet synced can be relied on: look after the disk, and start again, which copies what is there");
+	return say(
+		segments, "sync", name, -errno,
+		"; nothing that was not yet synced can be relied on: look after the disk, and start again, which copies what is there");
 }
 
-/* --- Commands ----------------------------------------------------------------------------------------------------- */
+/* --- Commands --------------------------------------------------------------------------------- */
 
 /* Of its own header, where it can be read. */
-static int check_first(int folder_fd, const char *folder, const struct stepwise_entries *entries, __u64 number)
+static int check_first(int folder_fd, const char *folder, const struct stepwise_entries *entries,
+		       __u64 number)
 {
 	const size_t size = segment_header_size(entries);
 	struct segment_header header = { .before = calloc(entries->lanes, sizeof(__u64)) };
@@ -396,7 +435,8 @@ static int check_first(int folder_fd, const char *folder, const struct stepwise_
 	free(header.before);
 	if (is == SEGMENT_HEADER_RIGHT || fd < 0)
 		return fd < 0 ? fd : 0;
-	log_error("cannot remove segments from %s: %s is none of this %s: %s", folder, name, entries->protocol, *found ? found : "it cannot be read");
+	log_error("cannot remove segments from %s: %s is none of this %s: %s", folder, name,
+		  entries->protocol, *found ? found : "it cannot be read");
 	return -EMEDIUMTYPE;
 }
 
@@ -418,7 +458,8 @@ int segments_truncate(const char *folder, const struct stepwise_entries *entries
 		char name[SEGMENT_NAME_SIZE];
 
 		segment_name(name, numbers[i]);
-		/* Synced each: after the machine has gone down, a later one may not be missing while an older one is there again. */
+		/* Synced each: after the machine has gone down, a later one may not be missing
+		 * while an older one is there again. */
 		if (unlinkat(folder_fd, name, 0) || fsync(folder_fd)) {
 			err = -errno;
 			log_error("cannot remove %s/%s: %s", folder, name, strerror(-err));

@@ -18,7 +18,8 @@
 #define OTHERS_ENTER 0011
 #define OTHERS_ANYTHING 0077
 
-/* A folder that was made is there after the machine goes down as well. *made: it was not there before. */
+/* A folder that was made is there after the machine goes down as well. *made: it was not there
+ * before. */
 static int make_folder(const char *path, bool *made)
 {
 	char copied[PATH_MAX];
@@ -42,9 +43,11 @@ static void warn_of_others(const char *path, int fd)
 
 	if (fstat(fd, &status) || !(status.st_mode & OTHERS_ENTER))
 		return;
-	log_warning("others can enter the folder of segments %s (mode %04o): files that they may read show them the records%s; `chmod -R go= %s` "
-		    "keeps them out", path, status.st_mode & 07777,
-		    status.st_mode & 0022 ? ", and they can put other files in the place of these" : "", path);
+	log_warning(
+		"others can enter the folder of segments %s (mode %04o): files that they may read show them the records%s; `chmod -R go= %s` keeps them out",
+		path, status.st_mode & 07777,
+		status.st_mode & 0022 ? ", and they can put other files in the place of these" : "",
+		path);
 }
 
 static int open_folder(struct segments_folder *folder, const char *path)
@@ -57,14 +60,16 @@ static int open_folder(struct segments_folder *folder, const char *path)
 		err = folder->fd < 0 ? -errno : 0;
 	}
 	if (err) {
-		log_error("cannot open the folder of segments %s as user %d: %s; name one that this user can make or write to", path, (int)geteuid(),
-			  strerror(-err));
+		log_error(
+			"cannot open the folder of segments %s as user %d: %s; name one that this user can make or write to",
+			path, (int)geteuid(), strerror(-err));
 		return err;
 	}
 	if (faccessat(folder->fd, ".", W_OK | X_OK, AT_EACCESS)) {
 		err = -errno;
-		log_error("cannot begin files in %s as user %d: %s; let the folder, and the files in it, belong to that user", path, (int)geteuid(),
-			  strerror(-err));
+		log_error(
+			"cannot begin files in %s as user %d: %s; let the folder, and the files in it, belong to that user",
+			path, (int)geteuid(), strerror(-err));
 		return err;
 	}
 	if (!made)
@@ -79,10 +84,12 @@ static int check_claim(const char *path, int fd)
 
 	if (fstat(fd, &status))
 		return -errno;
-	if (S_ISREG(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & OTHERS_ANYTHING))
+	if (S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+	    !(status.st_mode & OTHERS_ANYTHING))
 		return 0;
-	log_error("cannot write segments to %s: its file %s is of user %d, with mode %04o, so that others could hold it; remove it while no daemon "
-		  "writes there", path, CLAIM, (int)status.st_uid, status.st_mode & 07777);
+	log_error(
+		"cannot write segments to %s: its file %s is of user %d, with mode %04o, so that others could hold it; remove it while no daemon writes there",
+		path, CLAIM, (int)status.st_uid, status.st_mode & 07777);
 	return -EPERM;
 }
 
@@ -90,14 +97,18 @@ static int open_claim(struct segments_folder *folder, const char *path)
 {
 	int err;
 
-	folder->claim_fd = openat(folder->fd, CLAIM, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, CLAIM_MODE);
+	folder->claim_fd = openat(folder->fd, CLAIM,
+				  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+				  CLAIM_MODE);
 	if (folder->claim_fd >= 0)
 		return check_claim(path, folder->claim_fd);
 	err = -errno;
-	log_error("cannot claim the folder of segments %s: its file %s: %s%s", path, CLAIM, strerror(-err),
-		  err == -EACCES ? "; let it, and the segments, belong to the user that the daemon runs as" :
-		  err == -ELOOP  ? "; remove it" :
-				   "");
+	log_error("cannot claim the folder of segments %s: its file %s: %s%s", path, CLAIM,
+		  strerror(-err),
+		  err == -EACCES ?
+			  "; let it, and the segments, belong to the user that the daemon runs as" :
+		  err == -ELOOP ? "; remove it" :
+				  "");
 	return err;
 }
 
@@ -112,7 +123,9 @@ int segments_folder_claim(struct segments_folder *folder, const char *path)
 		return err;
 	err = -errno;
 	log_error("cannot write segments to %s: %s", path,
-		  err == -EAGAIN || err == -EACCES ? "another daemon has it open; end that first, or name another folder" : strerror(-err));
+		  err == -EAGAIN || err == -EACCES ?
+			  "another daemon has it open; end that first, or name another folder" :
+			  strerror(-err));
 	return err == -EAGAIN || err == -EACCES ? -EEXIST : err;
 }
 
@@ -137,7 +150,8 @@ static bool is_claimed(const char *path, int folder_fd)
 	if (err == -ENOENT)
 		return false;
 	if (err)
-		log_warning("cannot tell whether a daemon writes to %s: its file %s: %s", path, CLAIM, strerror(-err));
+		log_warning("cannot tell whether a daemon writes to %s: its file %s: %s", path,
+			    CLAIM, strerror(-err));
 	return err || claim.l_type != F_UNLCK;
 }
 
@@ -148,7 +162,9 @@ int segments_folder_open(const char *path, bool *is_written)
 	if (fd < 0) {
 		const int err = -errno;
 
-		log_error("cannot open the folder of segments %s: %s; name the one that was given to serve as --segments", path, strerror(-err));
+		log_error(
+			"cannot open the folder of segments %s: %s; name the one that was given to serve as --segments",
+			path, strerror(-err));
 		return err;
 	}
 	*is_written = is_claimed(path, fd);

@@ -28,10 +28,11 @@ struct reader {
 	size_t stride;
 	unsigned char *chunk;
 	size_t chunk_size;
-	__u64 *before;   /* of the header that is read */
+	__u64 *before;	 /* of the header that is read */
 	bool *is_unsure; /* of each lane: entries that could not be read may have been its */
-	bool any;        /* a header was read */
-	__u64 counted;   /* with SEGMENTS_LAST: what the lanes' numbers must add up to at the next header */
+	bool any;	 /* a header was read */
+	__u64 counted;	 /* with SEGMENTS_LAST: what the lanes' numbers must add up to at the next
+			    header */
 	bool is_counted;
 };
 
@@ -43,12 +44,13 @@ struct file {
 	__u64 size;
 	bool is_last;
 	__u32 seed;
-	bool is_torn;              /* of the last one: from here on it is cut */
-	struct segments_finding *open_range;  /* of torn entries that follow one another */
+	bool is_torn;			     /* of the last one: from here on it is cut */
+	struct segments_finding *open_range; /* of torn entries that follow one another */
 };
 
-__attribute__((format(printf, 6, 7))) static struct segments_finding *find(struct reader *reader, const char *file, bool is_cut, __u64 offset,
-									    __u64 bytes, const char *format, ...)
+__attribute__((format(printf, 6, 7))) static struct segments_finding *
+find(struct reader *reader, const char *file, bool is_cut, __u64 offset, __u64 bytes,
+     const char *format, ...)
 {
 	struct segments_reading *reading = reader->reading;
 	struct segments_finding *finding;
@@ -82,13 +84,17 @@ static void check_before(struct reader *reader, const struct file *file)
 
 	for (__u32 lane = 0; lane < reader->entries->lanes; lane++) {
 		sum += reader->before[lane];
-		if (reader->is_counted || reader->is_unsure[lane] || numbers[lane] == reader->before[lane])
+		if (reader->is_counted || reader->is_unsure[lane] ||
+		    numbers[lane] == reader->before[lane])
 			continue;
-		find(reader, file->name, false, 0, 0, "of lane %u it says that %llu is the last number before it, but that is %llu", lane,
-		     (unsigned long long)reader->before[lane], (unsigned long long)numbers[lane]);
+		find(reader, file->name, false, 0, 0,
+		     "of lane %u it says that %llu is the last number before it, but that is %llu",
+		     lane, (unsigned long long)reader->before[lane],
+		     (unsigned long long)numbers[lane]);
 	}
 	if (reader->is_counted && sum != reader->counted)
-		find(reader, file->name, false, 0, 0, "it says that numbers of %llu in all are before it, but the files have %llu",
+		find(reader, file->name, false, 0, 0,
+		     "it says that numbers of %llu in all are before it, but the files have %llu",
 		     (unsigned long long)sum, (unsigned long long)reader->counted);
 }
 
@@ -105,8 +111,9 @@ static int read_header(struct reader *reader, struct file *file)
 		return size;
 	switch (segment_header_decode(reader->entries, reader->chunk, size, &header, found)) {
 	case SEGMENT_HEADER_OTHER:
-		log_error("cannot read %s/%s: %s; name another folder, or read it with the build that wrote it", reader->folder, file->name,
-			  found);
+		log_error(
+			"cannot read %s/%s: %s; name another folder, or read it with the build that wrote it",
+			reader->folder, file->name, found);
 		return -EMEDIUMTYPE;
 	case SEGMENT_HEADER_TORN:
 		find(reader, file->name, false, 0, file->size, "%s", found);
@@ -115,11 +122,13 @@ static int read_header(struct reader *reader, struct file *file)
 		break;
 	}
 	if (header.number != file->number) {
-		find(reader, file->name, false, 0, file->size, "it is segment %llu by its header", (unsigned long long)header.number);
+		find(reader, file->name, false, 0, file->size, "it is segment %llu by its header",
+		     (unsigned long long)header.number);
 		return 0;
 	}
 	if (!header.epoch || header.epoch < reading->header.epoch) {
-		find(reader, file->name, false, 0, file->size, "it is of epoch %llu, after epoch %llu", (unsigned long long)header.epoch,
+		find(reader, file->name, false, 0, file->size,
+		     "it is of epoch %llu, after epoch %llu", (unsigned long long)header.epoch,
 		     (unsigned long long)reading->header.epoch);
 		return 0;
 	}
@@ -153,11 +162,13 @@ static void take_torn(struct reader *reader, struct file *file, __u64 offset, __
 		range->bytes += size;
 	else
 		file->open_range = find(reader, file->name, false, offset, size,
-					size < reader->stride ? "the file ends within an entry" : "the checksum is wrong");
+					size < reader->stride ? "the file ends within an entry" :
+								"the checksum is wrong");
 }
 
 /* Whether a whole entry is where it belongs. */
-static bool take_whole(struct reader *reader, struct file *file, const unsigned char *entry, __u64 offset)
+static bool take_whole(struct reader *reader, struct file *file, const unsigned char *entry,
+		       __u64 offset)
 {
 	__u64 *numbers = reader->reading->numbers;
 	struct stepwise_place place;
@@ -165,18 +176,23 @@ static bool take_whole(struct reader *reader, struct file *file, const unsigned 
 	file->open_range = NULL;
 	reader->entries->place(entry, &place);
 	if (place.lane >= reader->entries->lanes || place.epoch != reader->reading->header.epoch) {
-		find(reader, file->name, false, offset, reader->stride, "it is of lane %u and epoch %llu, and the segment of epoch %llu", place.lane,
-		     (unsigned long long)place.epoch, (unsigned long long)reader->reading->header.epoch);
+		find(reader, file->name, false, offset, reader->stride,
+		     "it is of lane %u and epoch %llu, and the segment of epoch %llu", place.lane,
+		     (unsigned long long)place.epoch,
+		     (unsigned long long)reader->reading->header.epoch);
 		return false;
 	}
 	if (place.number <= numbers[place.lane]) {
-		find(reader, file->name, false, offset, reader->stride, "number %llu of lane %u comes after %llu", (unsigned long long)place.number,
+		find(reader, file->name, false, offset, reader->stride,
+		     "number %llu of lane %u comes after %llu", (unsigned long long)place.number,
 		     place.lane, (unsigned long long)numbers[place.lane]);
 		return false;
 	}
 	if (place.number != numbers[place.lane] + 1 && !reader->is_unsure[place.lane])
-		find(reader, file->name, false, offset, 0, "number %llu of lane %u comes after %llu: what was between is missing",
-		     (unsigned long long)place.number, place.lane, (unsigned long long)numbers[place.lane]);
+		find(reader, file->name, false, offset, 0,
+		     "number %llu of lane %u comes after %llu: what was between is missing",
+		     (unsigned long long)place.number, place.lane,
+		     (unsigned long long)numbers[place.lane]);
 	numbers[place.lane] = place.number;
 	reader->is_unsure[place.lane] = false;
 	return true;
@@ -191,19 +207,22 @@ static int hand_over(struct reader *reader, const unsigned char *first, const un
 }
 
 /* Runs of entries that can be handed over are, each with one call. */
-static int read_chunk(struct reader *reader, struct file *file, const unsigned char *bytes, size_t size, __u64 offset)
+static int read_chunk(struct reader *reader, struct file *file, const unsigned char *bytes,
+		      size_t size, __u64 offset)
 {
 	const unsigned char *first = bytes;
 	int err = 0;
 
 	for (size_t at = 0; at < size; at += reader->stride) {
 		const unsigned char *entry = bytes + at;
-		const bool is_whole = size - at >= reader->stride && segment_check(file->seed, entry, reader->entries->size);
+		const bool is_whole = size - at >= reader->stride &&
+				      segment_check(file->seed, entry, reader->entries->size);
 
 		if (file->is_torn)
 			reader->reading->cut_whole += is_whole;
 		else if (!is_whole)
-			take_torn(reader, file, offset + at, size - at < reader->stride ? size - at : reader->stride);
+			take_torn(reader, file, offset + at,
+				  size - at < reader->stride ? size - at : reader->stride);
 		if (!file->is_torn && is_whole && take_whole(reader, file, entry, offset + at))
 			continue;
 		err = hand_over(reader, first, entry > first ? entry : first);
@@ -221,8 +240,11 @@ static int read_entries(struct reader *reader, struct file *file)
 	file->seed = segment_seed(file->number);
 	while (offset < file->size) {
 		const __u64 rest = file->size - offset;
-		const ssize_t size = segment_read(file->fd, reader->chunk, rest < reader->chunk_size ? rest : reader->chunk_size, offset);
-		int err = size > 0 ? read_chunk(reader, file, reader->chunk, size, offset) : (int)size;
+		const ssize_t size =
+			segment_read(file->fd, reader->chunk,
+				     rest < reader->chunk_size ? rest : reader->chunk_size, offset);
+		int err = size > 0 ? read_chunk(reader, file, reader->chunk, size, offset) :
+				     (int)size;
 
 		if (err)
 			return err;
@@ -236,8 +258,10 @@ static int read_entries(struct reader *reader, struct file *file)
 		reader->reading->last_size = offset;
 	reader->reading->cut_bytes = offset - reader->reading->last_size;
 	if (file->is_torn)
-		find(reader, file->name, true, reader->reading->last_size, reader->reading->cut_bytes,
-		     "the tail is torn, and cut from here on, with %llu whole entries behind", (unsigned long long)reader->reading->cut_whole);
+		find(reader, file->name, true, reader->reading->last_size,
+		     reader->reading->cut_bytes,
+		     "the tail is torn, and cut from here on, with %llu whole entries behind",
+		     (unsigned long long)reader->reading->cut_whole);
 	return 0;
 }
 
@@ -248,7 +272,8 @@ static void count_entries(struct reader *reader, const struct file *file)
 	const __u64 size = file->size - header_size;
 
 	if (size % reader->stride)
-		find(reader, file->name, false, file->size - size % reader->stride, size % reader->stride, "the file ends within an entry");
+		find(reader, file->name, false, file->size - size % reader->stride,
+		     size % reader->stride, "the file ends within an entry");
 	reader->counted = size / reader->stride;
 	for (__u32 lane = 0; lane < reader->entries->lanes; lane++)
 		reader->counted += reader->before[lane];
@@ -299,8 +324,11 @@ static int read_folder(struct reader *reader, const __u64 *numbers, size_t count
 
 		if (numbers[i] != expected) {
 			segment_name(file.name, expected);
-			find(reader, file.name, false, 0, 0, "%llu segment%s missing before %08llu.log", (unsigned long long)(numbers[i] - expected),
-			     numbers[i] - expected == 1 ? " is" : "s are", (unsigned long long)numbers[i]);
+			find(reader, file.name, false, 0, 0,
+			     "%llu segment%s missing before %08llu.log",
+			     (unsigned long long)(numbers[i] - expected),
+			     numbers[i] - expected == 1 ? " is" : "s are",
+			     (unsigned long long)numbers[i]);
 			set_unsure(reader, true);
 		}
 		segment_name(file.name, numbers[i]);
@@ -318,24 +346,33 @@ static int open_reader(struct reader *reader)
 
 	/* Whole entries, and no less than a header. */
 	reader->stride = segment_stride(reader->entries);
-	reader->chunk_size = (CHUNK_BYTES / reader->stride + 1 + segment_header_size(reader->entries) / reader->stride) * reader->stride;
+	reader->chunk_size = (CHUNK_BYTES / reader->stride + 1 +
+			      segment_header_size(reader->entries) / reader->stride) *
+			     reader->stride;
 	reader->chunk = malloc(reader->chunk_size);
 	reader->before = calloc(lanes, sizeof(*reader->before));
 	reader->is_unsure = calloc(lanes, sizeof(*reader->is_unsure));
 	reading->numbers = calloc(lanes, sizeof(*reading->numbers));
 	reading->header.before = calloc(lanes, sizeof(*reading->header.before));
 	reading->findings = calloc(SEGMENTS_FINDINGS_MAX, sizeof(*reading->findings));
-	if (reader->chunk && reader->before && reader->is_unsure && reading->numbers && reading->header.before && reading->findings)
+	if (reader->chunk && reader->before && reader->is_unsure && reading->numbers &&
+	    reading->header.before && reading->findings)
 		return 0;
 	log_error("cannot read the segments in %s: %s", reader->folder, strerror(ENOMEM));
 	return -ENOMEM;
 }
 
-int segments_read(int folder_fd, const char *folder, const struct stepwise_entries *entries, enum segments_depth depth,
-		  segments_visitor *visit, void *context, struct segments_reading *reading)
+int segments_read(int folder_fd, const char *folder, const struct stepwise_entries *entries,
+		  enum segments_depth depth, segments_visitor *visit, void *context,
+		  struct segments_reading *reading)
 {
-	struct reader reader = { .folder_fd = folder_fd, .folder = folder, .entries = entries, .depth = depth,
-				 .visit = visit, .context = context, .reading = reading };
+	struct reader reader = { .folder_fd = folder_fd,
+				 .folder = folder,
+				 .entries = entries,
+				 .depth = depth,
+				 .visit = visit,
+				 .context = context,
+				 .reading = reading };
 	__u64 *numbers = NULL;
 	ssize_t count;
 	int err;
@@ -361,14 +398,17 @@ int segments_reading_say(const struct segments_reading *reading, const char *fol
 		const struct segments_finding *finding = &reading->findings[i];
 
 		if (finding->is_cut)
-			log_warning("%s/%s at byte %llu, %llu bytes: %s", folder, finding->file, (unsigned long long)finding->offset,
+			log_warning("%s/%s at byte %llu, %llu bytes: %s", folder, finding->file,
+				    (unsigned long long)finding->offset,
 				    (unsigned long long)finding->bytes, finding->text);
 		else
-			log_error("corrupt: %s/%s at byte %llu, %llu bytes: %s", folder, finding->file, (unsigned long long)finding->offset,
+			log_error("corrupt: %s/%s at byte %llu, %llu bytes: %s", folder,
+				  finding->file, (unsigned long long)finding->offset,
 				  (unsigned long long)finding->bytes, finding->text);
 	}
 	if (reading->corrupt > reading->finding_count)
-		log_error("corrupt: %llu more places in %s", (unsigned long long)reading->corrupt - reading->finding_count, folder);
+		log_error("corrupt: %llu more places in %s",
+			  (unsigned long long)reading->corrupt - reading->finding_count, folder);
 	return reading->corrupt ? -EBADMSG : 0;
 }
 
@@ -380,7 +420,8 @@ void segments_reading_free(struct segments_reading *reading)
 	*reading = (struct segments_reading){};
 }
 
-ssize_t segments_entries_max(int folder_fd, const char *folder, const struct stepwise_entries *entries)
+ssize_t segments_entries_max(int folder_fd, const char *folder,
+			     const struct stepwise_entries *entries)
 {
 	ssize_t total = 0, count;
 	__u64 *numbers;
@@ -391,8 +432,10 @@ ssize_t segments_entries_max(int folder_fd, const char *folder, const struct ste
 		struct stat status;
 
 		segment_name(name, numbers[i]);
-		/* One that goes in this moment has no entries, nor has what is no file: reading says what that is. */
-		if (!fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) && S_ISREG(status.st_mode))
+		/* One that goes in this moment has no entries, nor has what is no file: reading
+		 * says what that is. */
+		if (!fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(status.st_mode))
 			total += status.st_size / segment_stride(entries);
 	}
 	free(numbers);

@@ -57,7 +57,8 @@ enum event {
 #define RETRY_MS 1
 #define STRANGERS_MS 1000
 
-_Static_assert(SERVE_BUFFER_BYTES == STEPWISE_RING_BYTES, "--help and the documentation say that queues and the ring have the same room");
+_Static_assert(SERVE_BUFFER_BYTES == STEPWISE_RING_BYTES,
+	       "--help and the documentation say that queues and the ring have the same room");
 
 struct server {
 	const struct stepwise_protocol *protocol;
@@ -71,7 +72,7 @@ struct server {
 	int strangers_fd;
 	int sender_fd;
 	struct port port;
-	__u64 strangers;  /* of those that the port has dropped, already counted */
+	__u64 strangers; /* of those that the port has dropped, already counted */
 	struct endpoint *endpoints[ENDPOINTS_MAX];
 	size_t endpoint_count;
 	struct rare_path *rare_path;
@@ -81,7 +82,7 @@ struct server {
 	struct addresses *addresses;
 	bool chunk_due;
 	bool stopping;
-	int failed;  /* why it stops, if not because it was told to */
+	int failed; /* why it stops, if not because it was told to */
 };
 
 static int watch(const struct server *server, int fd, int event)
@@ -134,8 +135,9 @@ static int open_strangers_timer(struct server *server)
 }
 
 /*
- * The order is that of a request: there is room for it, TC knows whose its reply is, and only then do the programs hear that
- * a daemon lives, and put frames into the ring; last come the queues, for some of which it may have to wait.
+ * The order is that of a request: there is room for it, TC knows whose its reply is, and only then
+ * do the programs hear that a daemon lives, and put frames into the ring; last come the queues, for
+ * some of which it may have to wait.
  */
 static int open_endpoints(struct server *server, __u32 buffer_bytes)
 {
@@ -148,7 +150,8 @@ static int open_endpoints(struct server *server, __u32 buffer_bytes)
 		return err;
 	server->sender_fd = frame_sender_open();
 	if (server->sender_fd < 0) {
-		log_error("cannot open the socket by which replies leave: %s; run serve as root", strerror(-server->sender_fd));
+		log_error("cannot open the socket by which replies leave: %s; run serve as root",
+			  strerror(-server->sender_fd));
 		return server->sender_fd;
 	}
 	ring = ring_endpoint_open(server->sender_fd, buffer_bytes);
@@ -178,7 +181,8 @@ static int open_timers(struct server *server)
 	return err ? err : set_timer(server->period_fd, period_ms, period_ms);
 }
 
-/* The programs in the kernel must be this build's: the handler here and the sections there are one set of steps. */
+/* The programs in the kernel must be this build's: the handler here and the sections there are one
+ * set of steps. */
 static int check_loaded(const struct stepwise_protocol *protocol)
 {
 	char path[PATH_MAX];
@@ -189,16 +193,19 @@ static int check_loaded(const struct stepwise_protocol *protocol)
 	if (pinned < 0)
 		return pinned;
 	if (pinned)
-		pinned = pins_path(path, "build/identity") ?: pinned_identity(path, build_identity(protocol), &found);
+		pinned = pins_path(path, "build/identity") ?:
+				 pinned_identity(path, build_identity(protocol), &found);
 	if (pinned < 0)
 		return pinned;
 	if (pinned == PINNED_NOTHING) {
-		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name, hint("load", "INTERFACE"));
+		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name,
+			  hint("load", "INTERFACE"));
 		return -ENOENT;
 	}
 	if (pinned == PINNED_OTHER) {
-		log_error("cannot serve %s: another build of it is loaded; unload every interface and load them with this one",
-			  protocol->name);
+		log_error(
+			"cannot serve %s: another build of it is loaded; unload every interface and load them with this one",
+			protocol->name);
 		return -EMEDIUMTYPE;
 	}
 	return 0;
@@ -218,9 +225,9 @@ static int check_namespace(const struct stepwise_protocol *protocol)
 	if (elsewhere <= 0)
 		return elsewhere;
 	netns_file(path, other.netns, 0);
-	log_error("cannot serve %s in this network namespace (%lu): it is loaded on %s of another one (%lu), and a daemon answers in its "
-		  "own only; start it there: `nsenter --net=%s %s`",
-		  protocol->name, netns, other.name, other.netns, path, hint("serve", ""));
+	log_error(
+		"cannot serve %s in this network namespace (%lu): it is loaded on %s of another one (%lu), and a daemon answers in its own only; start it there: `nsenter --net=%s %s`",
+		protocol->name, netns, other.name, other.netns, path, hint("serve", ""));
 	return -EXDEV;
 }
 
@@ -231,7 +238,8 @@ static int open_pinned(struct server *server, const struct serve_options *option
 	int err, hold = pins_hold(PINS_SHARED);
 
 	if (hold == -ENOENT)
-		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name, hint("load", "INTERFACE"));
+		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name,
+			  hint("load", "INTERFACE"));
 	if (hold < 0)
 		return hold;
 	err = check_loaded(protocol);
@@ -251,9 +259,13 @@ static int open_pinned(struct server *server, const struct serve_options *option
 		err = -EIO;
 	if (!err && protocol->on_forwarded) {
 		server->rare_path = rare_path_open(protocol, server->statistics);
-		err = server->rare_path ? open_endpoints(server, options->buffer_bytes ? options->buffer_bytes : SERVE_BUFFER_BYTES) : -EIO;
+		err = server->rare_path ?
+			      open_endpoints(server, options->buffer_bytes ? options->buffer_bytes :
+									     SERVE_BUFFER_BYTES) :
+			      -EIO;
 		if (!err)
-			err = watch(server, again_fd(rare_path_again(server->rare_path)), EVENT_AGAIN) ?: open_strangers_timer(server);
+			err = watch(server, again_fd(rare_path_again(server->rare_path)), EVENT_AGAIN) ?:
+				      open_strangers_timer(server);
 	}
 	if (!err && protocol->pass_count) {
 		server->sweep = sweep_open(protocol, server->statistics);
@@ -265,7 +277,9 @@ static int open_pinned(struct server *server, const struct serve_options *option
 	}
 	if (!err && protocol->compares_addresses) {
 		server->addresses = addresses_open();
-		err = server->addresses ? watch(server, addresses_fd(server->addresses), EVENT_ADDRESS) : -EIO;
+		err = server->addresses ?
+			      watch(server, addresses_fd(server->addresses), EVENT_ADDRESS) :
+			      -EIO;
 	}
 	close(hold);
 	return err;
@@ -275,8 +289,10 @@ static bool server_works(void *context)
 {
 	const struct server *server = context;
 
-	return (!server->rare_path || rare_path_may_run(server->rare_path)) && (!server->sweep || sweep_may_run(server->sweep)) &&
-	       (!server->drain || drain_may_run(server->drain)) && (!server->addresses || addresses_may_run(server->addresses));
+	return (!server->rare_path || rare_path_may_run(server->rare_path)) &&
+	       (!server->sweep || sweep_may_run(server->sweep)) &&
+	       (!server->drain || drain_may_run(server->drain)) &&
+	       (!server->addresses || addresses_may_run(server->addresses));
 }
 
 static int open_server(struct server *server, const struct serve_options *options)
@@ -294,9 +310,11 @@ static int open_server(struct server *server, const struct serve_options *option
 		err = open_pinned(server, options);
 	if (!err)
 		err = privileges_drop(options->user, server_works, server);
-	/* Not before: files are the user's, and a thread keeps the privileges that it was begun with. */
+	/* Not before: files are the user's, and a thread keeps the privileges that it was begun
+	 * with. */
 	if (!err && server->drain)
-		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?: drain_begin(server->drain, options->segments);
+		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?:
+			      drain_begin(server->drain, options->segments);
 	if (err || !server->sweep)
 		return err;
 	server->grace = grace_open();
@@ -317,8 +335,9 @@ static void count_strangers(struct server *server)
 
 static void close_server(struct server *server)
 {
-	const int fds[] = { server->claim_fd, server->epoll_fd, server->signal_fd, server->period_fd, server->retry_fd,
-			    server->strangers_fd, server->sender_fd };
+	const int fds[] = { server->claim_fd,  server->epoll_fd, server->signal_fd,
+			    server->period_fd, server->retry_fd, server->strangers_fd,
+			    server->sender_fd };
 
 	if (server->statistics)
 		count_strangers(server);
@@ -407,13 +426,15 @@ static void run_chunk(struct server *server)
 	server->chunk_due = false;
 }
 
-/* One round of events, at most a batch from each socket, then at most one chunk of the sweep: neither starves the other. */
+/* One round of events, at most a batch from each socket, then at most one chunk of the sweep:
+ * neither starves the other. */
 static int run_server(struct server *server)
 {
 	struct epoll_event events[8];
 
 	while (!server->stopping) {
-		int count = epoll_wait(server->epoll_fd, events, sizeof(events) / sizeof(events[0]), server->chunk_due ? 0 : -1);
+		int count = epoll_wait(server->epoll_fd, events, sizeof(events) / sizeof(events[0]),
+				       server->chunk_due ? 0 : -1);
 
 		if (count < 0 && errno != EINTR) {
 			log_error("cannot wait for events: %s", strerror(errno));
@@ -431,8 +452,14 @@ static int run_server(struct server *server)
 
 int command_serve(const struct stepwise_protocol *protocol, const struct serve_options *options)
 {
-	struct server server = { .protocol = protocol, .claim_fd = -1, .epoll_fd = -1, .signal_fd = -1, .period_fd = -1,
-				 .retry_fd = -1, .strangers_fd = -1, .sender_fd = -1 };
+	struct server server = { .protocol = protocol,
+				 .claim_fd = -1,
+				 .epoll_fd = -1,
+				 .signal_fd = -1,
+				 .period_fd = -1,
+				 .retry_fd = -1,
+				 .strangers_fd = -1,
+				 .sender_fd = -1 };
 	struct background background;
 	int err;
 

@@ -10,7 +10,8 @@ static __u64 number_of(const unsigned char *bytes, __u32 size)
 	return number;
 }
 
-static void show_value(FILE *stream, enum shown_format format, const struct stepwise_shown_field *field, const unsigned char *bytes)
+static void show_value(FILE *stream, enum shown_format format,
+		       const struct stepwise_shown_field *field, const unsigned char *bytes)
 {
 	const char *quote = format == SHOWN_JSON ? "\"" : "";
 	__u64 number;
@@ -31,7 +32,8 @@ static void show_value(FILE *stream, enum shown_format format, const struct step
 		fprintf(stream, "%llu", (unsigned long long)number);
 }
 
-void show_fields(FILE *stream, enum shown_format format, const struct stepwise_shown_field *fields, __u32 count, const unsigned char *bytes)
+void show_fields(FILE *stream, enum shown_format format, const struct stepwise_shown_field *fields,
+		 __u32 count, const unsigned char *bytes)
 {
 	for (__u32 i = 0; i < count; i++) {
 		if (format == SHOWN_JSON)

@@ -8,12 +8,13 @@
 #include "stepwise_drain.h"
 
 enum shown_format {
-	SHOWN_TEXT,  /* name=value, with a space between: bytes in hexadecimal digits */
-	SHOWN_JSON,  /* an object; bytes as a string of such digits */
+	SHOWN_TEXT, /* name=value, with a space between: bytes in hexadecimal digits */
+	SHOWN_JSON, /* an object; bytes as a string of such digits */
 };
 
 /* A line. */
-void show_fields(FILE *stream, enum shown_format format, const struct stepwise_shown_field *fields, __u32 count, const unsigned char *bytes);
+void show_fields(FILE *stream, enum shown_format format, const struct stepwise_shown_field *fields,
+		 __u32 count, const unsigned char *bytes);
 
 /* A JSON string. */
 void show_string(FILE *stream, const char *text);

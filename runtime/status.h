@@ -14,7 +14,7 @@ enum status_format {
 
 struct status_options {
 	enum status_format format;
-	bool all;  /* in text, also the counters that are zero */
+	bool all; /* in text, also the counters that are zero */
 };
 
 /* Prints what is loaded and what it has counted; nothing loaded is a status like any other. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Values in files: in the entries and rows of the generated <protocol>_drain.h, and in segments; `size` is a constant, at most 8. */
+/* Values in files: in the entries and rows of the generated <protocol>_drain.h, and in segments;
+ * `size` is a constant, at most 8. */
 #ifndef STEPWISE_BYTES_H
 #define STEPWISE_BYTES_H
 

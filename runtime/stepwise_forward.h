@@ -13,15 +13,16 @@
  * constant; `size` says how much of it is a frame.
  */
 struct stepwise_ring_frame {
-	__u32 ifindex;          /* where it arrived */
-	__u32 size;             /* of the frame */
-	unsigned char bytes[];  /* from the Ethernet header on */
+	__u32 ifindex;	       /* where it arrived */
+	__u32 size;	       /* of the frame */
+	unsigned char bytes[]; /* from the Ethernet header on */
 };
 
 /* The only element of stepwise_ring_limits. */
 struct stepwise_ring_limits {
-	__u64 bytes_max;  /* a frame is dropped while so many or more wait; the daemon sets it, and nothing is let in while 0 */
-	__u64 lost;       /* frames that were dropped for it, or found no room; the programs add to it */
+	__u64 bytes_max; /* a frame is dropped while so many or more wait; the daemon sets it, and
+			    nothing is let in while 0 */
+	__u64 lost; /* frames that were dropped for it, or found no room; the programs add to it */
 };
 
 #endif

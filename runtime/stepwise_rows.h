@@ -14,19 +14,19 @@
 #define STEPWISE_ROWS_FIELDS_MAX 64
 
 struct stepwise_rows_head {
-	char magic[8];      /* STEPWISE_ROWS_MAGIC without its end */
+	char magic[8]; /* STEPWISE_ROWS_MAGIC without its end */
 	__u32 version;
 	__u32 field_count;
-	__u32 row_size;     /* bytes */
+	__u32 row_size; /* bytes */
 	__u32 reserved;
-	__u64 row_count;    /* fewer, and the file was cut short */
+	__u64 row_count; /* fewer, and the file was cut short */
 };
 
 struct stepwise_rows_field {
-	char name[32];  /* padded with zeros */
-	__u32 offset;   /* bytes from the row's begin */
-	__u32 size;     /* bytes */
-	__u32 bytes;    /* 1: opaque; 0: an integer without a sign */
+	char name[32]; /* padded with zeros */
+	__u32 offset;  /* bytes from the row's begin */
+	__u32 size;    /* bytes */
+	__u32 bytes;   /* 1: opaque; 0: an integer without a sign */
 	__u32 reserved;
 };
 

@@ -10,13 +10,16 @@
 
 #include <linux/types.h>
 
-#define STEPWISE_SWEEP_CHUNK_MAX 4096 /* cells a run: interrupts wait for no more than some tens of microseconds */
+#define STEPWISE_SWEEP_CHUNK_MAX \
+	4096 /* cells a run: interrupts wait for no more than some tens of microseconds */
 
 struct stepwise_sweep {
-	__u32 first;      /* in: index of the first cell */
-	__u32 count;      /* in: cells to visit, at most STEPWISE_SWEEP_CHUNK_MAX; 0 is a probe that visits none */
-	__u32 visited;    /* out: cells done; short of count where one was contended: go on from there */
-	__u32 continued;  /* out: cells whose last section said Continue */
+	__u32 first;   /* in: index of the first cell */
+	__u32 count;   /* in: cells to visit, at most STEPWISE_SWEEP_CHUNK_MAX; 0 is a probe that
+			  visits none */
+	__u32 visited; /* out: cells done; short of count where one was contended: go on from there
+			*/
+	__u32 continued; /* out: cells whose last section said Continue */
 };
 
 #endif

@@ -17,17 +17,19 @@
 struct sweep {
 	const struct stepwise_protocol *protocol;
 	struct daemon_statistics *statistics;
-	int *program_fds;  /* one a pass */
+	int *program_fds; /* one a pass */
 	bool under_way;
 	__u32 pass;
-	__u32 first;      /* cell of the pass to go on from */
-	__u64 continued;  /* of the pass */
-	bool failing;     /* said so already */
+	__u32 first;	 /* cell of the pass to go on from */
+	__u64 continued; /* of the pass */
+	bool failing;	 /* said so already */
 	__u32 packet_size;
-	_Alignas(8) unsigned char packet[PACKET_BYTES_MAX];  /* struct stepwise_sweep and the record */
+	_Alignas(8) unsigned char packet[PACKET_BYTES_MAX]; /* struct stepwise_sweep and the record
+							     */
 };
 
-struct sweep *sweep_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics)
+struct sweep *sweep_open(const struct stepwise_protocol *protocol,
+			 struct daemon_statistics *statistics)
 {
 	struct sweep *sweep = calloc(1, sizeof(*sweep));
 
@@ -37,8 +39,10 @@ struct sweep *sweep_open(const struct stepwise_protocol *protocol, struct daemon
 	sweep->statistics = statistics;
 	sweep->packet_size = sizeof(struct stepwise_sweep) + protocol->sweep_size;
 	if (sweep->packet_size > sizeof(sweep->packet)) {
-		log_error("cannot sweep %s: its record has %u bytes, and no more than %zu go with a test run", protocol->name,
-			  protocol->sweep_size, sizeof(sweep->packet) - sizeof(struct stepwise_sweep));
+		log_error(
+			"cannot sweep %s: its record has %u bytes, and no more than %zu go with a test run",
+			protocol->name, protocol->sweep_size,
+			sizeof(sweep->packet) - sizeof(struct stepwise_sweep));
 		goto failed;
 	}
 	sweep->program_fds = malloc(protocol->pass_count * sizeof(*sweep->program_fds));
@@ -71,12 +75,14 @@ void sweep_close(struct sweep *sweep)
 static int run_program(const struct sweep *sweep, unsigned char *packet)
 {
 	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = packet, .data_out = packet,
-			    .data_size_in = sweep->packet_size, .data_size_out = sweep->packet_size, .repeat = 1);
+			    .data_size_in = sweep->packet_size, .data_size_out = sweep->packet_size,
+			    .repeat = 1);
 	int err = bpf_prog_test_run_opts(sweep->program_fds[sweep->pass], &options);
 
 	if (err)
 		return err;
-	return options.retval == XDP_PASS && options.data_size_out == sweep->packet_size ? 0 : -EPROTO;
+	return options.retval == XDP_PASS && options.data_size_out == sweep->packet_size ? 0 :
+											   -EPROTO;
 }
 
 bool sweep_may_run(const struct sweep *sweep)
@@ -130,15 +136,17 @@ static enum sweep_wait end_pass(struct sweep *sweep)
 	return SWEEP_GRACE;
 }
 
-/* The record that is threaded through is lost with the sweep; the next one starts afresh and finds what is left. */
+/* The record that is threaded through is lost with the sweep; the next one starts afresh and finds
+ * what is left. */
 static enum sweep_wait fail(struct sweep *sweep, int err)
 {
 	const char *program = sweep->protocol->passes[sweep->pass].program;
 
 	sweep->statistics->sweep_failed++;
 	if (!sweep->failing)
-		log_error("cannot run %s on %u cells from %u: %s; trying again every %u ms", program,
-			  STEPWISE_SWEEP_CHUNK_MAX, sweep->first, strerror(-err), sweep->protocol->sweep_period_ms);
+		log_error("cannot run %s on %u cells from %u: %s; trying again every %u ms",
+			  program, STEPWISE_SWEEP_CHUNK_MAX, sweep->first, strerror(-err),
+			  sweep->protocol->sweep_period_ms);
 	sweep->failing = true;
 	sweep->under_way = false;
 	begin_pass(sweep, 0);
@@ -147,7 +155,8 @@ static enum sweep_wait fail(struct sweep *sweep, int err)
 
 enum sweep_wait sweep_continue(struct sweep *sweep)
 {
-	const struct stepwise_table *table = &sweep->protocol->tables[sweep->protocol->passes[sweep->pass].table];
+	const struct stepwise_table *table =
+		&sweep->protocol->tables[sweep->protocol->passes[sweep->pass].table];
 	struct stepwise_sweep *request = (struct stepwise_sweep *)sweep->packet;
 	__u32 count = table->capacity - sweep->first;
 	int err;

@@ -13,7 +13,8 @@
 struct sweep;
 
 /* Opens the pinned programs; NULL after a message. */
-struct sweep *sweep_open(const struct stepwise_protocol *protocol, struct daemon_statistics *statistics);
+struct sweep *sweep_open(const struct stepwise_protocol *protocol,
+			 struct daemon_statistics *statistics);
 void sweep_close(struct sweep *sweep);
 
 /* Whether the kernel lets this process run the programs; visits no cell. */
@@ -21,10 +22,10 @@ bool sweep_may_run(const struct sweep *sweep);
 
 /* What the caller is to wait for before it calls sweep_continue() again. */
 enum sweep_wait {
-	SWEEP_READY,      /* nothing: there is another chunk to run */
-	SWEEP_CONTENDED,  /* a moment: a cell is being changed by others */
-	SWEEP_GRACE,      /* for programs in flight to end */
-	SWEEP_DONE,       /* for the next period */
+	SWEEP_READY,	 /* nothing: there is another chunk to run */
+	SWEEP_CONTENDED, /* a moment: a cell is being changed by others */
+	SWEEP_GRACE,	 /* for programs in flight to end */
+	SWEEP_DONE,	 /* for the next period */
 };
 
 /* Begins, unless one is under way. */

@@ -13,12 +13,12 @@
 #include "tables.h"
 
 struct tables {
-	struct stepwise_tables interface;  /* first: what the handler hands back to us */
+	struct stepwise_tables interface; /* first: what the handler hands back to us */
 	const struct stepwise_protocol *protocol;
 	tables_observer *observer;
 	void *context;
 	void **memory;
-	int *fds;  /* of maps that are read by the cell; -1 for the others */
+	int *fds; /* of maps that are read by the cell; -1 for the others */
 	__u64 born_ns;
 };
 
@@ -30,10 +30,12 @@ static size_t table_bytes(const struct stepwise_table *table)
 /* Its guard, if it has one, is taken by the kernel for the time of the copy. */
 static bool read_map(const struct stepwise_table *table, int fd, __u32 index, void *element)
 {
-	return bpf_map_lookup_elem_flags(fd, &index, element, table->mmapable ? 0 : BPF_F_LOCK) == 0;
+	return bpf_map_lookup_elem_flags(fd, &index, element, table->mmapable ? 0 : BPF_F_LOCK) ==
+	       0;
 }
 
-static bool read_cell(const struct stepwise_tables *interface, unsigned int table, __u32 index, void *element)
+static bool read_cell(const struct stepwise_tables *interface, unsigned int table, __u32 index,
+		      void *element)
 {
 	const struct tables *tables = (const struct tables *)interface;
 	const struct stepwise_table *read = &tables->protocol->tables[table];
@@ -45,7 +47,8 @@ static bool read_cell(const struct stepwise_tables *interface, unsigned int tabl
 	if (!tables->memory[table])
 		return read_map(read, tables->fds[table], index, element);
 	/* A word. */
-	*(__u64 *)element = __atomic_load_n((const __u64 *)tables->memory[table] + index, __ATOMIC_RELAXED);
+	*(__u64 *)element =
+		__atomic_load_n((const __u64 *)tables->memory[table] + index, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -90,12 +93,14 @@ static int map_table(const struct stepwise_table *table, void **memory)
 	err = open_pin(table, 0, &fd);
 	if (err)
 		return err;
-	mapped = mmap(NULL, table_bytes(table), table->user_reads == STEPWISE_USER_STEPS ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-		      fd, 0);
+	mapped = mmap(NULL, table_bytes(table),
+		      table->user_reads == STEPWISE_USER_STEPS ? PROT_READ | PROT_WRITE : PROT_READ,
+		      MAP_SHARED, fd, 0);
 	err = mapped == MAP_FAILED ? -errno : 0;
 	close(fd);
 	if (err)
-		log_error("cannot map table %s (%zu bytes): %s", table->name, table_bytes(table), strerror(-err));
+		log_error("cannot map table %s (%zu bytes): %s", table->name, table_bytes(table),
+			  strerror(-err));
 	else
 		*memory = mapped;
 	return err;
@@ -107,10 +112,12 @@ static int open_table(struct tables *tables, __u32 number)
 
 	if (table->user_reads == STEPWISE_USER_READS_NOTHING)
 		return 0;
-	return table->mmapable ? map_table(table, &tables->memory[number]) : open_pin(table, BPF_F_RDONLY, &tables->fds[number]);
+	return table->mmapable ? map_table(table, &tables->memory[number]) :
+				 open_pin(table, BPF_F_RDONLY, &tables->fds[number]);
 }
 
-struct tables *tables_open(const struct stepwise_protocol *protocol, tables_observer *observer, void *context)
+struct tables *tables_open(const struct stepwise_protocol *protocol, tables_observer *observer,
+			   void *context)
 {
 	struct tables *tables = calloc(1, sizeof(*tables));
 	int err = -ENOMEM;
@@ -131,7 +138,9 @@ struct tables *tables_open(const struct stepwise_protocol *protocol, tables_obse
 	err = seed_take(protocol);
 	if (err)
 		goto failed;
-	tables->interface = (struct stepwise_tables){ .memory = tables->memory, .read_cell = read_cell, .cell = cell };
+	tables->interface = (struct stepwise_tables){ .memory = tables->memory,
+						      .read_cell = read_cell,
+						      .cell = cell };
 	if (birth_read(&tables->born_ns))
 		goto failed;
 	for (__u32 i = 0; i < protocol->table_count; i++) {

@@ -11,10 +11,11 @@ struct tables;
 typedef void tables_observer(void *context, unsigned int table, __u32 index);
 
 /*
- * Opens the tables that the protocol reads, for that only, and those whose cells it steps; and gives the steps their seed.
- * NULL after a message.
+ * Opens the tables that the protocol reads, for that only, and those whose cells it steps; and
+ * gives the steps their seed. NULL after a message.
  */
-struct tables *tables_open(const struct stepwise_protocol *protocol, tables_observer *observer, void *context);
+struct tables *tables_open(const struct stepwise_protocol *protocol, tables_observer *observer,
+			   void *context);
 void tables_close(struct tables *tables);
 
 /* For stepwise_protocol.on_forwarded. */

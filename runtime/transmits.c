@@ -24,7 +24,8 @@ struct request {
 	unsigned char value[8];
 };
 
-/* Copies the attribute `wanted`, which has `size` bytes, out of the answer. 0 or a negative errno. */
+/* Copies the attribute `wanted`, which has `size` bytes, out of the answer. 0 or a negative errno.
+ */
 static int ask(int fd, struct request *request, unsigned short wanted, void *found, size_t size)
 {
 	const struct nlmsghdr *answer;
@@ -32,7 +33,8 @@ static int ask(int fd, struct request *request, unsigned short wanted, void *fou
 	int err;
 
 	request->header.nlmsg_flags = NLM_F_REQUEST;
-	request->header.nlmsg_len = NLMSG_LENGTH(GENL_HDRLEN) + RTA_ALIGN(request->attribute.rta_len);
+	request->header.nlmsg_len =
+		NLMSG_LENGTH(GENL_HDRLEN) + RTA_ALIGN(request->attribute.rta_len);
 	err = netlink_ask(fd, &request->header, &answer);
 	if (err)
 		return err;
@@ -49,7 +51,8 @@ static int ask_family(int fd, __u16 *family)
 	struct request request = {
 		.header.nlmsg_type = GENL_ID_CTRL,
 		.generic = { .cmd = CTRL_CMD_GETFAMILY, .version = 1 },
-		.attribute = { .rta_type = CTRL_ATTR_FAMILY_NAME, .rta_len = RTA_LENGTH(sizeof(NETDEV_FAMILY)) },
+		.attribute = { .rta_type = CTRL_ATTR_FAMILY_NAME,
+			       .rta_len = RTA_LENGTH(sizeof(NETDEV_FAMILY)) },
 		.value = NETDEV_FAMILY,
 	};
 
@@ -61,7 +64,8 @@ static int ask_features(int fd, __u16 family, __u32 ifindex, __u64 *features)
 	struct request request = {
 		.header.nlmsg_type = family,
 		.generic = { .cmd = NETDEV_COMMAND_DEV_GET, .version = NETDEV_FAMILY_VERSION },
-		.attribute = { .rta_type = NETDEV_ATTRIBUTE_IFINDEX, .rta_len = RTA_LENGTH(sizeof(ifindex)) },
+		.attribute = { .rta_type = NETDEV_ATTRIBUTE_IFINDEX,
+			       .rta_len = RTA_LENGTH(sizeof(ifindex)) },
 	};
 
 	memcpy(request.value, &ifindex, sizeof(ifindex));
@@ -74,7 +78,8 @@ const char *why_not_transmitting(unsigned int ifindex)
 	__u16 family;
 	int err, fd;
 
-	/* It says that it does not while its peer has no XDP program; but then it sends none of XDP's answers. */
+	/* It says that it does not while its peer has no XDP program; but then it sends none of
+	 * XDP's answers. */
 	if (veth_is(ifindex))
 		return NULL;
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
@@ -88,5 +93,6 @@ const char *why_not_transmitting(unsigned int ifindex)
 		return "the kernel (before 6.3) does not tell whether its driver sends what XDP redirects";
 	if (err)
 		return strerror(-err);
-	return features & NETDEV_XDP_TRANSMITS ? NULL : "its driver does not send what XDP redirects";
+	return features & NETDEV_XDP_TRANSMITS ? NULL :
+						 "its driver does not send what XDP redirects";
 }

@@ -48,12 +48,15 @@ struct batch {
 /* IPv6, which takes IPv4 as well. */
 static int open_socket(__u16 port)
 {
-	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_ANY_INIT };
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6,
+					.sin6_port = htons(port),
+					.sin6_addr = IN6ADDR_ANY_INIT };
 	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	const int on = 1, off = 0, buffer_bytes = 4 << 20;
 	int err;
 
-	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof(buffer_bytes)))
+	if (fd >= 0 &&
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof(buffer_bytes)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));
 	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0 &&
@@ -95,7 +98,8 @@ static void send_all(int fd, struct mmsghdr *headers, int count)
 
 static void serve_batch(int fd, struct batch *batch)
 {
-	struct stepwise_environment environment = { .age_ns = ~0ull }; /* nobody relies on earlier tables */
+	struct stepwise_environment environment = { .age_ns = ~0ull }; /* nobody relies on earlier
+									  tables */
 	int count, chosen = 0;
 
 	count = receive(fd, batch);
@@ -103,7 +107,8 @@ static void serve_batch(int fd, struct batch *batch)
 	environment.cpu = sched_getcpu();
 	for (int i = 0; i < count; i++) {
 		batch->vectors[i].iov_len = batch->headers[i].msg_len;
-		if (!userspace_steps_decide(&batch->peers[i].sin6_addr, batch->payloads[i], &batch->vectors[i].iov_len, &environment))
+		if (!userspace_steps_decide(&batch->peers[i].sin6_addr, batch->payloads[i],
+					    &batch->vectors[i].iov_len, &environment))
 			continue;
 		batch->headers[chosen++] = batch->headers[i];
 	}
@@ -152,7 +157,8 @@ static bool parse_arguments(int count, char **values, long *threads, long *port)
 	}
 	if (valid && optind == count)
 		return true;
-	fprintf(stderr, "usage: %s-udp [--threads 1..%d] [--port 1..65535]\n", protocol->name, THREADS_MAX);
+	fprintf(stderr, "usage: %s-udp [--threads 1..%d] [--port 1..65535]\n", protocol->name,
+		THREADS_MAX);
 	return false;
 }
 
@@ -183,9 +189,10 @@ int main(int count, char **values)
 	if (!parse_arguments(count, values, &threads, &port))
 		return EXIT_USAGE;
 	if (!userspace_steps_fit(PAYLOAD_BYTES_MAX)) {
-		log_error("cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have up to %u "
-			  "bytes and a datagram takes less than %d",
-			  protocol->name, protocol->wire_size + protocol->tail_max, PAYLOAD_BYTES_MAX);
+		log_error(
+			"cannot serve %s from userspace: its hooks were not generated as plain functions, or its messages have up to %u bytes and a datagram takes less than %d",
+			protocol->name, protocol->wire_size + protocol->tail_max,
+			PAYLOAD_BYTES_MAX);
 		return 1;
 	}
 	err = userspace_steps_open();
@@ -205,7 +212,8 @@ int main(int count, char **values)
 			return 1;
 		}
 	}
-	printf("READY %s port %ld pid %d threads %ld\n", protocol->name, port, (int)getpid(), threads);
+	printf("READY %s port %ld pid %d threads %ld\n", protocol->name, port, (int)getpid(),
+	       threads);
 	fflush(stdout);
 	/* Until a signal ends the process. */
 	for (long i = 0; i < threads; i++)

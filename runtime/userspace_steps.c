@@ -15,10 +15,13 @@
 
 static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 static void *memory[TABLES_MAX];
-static bool read_cell(const struct stepwise_tables *opened, unsigned int table, __u32 index, void *element);
+static bool read_cell(const struct stepwise_tables *opened, unsigned int table, __u32 index,
+		      void *element);
 static void *cell(const struct stepwise_tables *opened, unsigned int table, __u32 index);
 static struct peers_key key;
-static const struct stepwise_tables tables = { .memory = memory, .read_cell = read_cell, .cell = cell };
+static const struct stepwise_tables tables = { .memory = memory,
+					       .read_cell = read_cell,
+					       .cell = cell };
 
 /* What the handler steps itself, it takes for its own: the daemon is one thread. */
 static pthread_mutex_t handler_guard = PTHREAD_MUTEX_INITIALIZER;
@@ -28,26 +31,31 @@ static bool handler_steps;
 static pthread_mutex_t drain_guard = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char *drained;
 
-/* The steps keep the plain seed: these servers are there to be compared, with the same keys in the same cells. */
+/* The steps keep the plain seed: these servers are there to be compared, with the same keys in the
+ * same cells. */
 static int allocate_tables(void)
 {
 	if (protocol->table_count > TABLES_MAX)
 		return -E2BIG;
 	for (__u32 i = 0; i < protocol->table_count; i++) {
-		size_t size = (size_t)protocol->tables[i].capacity * protocol->tables[i].element_size;
+		size_t size =
+			(size_t)protocol->tables[i].capacity * protocol->tables[i].element_size;
 
 		handler_steps |= protocol->tables[i].user_reads == STEPWISE_USER_STEPS;
-		memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (memory[i] == MAP_FAILED)
 			return -errno;
 	}
 	return 0;
 }
 
-static bool read_cell(const struct stepwise_tables *opened, unsigned int table, __u32 index, void *element)
+static bool read_cell(const struct stepwise_tables *opened, unsigned int table, __u32 index,
+		      void *element)
 {
 	const struct stepwise_table *read = &protocol->tables[table];
-	unsigned char *from = (unsigned char *)opened->memory[table] + (size_t)index * read->element_size;
+	unsigned char *from =
+		(unsigned char *)opened->memory[table] + (size_t)index * read->element_size;
 	unsigned char *guard = from + read->guard_offset;
 
 	if (index >= read->capacity)
@@ -67,7 +75,9 @@ static void *cell(const struct stepwise_tables *opened, unsigned int table, __u3
 {
 	const struct stepwise_table *stepped = &protocol->tables[table];
 
-	return index < stepped->capacity ? (unsigned char *)opened->memory[table] + (size_t)index * stepped->element_size : NULL;
+	return index < stepped->capacity ? (unsigned char *)opened->memory[table] +
+						   (size_t)index * stepped->element_size :
+					   NULL;
 }
 
 static int begin_drain(void)
@@ -79,7 +89,8 @@ static int begin_drain(void)
 	drained = malloc((size_t)drain->batch * drain->entries->size);
 	for (__u32 section = 0; section < drain->begins_count; section++)
 		for (__u32 lane = 0; lane < drain->entries->lanes; lane++)
-			drain->begins(&tables, section, &(struct stepwise_place){ .epoch = 1, .lane = lane });
+			drain->begins(&tables, section,
+				      &(struct stepwise_place){ .epoch = 1, .lane = lane });
 	return drained ? 0 : -ENOMEM;
 }
 
@@ -90,7 +101,8 @@ void userspace_steps_drain(void)
 	if (!drain || pthread_mutex_trylock(&drain_guard))
 		return;
 	for (__u32 lane = 0; lane < drain->entries->lanes; lane++) {
-		const __u32 count = drain->take(&tables, lane, drained, drain->entries->size, drain->batch);
+		const __u32 count =
+			drain->take(&tables, lane, drained, drain->entries->size, drain->batch);
 		struct stepwise_place last;
 
 		if (!count)
@@ -102,7 +114,8 @@ void userspace_steps_drain(void)
 	pthread_mutex_unlock(&drain_guard);
 }
 
-static enum stepwise_verdict handle(const struct stepwise_environment *environment, unsigned char *payload, size_t *size)
+static enum stepwise_verdict handle(const struct stepwise_environment *environment,
+				    unsigned char *payload, size_t *size)
 {
 	enum stepwise_verdict verdict;
 
@@ -114,17 +127,20 @@ static enum stepwise_verdict handle(const struct stepwise_environment *environme
 	return verdict;
 }
 
-static bool surround(const struct in6_addr *source, const unsigned char *payload, struct stepwise_environment *environment)
+static bool surround(const struct in6_addr *source, const unsigned char *payload,
+		     struct stepwise_environment *environment)
 {
 	__u32 nonce;
 
-	if (getrandom(&environment->random, sizeof(environment->random), 0) < 0 || getrandom(&nonce, sizeof(nonce), 0) < 0)
+	if (getrandom(&environment->random, sizeof(environment->random), 0) < 0 ||
+	    getrandom(&nonce, sizeof(nonce), 0) < 0)
 		return false;
 	peers_tell(protocol, &key, source, nonce, payload, environment);
 	return true;
 }
 
-bool userspace_steps_decide(const struct in6_addr *source, unsigned char *payload, size_t *size, struct stepwise_environment *environment)
+bool userspace_steps_decide(const struct in6_addr *source, unsigned char *payload, size_t *size,
+			    struct stepwise_environment *environment)
 {
 	enum stepwise_verdict verdict;
 
@@ -143,7 +159,9 @@ bool userspace_steps_decide(const struct in6_addr *source, unsigned char *payloa
 
 int userspace_steps_open(void)
 {
-	return frozen_draw("a key for the tokens of clients", &key, sizeof(key)) ?: allocate_tables() ?: begin_drain();
+	return frozen_draw("a key for the tokens of clients", &key, sizeof(key)) ?:
+		       allocate_tables()					 ?:
+										   begin_drain();
 }
 
 bool userspace_steps_fit(size_t payload_bytes_max)

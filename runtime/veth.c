@@ -20,8 +20,8 @@
 struct link {
 	bool is_veth;
 	bool has_xdp;
-	__u32 peer;  /* its index; 0 where there is none */
-	__s32 peer_netns;  /* the kernel's number for it, or HERE */
+	__u32 peer;	  /* its index; 0 where there is none */
+	__s32 peer_netns; /* the kernel's number for it, or HERE */
 	char name[IF_NAMESIZE];
 };
 
@@ -53,9 +53,12 @@ static int ask(int fd, unsigned int ifindex, __s32 netns, struct link *link)
 {
 	const struct nlmsghdr *answer;
 	struct request request = {
-		.header = { .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_len = sizeof(request) },
+		.header = { .nlmsg_type = RTM_GETLINK,
+			    .nlmsg_flags = NLM_F_REQUEST,
+			    .nlmsg_len = sizeof(request) },
 		.interface = { .ifi_family = AF_UNSPEC, .ifi_index = (int)ifindex },
-		.netns_header = { .rta_type = IFLA_TARGET_NETNSID, .rta_len = RTA_LENGTH(sizeof(request.netns)) },
+		.netns_header = { .rta_type = IFLA_TARGET_NETNSID,
+				  .rta_len = RTA_LENGTH(sizeof(request.netns)) },
 		.netns = netns,
 	};
 	int err;
@@ -81,19 +84,22 @@ bool veth_is(unsigned int ifindex)
 	return found;
 }
 
-static void warn_of_program(const char *name, const struct link *link, const struct link *peer, int err)
+static void warn_of_program(const char *name, const struct link *link, const struct link *peer,
+			    int err)
 {
 	if (err)
-		log_warning("%s is a veth, and its peer cannot be looked at (%s): unless that has an XDP program too, even one that "
-			    "passes everything, the kernel drops every answer",
-			    name, strerror(-err));
+		log_warning(
+			"%s is a veth, and its peer cannot be looked at (%s): unless that has an XDP program too, even one that passes everything, the kernel drops every answer",
+			name, strerror(-err));
 	else if (!peer->has_xdp)
-		log_warning("%s is a veth, and its peer (interface %u%s) has no XDP program: the kernel drops every answer "
-			    "(xdp_tx_errors in `ethtool -S %s`) until one is attached there; one that passes everything is enough",
-			    name, link->peer, link->peer_netns == HERE ? "" : " of another network namespace", name);
+		log_warning(
+			"%s is a veth, and its peer (interface %u%s) has no XDP program: the kernel drops every answer (xdp_tx_errors in `ethtool -S %s`) until one is attached there; one that passes everything is enough",
+			name, link->peer,
+			link->peer_netns == HERE ? "" : " of another network namespace", name);
 }
 
-/* A number that the driver has of an interface of this network namespace; all ones where it does not say. */
+/* A number that the driver has of an interface of this network namespace; all ones where it does
+ * not say. */
 static __u32 ask_driver(const char *name, __u32 command)
 {
 	struct ethtool_value value = { .cmd = command, .data = ~0u };
@@ -109,8 +115,9 @@ static __u32 ask_driver(const char *name, __u32 command)
 }
 
 /*
- * A veth hands on what its peer left to a device that is not there: the checksum is half of one, and the VLAN's tag is not in
- * the frame. Of a peer in another network namespace nobody here can ask whether it does.
+ * A veth hands on what its peer left to a device that is not there: the checksum is half of one,
+ * and the VLAN's tag is not in the frame. Of a peer in another network namespace nobody here can
+ * ask whether it does.
  */
 static void hint_at_offloads(const char *name, const struct link *link, const struct link *peer)
 {
@@ -119,11 +126,13 @@ static void hint_at_offloads(const char *name, const struct link *link, const st
 	const char *where = is_here ? "" : " in the peer's network namespace, unless that was done";
 
 	if (!is_here || ask_driver(peer->name, ETHTOOL_GTXCSUM))
-		log_info("hint: a veth's peer leaves checksums to a device, and %s drops what comes without them (counted in "
-			 "malformed.checksum): run `ethtool -K %s tx off`%s", name, peer_name, where);
+		log_info(
+			"hint: a veth's peer leaves checksums to a device, and %s drops what comes without them (counted in malformed.checksum): run `ethtool -K %s tx off`%s",
+			name, peer_name, where);
 	if (!is_here || ask_driver(peer->name, ETHTOOL_GFLAGS) & ETH_FLAG_TXVLAN)
-		log_info("hint: a veth's peer sends the tags of VLANs beside the frames, and %s serves these VLANs too: to refuse them, run "
-			 "`ethtool -K %s txvlan off`%s", name, peer_name, where);
+		log_info(
+			"hint: a veth's peer sends the tags of VLANs beside the frames, and %s serves these VLANs too: to refuse them, run `ethtool -K %s txvlan off`%s",
+			name, peer_name, where);
 }
 
 void veth_check_peer(const struct interface *interface)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of the benchmark have in common: slots, how they stop, and what they draw. Who includes it has
- * defined BENCH_PAYLOAD_SIZE, bytes of the longest answer.
+ * What the clients of the benchmark have in common: slots, how they stop, and what they draw. Who
+ * includes it has defined BENCH_PAYLOAD_SIZE, bytes of the longest answer.
  */
 #ifndef BENCH_CLIENT_BPF_H
 #define BENCH_CLIENT_BPF_H
@@ -49,8 +49,9 @@ static __always_inline __u64 bench_draw(struct bench_slot *slot)
 
 	if (!interval)
 		return 0;
-	return (__u32)random <= interval->threshold ? interval->first + bench_below(within, interval->count) :
-						      interval->other_first + bench_below(within, interval->other_count);
+	return (__u32)random <= interval->threshold ?
+		       interval->first + bench_below(within, interval->count) :
+		       interval->other_first + bench_below(within, interval->other_count);
 }
 
 static __always_inline __u64 bench_share(const struct bench_slot *slot)
@@ -59,7 +60,8 @@ static __always_inline __u64 bench_share(const struct bench_slot *slot)
 }
 
 /* The slot that a packet of the server is for, or NULL. */
-static __always_inline struct bench_slot *bench_slot_of(const struct bench_frame *frame, __u32 *index)
+static __always_inline struct bench_slot *bench_slot_of(const struct bench_frame *frame,
+							__u32 *index)
 {
 	if (frame->ethernet.h_proto != bpf_htons(ETH_P_IP) || frame->ip.protocol != IPPROTO_UDP ||
 	    frame->udp.source != bpf_htons(control.port))
@@ -86,7 +88,8 @@ static __always_inline bool bench_goes_on(struct bench_slot *slot, __u32 outcome
 }
 
 /* A packet that comes back after the stop: the frame is as long as the longest answer. */
-static __always_inline void bench_stop(const struct bench_frame *frame, struct bench_slot *slot, __u32 index)
+static __always_inline void bench_stop(const struct bench_frame *frame, struct bench_slot *slot,
+				       __u32 index)
 {
 	struct bench_answer *answer = bpf_map_lookup_elem(&answers, &index);
 

@@ -19,8 +19,9 @@ int bench_frames(struct xdp_md *ctx)
 {
 	const struct bench_frame *frame = (void *)(long)ctx->data;
 
-	if ((void *)(frame + 1) > (void *)(long)ctx->data_end || frame->ethernet.h_proto != bpf_htons(ETH_P_IP) ||
-	    frame->ip.protocol != 17 || frame->udp.dest != bpf_htons(port))
+	if ((void *)(frame + 1) > (void *)(long)ctx->data_end ||
+	    frame->ethernet.h_proto != bpf_htons(ETH_P_IP) || frame->ip.protocol != 17 ||
+	    frame->udp.dest != bpf_htons(port))
 		return XDP_PASS;
 	return bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
 }

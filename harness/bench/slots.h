@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a protocol's workload, spec/<protocol>/bench.h (or fill.h, of `just fill`), is made for. It defines
+ * What a protocol's workload, spec/<protocol>/bench.h (or fill.h, of `just fill`), is made for. It
+ * defines
  *
  *   BENCH_PAYLOAD_SIZE   bytes of every message on the wire
  *   bench_next_request() turns the answer in `payload` into the slot's next
  *                        request, and says which of its outcomes the answer was
  *
- * An answer of all zeros is none: a slot's first, and the one that it gets when it has waited for too long and is to go
- * on with another request, or with the same. Against the reflector the answer is the request itself: the workload goes on as if it had
- * succeeded.
+ * An answer of all zeros is none: a slot's first, and the one that it gets when it has waited for
+ * too long and is to go on with another request, or with the same. Against the reflector the answer
+ * is the request itself: the workload goes on as if it had succeeded.
  */
 #ifndef BENCH_SLOTS_H
 #define BENCH_SLOTS_H
@@ -31,21 +32,21 @@
 
 /* A slot is a client with one request outstanding. Two cache lines. */
 struct bench_slot {
-	__u64 random;                    /* state of its generator; not zero */
-	__u64 state[BENCH_STATE_WORDS];  /* the workload's own */
-	__u64 round_trips;               /* in this run */
-	__u64 drained;                   /* its packet came back after the stop, or it is done */
-	__u64 index;                     /* of the slot */
+	__u64 random;			/* state of its generator; not zero */
+	__u64 state[BENCH_STATE_WORDS]; /* the workload's own */
+	__u64 round_trips;		/* in this run */
+	__u64 drained;			/* its packet came back after the stop, or it is done */
+	__u64 index;			/* of the slot */
 	__u64 outcomes[BENCH_OUTCOMES];
 };
 
 struct bench_control {
-	__u64 parameters[BENCH_PARAMETERS];  /* the workload's own */
+	__u64 parameters[BENCH_PARAMETERS]; /* the workload's own */
 	__u32 stopped;
 	__u32 with_checksum;
 	__u32 slots;
 	__u32 intervals;
-	__u32 port;                          /* the server's */
+	__u32 port; /* the server's */
 	__u32 unused;
 };
 

@@ -2,8 +2,9 @@
 /*
  * Polls the receive queues of an interface in turns, on one CPU: turns CPU FD:PACKETS...
  *
- * Each FD is a socket that knows a queue's NAPI, and up to PACKETS of that queue are processed in its turn. Begins
- * stopped, and goes on with SIGCONT. harness/bench/poller.py starts it; its own poller stays with one queue.
+ * Each FD is a socket that knows a queue's NAPI, and up to PACKETS of that queue are processed in
+ * its turn. Begins stopped, and goes on with SIGCONT. harness/bench/poller.py starts it; its own
+ * poller stays with one queue.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +25,8 @@
 static void set(int fd, int option, int value, const char *name)
 {
 	if (setsockopt(fd, SOL_SOCKET, option, &value, sizeof(value))) {
-		fprintf(stderr, "turns: setting %s of socket %d to %d: %s\n", name, fd, value, strerror(errno));
+		fprintf(stderr, "turns: setting %s of socket %d to %d: %s\n", name, fd, value,
+			strerror(errno));
 		exit(1);
 	}
 }
@@ -36,7 +38,8 @@ static void take_cpu(int cpu)
 
 	CPU_ZERO(&cpus);
 	CPU_SET(cpu, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus) || sched_setscheduler(0, SCHED_FIFO, &first)) {
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) ||
+	    sched_setscheduler(0, SCHED_FIFO, &first)) {
 		fprintf(stderr, "turns: taking CPU %d: %s\n", cpu, strerror(errno));
 		exit(1);
 	}

@@ -24,7 +24,8 @@ struct {
 	__u64 refused;
 } volatile conform_interference __attribute__((section(".data")));
 
-static inline __attribute__((always_inline)) bool conform_compare_and_swap(__u64 *word, __u64 before, __u64 after)
+static inline __attribute__((always_inline)) bool
+conform_compare_and_swap(__u64 *word, __u64 before, __u64 after)
 {
 	if (conform_interference.losses && before == conform_interference.victim) {
 		conform_interference.losses--;
@@ -34,9 +35,11 @@ static inline __attribute__((always_inline)) bool conform_compare_and_swap(__u64
 	return __sync_val_compare_and_swap(word, before, after) == before;
 }
 
-#define __sync_bool_compare_and_swap(word, before, after) conform_compare_and_swap(word, before, after)
+#define __sync_bool_compare_and_swap(word, before, after) \
+	conform_compare_and_swap(word, before, after)
 
-static inline __attribute__((always_inline)) int conform_res_spin_lock(struct bpf_res_spin_lock *guard)
+static inline __attribute__((always_inline)) int
+conform_res_spin_lock(struct bpf_res_spin_lock *guard)
 {
 	if (conform_interference.refused && !--conform_interference.refused)
 		return -1;

@@ -34,15 +34,15 @@ struct conform_batch {
 	uint32_t environment_size;
 	const struct conform_watch *watches;
 	uint8_t *environment; /* the program's variable, mapped */
-	uint8_t clear;        /* zero the cells again after each case */
+	uint8_t clear;	      /* zero the cells again after each case */
 };
 
 struct conform_outcome {
 	int32_t verdict;
-	uint32_t length;  /* of the packet that came out */
-	uint32_t counter; /* of those that rose the last, UINT32_MAX for none */
-	uint32_t first_counter;  /* and the first, by number */
-	uint32_t rises;   /* by how much all counters rose together */
+	uint32_t length;	/* of the packet that came out */
+	uint32_t counter;	/* of those that rose the last, UINT32_MAX for none */
+	uint32_t first_counter; /* and the first, by number */
+	uint32_t rises;		/* by how much all counters rose together */
 };
 
 static long bpf(enum bpf_cmd command, union bpf_attr *attributes)
@@ -61,7 +61,8 @@ static int map_access(enum bpf_cmd command, int map_fd, uint32_t index, const vo
 	return bpf(command, &attributes) ? -errno : 0;
 }
 
-static int access_cells(const struct conform_batch *batch, enum bpf_cmd command, const uint32_t *indexes, uint8_t *image)
+static int access_cells(const struct conform_batch *batch, enum bpf_cmd command,
+			const uint32_t *indexes, uint8_t *image)
 {
 	for (uint32_t at = 0; at < batch->watch_count; at++) {
 		const struct conform_watch *watch = &batch->watches[at];
@@ -86,13 +87,15 @@ static int read_counters(const struct conform_batch *batch, uint64_t *totals)
 		for (uint32_t at = 0; at < count; at++) {
 			uint64_t value;
 
-			memcpy(&value, values + cpu * batch->counters_stride + at * sizeof(value), sizeof(value));
+			memcpy(&value, values + cpu * batch->counters_stride + at * sizeof(value),
+			       sizeof(value));
 			totals[at] += value;
 		}
 	return 0;
 }
 
-static void compare_counters(const uint64_t *before, const uint64_t *after, uint32_t count, struct conform_outcome *outcome)
+static void compare_counters(const uint64_t *before, const uint64_t *after, uint32_t count,
+			     struct conform_outcome *outcome)
 {
 	outcome->counter = outcome->first_counter = UINT32_MAX;
 	outcome->rises = 0;
@@ -105,8 +108,8 @@ static void compare_counters(const uint64_t *before, const uint64_t *after, uint
 		}
 }
 
-static int run_program(const struct conform_batch *batch, const uint8_t *packet, uint32_t length, uint8_t *packet_out,
-		       struct conform_outcome *outcome)
+static int run_program(const struct conform_batch *batch, const uint8_t *packet, uint32_t length,
+		       uint8_t *packet_out, struct conform_outcome *outcome)
 {
 	union bpf_attr attributes;
 
@@ -128,16 +131,18 @@ static int run_program(const struct conform_batch *batch, const uint8_t *packet,
  * indexes: watch_count a case. environment: environment_size bytes a case.
  * Returns 0, or a negative error; *failed then says at which case.
  */
-int conform_run(const struct conform_batch *batch, uint32_t count, const uint32_t *indexes, uint8_t *images,
-		const uint8_t *environments, const uint8_t *packets, const uint32_t *lengths, uint8_t *packets_out,
-		struct conform_outcome *outcomes, uint32_t *failed)
+int conform_run(const struct conform_batch *batch, uint32_t count, const uint32_t *indexes,
+		uint8_t *images, const uint8_t *environments, const uint8_t *packets,
+		const uint32_t *lengths, uint8_t *packets_out, struct conform_outcome *outcomes,
+		uint32_t *failed)
 {
 	static uint64_t totals[2][COUNTERS_BYTES_MAX / sizeof(uint64_t)];
 	static uint8_t zeros[1 << 16];
 	uint32_t counter_count = batch->counters_stride / sizeof(uint64_t);
 	int err;
 
-	if ((uint64_t)batch->counters_stride * batch->cpu_count > COUNTERS_BYTES_MAX || batch->image_size > sizeof(zeros))
+	if ((uint64_t)batch->counters_stride * batch->cpu_count > COUNTERS_BYTES_MAX ||
+	    batch->image_size > sizeof(zeros))
 		return -E2BIG;
 	err = read_counters(batch, totals[0]);
 	for (uint32_t at = 0; at < count && !err; at++) {
@@ -146,22 +151,26 @@ int conform_run(const struct conform_batch *batch, uint32_t count, const uint32_
 		size_t packet = (size_t)at * batch->packet_size;
 
 		*failed = at;
-		memcpy(batch->environment, environments + (size_t)at * batch->environment_size, batch->environment_size);
+		memcpy(batch->environment, environments + (size_t)at * batch->environment_size,
+		       batch->environment_size);
 		err = access_cells(batch, BPF_MAP_UPDATE_ELEM, where, image);
 		if (!err)
-			err = run_program(batch, packets + packet, lengths[at], packets_out + packet, &outcomes[at]);
+			err = run_program(batch, packets + packet, lengths[at],
+					  packets_out + packet, &outcomes[at]);
 		if (!err)
 			err = access_cells(batch, BPF_MAP_LOOKUP_ELEM, where, image);
 		if (!err && batch->clear)
 			err = access_cells(batch, BPF_MAP_UPDATE_ELEM, where, zeros);
 		if (!err)
 			err = read_counters(batch, totals[(at + 1) % 2]);
-		compare_counters(totals[at % 2], totals[(at + 1) % 2], counter_count, &outcomes[at]);
+		compare_counters(totals[at % 2], totals[(at + 1) % 2], counter_count,
+				 &outcomes[at]);
 	}
 	return err;
 }
 
-/* Counts the elements of an array map that are not all zero; a negative error where it cannot be read. */
+/* Counts the elements of an array map that are not all zero; a negative error where it cannot be
+ * read. */
 int64_t conform_nonzero(int32_t map_fd, uint32_t capacity, uint32_t value_size)
 {
 	static uint8_t value[1 << 16], zeros[1 << 16];

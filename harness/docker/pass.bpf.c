@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* For the other end of a veth that is served: it takes what XDP sends there only while it has a program of its own. */
+/* For the other end of a veth that is served: it takes what XDP sends there only while it has a
+ * program of its own. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

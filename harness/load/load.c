@@ -47,15 +47,15 @@ static inline bool workload_is_whole(const unsigned char *payload, size_t size)
 
 #define EVENTS_MAX 64
 #define SCAN_PERIOD_NS 1000000ull /* how often clients without an answer are looked at */
-#define LATE_MAX 64               /* packets of a thread that are held back at a time */
+#define LATE_MAX 64		  /* packets of a thread that are held back at a time */
 #define LATE_NS_MAX 50000000ull
-#define DRAIN_NS 15000000000ull   /* at the end clients may give back what they hold */
+#define DRAIN_NS 15000000000ull /* at the end clients may give back what they hold */
 
 struct load_client {
 	int socket;
 	__u64 random_state; /* of what the client draws */
 	__u64 fault_state;  /* of the faults that its packets meet */
-	__u64 wake_ns; /* when the client is asked again without an answer */
+	__u64 wake_ns;	    /* when the client is asked again without an answer */
 	bool finished;
 	struct workload_client workload;
 };
@@ -116,8 +116,10 @@ _Noreturn void load_refuse(const char *reason)
 void load_record(struct load_thread *thread, struct load_record record)
 {
 	if (thread->record_count == thread->record_capacity) {
-		thread->record_capacity = thread->record_capacity ? 2 * thread->record_capacity : 1 << 16;
-		thread->records = realloc(thread->records, thread->record_capacity * sizeof(record));
+		thread->record_capacity = thread->record_capacity ? 2 * thread->record_capacity :
+								    1 << 16;
+		thread->records =
+			realloc(thread->records, thread->record_capacity * sizeof(record));
 		if (!thread->records)
 			fail("making room for the history");
 	}
@@ -167,7 +169,8 @@ static void send_datagram(struct load_thread *thread, int socket, const unsigned
 		fail("sending a request");
 }
 
-static void send_request(struct load_thread *thread, struct load_client *client, const unsigned char *payload, __u64 now_ns)
+static void send_request(struct load_thread *thread, struct load_client *client,
+			 const unsigned char *payload, __u64 now_ns)
 {
 	enum fault fault = choose_fault(client);
 
@@ -206,7 +209,8 @@ static void advance(struct load_thread *thread, struct load_client *client, __u6
 
 	client->wake_ns = now_ns + SCAN_PERIOD_NS;
 	thread->moving = client;
-	action = workload_next(&workload, thread, &client->workload, now_ns, now_ns >= stop_ns, payload, &client->wake_ns);
+	action = workload_next(&workload, thread, &client->workload, now_ns, now_ns >= stop_ns,
+			       payload, &client->wake_ns);
 	if (action == LOAD_FINISH)
 		client->finished = true;
 	if (action == LOAD_AGAIN)
@@ -268,7 +272,8 @@ static void *run_thread(void *argument)
 			stop_ns = now_ns;
 		if (now_ns - scanned_ns >= SCAN_PERIOD_NS) {
 			scanned_ns = now_ns;
-			if (!scan(thread) || now_ns >= stop_ns + DRAIN_NS || atomic_load_explicit(&interruptions, memory_order_relaxed) > 1)
+			if (!scan(thread) || now_ns >= stop_ns + DRAIN_NS ||
+			    atomic_load_explicit(&interruptions, memory_order_relaxed) > 1)
 				break;
 		}
 		int count = epoll_wait(thread->epoll, events, EVENTS_MAX, 1);
@@ -285,9 +290,10 @@ static void *run_thread(void *argument)
 	return NULL;
 }
 
-static void open_client(struct load_thread *thread, struct load_client *client, const struct addrinfo *server)
+static void open_client(struct load_thread *thread, struct load_client *client,
+			const struct addrinfo *server)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = client };
 
 	client->socket = socket(server->ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (client->socket < 0 || connect(client->socket, server->ai_addr, server->ai_addrlen) < 0)
@@ -305,7 +311,8 @@ static int compare_latency(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-static void write_history(const char *path, const struct load_thread *threads, unsigned int thread_count)
+static void write_history(const char *path, const struct load_thread *threads,
+			  unsigned int thread_count)
 {
 	FILE *file = fopen(path, "w");
 
@@ -316,7 +323,8 @@ static void write_history(const char *path, const struct load_thread *threads, u
 		for (size_t i = 0; i < threads[t].record_count; i++) {
 			const struct load_record *record = &threads[t].records[i];
 
-			fprintf(file, "%llu %llu %s ", record->client, record->key, record->operation);
+			fprintf(file, "%llu %llu %s ", record->client, record->key,
+				record->operation);
 			if (record->argument)
 				fputs(record->argument, file);
 			else
@@ -341,7 +349,8 @@ static bool was_answered(const struct load_record *record)
 }
 
 /* The latencies of all that was answered, in order. */
-static __u64 *sorted_latencies(const struct load_thread *threads, unsigned int thread_count, size_t *count)
+static __u64 *sorted_latencies(const struct load_thread *threads, unsigned int thread_count,
+			       size_t *count)
 {
 	size_t capacity = 0;
 	__u64 *latencies;
@@ -355,28 +364,30 @@ static __u64 *sorted_latencies(const struct load_thread *threads, unsigned int t
 	for (unsigned int t = 0; t < thread_count; t++)
 		for (size_t i = 0; i < threads[t].record_count; i++)
 			if (was_answered(&threads[t].records[i]))
-				latencies[(*count)++] = threads[t].records[i].return_ns - threads[t].records[i].call_ns;
+				latencies[(*count)++] = threads[t].records[i].return_ns -
+							threads[t].records[i].call_ns;
 	qsort(latencies, *count, sizeof(*latencies), compare_latency);
 	return latencies;
 }
 
-static void print_summary(const struct load_thread *threads, unsigned int thread_count, double seconds)
+static void print_summary(const struct load_thread *threads, unsigned int thread_count,
+			  double seconds)
 {
 	static const struct {
 		const char *name;
 		size_t offset; /* of a __u64 in struct load_counts */
 	} counts[] = {
-		{"operations", offsetof(struct load_counts, operations)},
-		{"refused", offsetof(struct load_counts, refused)},
-		{"retries", offsetof(struct load_counts, retries)},
-		{"started", offsetof(struct load_counts, started)},
-		{"timed_out", offsetof(struct load_counts, timed_out)},
-		{"died", offsetof(struct load_counts, died)},
-		{"given_up", offsetof(struct load_counts, given_up)},
-		{"read_back", offsetof(struct load_counts, read_back)},
-		{"read_back_due", offsetof(struct load_counts, read_back_due)},
-		{"unserved", offsetof(struct load_counts, unserved)},
-		{"faults", offsetof(struct load_counts, faults)},
+		{ "operations", offsetof(struct load_counts, operations) },
+		{ "refused", offsetof(struct load_counts, refused) },
+		{ "retries", offsetof(struct load_counts, retries) },
+		{ "started", offsetof(struct load_counts, started) },
+		{ "timed_out", offsetof(struct load_counts, timed_out) },
+		{ "died", offsetof(struct load_counts, died) },
+		{ "given_up", offsetof(struct load_counts, given_up) },
+		{ "read_back", offsetof(struct load_counts, read_back) },
+		{ "read_back_due", offsetof(struct load_counts, read_back_due) },
+		{ "unserved", offsetof(struct load_counts, unserved) },
+		{ "faults", offsetof(struct load_counts, faults) },
 	};
 	size_t latency_count;
 	__u64 *latencies = sorted_latencies(threads, thread_count, &latency_count);
@@ -386,20 +397,23 @@ static void print_summary(const struct load_thread *threads, unsigned int thread
 		__u64 sum = 0;
 
 		for (unsigned int t = 0; t < thread_count; t++)
-			sum += *(const __u64 *)((const char *)&threads[t].counts + counts[c].offset);
+			sum += *(const __u64 *)((const char *)&threads[t].counts +
+						counts[c].offset);
 		printf(", \"%s\": %llu", counts[c].name, sum);
 	}
-	printf(", \"p50_ns\": %llu, \"p99_ns\": %llu}\n", latency_count ? latencies[latency_count / 2] : 0,
+	printf(", \"p50_ns\": %llu, \"p99_ns\": %llu}\n",
+	       latency_count ? latencies[latency_count / 2] : 0,
 	       latency_count ? latencies[latency_count * 99 / 100] : 0);
 	free(latencies);
 }
 
 static void usage(FILE *stream)
 {
-	fprintf(stream, "usage: load --server ADDRESS [--clients N] [--threads N] [--seconds N] [--seed N] "
-			"[--faults PERCENT] [--history FILE] [--tables-seed HEX] [NAME=NUMBER...]\n");
+	fprintf(stream,
+		"usage: load --server ADDRESS [--clients N] [--threads N] [--seconds N] [--seed N] [--faults PERCENT] [--history FILE] [--tables-seed HEX] [NAME=NUMBER...]\n");
 	for (const struct load_option *option = workload_options; option->name; option++)
-		fprintf(stream, "  %-10s %s (%llu)\n", option->name, option->meaning, option->otherwise);
+		fprintf(stream, "  %-10s %s (%llu)\n", option->name, option->meaning,
+			option->otherwise);
 }
 
 static void set_option(const char *text)
@@ -407,7 +421,8 @@ static void set_option(const char *text)
 	const char *equals = strchr(text, '=');
 	char *end = NULL;
 
-	for (const struct load_option *option = workload_options; equals && option->name; option++) {
+	for (const struct load_option *option = workload_options; equals && option->name;
+	     option++) {
 		size_t length = equals - text;
 
 		if (strlen(option->name) != length || strncmp(option->name, text, length) != 0)
@@ -416,29 +431,35 @@ static void set_option(const char *text)
 		if (end != equals + 1 && *end == '\0')
 			return;
 	}
-	fprintf(stderr, "load: '%s' is no option of this workload, or its value is no number\n", text);
+	fprintf(stderr, "load: '%s' is no option of this workload, or its value is no number\n",
+		text);
 	usage(stderr);
 	exit(2);
 }
 
-/* That of the server's tables, where keys are to be chosen by the cell that they fall into; as `load --seed` takes it. */
+/* That of the server's tables, where keys are to be chosen by the cell that they fall into; as
+ * `load --seed` takes it. */
 static void set_tables_seed(const char *text)
 {
 #ifdef STEPWISE_SEED_PLAIN
 	int length = 0;
 
-	if (sscanf(text, "%16llx%16llx%16llx%n", &stepwise_seed.salt, &stepwise_seed.upper, &stepwise_seed.lower, &length) == 3 &&
+	if (sscanf(text, "%16llx%16llx%16llx%n", &stepwise_seed.salt, &stepwise_seed.upper,
+		   &stepwise_seed.lower, &length) == 3 &&
 	    strlen(text) == 48 && length == 48)
 		return;
 #endif
-	fprintf(stderr, "load: --tables-seed '%s': 48 hexadecimal digits are wanted, of a protocol that hashes a field\n", text);
+	fprintf(stderr,
+		"load: --tables-seed '%s': 48 hexadecimal digits are wanted, of a protocol that hashes a field\n",
+		text);
 	exit(2);
 }
 
 static void on_signal(int number)
 {
 	(void)number;
-	atomic_fetch_add(&interruptions, 1); /* the second one: nobody is there any more who would answer */
+	atomic_fetch_add(&interruptions, 1); /* the second one: nobody is there any more who would
+						answer */
 }
 
 struct arguments {
@@ -453,33 +474,57 @@ struct arguments {
 static struct arguments parse_arguments(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"server", required_argument, NULL, 'a'},  {"clients", required_argument, NULL, 'c'},
-		{"threads", required_argument, NULL, 't'}, {"seconds", required_argument, NULL, 's'},
-		{"seed", required_argument, NULL, 'r'},    {"history", required_argument, NULL, 'h'},
-		{"faults", required_argument, NULL, 'f'},  {"tables-seed", required_argument, NULL, 'k'},
-		{NULL, 0, NULL, 0},
+		{ "server", required_argument, NULL, 'a' },
+		{ "clients", required_argument, NULL, 'c' },
+		{ "threads", required_argument, NULL, 't' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "seed", required_argument, NULL, 'r' },
+		{ "history", required_argument, NULL, 'h' },
+		{ "faults", required_argument, NULL, 'f' },
+		{ "tables-seed", required_argument, NULL, 'k' },
+		{ NULL, 0, NULL, 0 },
 	};
-	struct arguments arguments = {.seconds = 1, .client_count = 16, .thread_count = 1, .seed = 1};
+	struct arguments arguments = {
+		.seconds = 1, .client_count = 16, .thread_count = 1, .seed = 1
+	};
 
 	for (const struct load_option *option = workload_options; option->name; option++)
 		*(__u64 *)((char *)&workload + option->offset) = option->otherwise;
 	for (int letter; (letter = getopt_long(argc, argv, "", options, NULL)) != -1;) {
 		switch (letter) {
-		case 'a': arguments.server = optarg; break;
-		case 'c': arguments.client_count = strtoul(optarg, NULL, 10); break;
-		case 't': arguments.thread_count = strtoul(optarg, NULL, 10); break;
-		case 's': arguments.seconds = strtod(optarg, NULL); break;
-		case 'r': arguments.seed = strtoull(optarg, NULL, 10); break;
-		case 'f': fault_percent = strtoul(optarg, NULL, 10); break;
-		case 'h': arguments.history = optarg; break;
-		case 'k': set_tables_seed(optarg); break;
-		default: usage(stderr); exit(2);
+		case 'a':
+			arguments.server = optarg;
+			break;
+		case 'c':
+			arguments.client_count = strtoul(optarg, NULL, 10);
+			break;
+		case 't':
+			arguments.thread_count = strtoul(optarg, NULL, 10);
+			break;
+		case 's':
+			arguments.seconds = strtod(optarg, NULL);
+			break;
+		case 'r':
+			arguments.seed = strtoull(optarg, NULL, 10);
+			break;
+		case 'f':
+			fault_percent = strtoul(optarg, NULL, 10);
+			break;
+		case 'h':
+			arguments.history = optarg;
+			break;
+		case 'k':
+			set_tables_seed(optarg);
+			break;
+		default:
+			usage(stderr);
+			exit(2);
 		}
 	}
 	while (optind < argc)
 		set_option(argv[optind++]);
-	if (!arguments.server || !arguments.client_count || !arguments.thread_count || arguments.seconds <= 0 ||
-	    arguments.thread_count > arguments.client_count) {
+	if (!arguments.server || !arguments.client_count || !arguments.thread_count ||
+	    arguments.seconds <= 0 || arguments.thread_count > arguments.client_count) {
 		usage(stderr);
 		exit(2);
 	}
@@ -488,14 +533,15 @@ static struct arguments parse_arguments(int argc, char **argv)
 
 static struct addrinfo *resolve(const char *server)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST}, *found;
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST }, *found;
 	char port[8];
 	int error;
 
 	snprintf(port, sizeof(port), "%u", (unsigned int)WORKLOAD_PORT);
 	error = getaddrinfo(server, port, &hints, &found);
 	if (error) {
-		fprintf(stderr, "load: '%s' is no IPv4 or IPv6 address: %s\n", server, gai_strerror(error));
+		fprintf(stderr, "load: '%s' is no IPv4 or IPv6 address: %s\n", server,
+			gai_strerror(error));
 		exit(2);
 	}
 	return found;
@@ -538,7 +584,8 @@ int main(int argc, char **argv)
 
 	__u64 ended_ns = clock_ns();
 
-	print_summary(threads, arguments.thread_count, ((ended_ns < stop_ns ? ended_ns : stop_ns) - start_ns) / 1e9);
+	print_summary(threads, arguments.thread_count,
+		      ((ended_ns < stop_ns ? ended_ns : stop_ns) - start_ns) / 1e9);
 	if (arguments.history)
 		write_history(arguments.history, threads, arguments.thread_count);
 	freeaddrinfo(server);

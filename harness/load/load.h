@@ -7,8 +7,8 @@
  *   struct workload_client            one client, zeroed before it starts
  *   struct workload                   the options, zeroed before they are read
  *   WORKLOAD_PORT, WORKLOAD_SIZE      UDP port, bytes of every message
- *   WORKLOAD_SIZE_MAX, workload_size(), workload_is_whole()   only where messages may be longer than that: of the
- *                                     longest; bytes of the message in a payload; whether so many are such an answer
+ *   WORKLOAD_SIZE_MAX, workload_size(), workload_is_whole()   only where messages may be longer
+ * than that: of the longest; bytes of the message in a payload; whether so many are such an answer
  *   workload_options[]                names of the options, ended by {NULL}
  *   workload_start(), workload_next(), workload_answer(), workload_stop()
  *
@@ -31,7 +31,7 @@ struct workload_client;
 struct load_option {
 	const char *name;
 	const char *meaning;
-	size_t offset;   /* of a __u64 in struct workload */
+	size_t offset;	 /* of a __u64 in struct workload */
 	__u64 otherwise; /* its value where it is not given */
 };
 
@@ -53,22 +53,23 @@ struct load_record {
 	__u64 call_ns;
 	__u64 return_ns; /* or LOAD_NEVER */
 	__u64 amount;
-	__u64 detail;    /* a number beside the outcome; 0: none */
+	__u64 detail; /* a number beside the outcome; 0: none */
 };
 
 /* Counts of one thread, added up at the end. */
 struct load_counts {
 	__u64 operations; /* answered requests of the protocol's own */
-	__u64 refused;    /* of these, answered in the negative */
+	__u64 refused;	  /* of these, answered in the negative */
 	__u64 retries;
-	__u64 started;    /* clients that got to work, those after one that is over among them */
-	__u64 timed_out;  /* clients that were over because no answer came in time */
-	__u64 died;       /* clients that were over on purpose */
-	__u64 given_up;   /* requests that a client did not wait for any more, and went on */
+	__u64 started;	     /* clients that got to work, those after one that is over among them */
+	__u64 timed_out;     /* clients that were over because no answer came in time */
+	__u64 died;	     /* clients that were over on purpose */
+	__u64 given_up;	     /* requests that a client did not wait for any more, and went on */
 	__u64 read_back;     /* of what is there when all is over, read and answered */
 	__u64 read_back_due; /* that is, to be read */
-	__u64 unserved;   /* packets refused, since nobody served what they needed; counted by load.c */
-	__u64 faults;     /* packets lost, repeated or late; counted by load.c */
+	__u64 unserved; /* packets refused, since nobody served what they needed; counted by load.c
+			 */
+	__u64 faults;	/* packets lost, repeated or late; counted by load.c */
 };
 
 struct load_thread;

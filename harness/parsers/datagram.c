@@ -29,11 +29,14 @@ static uint32_t add(uint32_t sum, const unsigned char *bytes, size_t size)
 
 static bool find_ipv4(const unsigned char *header, size_t size, struct datagram *found)
 {
-	if (size < IPV4_SIZE || header[0] >> 4 != 4 || (header[0] & 0xf) * 4 != IPV4_SIZE || header[9] != PROTOCOL_UDP)
+	if (size < IPV4_SIZE || header[0] >> 4 != 4 || (header[0] & 0xf) * 4 != IPV4_SIZE ||
+	    header[9] != PROTOCOL_UDP)
 		return false;
 	if (header[6] & 0x20 || (header[6] & 0x1f) || header[7])
 		return false;
-	*found = (struct datagram){ .version = 4, .address_size = 4, .addresses_at = 12, .udp_at = IPV4_SIZE };
+	*found = (struct datagram){
+		.version = 4, .address_size = 4, .addresses_at = 12, .udp_at = IPV4_SIZE
+	};
 	found->is_header_right = add(0, header, IPV4_SIZE) == 0xffff;
 	found->network_size = (long)datagram_read(header + 2) - (long)IPV4_SIZE;
 	return true;
@@ -43,7 +46,11 @@ static bool find_ipv6(const unsigned char *header, size_t size, struct datagram 
 {
 	if (size < IPV6_SIZE || header[0] >> 4 != 6 || header[6] != PROTOCOL_UDP)
 		return false;
-	*found = (struct datagram){ .version = 6, .address_size = 16, .addresses_at = 8, .udp_at = IPV6_SIZE, .is_header_right = true };
+	*found = (struct datagram){ .version = 6,
+				    .address_size = 16,
+				    .addresses_at = 8,
+				    .udp_at = IPV6_SIZE,
+				    .is_header_right = true };
 	found->network_size = datagram_read(header + 4);
 	return true;
 }
@@ -92,7 +99,8 @@ void datagram_repair_header(unsigned char *frame, size_t frame_size)
 {
 	unsigned char *network = frame + DATAGRAM_ETHERNET_SIZE;
 
-	if (frame_size < DATAGRAM_ETHERNET_SIZE + IPV4_SIZE || datagram_read(frame + 12) != ETHERTYPE_IPV4)
+	if (frame_size < DATAGRAM_ETHERNET_SIZE + IPV4_SIZE ||
+	    datagram_read(frame + 12) != ETHERTYPE_IPV4)
 		return;
 	datagram_write(network + 10, 0);
 	datagram_write(network + 10, (uint16_t)~add(0, network, IPV4_SIZE));
@@ -103,7 +111,8 @@ void datagram_repair(unsigned char *frame, const struct datagram *found, uint16_
 	unsigned char *network = frame + DATAGRAM_ETHERNET_SIZE, *udp = frame + found->udp_at;
 	uint16_t checksum;
 
-	datagram_write(network + (found->version == 4 ? 2 : 4), (uint16_t)(size + (found->version == 4 ? IPV4_SIZE : 0)));
+	datagram_write(network + (found->version == 4 ? 2 : 4),
+		       (uint16_t)(size + (found->version == 4 ? IPV4_SIZE : 0)));
 	datagram_write(udp + 4, size);
 	datagram_repair_header(frame, found->udp_at + found->available);
 	if (size > found->available)

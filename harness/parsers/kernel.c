@@ -6,9 +6,9 @@
 
 #include "kernel.h"
 
-#define ELEMENTS_MAX 256u       /* that one packet's run asks for */
-#define ELEMENT_ALIGNMENT 64u   /* the most that a cell's type wants: a cache line */
-#define PACKET_ALIGNMENT 2u     /* NET_IP_ALIGN: Ethernet's 14 bytes end where four divides */
+#define ELEMENTS_MAX 256u     /* that one packet's run asks for */
+#define ELEMENT_ALIGNMENT 64u /* the most that a cell's type wants: a cache line */
+#define PACKET_ALIGNMENT 2u   /* NET_IP_ALIGN: Ethernet's 14 bytes end where four divides */
 #define CHECKSUM_MANGLED_0 0xffffu
 
 struct element {
@@ -23,7 +23,8 @@ static bool redirecting, with_socket;
 static struct bpf_sock socket_of_map;
 static unsigned int sockets_taken; /* out of maps, and not released yet */
 static void *ring_sample;
-static unsigned char *entered_key; /* on the heap, whose addresses are the same in each run: libFuzzer remembers what is compared */
+static unsigned char *entered_key; /* on the heap, whose addresses are the same in each run:
+				      libFuzzer remembers what is compared */
 static size_t entered_size;
 
 static void *allocate(size_t size)
@@ -31,7 +32,8 @@ static void *allocate(size_t size)
 	void *memory;
 
 	if (posix_memalign(&memory, ELEMENT_ALIGNMENT, size)) {
-		fprintf(stderr, "parsers: allocating %zu bytes for a packet's run: no memory\n", size);
+		fprintf(stderr, "parsers: allocating %zu bytes for a packet's run: no memory\n",
+			size);
 		abort();
 	}
 	return memory;
@@ -62,7 +64,9 @@ void kernel_enter(const void *key, size_t size)
 
 const void *kernel_entry(const void *key, size_t size)
 {
-	return entered_key && size == entered_size && !memcmp(key, entered_key, size) ? entered_key : NULL;
+	return entered_key && size == entered_size && !memcmp(key, entered_key, size) ?
+		       entered_key :
+		       NULL;
 }
 
 unsigned int kernel_element_count(void)
@@ -77,7 +81,8 @@ const void *kernel_ring_sample(void)
 
 unsigned char *kernel_packet_new(const unsigned char *bytes, size_t size)
 {
-	unsigned char *packet = (unsigned char *)allocate(PACKET_ALIGNMENT + size) + PACKET_ALIGNMENT;
+	unsigned char *packet =
+		(unsigned char *)allocate(PACKET_ALIGNMENT + size) + PACKET_ALIGNMENT;
 
 	if (size)
 		memcpy(packet, bytes, size);
@@ -89,7 +94,8 @@ void kernel_packet_free(unsigned char *packet)
 	free(packet - PACKET_ALIGNMENT);
 }
 
-void kernel_skb_begin(struct __sk_buff *skb, const unsigned char *packet, size_t size, size_t head_size)
+void kernel_skb_begin(struct __sk_buff *skb, const unsigned char *packet, size_t size,
+		      size_t head_size)
 {
 	*skb = (struct __sk_buff){ .len = (__u32)size, .packet = packet };
 	skb->data = (unsigned long)kernel_packet_new(packet, head_size);
@@ -115,7 +121,8 @@ void *kernel_element(const void *map, size_t type, __u32 index, size_t capacity,
 		if (element->map == map && element->index == index)
 			return element->memory;
 	if (element_count == ELEMENTS_MAX) {
-		fprintf(stderr, "parsers: a packet's run asks for more than %u elements of maps\n", ELEMENTS_MAX);
+		fprintf(stderr, "parsers: a packet's run asks for more than %u elements of maps\n",
+			ELEMENTS_MAX);
 		abort();
 	}
 	element_count++;
@@ -123,7 +130,8 @@ void *kernel_element(const void *map, size_t type, __u32 index, size_t capacity,
 	return memset(element->memory, 0, size);
 }
 
-long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context, __u64 flags)
+long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context,
+	      __u64 flags)
 {
 	__u32 number = 0;
 
@@ -173,7 +181,8 @@ long bpf_skb_pull_data(struct __sk_buff *skb, __u32 size)
 	return 0;
 }
 
-/* As in the kernel's net/core/filter.c: `to` is what is added to the sum, of which the field has the complement. */
+/* As in the kernel's net/core/filter.c: `to` is what is added to the sum, of which the field has
+ * the complement. */
 long bpf_l4_csum_replace(struct __sk_buff *skb, __u32 offset, __u64 from, __u64 to, __u64 flags)
 {
 	const bool zero_is_mangled = flags & BPF_F_MARK_MANGLED_0;
@@ -181,8 +190,10 @@ long bpf_l4_csum_replace(struct __sk_buff *skb, __u32 offset, __u64 from, __u64 
 	__u16 checksum;
 	__u64 sum;
 
-	if (flags & ~(__u64)BPF_F_MARK_MANGLED_0 || from || offset & 1 || offset + sizeof(checksum) > skb->data_end - skb->data) {
-		fprintf(stderr, "parsers: bpf_l4_csum_replace() at %u from %llu with flags %#llx: refused, or more than what is here of it\n",
+	if (flags & ~(__u64)BPF_F_MARK_MANGLED_0 || from || offset & 1 ||
+	    offset + sizeof(checksum) > skb->data_end - skb->data) {
+		fprintf(stderr,
+			"parsers: bpf_l4_csum_replace() at %u from %llu with flags %#llx: refused, or more than what is here of it\n",
 			offset, (unsigned long long)from, (unsigned long long)flags);
 		abort();
 	}
@@ -231,7 +242,8 @@ __u64 bpf_get_socket_cookie(const struct __sk_buff *skb)
 	return skb->cookie;
 }
 
-/* NULL for what is no full socket, such as one that waits for its end: of those there are none here. */
+/* NULL for what is no full socket, such as one that waits for its end: of those there are none
+ * here. */
 struct bpf_sock *bpf_sk_fullsock(struct bpf_sock *socket)
 {
 	return socket;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the kernel does for programs, in ordinary memory: maps whose elements are zero until a packet's run writes them, and
- * the helpers that programs call. Every block is one of the heap's own, so that ASan sees each byte that is beyond it. The
- * clock stands still: a packet does the same whenever it comes.
+ * What the kernel does for programs, in ordinary memory: maps whose elements are zero until a
+ * packet's run writes them, and the helpers that programs call. Every block is one of the heap's
+ * own, so that ASan sees each byte that is beyond it. The clock stands still: a packet does the
+ * same whenever it comes.
  */
 #ifndef STEPWISE_PARSERS_KERNEL_H
 #define STEPWISE_PARSERS_KERNEL_H
@@ -11,12 +12,14 @@
 #include <stddef.h>
 #include <linux/bpf.h>
 
-/* --- For who runs programs ------------------------------------------------------------------------ */
+/* --- For who runs programs -------------------------------------------------------------------- */
 
-/* All maps are empty again. `redirects`: whether device maps and sockets take packets. `has_socket`: whether maps of sockets have one. */
+/* All maps are empty again. `redirects`: whether device maps and sockets take packets.
+ * `has_socket`: whether maps of sockets have one. */
 void kernel_begin(bool redirects, bool has_socket);
 
-/* From now to the next kernel_begin() maps that are looked up by keys of this size, and not by numbers, have this one alone. */
+/* From now to the next kernel_begin() maps that are looked up by keys of this size, and not by
+ * numbers, have this one alone. */
 void kernel_enter(const void *key, size_t size);
 
 /* Elements that were asked for since. */
@@ -29,19 +32,23 @@ const void *kernel_ring_sample(void);
 unsigned char *kernel_packet_new(const unsigned char *bytes, size_t size);
 void kernel_packet_free(unsigned char *packet);
 
-/* A packet to be sent, of which the first `head_size` bytes lie together. `packet` must outlive it. */
-void kernel_skb_begin(struct __sk_buff *skb, const unsigned char *packet, size_t size, size_t head_size);
+/* A packet to be sent, of which the first `head_size` bytes lie together. `packet` must outlive it.
+ */
+void kernel_skb_begin(struct __sk_buff *skb, const unsigned char *packet, size_t size,
+		      size_t head_size);
 void kernel_skb_end(struct __sk_buff *skb);
 
-/* --- For programs: see bpf-helpers(7) --------------------------------------------------------------- */
+/* --- For programs: see bpf-helpers(7) --------------------------------------------------------- */
 
-/* bpf_map_lookup_elem(): an element of `size` bytes of a map of this type, looked up by a number; NULL from `capacity` on. */
+/* bpf_map_lookup_elem(): an element of `size` bytes of a map of this type, looked up by a number;
+ * NULL from `capacity` on. */
 void *kernel_element(const void *map, size_t type, __u32 index, size_t capacity, size_t size);
 
 /* The same of a map whose keys are no numbers. Its value is never read. */
 const void *kernel_entry(const void *key, size_t size);
 
-long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context, __u64 flags);
+long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context,
+	      __u64 flags);
 long bpf_redirect_map(const void *map, __u64 key, __u64 flags);
 long bpf_xdp_load_bytes(const struct xdp_md *context, __u32 offset, void *bytes, __u32 size);
 long bpf_skb_pull_data(struct __sk_buff *skb, __u32 size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Includes the program that was emitted. The build names it: PROTOCOL_PROGRAM, the prefixes PROTOCOL and PROTOCOL_UPPER, and
- * PROTOCOL_HAS_TAILS, _FORWARDS, _HAS_TC, _HAS_AHEAD and _HANDS_OVER_AT (an offset in the payload) where the program has these.
+ * Includes the program that was emitted. The build names it: PROTOCOL_PROGRAM, the prefixes
+ * PROTOCOL and PROTOCOL_UPPER, and PROTOCOL_HAS_TAILS, _FORWARDS, _HAS_TC, _HAS_AHEAD and
+ * _HANDS_OVER_AT (an offset in the payload) where the program has these.
  */
 #include PROTOCOL_PROGRAM
 
@@ -15,13 +16,14 @@
 #define CONSTANT(suffix) PASTE(PROTOCOL_UPPER, suffix)
 
 _Static_assert((int)PROGRAM_OURS == STEPWISE_OURS && (int)PROGRAM_FOREIGN == STEPWISE_FOREIGN &&
-		       (int)PROGRAM_MALFORMED == STEPWISE_MALFORMED && (int)PROGRAM_MALFORMED_CHECKSUM == STEPWISE_MALFORMED_CHECKSUM,
+		       (int)PROGRAM_MALFORMED == STEPWISE_MALFORMED &&
+		       (int)PROGRAM_MALFORMED_CHECKSUM == STEPWISE_MALFORMED_CHECKSUM,
 	       "enum program_arrival is enum stepwise_arrival");
 
 const __u16 program_port = CONSTANT(_PORT);
 const __u32 program_wire_size = CONSTANT(_WIRE_SIZE);
 
-/* --- Reading -------------------------------------------------------------------------------------- */
+/* --- Reading ---------------------------------------------------------------------------------- */
 
 #ifdef PROTOCOL_HAS_TAILS
 __u32 program_tail_size(const unsigned char *payload)
@@ -29,15 +31,21 @@ __u32 program_tail_size(const unsigned char *payload)
 	return NAME(_message_tail_size)(payload);
 }
 
-enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset, const unsigned char **payload)
+enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset,
+					    const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse_tailed(context, program_port, CONSTANT(_WIRE_SIZE), NAME(_message_tail_size),
-							   udp_offset, payload);
+	return (enum program_arrival)stepwise_parse_tailed(context, program_port,
+							   CONSTANT(_WIRE_SIZE),
+							   NAME(_message_tail_size), udp_offset,
+							   payload);
 }
 
-enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset, const unsigned char **payload)
+enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset,
+					const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse_sent_tailed(skb, program_port, CONSTANT(_WIRE_SIZE), NAME(_message_tail_size),
+	return (enum program_arrival)stepwise_parse_sent_tailed(skb, program_port,
+								CONSTANT(_WIRE_SIZE),
+								NAME(_message_tail_size),
 								udp_offset, payload);
 }
 #else
@@ -47,21 +55,26 @@ __u32 program_tail_size(const unsigned char *payload)
 	return 0;
 }
 
-enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset, const unsigned char **payload)
+enum program_arrival program_parse_received(struct xdp_md *context, __u32 *udp_offset,
+					    const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse(context, program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
+	return (enum program_arrival)stepwise_parse(context, program_port, CONSTANT(_WIRE_SIZE),
+						    udp_offset, payload);
 }
 
-enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset, const unsigned char **payload)
+enum program_arrival program_parse_sent(const struct __sk_buff *skb, __u32 *udp_offset,
+					const unsigned char **payload)
 {
-	return (enum program_arrival)stepwise_parse_sent(skb, program_port, CONSTANT(_WIRE_SIZE), udp_offset, payload);
+	return (enum program_arrival)stepwise_parse_sent(skb, program_port, CONSTANT(_WIRE_SIZE),
+							 udp_offset, payload);
 }
 #endif
 
 #ifdef STEPWISE_PROMISCUOUS
 const bool program_is_promiscuous = true;
 
-void program_place_address(const unsigned char *address, unsigned int version, enum program_place place, __u32 ifindex)
+void program_place_address(const unsigned char *address, unsigned int version,
+			   enum program_place place, __u32 ifindex)
 {
 	(void)address;
 	(void)version;
@@ -83,15 +96,21 @@ void program_clear_addresses(void)
 	memset(stepwise_address_slots.ipv6[STEPWISE_ADDRESS_SLOTS - 1], 0, 16);
 }
 
-void program_place_address(const unsigned char *address, unsigned int version, enum program_place place, __u32 ifindex)
+void program_place_address(const unsigned char *address, unsigned int version,
+			   enum program_place place, __u32 ifindex)
 {
-	struct stepwise_address key = { .ethertype = bpf_htons(version == 4 ? ETH_P_IP : ETH_P_IPV6), .ifindex = ifindex };
-	const size_t size = version == 4 ? 4 : 16, slot = address[size - 1] % STEPWISE_ADDRESS_SLOTS;
+	struct stepwise_address key = {
+		.ethertype = bpf_htons(version == 4 ? ETH_P_IP : ETH_P_IPV6), .ifindex = ifindex
+	};
+	const size_t size = version == 4 ? 4 : 16,
+		     slot = address[size - 1] % STEPWISE_ADDRESS_SLOTS;
 
 	program_clear_addresses();
 	stepwise_address_slots.filled = place != PROGRAM_NOT_FILLED;
 	if (place == PROGRAM_IN_SLOT)
-		memcpy(version == 4 ? (void *)&stepwise_address_slots.ipv4[slot] : (void *)stepwise_address_slots.ipv6[slot], address, size);
+		memcpy(version == 4 ? (void *)&stepwise_address_slots.ipv4[slot] :
+				      (void *)stepwise_address_slots.ipv6[slot],
+		       address, size);
 	memcpy(key.words, address, size);
 	if (place == PROGRAM_IN_MAP)
 		kernel_enter(&key, sizeof(key));
@@ -142,7 +161,7 @@ bool program_copy_handed_over(const unsigned char *payload, unsigned char *copy)
 #define DECODE_ALL NAME(_message_decode)
 #endif
 
-/* --- Whole programs, and their ends ------------------------------------------------------------------ */
+/* --- Whole programs, and their ends ----------------------------------------------------------- */
 
 int program_xdp(struct xdp_md *context)
 {

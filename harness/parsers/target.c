@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * libFuzzer's target: an input is a frame, which a protocol's programs are given as it comes by and as this host sends it.
- * What must hold is said where it is checked. Nothing is remembered from one input to the next, and what the network decides
- * is drawn from the input's bytes: an input does the same whenever it comes.
+ * libFuzzer's target: an input is a frame, which a protocol's programs are given as it comes by and
+ * as this host sends it. What must hold is said where it is checked. Nothing is remembered from one
+ * input to the next, and what the network decides is drawn from the input's bytes: an input does
+ * the same whenever it comes.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,27 +15,15 @@
 #include <linux/pkt_cls.h>
 
 #include "datagram.h"
+#include "expected.h"
 #include "kernel.h"
 #include "program.h"
 
 #define SENDER 0x5e4de2u /* the cookie of the daemon's socket */
-#define LOOPBACK 1u      /* index of the interface lo */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t size_max);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* An input, what the plain reader finds in it, and draws that depend on it alone. */
-struct input {
-	const unsigned char *frame;
-	size_t size;
-	bool is_datagram;
-	struct datagram datagram;
-	uint64_t draws;
-	unsigned int set_up; /* elements of maps, before a program runs */
-	__u32 ifindex;       /* by which it comes */
-	enum program_place place;
-};
 
 static void check(bool holds, const char *what)
 {
@@ -64,99 +53,13 @@ static uint64_t hash(const unsigned char *bytes, size_t size)
 	return value;
 }
 
-static const unsigned char *payload_of(const struct input *input)
-{
-	return input->frame + input->datagram.udp_at + DATAGRAM_UDP_SIZE;
-}
-
-static bool is_zero(const unsigned char *bytes, size_t size)
-{
-	while (size)
-		if (bytes[--size])
-			return false;
-	return true;
-}
-
 /* No cell was looked at: of elements, the program asked for one of the counters. */
 static bool is_unread(const struct input *input)
 {
 	return kernel_element_count() <= input->set_up + 1;
 }
 
-/* --- What a frame is, by docs/layout.md ----------------------------------------------------------------- */
-
-/* Bytes of a datagram that is a message with the tail that it tells of; 0 where not even the message is all there. */
-static size_t message_size(const struct input *input)
-{
-	const size_t fixed_size = DATAGRAM_UDP_SIZE + program_wire_size;
-
-	return input->datagram.available < fixed_size ? 0 : fixed_size + program_tail_size(payload_of(input));
-}
-
-static bool is_between(unsigned int number, unsigned int first, unsigned int last)
-{
-	return number >= first && number <= last;
-}
-
-/* Whether a source is of a host on a wire, by RFC 1122, 4291 and 5771; on lo, loopback addresses are the host's own. */
-static bool is_source_right(const struct input *input)
-{
-	const unsigned char *source = input->frame + input->datagram.addresses_at;
-
-	if (input->datagram.version == 6)
-		return source[0] != 0xff && (input->ifindex == LOOPBACK || !is_zero(source, 8));
-	return source[0] && !is_between(source[0], 224, 255) && (source[0] != 127 || input->ifindex == LOOPBACK);
-}
-
-static const unsigned char *destination_of(const struct input *input)
-{
-	return input->frame + input->datagram.addresses_at + input->datagram.address_size;
-}
-
-static bool is_destination_right(const struct input *input)
-{
-	const unsigned char first = *destination_of(input);
-
-	if (input->ifindex == LOOPBACK)
-		return true;
-	if (program_is_promiscuous)
-		return input->datagram.version == 6 ? first != 0xff : first < 224;
-	return input->place != PROGRAM_NOWHERE;
-}
-
-static bool is_checksum_right(const struct input *input)
-{
-	return input->datagram.checksum && datagram_sum(input->frame, &input->datagram) == 0xffff;
-}
-
-static enum program_arrival expect_received(const struct input *input)
-{
-	const struct datagram *datagram = &input->datagram;
-	const size_t size = input->is_datagram ? message_size(input) : 0;
-
-	if (!input->is_datagram || datagram->destination_port != program_port || !is_source_right(input) || !is_destination_right(input))
-		return PROGRAM_FOREIGN;
-	if (!size || datagram->available < size || datagram->size != size || datagram->network_size != (long)size)
-		return PROGRAM_MALFORMED;
-	if (!datagram->checksum)
-		return datagram->version == 4 ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
-	return is_checksum_right(input) ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
-}
-
-/* This host's own: its checksum may be left to the device, and the tail of an answer may be missing. */
-static enum program_arrival expect_sent(const struct input *input)
-{
-	const struct datagram *datagram = &input->datagram;
-	const size_t size = input->is_datagram ? message_size(input) : 0;
-
-	if (!input->is_datagram || datagram->source_port != program_port)
-		return PROGRAM_FOREIGN;
-	if (!size || datagram->network_size != datagram->size || datagram->available < datagram->size)
-		return PROGRAM_MALFORMED;
-	return datagram->size == size || datagram->size == DATAGRAM_UDP_SIZE + program_wire_size ? PROGRAM_OURS : PROGRAM_MALFORMED;
-}
-
-/* --- What a program may have done to a packet ------------------------------------------------------------- */
+/* --- What a program may have done to a packet ------------------------------------------------- */
 
 static void exchange(unsigned char *one, unsigned char *other, size_t size)
 {
@@ -171,20 +74,25 @@ static void exchange(unsigned char *one, unsigned char *other, size_t size)
 static void turn_round(unsigned char *frame, const struct datagram *datagram)
 {
 	exchange(frame, frame + ETH_ALEN, ETH_ALEN);
-	exchange(frame + datagram->addresses_at, frame + datagram->addresses_at + datagram->address_size, datagram->address_size);
+	exchange(frame + datagram->addresses_at,
+		 frame + datagram->addresses_at + datagram->address_size, datagram->address_size);
 	exchange(frame + datagram->udp_at, frame + datagram->udp_at + 2, 2);
 }
 
 static void check_untouched(const struct input *input, const unsigned char *packet)
 {
-	check(!input->size || !memcmp(packet, input->frame, input->size), "what is not ours, or not answered, is left as it came");
+	check(!input->size || !memcmp(packet, input->frame, input->size),
+	      "what is not ours, or not answered, is left as it came");
 }
 
-/* Of a packet with another message in it. `turned`: sender and receiver change places. `answered`: it goes to a client. */
-static void check_rewritten(const struct input *input, const unsigned char *packet, bool turned, bool answered)
+/* Of a packet with another message in it. `turned`: sender and receiver change places. `answered`:
+ * it goes to a client. */
+static void check_rewritten(const struct input *input, const unsigned char *packet, bool turned,
+			    bool answered)
 {
 	const struct datagram *datagram = &input->datagram;
-	const size_t checksum_at = datagram->udp_at + 6, payload_at = datagram->udp_at + DATAGRAM_UDP_SIZE;
+	const size_t checksum_at = datagram->udp_at + 6,
+		     payload_at = datagram->udp_at + DATAGRAM_UDP_SIZE;
 	const size_t behind = payload_at + program_wire_size;
 	const uint16_t checksum = datagram_read(packet + checksum_at);
 	unsigned char headers[DATAGRAM_ETHERNET_SIZE + 40 + DATAGRAM_UDP_SIZE];
@@ -192,18 +100,23 @@ static void check_rewritten(const struct input *input, const unsigned char *pack
 	memcpy(headers, input->frame, payload_at);
 	if (turned)
 		turn_round(headers, datagram);
-	check(!memcmp(packet, headers, checksum_at), "headers are those that came, turned round where it is answered");
-	check(!memcmp(packet + behind, input->frame + behind, input->size - behind), "what is behind the message is left as it came");
+	check(!memcmp(packet, headers, checksum_at),
+	      "headers are those that came, turned round where it is answered");
+	check(!memcmp(packet + behind, input->frame + behind, input->size - behind),
+	      "what is behind the message is left as it came");
 	if (!datagram->checksum)
 		check(!checksum, "no checksum stays none");
 	else if (is_checksum_right(input))
-		check(checksum && datagram_sum(packet, datagram) == 0xffff, "a checksum that was right is right for what was written");
+		check(checksum && datagram_sum(packet, datagram) == 0xffff,
+		      "a checksum that was right is right for what was written");
 	if (answered)
-		check(is_zero(packet + payload_at + program_fields_size, program_wire_size - program_fields_size),
+		check(is_zero(packet + payload_at + program_fields_size,
+			      program_wire_size - program_fields_size),
 		      "what hooks hand over is kept from a client");
 }
 
-/* The message that a program is made to write: noise, all ones or zeros, or what came with a byte changed. */
+/* The message that a program is made to write: noise, all ones or zeros, or what came with a byte
+ * changed. */
 static unsigned char *new_fields(struct input *input)
 {
 	unsigned char *fields = malloc(program_wire_size);
@@ -218,7 +131,7 @@ static unsigned char *new_fields(struct input *input)
 	return fields;
 }
 
-/* --- The codec --------------------------------------------------------------------------------------------- */
+/* --- The codec -------------------------------------------------------------------------------- */
 
 static void check_codec(const struct input *input)
 {
@@ -230,17 +143,20 @@ static void check_codec(const struct input *input)
 	copy = malloc(program_wire_size);
 	memcpy(payload, payload_of(input), program_wire_size);
 	if (program_copy_request(payload, copy)) {
-		check(!memcmp(copy, payload, program_fields_size), "a message that is decoded and encoded is the same again");
-		check(is_zero(copy + program_fields_size, program_wire_size - program_fields_size), "what a client hands over is not looked at");
+		check(!memcmp(copy, payload, program_fields_size),
+		      "a message that is decoded and encoded is the same again");
+		check(is_zero(copy + program_fields_size, program_wire_size - program_fields_size),
+		      "what a client hands over is not looked at");
 	}
 	if (program_copy_handed_over(payload, copy))
-		check(!memcmp(copy, payload, program_wire_size), "what is handed over is the same again, decoded and encoded");
+		check(!memcmp(copy, payload, program_wire_size),
+		      "what is handed over is the same again, decoded and encoded");
 	check(!memcmp(payload, payload_of(input), program_wire_size), "decoding changes nothing");
 	free(copy);
 	free(payload);
 }
 
-/* --- XDP ----------------------------------------------------------------------------------------------------- */
+/* --- XDP -------------------------------------------------------------------------------------- */
 
 static bool is_link_local(const struct input *input)
 {
@@ -258,9 +174,11 @@ static unsigned char *begin_xdp(struct input *input, struct xdp_md *context)
 		program_open_ring();
 	program_clear_addresses();
 	if (input->is_datagram)
-		program_place_address(destination_of(input), input->datagram.version, input->place, is_link_local(input) ? input->ifindex : 0);
+		program_place_address(destination_of(input), input->datagram.version, input->place,
+				      is_link_local(input) ? input->ifindex : 0);
 	input->set_up = kernel_element_count();
-	*context = (struct xdp_md){ .data = (unsigned long)packet, .data_end = (unsigned long)packet + input->size,
+	*context = (struct xdp_md){ .data = (unsigned long)packet,
+				    .data_end = (unsigned long)packet + input->size,
 				    .ingress_ifindex = input->ifindex };
 	return packet;
 }
@@ -275,7 +193,8 @@ static void check_parsed(struct input *input, enum program_arrival expected)
 	check(program_parse_received(&context, &udp_offset, &payload) == expected,
 	      "whose a packet is that comes by is what the plain reader of RFC 768, 791 and 8200 says");
 	if (expected == PROGRAM_OURS)
-		check(udp_offset == input->datagram.udp_at && payload == packet + udp_offset + DATAGRAM_UDP_SIZE,
+		check(udp_offset == input->datagram.udp_at &&
+			      payload == packet + udp_offset + DATAGRAM_UDP_SIZE,
 		      "a message is where the plain reader finds it");
 	check_untouched(input, packet);
 	kernel_packet_free(packet);
@@ -287,11 +206,13 @@ static void check_dropped(const struct input *input, const unsigned char *packet
 	__u32 sample_size;
 	const unsigned char *sample = program_ring_frame(&sample_size);
 
-	check(!memcmp(packet, input->frame, input->datagram.udp_at), "what is dropped is not turned round");
+	check(!memcmp(packet, input->frame, input->datagram.udp_at),
+	      "what is dropped is not turned round");
 	if (!sample)
 		return;
 	check_rewritten(input, packet, false, false);
-	check(sample_size == input->datagram.udp_at + message_size(input) && !memcmp(sample, packet, sample_size),
+	check(sample_size == input->datagram.udp_at + message_size(input) &&
+		      !memcmp(sample, packet, sample_size),
 	      "the ring buffer has a packet's headers and message, with its tail and without padding");
 }
 
@@ -299,8 +220,10 @@ static void check_dropped(const struct input *input, const unsigned char *packet
 static void check_refused(const struct input *input, const unsigned char *packet)
 {
 	check_rewritten(input, packet, false, false);
-	check(is_zero(packet + input->datagram.udp_at + DATAGRAM_UDP_SIZE, program_wire_size), "what nobody serves is blank");
-	check(message_size(input) == DATAGRAM_UDP_SIZE + program_wire_size, "what nobody serves has no tail");
+	check(is_zero(packet + input->datagram.udp_at + DATAGRAM_UDP_SIZE, program_wire_size),
+	      "what nobody serves is blank");
+	check(message_size(input) == DATAGRAM_UDP_SIZE + program_wire_size,
+	      "what nobody serves has no tail");
 }
 
 /* Of a packet that was put off: the second program sees it as the first has left it. */
@@ -308,21 +231,24 @@ static void check_ahead(struct input *input, struct xdp_md *context, const unsig
 {
 	const int verdict = program_ahead(context);
 
-	check(verdict == XDP_PASS || verdict == XDP_DROP, "the second program sends a packet or drops it");
+	check(verdict == XDP_PASS || verdict == XDP_DROP,
+	      "the second program sends a packet or drops it");
 	if (verdict == XDP_PASS)
 		check_rewritten(input, packet, true, true);
 	else
 		check_dropped(input, packet);
 }
 
-static void check_ours(struct input *input, struct xdp_md *context, const unsigned char *packet, int verdict)
+static void check_ours(struct input *input, struct xdp_md *context, const unsigned char *packet,
+		       int verdict)
 {
 	unsigned char *copy = malloc(program_wire_size);
 	const bool valid = program_copy_request(payload_of(input), copy);
 
 	free(copy);
 	if (!valid)
-		check(verdict == XDP_DROP && is_unread(input), "values outside their types are malformed");
+		check(verdict == XDP_DROP && is_unread(input),
+		      "values outside their types are malformed");
 	switch (verdict) {
 	case XDP_TX:
 		check_rewritten(input, packet, true, true);
@@ -352,7 +278,8 @@ static void check_xdp(struct input *input, enum program_arrival expected)
 	if (expected == PROGRAM_OURS) {
 		check_ours(input, &context, packet, verdict);
 	} else {
-		check(verdict == (expected == PROGRAM_FOREIGN ? XDP_PASS : XDP_DROP), "foreign packets are passed on, malformed ones dropped");
+		check(verdict == (expected == PROGRAM_FOREIGN ? XDP_PASS : XDP_DROP),
+		      "foreign packets are passed on, malformed ones dropped");
 		check(is_unread(input), "no cell is read for what is not ours");
 		check_untouched(input, packet);
 	}
@@ -367,7 +294,8 @@ static void check_answers(struct input *input)
 	int verdict;
 
 	packet = begin_xdp(input, &context);
-	check(program_answer(&context, (__u32)input->datagram.udp_at, fields) == XDP_TX, "an answer is sent");
+	check(program_answer(&context, (__u32)input->datagram.udp_at, fields) == XDP_TX,
+	      "an answer is sent");
 	check_rewritten(input, packet, true, true);
 	kernel_packet_free(packet);
 	if (program_forwards) {
@@ -379,13 +307,14 @@ static void check_answers(struct input *input)
 			check_dropped(input, packet);
 		else
 			check_rewritten(input, packet, false, false);
-		check(verdict == XDP_PASS || verdict == XDP_DROP || verdict == XDP_REDIRECT, "what is forwarded goes to the daemon or is refused");
+		check(verdict == XDP_PASS || verdict == XDP_DROP || verdict == XDP_REDIRECT,
+		      "what is forwarded goes to the daemon or is refused");
 		kernel_packet_free(packet);
 	}
 	free(fields);
 }
 
-/* --- TC -------------------------------------------------------------------------------------------------------- */
+/* --- TC --------------------------------------------------------------------------------------- */
 
 /* A packet that this host sends: all of it as the program has left it. */
 static unsigned char *sent(const struct input *input, const struct __sk_buff *skb)
@@ -408,7 +337,9 @@ static void check_sent_parsed(const struct input *input, enum program_arrival ex
 	check(program_parse_sent(&skb, &udp_offset, &payload) == expected,
 	      "whose a packet is that this host sends is what the plain reader says");
 	if (expected == PROGRAM_OURS)
-		check(udp_offset == input->datagram.udp_at && payload == (const unsigned char *)skb.data + udp_offset + DATAGRAM_UDP_SIZE,
+		check(udp_offset == input->datagram.udp_at &&
+			      payload == (const unsigned char *)skb.data + udp_offset +
+						 DATAGRAM_UDP_SIZE,
 		      "a message of this host's is where the plain reader finds it");
 	kernel_skb_end(&skb);
 }
@@ -416,15 +347,18 @@ static void check_sent_parsed(const struct input *input, enum program_arrival ex
 static void check_tc(struct input *input, enum program_arrival expected)
 {
 	static const size_t head_sizes[] = { SIZE_MAX, DATAGRAM_ETHERNET_SIZE, 42, 62 };
-	const size_t head_size = head_sizes[draw(input) % (sizeof(head_sizes) / sizeof(head_sizes[0]))];
-	const bool had_daemon = draw(input) & 3, is_daemons = had_daemon && draw(input) & 3, is_from_port = !(draw(input) & 7);
+	const size_t head_size =
+		head_sizes[draw(input) % (sizeof(head_sizes) / sizeof(head_sizes[0]))];
+	const bool had_daemon = draw(input) & 3, is_daemons = had_daemon && draw(input) & 3,
+		   is_from_port = !(draw(input) & 7);
 	struct bpf_sock sender = { .protocol = IPPROTO_UDP, .src_port = program_port };
 	struct __sk_buff skb;
 	unsigned char *packet;
 	int verdict;
 
 	kernel_begin(false, false);
-	kernel_skb_begin(&skb, input->frame, input->size, head_size < input->size ? head_size : input->size);
+	kernel_skb_begin(&skb, input->frame, input->size,
+			 head_size < input->size ? head_size : input->size);
 	skb.ingress_ifindex = !(draw(input) & 7);
 	skb.has_no_memory = !(draw(input) & 7);
 	program_set_sender(had_daemon ? SENDER : 0);
@@ -436,14 +370,17 @@ static void check_tc(struct input *input, enum program_arrival expected)
 	verdict = program_tc(&skb);
 	packet = sent(input, &skb);
 	if (skb.has_no_memory && !skb.ingress_ifindex && verdict == TC_ACT_SHOT) {
-		check(is_unread(input) || expected == PROGRAM_OURS, "no cell is read for what cannot be read");
+		check(is_unread(input) || expected == PROGRAM_OURS,
+		      "no cell is read for what cannot be read");
 	} else if (expected == PROGRAM_OURS && !is_daemons) {
 		check(verdict == TC_ACT_SHOT, "an answer that is not the daemon's is dropped");
 		check(is_unread(input), "no cell is read for an answer that is not the daemon's");
 	} else if (expected == PROGRAM_FOREIGN && is_from_port && !skb.ingress_ifindex) {
-		check(verdict == TC_ACT_SHOT, "what leaves by the service's port, however it looks, is dropped");
+		check(verdict == TC_ACT_SHOT,
+		      "what leaves by the service's port, however it looks, is dropped");
 	} else if (expected == PROGRAM_OURS) {
-		check(verdict == TC_ACT_OK || verdict == TC_ACT_SHOT, "an answer of this host's is completed or dropped");
+		check(verdict == TC_ACT_OK || verdict == TC_ACT_SHOT,
+		      "an answer of this host's is completed or dropped");
 		if (verdict == TC_ACT_OK)
 			check_rewritten(input, packet, false, true);
 	} else {
@@ -464,7 +401,8 @@ static void check_completed(struct input *input)
 
 	kernel_begin(false, false);
 	kernel_skb_begin(&skb, input->frame, input->size, input->size);
-	check(program_complete(&skb, (__u32)input->datagram.udp_at, fields) == TC_ACT_OK, "a completed answer is sent");
+	check(program_complete(&skb, (__u32)input->datagram.udp_at, fields) == TC_ACT_OK,
+	      "a completed answer is sent");
 	packet = sent(input, &skb);
 	check_rewritten(input, packet, false, true);
 	free(packet);
@@ -472,14 +410,15 @@ static void check_completed(struct input *input)
 	free(fields);
 }
 
-/* --- libFuzzer's ------------------------------------------------------------------------------------------------- */
+/* --- libFuzzer's ------------------------------------------------------------------------------ */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = { .frame = data, .size = size, .draws = hash(data, size) };
 	enum program_arrival expected;
 
-	input.is_datagram = datagram_find(data, size, &input.datagram) && input.datagram.is_header_right;
+	input.is_datagram = datagram_find(data, size, &input.datagram) &&
+			    input.datagram.is_header_right;
 	input.ifindex = LOOPBACK + (draw(&input) & 3);
 	input.place = draw(&input) % (PROGRAM_IN_MAP + 1);
 	check_codec(&input);
@@ -519,10 +458,12 @@ static void spoil(unsigned char *frame, const struct datagram *datagram, unsigne
 	}
 }
 
-/* Addresses that are treated apart: programs find them by sums, which say nothing to libFuzzer of what is compared. */
+/* Addresses that are treated apart: programs find them by sums, which say nothing to libFuzzer of
+ * what is compared. */
 static void readdress(unsigned char *frame, const struct datagram *datagram, unsigned int choice)
 {
-	unsigned char *source = frame + datagram->addresses_at, *destination = source + datagram->address_size;
+	unsigned char *source = frame + datagram->addresses_at,
+		      *destination = source + datagram->address_size;
 
 	switch (choice % 16) {
 	case 0:
@@ -537,7 +478,8 @@ static void readdress(unsigned char *frame, const struct datagram *datagram, uns
 	}
 }
 
-/* Three changes of four are followed by lengths and a checksum that are right again: else hardly any would get past these. */
+/* Three changes of four are followed by lengths and a checksum that are right again: else hardly
+ * any would get past these. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
 	struct input input = { .frame = data };

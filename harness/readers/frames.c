@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Made-up samples and frames, received as the daemon receives them: by the ring buffer of what is put off, and by an AF_XDP
- * socket, each opened and used by its header alone. The kernel's side is here: a ring buffer that hands over samples, a
- * socket whose rings are a file, and a packet socket that looks at what is sent.
+ * Made-up samples and frames, received as the daemon receives them: by the ring buffer of what is
+ * put off, and by an AF_XDP socket, each opened and used by its header alone. The kernel's side is
+ * here: a ring buffer that hands over samples, a socket whose rings are a file, and a packet socket
+ * that looks at what is sent.
  *
- * An input is pieces: a byte (bit 0: by AF_XDP where the frame is one that XDP would hand over; bit 1: all are kept and
- * restored first; bit 2: it has not been through XDP's sections, so that what it says they have handed over is made up), two
- * bytes of its size, and its bytes. Then what must hold of each datagram, and of what is answered by the protocol's handler,
- * over tables that this input's packets have made.
+ * An input is pieces: a byte (bit 0: by AF_XDP where the frame is one that XDP would hand over; bit
+ * 1: all are kept and restored first; bit 2: it has not been through XDP's sections, so that what
+ * it says they have handed over is made up), two bytes of its size, and its bytes. Then what must
+ * hold of each datagram, and of what is answered by the protocol's handler, over tables that this
+ * input's packets have made.
  */
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +36,7 @@
 #define SENDER_FD 0 /* nothing is sent by it: see sendmmsg() */
 #define BUFFER_BYTES (1u << 17)
 
-/* --- The kernel's ring buffer ---------------------------------------------------------------------------------------- */
+/* --- The kernel's ring buffer ----------------------------------------------------------------- */
 
 struct ring_buffer {
 	ring_buffer_sample_fn take;
@@ -44,7 +46,8 @@ struct ring_buffer {
 static const uint8_t *samples[PIECES_MAX];
 static size_t sample_sizes[PIECES_MAX], sample_count, samples_taken;
 
-struct ring_buffer *ring_buffer__new(int fd, ring_buffer_sample_fn take, void *context, const struct ring_buffer_opts *options)
+struct ring_buffer *ring_buffer__new(int fd, ring_buffer_sample_fn take, void *context,
+				     const struct ring_buffer_opts *options)
 {
 	struct ring_buffer *ring = malloc(sizeof(*ring));
 
@@ -62,7 +65,8 @@ int ring_buffer__consume(struct ring_buffer *ring)
 {
 	while (samples_taken < sample_count) {
 		const size_t size = sample_sizes[samples_taken];
-		/* A block of its own, aligned as the kernel's are: a byte read beyond it is seen. */
+		/* A block of its own, aligned as the kernel's are: a byte read beyond it is seen.
+		 */
 		unsigned char *sample = malloc(size);
 		int taken;
 
@@ -85,7 +89,7 @@ int open_pinned_map(const char *name)
 	return fd;
 }
 
-/* --- The kernel's sockets -------------------------------------------------------------------------------------------- */
+/* --- The kernel's sockets --------------------------------------------------------------------- */
 
 #define XDP_MEMORY_BYTES (XDP_UMEM_PGOFF_FILL_RING + (1 << 20))
 #define CONSUMER_AT 64
@@ -105,7 +109,8 @@ int socket(int domain, int type, int protocol)
 	if (domain != AF_XDP)
 		return fd;
 	rx = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, XDP_PGOFF_RX_RING);
-	vacant = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)XDP_UMEM_PGOFF_FILL_RING);
+	vacant = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		      (off_t)XDP_UMEM_PGOFF_FILL_RING);
 	if (rx == MAP_FAILED || vacant == MAP_FAILED)
 		abort();
 	return fd;
@@ -123,12 +128,16 @@ int setsockopt(int fd, int level, int option, const void *value, socklen_t size)
 
 int getsockopt(int fd, int level, int option, void *value, socklen_t *size)
 {
-	const struct xdp_ring_offset offsets = { .producer = 0, .consumer = CONSUMER_AT, .desc = ENTRIES_AT };
+	const struct xdp_ring_offset offsets = { .producer = 0,
+						 .consumer = CONSUMER_AT,
+						 .desc = ENTRIES_AT };
 
 	(void)fd, (void)level;
 	memset(value, 0, *size);
 	if (option == XDP_MMAP_OFFSETS)
-		*(struct xdp_mmap_offsets *)value = (struct xdp_mmap_offsets){ .rx = offsets, .tx = offsets, .fr = offsets, .cr = offsets };
+		*(struct xdp_mmap_offsets *)value = (struct xdp_mmap_offsets){
+			.rx = offsets, .tx = offsets, .fr = offsets, .cr = offsets
+		};
 	return 0;
 }
 
@@ -146,27 +155,30 @@ static __u32 *index_of(unsigned char *ring, size_t at)
 /* A vacant chunk, which the daemon has said may be written to; each once until it is given back. */
 static void deliver(const uint8_t *frame, size_t size)
 {
-	const __u32 next = *index_of(vacant, CONSUMER_AT), end = __atomic_load_n(index_of(vacant, 0), __ATOMIC_ACQUIRE);
+	const __u32 next = *index_of(vacant, CONSUMER_AT),
+		    end = __atomic_load_n(index_of(vacant, 0), __ATOMIC_ACQUIRE);
 	const __u64 chunk = ((const __u64 *)(vacant + ENTRIES_AT))[next & (entry_count - 1)];
 	const __u32 producer = *index_of(rx, 0);
 
-	check(end - next && end - next <= entry_count, "some chunks are with the kernel, and none twice");
+	check(end - next && end - next <= entry_count,
+	      "some chunks are with the kernel, and none twice");
 	check(chunk % area.chunk_size == 0 && chunk < area.len, "what is vacant is a chunk");
 	*index_of(vacant, CONSUMER_AT) = next + 1;
 	/* Before a frame, the kernel keeps some bytes. */
 	memcpy((unsigned char *)(unsigned long)area.addr + chunk + 256, frame, size);
-	((struct xdp_desc *)(rx + ENTRIES_AT))[producer & (entry_count - 1)] = (struct xdp_desc){ .addr = chunk + 256, .len = (__u32)size };
+	((struct xdp_desc *)(rx + ENTRIES_AT))[producer & (entry_count - 1)] =
+		(struct xdp_desc){ .addr = chunk + 256, .len = (__u32)size };
 	__atomic_store_n(index_of(rx, 0), producer + 1, __ATOMIC_RELEASE);
 }
 
-/* --- What is answered ------------------------------------------------------------------------------------------------ */
+/* --- What is answered ------------------------------------------------------------------------- */
 
 /* Of each answer that is to be sent: what came. */
 struct asked {
 	unsigned char bytes[FRAME_BYTES_MAX];
 	size_t size;
 	size_t udp_at;
-	size_t answer_size;  /* of the payload */
+	size_t answer_size; /* of the payload */
 };
 
 static struct asked asked[ENDPOINT_BATCH_MAX];
@@ -194,17 +206,26 @@ static void check_answer(const struct asked *asked, const unsigned char *bytes, 
 	const __u16 length = half(udp + 4);
 	const unsigned char pseudo[2] = { 0, IPPROTO_UDP };
 
-	check(size == udp_at + UDP_SIZE + asked->answer_size && length == UDP_SIZE + asked->answer_size, "an answer is as long as it says");
-	check(!memcmp(bytes, asked->bytes + 6, 6) && !memcmp(bytes + 6, asked->bytes, 6), "it goes back to the sender's hardware address");
-	check(!memcmp(udp - 2 * address_size, before - address_size, address_size) && !memcmp(udp - address_size, before - 2 * address_size, address_size),
+	check(size == udp_at + UDP_SIZE + asked->answer_size &&
+		      length == UDP_SIZE + asked->answer_size,
+	      "an answer is as long as it says");
+	check(!memcmp(bytes, asked->bytes + 6, 6) && !memcmp(bytes + 6, asked->bytes, 6),
+	      "it goes back to the sender's hardware address");
+	check(!memcmp(udp - 2 * address_size, before - address_size, address_size) &&
+		      !memcmp(udp - address_size, before - 2 * address_size, address_size),
 	      "it goes back to the sender's address");
-	check(!memcmp(udp, before + 2, 2) && !memcmp(udp + 2, before, 2), "it goes back to the sender's port");
+	check(!memcmp(udp, before + 2, 2) && !memcmp(udp + 2, before, 2),
+	      "it goes back to the sender's port");
 	check(!half(before + 6) == !half(udp + 6), "no checksum stays none, and one stays one");
 	if (half(udp + 6))
-		check(add(add(add(add(0, udp - 2 * address_size, 2 * address_size), pseudo, 2), udp + 4, 2), udp, length) == 0xffff,
+		check(add(add(add(add(0, udp - 2 * address_size, 2 * address_size), pseudo, 2),
+			      udp + 4, 2),
+			  udp, length) == 0xffff,
 		      "an answer's checksum is right");
 	if (half(before + 4) != length && udp_at == 34)
-		check(add(0, bytes + ETHERNET_SIZE, 20) == 0xffff && half(bytes + ETHERNET_SIZE + 2) == 20 + length, "and so is that of IPv4");
+		check(add(0, bytes + ETHERNET_SIZE, 20) == 0xffff &&
+			      half(bytes + ETHERNET_SIZE + 2) == 20 + length,
+		      "and so is that of IPv4");
 	if (half(before + 4) != length && udp_at != 34)
 		check(half(bytes + ETHERNET_SIZE + 4) == length, "IPv6 says the same length");
 }
@@ -218,23 +239,27 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags)
 	for (unsigned int i = 0; i < count; i++) {
 		const struct msghdr *header = &messages[i].msg_hdr;
 
-		check(header->msg_iovlen == 1 && header->msg_iov->iov_len <= FRAME_BYTES_MAX, "an answer is a frame");
+		check(header->msg_iovlen == 1 && header->msg_iov->iov_len <= FRAME_BYTES_MAX,
+		      "an answer is a frame");
 		check_answer(&asked[i], header->msg_iov->iov_base, header->msg_iov->iov_len);
-		complete((unsigned char *)header->msg_iov->iov_base + asked[i].udp_at + UDP_SIZE, asked[i].answer_size);
+		complete((unsigned char *)header->msg_iov->iov_base + asked[i].udp_at + UDP_SIZE,
+			 asked[i].answer_size);
 	}
 	asked_count = 0;
 	return (int)count;
 }
 
-/* --- The tables ------------------------------------------------------------------------------------------------------ */
+/* --- The tables ------------------------------------------------------------------------------- */
 
-static bool read_cell(const struct stepwise_tables *tables, unsigned int table, __u32 index, void *element)
+static bool read_cell(const struct stepwise_tables *tables, unsigned int table, __u32 index,
+		      void *element)
 {
 	const struct stepwise_table *read = &stepwise_protocol.tables[table];
 
 	if (index >= read->capacity)
 		return false;
-	memcpy(element, (unsigned char *)tables->memory[table] + (size_t)index * read->element_size, read->element_size);
+	memcpy(element, (unsigned char *)tables->memory[table] + (size_t)index * read->element_size,
+	       read->element_size);
 	return true;
 }
 
@@ -242,37 +267,49 @@ static void *cell(const struct stepwise_tables *tables, unsigned int table, __u3
 {
 	const struct stepwise_table *stepped = &stepwise_protocol.tables[table];
 
-	return index < stepped->capacity ? (unsigned char *)tables->memory[table] + (size_t)index * stepped->element_size : NULL;
+	return index < stepped->capacity ? (unsigned char *)tables->memory[table] +
+						   (size_t)index * stepped->element_size :
+					   NULL;
 }
 
 static void *memory[64];
-static const struct stepwise_tables tables = { .memory = memory, .read_cell = read_cell, .cell = cell };
+static const struct stepwise_tables tables = { .memory = memory,
+					       .read_cell = read_cell,
+					       .cell = cell };
 
-/* As new, so that an input means the same each time: what is in them is what this input's packets have done. */
+/* As new, so that an input means the same each time: what is in them is what this input's packets
+ * have done. */
 static void clear_tables(void)
 {
 	for (__u32 i = 0; i < stepwise_protocol.table_count; i++) {
-		const size_t size = (size_t)stepwise_protocol.tables[i].capacity * stepwise_protocol.tables[i].element_size;
+		const size_t size = (size_t)stepwise_protocol.tables[i].capacity *
+				    stepwise_protocol.tables[i].element_size;
 
 		if (!memory[i])
-			memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			memory[i] = mmap(NULL, size, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (memory[i] == MAP_FAILED || madvise(memory[i], size, MADV_DONTNEED))
 			abort();
 	}
 }
 
-typedef enum stepwise_verdict hook(const struct stepwise_tables *tables, const struct stepwise_environment *environment, unsigned char *payload,
-				   size_t *size);
+typedef enum stepwise_verdict hook(const struct stepwise_tables *tables,
+				   const struct stepwise_environment *environment,
+				   unsigned char *payload, size_t *size);
 
 static bool is_message(size_t size)
 {
-	return size >= stepwise_protocol.wire_size && size - stepwise_protocol.wire_size <= stepwise_protocol.tail_max;
+	return size >= stepwise_protocol.wire_size &&
+	       size - stepwise_protocol.wire_size <= stepwise_protocol.tail_max;
 }
 
-/* A hook over a payload, in a block that is as long as a message may be, and no longer. *size: of what came, and of what is left there. */
-static enum stepwise_verdict run_hook(hook *run, const struct stepwise_environment *environment, unsigned char *payload, size_t *size)
+/* A hook over a payload, in a block that is as long as a message may be, and no longer. *size: of
+ * what came, and of what is left there. */
+static enum stepwise_verdict run_hook(hook *run, const struct stepwise_environment *environment,
+				      unsigned char *payload, size_t *size)
 {
-	unsigned char *block = malloc((size_t)stepwise_protocol.wire_size + stepwise_protocol.tail_max);
+	unsigned char *block =
+		malloc((size_t)stepwise_protocol.wire_size + stepwise_protocol.tail_max);
 	enum stepwise_verdict verdict;
 
 	memcpy(block, payload, *size);
@@ -283,7 +320,8 @@ static enum stepwise_verdict run_hook(hook *run, const struct stepwise_environme
 	return verdict;
 }
 
-static const struct stepwise_environment environment = { .now_ns = 1ull << 40, .random = 0x9e3779b97f4a7c15 };
+static const struct stepwise_environment environment = { .now_ns = 1ull << 40,
+							 .random = 0x9e3779b97f4a7c15 };
 
 /* What TC does with an answer. */
 static void complete(unsigned char *payload, size_t size)
@@ -292,23 +330,26 @@ static void complete(unsigned char *payload, size_t size)
 		run_hook(stepwise_protocol.run_tc, &environment, payload, &size);
 }
 
-/* What XDP does first with one that it forwards; false where it does not. The frame is as long as before. */
+/* What XDP does first with one that it forwards; false where it does not. The frame is as long as
+ * before. */
 static bool forward(unsigned char *frame)
 {
-	const size_t payload_at = (half(frame + 12) == 0x0800 ? 34 : 54) + UDP_SIZE, length = half(frame + payload_at - 4) - UDP_SIZE;
+	const size_t payload_at = (half(frame + 12) == 0x0800 ? 34 : 54) + UDP_SIZE,
+		     length = half(frame + payload_at - 4) - UDP_SIZE;
 	unsigned char payload[ENDPOINT_PAYLOAD_BYTES_MAX];
 	size_t size = length;
 
 	if (!is_message(length))
 		return true;
 	memcpy(payload, frame + payload_at, length);
-	if (run_hook(stepwise_protocol.run_xdp, &environment, payload, &size) != STEPWISE_FORWARD || size != length)
+	if (run_hook(stepwise_protocol.run_xdp, &environment, payload, &size) != STEPWISE_FORWARD ||
+	    size != length)
 		return false;
 	memcpy(frame + payload_at, payload, length);
 	return true;
 }
 
-/* --- The daemon ------------------------------------------------------------------------------------------------------ */
+/* --- The daemon ------------------------------------------------------------------------------- */
 
 static void answer(struct endpoint *endpoint, size_t index, const unsigned char *whole)
 {
@@ -316,25 +357,32 @@ static void answer(struct endpoint *endpoint, size_t index, const unsigned char 
 	struct asked *before = &asked[asked_count];
 
 	check(datagram->ifindex == IFINDEX, "it arrived where it arrived");
-	check(datagram->payload > datagram->frame && datagram->payload - datagram->frame <= FRAME_HEADERS_BYTES_MAX, "headers are as long as there are");
-	check(datagram->size <= ENDPOINT_PAYLOAD_BYTES_MAX, "a payload is no longer than there is room");
+	check(datagram->payload > datagram->frame &&
+		      datagram->payload - datagram->frame <= FRAME_HEADERS_BYTES_MAX,
+	      "headers are as long as there are");
+	check(datagram->size <= ENDPOINT_PAYLOAD_BYTES_MAX,
+	      "a payload is no longer than there is room");
 	before->udp_at = (size_t)(datagram->payload - datagram->frame) - UDP_SIZE;
 	before->size = before->udp_at + UDP_SIZE + datagram->size;
 	check(!memcmp(datagram->frame, whole, before->size), "it is what came");
 	memcpy(before->bytes, whole, before->size);
-	if (!is_message(datagram->size) || run_hook(stepwise_protocol.on_forwarded, &environment, datagram->payload, &datagram->size) != STEPWISE_REPLY)
+	if (!is_message(datagram->size) ||
+	    run_hook(stepwise_protocol.on_forwarded, &environment, datagram->payload,
+		     &datagram->size) != STEPWISE_REPLY)
 		return;
 	before->answer_size = datagram->size;
 	asked_count++;
 	endpoint->operations->reply(endpoint, index);
 }
 
-static void serve(struct endpoint *endpoint, const unsigned char *const *wholes, size_t count, bool keeps)
+static void serve(struct endpoint *endpoint, const unsigned char *const *wholes, size_t count,
+		  bool keeps)
 {
 	static struct endpoint_kept kept[ENDPOINT_BATCH_MAX];
 	struct daemon_statistics statistics = {};
 
-	check(endpoint->operations->receive(endpoint, &statistics) == count, "each datagram that is whole is received, and no other");
+	check(endpoint->operations->receive(endpoint, &statistics) == count,
+	      "each datagram that is whole is received, and no other");
 	for (size_t i = 0; i < count; i++) {
 		if (keeps) {
 			endpoint->operations->keep(endpoint, i, &kept[i]);
@@ -346,7 +394,7 @@ static void serve(struct endpoint *endpoint, const unsigned char *const *wholes,
 	check(!asked_count, "nothing waits to be sent");
 }
 
-/* --- libFuzzer's ----------------------------------------------------------------------------------------------------- */
+/* --- libFuzzer's ------------------------------------------------------------------------------ */
 
 /* What the ring's samples are to be, by a reading of its own; where the frame is. */
 static unsigned char *plain_frame(unsigned char *sample, size_t size, size_t *frame_size)
@@ -360,13 +408,17 @@ static unsigned char *plain_frame(unsigned char *sample, size_t size, size_t *fr
 	sample += sizeof(head);
 	size -= sizeof(head);
 	*frame_size = head.size;
-	if (head.ifindex != IFINDEX || head.size > size || head.size < ETHERNET_SIZE || head.size > FRAME_BYTES_MAX)
+	if (head.ifindex != IFINDEX || head.size > size || head.size < ETHERNET_SIZE ||
+	    head.size > FRAME_BYTES_MAX)
 		return NULL;
 	udp_at = half(sample + 12) == 0x0800 ? 34 : 54;
 	if (head.size < udp_at + UDP_SIZE)
 		return NULL;
 	length = half(sample + udp_at + 4);
-	return length >= UDP_SIZE && length <= head.size - udp_at && length - UDP_SIZE <= ENDPOINT_PAYLOAD_BYTES_MAX ? sample : NULL;
+	return length >= UDP_SIZE && length <= head.size - udp_at &&
+			       length - UDP_SIZE <= ENDPOINT_PAYLOAD_BYTES_MAX ?
+		       sample :
+		       NULL;
 }
 
 /* A copy of a piece, which XDP's sections may change. */
@@ -387,14 +439,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!ring) {
 		ring = ring_endpoint_open(SENDER_FD, BUFFER_BYTES);
-		queue = frame_endpoint_open(&(struct frame_queue){ .ifindex = IFINDEX }, SENDER_FD, BUFFER_BYTES);
+		queue = frame_endpoint_open(&(struct frame_queue){ .ifindex = IFINDEX }, SENDER_FD,
+					    BUFFER_BYTES);
 	}
 	if (!ring || !queue)
 		abort();
 	clear_tables();
 	sample_count = samples_taken = asked_count = 0;
 	for (size_t at = 0, pieces = 0; pieces < PIECES_MAX && size - at > PIECE_SIZE; pieces++) {
-		const size_t wanted = stepwise_get(data + at + 1, 2), left = size - at - PIECE_SIZE, length = wanted < left ? wanted : left;
+		const size_t wanted = stepwise_get(data + at + 1, 2), left = size - at - PIECE_SIZE,
+			     length = wanted < left ? wanted : left;
 		unsigned char *sample = copied(pieces, data + at + PIECE_SIZE, length), *frame;
 		const uint8_t flags = data[at];
 		size_t frame_size = 0;
@@ -407,7 +461,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (frame && flags & 1) {
 			deliver(frame, frame_size);
 			by_queue[queue_count++] = frame;
-		} else if (frame || length < sizeof(struct stepwise_ring_frame) || stepwise_get(sample, 4) == IFINDEX) {
+		} else if (frame || length < sizeof(struct stepwise_ring_frame) ||
+			   stepwise_get(sample, 4) == IFINDEX) {
 			samples[sample_count] = sample;
 			sample_sizes[sample_count++] = length;
 			if (frame)
@@ -417,21 +472,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	serve(ring, by_ring, ring_count, keeps);
 	serve(queue, by_queue, queue_count, keeps);
 	serve(queue, NULL, 0, false);
-	check(*index_of(vacant, 0) - *index_of(vacant, CONSUMER_AT) == entry_count, "all chunks go back to the kernel, with the next batch");
+	check(*index_of(vacant, 0) - *index_of(vacant, CONSUMER_AT) == entry_count,
+	      "all chunks go back to the kernel, with the next batch");
 	return 0;
 }
 
-/* Three changes of four are followed by samples that say their interface and size, and lengths that fit. */
+/* Three changes of four are followed by samples that say their interface and size, and lengths that
+ * fit. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
 	size = LLVMFuzzerMutate(data, size, size_max);
 	for (size_t at = 0; seed % 4 && size - at > PIECE_SIZE;) {
-		const size_t wanted = stepwise_get(data + at + 1, 2), left = size - at - PIECE_SIZE, length = wanted < left ? wanted : left;
+		const size_t wanted = stepwise_get(data + at + 1, 2), left = size - at - PIECE_SIZE,
+			     length = wanted < left ? wanted : left;
 		uint8_t *sample = data + at + PIECE_SIZE;
 
 		if (length > sizeof(struct stepwise_ring_frame) + 62) {
 			uint8_t *frame = sample + sizeof(struct stepwise_ring_frame);
-			const size_t frame_size = length - sizeof(struct stepwise_ring_frame), udp_at = seed >> 4 & 1 ? 34 : 54;
+			const size_t frame_size = length - sizeof(struct stepwise_ring_frame),
+				     udp_at = seed >> 4 & 1 ? 34 : 54;
 
 			stepwise_put(sample, 4, IFINDEX);
 			stepwise_put(sample + 4, 4, frame_size);

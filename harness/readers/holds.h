@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a target says of an input that has a fault, in the words that harness/parsers/run.py looks for. */
+/* What a target says of an input that has a fault, in the words that harness/parsers/run.py looks
+ * for. */
 #ifndef READERS_HOLDS_H
 #define READERS_HOLDS_H
 

@@ -12,14 +12,14 @@ __attribute__((format(printf, 1, 0))) static void forget(const char *format, va_
 	vsnprintf(line, sizeof(line), format, arguments);
 }
 
-#define LOG_FUNCTION(name)                     \
-	void name(const char *format, ...)     \
-	{                                      \
-		va_list arguments;             \
-                                               \
-		va_start(arguments, format);   \
-		forget(format, arguments);     \
-		va_end(arguments);             \
+#define LOG_FUNCTION(name)                   \
+	void name(const char *format, ...)   \
+	{                                    \
+		va_list arguments;           \
+                                             \
+		va_start(arguments, format); \
+		forget(format, arguments);   \
+		va_end(arguments);           \
 	}
 
 LOG_FUNCTION(log_error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A made-up file of rows, read into cells of the store (generated/kv). What is taken is what a plain reader takes, and what is
- * in the cells is what that finds in the file.
+ * A made-up file of rows, read into cells of the store (generated/kv). What is taken is what a
+ * plain reader takes, and what is in the cells is what that finds in the file.
  */
 #include <string.h>
 
@@ -14,7 +14,8 @@
 
 #define ROW_BYTES_MAX 65536
 
-/* A whole file, as the format's description says; false where it is none. Numbers are read where they stand. */
+/* A whole file, as the format's description says; false where it is none. Numbers are read where
+ * they stand. */
 struct plain {
 	struct stepwise_rows_head head;
 	const unsigned char *fields;
@@ -46,7 +47,8 @@ static bool fields_are_right(const struct plain *plain)
 		const struct stepwise_rows_field field = plain_field(plain, i);
 		const struct stepwise_row_field *own = own_field(field.name);
 
-		if (!own || own->bytes != (field.bytes != 0) || field.size > own->size || (__u64)field.offset + field.size > plain->head.row_size)
+		if (!own || own->bytes != (field.bytes != 0) || field.size > own->size ||
+		    (__u64)field.offset + field.size > plain->head.row_size)
 			return false;
 		for (__u32 j = 0; j < i; j++)
 			if (!strcmp(plain_field(plain, j).name, field.name))
@@ -80,12 +82,14 @@ static bool plain_read(const unsigned char *data, size_t size, struct plain *pla
 	plain->fields = data + head_size;
 	fields_size = (__u64)plain->head.field_count * sizeof(struct stepwise_rows_field);
 	left = size - head_size - sizeof(sum);
-	if (memcmp(data, STEPWISE_ROWS_MAGIC, 8) || plain->head.version != STEPWISE_ROWS_VERSION || !plain->head.row_size ||
-	    plain->head.row_size > ROW_BYTES_MAX || plain->head.field_count > STEPWISE_ROWS_FIELDS_MAX || fields_size > left)
+	if (memcmp(data, STEPWISE_ROWS_MAGIC, 8) || plain->head.version != STEPWISE_ROWS_VERSION ||
+	    !plain->head.row_size || plain->head.row_size > ROW_BYTES_MAX ||
+	    plain->head.field_count > STEPWISE_ROWS_FIELDS_MAX || fields_size > left)
 		return false;
 	plain->rows = plain->fields + fields_size;
 	left -= fields_size;
-	if (left % plain->head.row_size || left / plain->head.row_size != plain->head.row_count || !fields_are_right(plain))
+	if (left % plain->head.row_size || left / plain->head.row_size != plain->head.row_count ||
+	    !fields_are_right(plain))
 		return false;
 	memcpy(&sum, data + size - sizeof(sum), sizeof(sum));
 	return sum == plain_sum(data, size - sizeof(sum));
@@ -101,9 +105,11 @@ static void check_cell(const struct plain *plain, __u64 number, const unsigned c
 		const struct stepwise_rows_field field = plain_field(plain, i);
 
 		if (field.size)
-			memcpy(expected + own_field(field.name)->offset, row + field.offset, field.size);
+			memcpy(expected + own_field(field.name)->offset, row + field.offset,
+			       field.size);
 	}
-	check(!memcmp(expected, cell, sizeof(struct kv_row_cell)), "a cell has what the row has, and nothing else");
+	check(!memcmp(expected, cell, sizeof(struct kv_row_cell)),
+	      "a cell has what the row has, and nothing else");
 	free(expected);
 }
 
@@ -139,7 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Three changes of four are followed by what would hardly ever come upon by itself: a head that fits, and a right checksum. */
+/* Three changes of four are followed by what would hardly ever come upon by itself: a head that
+ * fits, and a right checksum. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
 	struct stepwise_rows_head head;
@@ -153,7 +160,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsi
 	memcpy(head.magic, STEPWISE_ROWS_MAGIC, sizeof(head.magic));
 	head.version = STEPWISE_ROWS_VERSION;
 	if (seed % 4 > 1) {
-		front = sizeof(head) + (size_t)(head.field_count % 8) * sizeof(struct stepwise_rows_field) + sizeof(sum);
+		front = sizeof(head) +
+			(size_t)(head.field_count % 8) * sizeof(struct stepwise_rows_field) +
+			sizeof(sum);
 		head.field_count %= 8;
 		head.row_size = head.row_size % 128 + 1;
 		head.row_count = size > front ? (size - front) / head.row_size : 0;

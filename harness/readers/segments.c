@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A folder of made-up segments of the log (generated/log), read as the commands and the daemon read it. Files are an input's
- * pieces: a byte (bit 0: a number is left out before it), two bytes of its size, and its bytes.
+ * A folder of made-up segments of the log (generated/log), read as the commands and the daemon read
+ * it. Files are an input's pieces: a byte (bit 0: a number is left out before it), two bytes of its
+ * size, and its bytes.
  *
- * What must hold: entries are handed over in order, each of its lane and epoch, and counted; what the last segment alone says is
- * what all of them say; and what is not corrupt can be opened to write to, which cuts and copies the last one, and then is
- * whole, with the same entries.
+ * What must hold: entries are handed over in order, each of its lane and epoch, and counted; what
+ * the last segment alone says is what all of them say; and what is not corrupt can be opened to
+ * write to, which cuts and copies the last one, and then is whole, with the same entries.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@
 
 static const char *folder; /* one that the command has made, and removes */
 
-/* --- An input's files ----------------------------------------------------------------------------------------------- */
+/* --- An input's files ------------------------------------------------------------------------- */
 
 struct piece {
 	__u64 number;
@@ -47,7 +48,9 @@ static size_t split(const uint8_t *data, size_t size, struct piece pieces[FILES_
 		const size_t wanted = stepwise_get(data + at + 1, 2), left = size - at - PIECE_SIZE;
 
 		number += 1 + (data[at] & 1);
-		pieces[count] = (struct piece){ .number = number, .at = at + PIECE_SIZE, .size = wanted < left ? wanted : left };
+		pieces[count] = (struct piece){ .number = number,
+						.at = at + PIECE_SIZE,
+						.size = wanted < left ? wanted : left };
 		at += PIECE_SIZE + pieces[count].size;
 	}
 	return count;
@@ -77,7 +80,8 @@ static int open_folder(void)
 		return fd;
 	folder = getenv("STEPWISE_READERS");
 	if (!folder) {
-		fprintf(stderr, "parsers: STEPWISE_READERS names no folder for the files of an input\n");
+		fprintf(stderr,
+			"parsers: STEPWISE_READERS names no folder for the files of an input\n");
 		exit(1);
 	}
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -91,13 +95,16 @@ static void write_file(int folder_fd, __u64 number, const uint8_t *bytes, size_t
 
 	segment_name(name, number);
 	if (files[number] < 0)
-		files[number] = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (files[number] < 0 || pwrite(files[number], bytes, size, 0) != (ssize_t)size || ftruncate(files[number], (off_t)size))
+		files[number] =
+			openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (files[number] < 0 || pwrite(files[number], bytes, size, 0) != (ssize_t)size ||
+	    ftruncate(files[number], (off_t)size))
 		abort();
 }
 
 /* They are written over, since to make a file takes longer than to read it. */
-static void write_files(int folder_fd, const uint8_t *data, const struct piece *pieces, size_t count)
+static void write_files(int folder_fd, const uint8_t *data, const struct piece *pieces,
+			size_t count)
 {
 	char name[SEGMENT_NAME_SIZE];
 	size_t next = 0;
@@ -115,14 +122,14 @@ static void write_files(int folder_fd, const uint8_t *data, const struct piece *
 	}
 }
 
-/* --- What must hold -------------------------------------------------------------------------------------------------- */
+/* --- What must hold --------------------------------------------------------------------------- */
 
 struct visited {
 	__u64 entries;
 	__u64 segment;
 	__u64 epoch;
 	__u64 numbers[LANES];
-	__u32 sum;  /* of all of them, in their order */
+	__u32 sum; /* of all of them, in their order */
 	const struct segments_reading *reading;
 	struct recovery *recovery;
 };
@@ -140,7 +147,8 @@ static int visit(void *context, const unsigned char *entries, size_t count)
 		struct stepwise_place place;
 
 		log_entry_place(entries + i * STRIDE, &place);
-		check(place.lane < LANES && place.epoch && place.epoch >= visited->epoch, "an entry is of a lane, and of no older epoch");
+		check(place.lane < LANES && place.epoch && place.epoch >= visited->epoch,
+		      "an entry is of a lane, and of no older epoch");
 		if (place.epoch > visited->epoch && !visited->reading->corrupt)
 			memset(visited->numbers, 0, sizeof(visited->numbers));
 		visited->epoch = place.epoch;
@@ -153,9 +161,11 @@ static int visit(void *context, const unsigned char *entries, size_t count)
 }
 
 /* False where the files are of other entries. */
-static bool read_all(int folder_fd, bool recovers, struct visited *visited, struct segments_reading *reading)
+static bool read_all(int folder_fd, bool recovers, struct visited *visited,
+		     struct segments_reading *reading)
 {
-	const ssize_t entries_max = recovers ? segments_entries_max(folder_fd, folder, &log_entries) : 0;
+	const ssize_t entries_max =
+		recovers ? segments_entries_max(folder_fd, folder, &log_entries) : 0;
 	int err;
 
 	*visited = (struct visited){ .reading = reading };
@@ -165,8 +175,11 @@ static bool read_all(int folder_fd, bool recovers, struct visited *visited, stru
 	err = segments_read(folder_fd, folder, &log_entries, SEGMENTS_ALL, visit, visited, reading);
 	check(err == 0 || err == -EMEDIUMTYPE, "what can be read is read, whatever it is");
 	if (!err) {
-		check(visited->entries == reading->entries && (!recovers || reading->entries <= (__u64)entries_max), "entries are counted");
-		check(reading->entries * STRIDE + reading->cut_bytes <= reading->bytes, "what is handed over or cut is in the files");
+		check(visited->entries == reading->entries &&
+			      (!recovers || reading->entries <= (__u64)entries_max),
+		      "entries are counted");
+		check(reading->entries * STRIDE + reading->cut_bytes <= reading->bytes,
+		      "what is handed over or cut is in the files");
 	}
 	return !err;
 }
@@ -177,7 +190,8 @@ static void check_rows(const struct visited *visited)
 
 	check(recovery_keys(visited->recovery) <= visited->entries, "a row is of an entry");
 	for (__u64 i = 0; i < recovery_keys(visited->recovery); i++)
-		log_recovery.row(row, recovery_key(visited->recovery, i), recovery_cell(visited->recovery, i));
+		log_recovery.row(row, recovery_key(visited->recovery, i),
+				 recovery_cell(visited->recovery, i));
 	free(row);
 }
 
@@ -185,15 +199,19 @@ static void check_last(int folder_fd, const struct segments_reading *all)
 {
 	struct segments_reading last;
 
-	if (segments_read(folder_fd, folder, &log_entries, SEGMENTS_LAST, NULL, NULL, &last) == 0 && !all->corrupt && !last.corrupt) {
-		check(last.last_size == all->last_size && last.cut_bytes == all->cut_bytes, "the last segment is cut where it is cut");
-		check(!memcmp(last.numbers, all->numbers, LANES * sizeof(*last.numbers)), "the last segment alone says how far the lanes are");
+	if (segments_read(folder_fd, folder, &log_entries, SEGMENTS_LAST, NULL, NULL, &last) == 0 &&
+	    !all->corrupt && !last.corrupt) {
+		check(last.last_size == all->last_size && last.cut_bytes == all->cut_bytes,
+		      "the last segment is cut where it is cut");
+		check(!memcmp(last.numbers, all->numbers, LANES * sizeof(*last.numbers)),
+		      "the last segment alone says how far the lanes are");
 	}
 	segments_reading_free(&last);
 }
 
 /* The daemon's: cut, copied, and as it was but for what was cut. */
-static void check_opened(int folder_fd, const struct visited *before, const struct segments_reading *reading)
+static void check_opened(int folder_fd, const struct visited *before,
+			 const struct segments_reading *reading)
 {
 	struct segments *segments;
 	struct segments_reading after;
@@ -203,13 +221,15 @@ static void check_opened(int folder_fd, const struct visited *before, const stru
 	check(reading->corrupt || !err, "what is not corrupt can be written to");
 	if (err)
 		return;
-	check(!reading->segments || segments_epoch(segments) == reading->header.epoch, "it goes on with the epoch that was there");
+	check(!reading->segments || segments_epoch(segments) == reading->header.epoch,
+	      "it goes on with the epoch that was there");
 	segments_close(segments);
 	if (reading->corrupt)
 		return;
 	check(read_all(folder_fd, false, &visited, &after), "what was copied can be read");
 	check(!after.corrupt && !after.cut_bytes, "what was copied is whole");
-	check(visited.entries == before->entries && visited.sum == before->sum, "what was copied has the same entries");
+	check(visited.entries == before->entries && visited.sum == before->sum,
+	      "what was copied has the same entries");
 	recovery_close(visited.recovery);
 	segments_reading_free(&after);
 }
@@ -224,7 +244,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	write_files(folder_fd, data, pieces, split(data, size, pieces));
 	if (read_all(folder_fd, draw % 4 == 2, &visited, &reading)) {
-		check((segments_reading_say(&reading, folder) != 0) == (reading.corrupt != 0), "what is corrupt is said");
+		check((segments_reading_say(&reading, folder) != 0) == (reading.corrupt != 0),
+		      "what is corrupt is said");
 		if (visited.recovery)
 			check_rows(&visited);
 		/* What takes longer than all the rest, seldom. */
@@ -240,7 +261,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* --- Changes --------------------------------------------------------------------------------------------------------- */
+/* --- Changes ---------------------------------------------------------------------------------- */
 
 static void set_checks(uint8_t *data, const struct piece *piece)
 {
@@ -258,7 +279,9 @@ static void set_checks(uint8_t *data, const struct piece *piece)
 static void set_places(uint8_t *data, const struct piece *piece, __u64 *epoch, __u64 numbers[LANES])
 {
 	uint8_t *bytes = data + piece->at;
-	const struct segment_header header = { .number = piece->number, .epoch = *epoch, .before = numbers };
+	const struct segment_header header = { .number = piece->number,
+					       .epoch = *epoch,
+					       .before = numbers };
 
 	if (piece->size < HEADER_SIZE)
 		return;
@@ -289,7 +312,8 @@ static void make_right(uint8_t *data, const struct piece *pieces, size_t count, 
 
 static size_t add_file(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
-	const size_t wanted = HEADER_SIZE + seed % 6 * STRIDE + (seed / 8 % 4 ? 0 : seed / 32 % STRIDE);
+	const size_t wanted =
+		HEADER_SIZE + seed % 6 * STRIDE + (seed / 8 % 4 ? 0 : seed / 32 % STRIDE);
 
 	if (size + PIECE_SIZE + wanted > size_max)
 		return size;
@@ -299,13 +323,15 @@ static size_t add_file(uint8_t *data, size_t size, size_t size_max, unsigned int
 	return size + PIECE_SIZE + wanted;
 }
 
-/* What changes come upon seldom: more files, right checksums, and places that follow one another, but for a byte. */
+/* What changes come upon seldom: more files, right checksums, and places that follow one another,
+ * but for a byte. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
 	struct piece pieces[FILES_MAX];
 	size_t count;
 
-	size = seed % 8 == 7 ? add_file(data, size, size_max, seed >> 3) : LLVMFuzzerMutate(data, size, size_max);
+	size = seed % 8 == 7 ? add_file(data, size, size_max, seed >> 3) :
+			       LLVMFuzzerMutate(data, size, size_max);
 	count = split(data, size, pieces);
 	if (seed % 4 == 0 || !count)
 		return size;

@@ -20,7 +20,8 @@
 #define STEPWISE_UNROLL
 #endif
 
-/* An element of a table each of whose words has a cache line of its own, so that writers of two do not wait for one another. */
+/* An element of a table each of whose words has a cache line of its own, so that writers of two do
+ * not wait for one another. */
 struct stepwise_lined_word {
 	__u64 word;
 } __attribute__((aligned(64)));
@@ -31,12 +32,14 @@ struct stepwise_lined_word {
  */
 static __always_inline __s64 stepwise_floor_div(__s64 dividend, __u64 divisor)
 {
-	return dividend >= 0 ? (__s64)((__u64)dividend / divisor) : ~(__s64)(~(__u64)dividend / divisor);
+	return dividend >= 0 ? (__s64)((__u64)dividend / divisor) :
+			       ~(__s64)(~(__u64)dividend / divisor);
 }
 
 static __always_inline __s64 stepwise_floor_mod(__s64 dividend, __u64 divisor)
 {
-	return (__s64)(dividend >= 0 ? (__u64)dividend % divisor : divisor - 1 - ~(__u64)dividend % divisor);
+	return (__s64)(dividend >= 0 ? (__u64)dividend % divisor :
+				       divisor - 1 - ~(__u64)dividend % divisor);
 }
 
 #endif

@@ -13,7 +13,8 @@
 
 #include "bpf/stepwise_c.h"
 
-/* Ticks of 2^shift nanoseconds, 32 bits of them. `cache` is the tick, and for which jiffy; zero to begin with. */
+/* Ticks of 2^shift nanoseconds, 32 bits of them. `cache` is the tick, and for which jiffy; zero to
+ * begin with. */
 static __always_inline __u32 stepwise_now(__u64 *cache, __u32 shift)
 {
 	const __u32 jiffy = (__u32)bpf_jiffies64() << 1 | 1;

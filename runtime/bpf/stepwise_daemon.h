@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * To the daemon, and only by ways that nobody but a program of this load can use: the daemon's AF_XDP socket for the
- * receive queue or, where it has none, a ring buffer. Both are reached through pinned maps, which only root opens. The
- * daemon believes what a packet hands over (see the layout's `handover`), so nothing that came up the network stack,
- * where clients and local users send what they like, is ever served.
+ * To the daemon, and only by ways that nobody but a program of this load can use: the daemon's
+ * AF_XDP socket for the receive queue or, where it has none, a ring buffer. Both are reached
+ * through pinned maps, which only root opens. The daemon believes what a packet hands over (see the
+ * layout's `handover`), so nothing that came up the network stack, where clients and local users
+ * send what they like, is ever served.
  */
 #ifndef STEPWISE_DAEMON_H
 #define STEPWISE_DAEMON_H
@@ -24,7 +25,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
 	__type(key, __u32);
 	__type(value, __u32);
-	__uint(max_entries, STEPWISE_INTERFACES * STEPWISE_INTERFACE_QUEUES);
+	__uint(max_entries, STEPWISE_SOCKETS_MAX);
 } stepwise_sockets SEC(".maps");
 
 struct {
@@ -40,7 +41,8 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } stepwise_ring_limits SEC(".maps");
 
-/* The socket that holds the daemon's port. The kernel removes it when the daemon ends, however that comes about. */
+/* The socket that holds the daemon's port. The kernel removes it when the daemon ends, however that
+ * comes about. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SOCKMAP);
 	__type(key, __u32);
@@ -60,10 +62,11 @@ static __always_inline bool stepwise_has_daemon(void)
 }
 
 /*
- * Copies the first `size` bytes of a packet into the ring. `size_max`: a constant. The packet is to be dropped then,
- * whether there was room for the copy or not.
+ * Copies the first `size` bytes of a packet into the ring. `size_max`: a constant. The packet is to
+ * be dropped then, whether there was room for the copy or not.
  */
-static __always_inline void stepwise_to_ring(struct xdp_md *context, __u32 ifindex, __u32 size, __u32 size_max)
+static __always_inline void stepwise_to_ring(struct xdp_md *context, __u32 ifindex, __u32 size,
+					     __u32 size_max)
 {
 	const __u32 key = 0;
 	struct stepwise_ring_limits *limits = bpf_map_lookup_elem(&stepwise_ring_limits, &key);
@@ -79,8 +82,8 @@ static __always_inline void stepwise_to_ring(struct xdp_md *context, __u32 ifind
 		return;
 	}
 	/*
-	 * Two tests of one register of 64 bits: clang knows the bounds, and would leave both out, or make them a test of a
-	 * difference, of which older verifiers learn nothing.
+	 * Two tests of one register of 64 bits: clang knows the bounds, and would leave both out,
+	 * or make them a test of a difference, of which older verifiers learn nothing.
 	 */
 	asm volatile("" : "+r"(bytes));
 	if (bytes < STEPWISE_FRAME_BYTES_MIN)
@@ -96,12 +99,14 @@ discard:
 	bpf_ringbuf_discard(frame, 0);
 }
 
-/* Of a program of an interface: the XDP action, or STEPWISE_NO_DAEMON. `size`: of the frame without padding, at most `size_max`. */
+/* Of a program of an interface: the XDP action, or STEPWISE_NO_DAEMON. `size`: of the frame without
+ * padding, at most `size_max`. */
 static __always_inline int stepwise_to_daemon(struct xdp_md *context, __u32 size, __u32 size_max)
 {
 #ifdef STEPWISE_CONFORM
 	(void)context, (void)size, (void)size_max;
-	return XDP_PASS; /* a test run has no daemon, and whoever compares wants to see what it would get */
+	return XDP_PASS; /* a test run has no daemon, and whoever compares wants to see what it
+			    would get */
 #else
 	const __u32 queue = STEPWISE_QUEUE(context->ingress_ifindex, context->rx_queue_index);
 
@@ -115,16 +120,19 @@ static __always_inline int stepwise_to_daemon(struct xdp_md *context, __u32 size
 }
 
 /*
- * Of a program at a device map's entry, which can give a packet to no socket, nor up the stack: it is dropped. Where no
- * daemon has a copy, its client asks again; mostly the cell is known by then, so that the first program sees it.
+ * Of a program at a device map's entry, which can give a packet to no socket, nor up the stack: it
+ * is dropped. Where no daemon has a copy, its client asks again; mostly the cell is known by then,
+ * so that the first program sees it.
  *
- * The interface that a packet came by is the one that the entry sends to. Asked for the former, a kernel before 6.12 (or
- * 6.1.115) dereferences NULL: CVE-2024-50162.
+ * The interface that a packet came by is the one that the entry sends to. Asked for the former, a
+ * kernel before 6.12 (or 6.1.115) dereferences NULL: CVE-2024-50162.
  */
-static __always_inline int stepwise_to_daemon_ahead(struct xdp_md *context, __u32 size, __u32 size_max)
+static __always_inline int stepwise_to_daemon_ahead(struct xdp_md *context, __u32 size,
+						    __u32 size_max)
 {
 #ifdef STEPWISE_CONFORM
-	const __u32 ifindex = context->ingress_ifindex; /* only a program of a device map is told the other */
+	const __u32 ifindex = context->ingress_ifindex; /* only a program of a device map is told
+							   the other */
 #else
 	const __u32 ifindex = context->egress_ifindex;
 #endif

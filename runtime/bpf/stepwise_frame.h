@@ -32,7 +32,8 @@
 #define STEPWISE_FRAGMENT_MASK 0x3fff /* more fragments, and the offset */
 
 /* <linux/if_ether.h> packs its struct, which would be read byte by byte. */
-#define STEPWISE_ETHERTYPE(packet) STEPWISE_READ(__be16, (packet) + offsetof(struct ethhdr, h_proto))
+#define STEPWISE_ETHERTYPE(packet) \
+	STEPWISE_READ(__be16, (packet) + offsetof(struct ethhdr, h_proto))
 
 enum stepwise_arrival {
 	STEPWISE_OURS,
@@ -61,10 +62,11 @@ struct stepwise_network {
 };
 
 /*
- * False for a packet that is no UDP, has options, extension headers or a wrong header checksum, is a fragment, or came by from
- * no host.
+ * False for a packet that is no UDP, has options, extension headers or a wrong header checksum, is
+ * a fragment, or came by from no host.
  */
-static __always_inline bool stepwise_parse_network(const void *packet, const void *end, enum stepwise_port which,
+static __always_inline bool stepwise_parse_network(const void *packet, const void *end,
+						   enum stepwise_port which,
 						   struct stepwise_network *network)
 {
 	const struct ethhdr *ethernet = packet;
@@ -82,9 +84,11 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 		return *(const __u8 *)header == 0x45 && ip->protocol == IPPROTO_UDP &&
 		       (which == STEPWISE_PORT_SOURCE || stepwise_is_host_ipv4(ip)) &&
 		       !(ip->frag_off & bpf_htons(STEPWISE_FRAGMENT_MASK)) &&
-		       stepwise_fold(stepwise_sum(header, offsetof(struct iphdr, saddr), 0) + network->sum) == 0xffff;
+		       stepwise_fold(stepwise_sum(header, offsetof(struct iphdr, saddr), 0) +
+				     network->sum) == 0xffff;
 	}
-	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IPV6) && packet + STEPWISE_UDP_OFFSET_IPV6 <= end) {
+	if (STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IPV6) &&
+	    packet + STEPWISE_UDP_OFFSET_IPV6 <= end) {
 		const struct ipv6hdr *ip = header;
 
 		network->udp_offset = STEPWISE_UDP_OFFSET_IPV6;
@@ -98,8 +102,10 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 }
 
 /* The UDP header of what is UDP on our port to one receiver, or NULL. */
-static __always_inline const struct udphdr *stepwise_find_udp(const void *packet, const void *end, enum stepwise_port which,
-							      __u16 port, struct stepwise_network *network, __u32 *udp_offset)
+static __always_inline const struct udphdr *stepwise_find_udp(const void *packet, const void *end,
+							      enum stepwise_port which, __u16 port,
+							      struct stepwise_network *network,
+							      __u32 *udp_offset)
 {
 	const struct udphdr *udp;
 
@@ -107,19 +113,22 @@ static __always_inline const struct udphdr *stepwise_find_udp(const void *packet
 		return NULL;
 	*udp_offset = stepwise_hide(network->udp_offset) & STEPWISE_UDP_OFFSET_MASK;
 	udp = packet + *udp_offset;
-	if ((const void *)(udp + 1) > end || (which == STEPWISE_PORT_SOURCE ? udp->source : udp->dest) != bpf_htons(port))
+	if ((const void *)(udp + 1) > end ||
+	    (which == STEPWISE_PORT_SOURCE ? udp->source : udp->dest) != bpf_htons(port))
 		return NULL;
 	return udp;
 }
 
 /*
- * Likewise of what came by: of what is for this host, and from another one. (What the daemon sends answers such a packet,
- * so TC need not look at addresses.)
+ * Likewise of what came by: of what is for this host, and from another one. (What the daemon sends
+ * answers such a packet, so TC need not look at addresses.)
  */
-static __always_inline const struct udphdr *stepwise_find_request(struct xdp_md *context, const void *packet, const void *end, __u16 port,
-								  struct stepwise_network *network, __u32 *udp_offset)
+static __always_inline const struct udphdr *
+stepwise_find_request(struct xdp_md *context, const void *packet, const void *end, __u16 port,
+		      struct stepwise_network *network, __u32 *udp_offset)
 {
-	const struct udphdr *udp = stepwise_find_udp(packet, end, STEPWISE_PORT_DESTINATION, port, network, udp_offset);
+	const struct udphdr *udp = stepwise_find_udp(packet, end, STEPWISE_PORT_DESTINATION, port,
+						     network, udp_offset);
 
 	if (udp && __builtin_expect(network->suspect, 0) && !stepwise_is_between_hosts(context))
 		return NULL;
@@ -128,22 +137,29 @@ static __always_inline const struct udphdr *stepwise_find_request(struct xdp_md 
 }
 
 /* Whether a datagram has that size, and is all there. */
-static __always_inline bool stepwise_is_whole(const struct udphdr *udp, const void *end, __u32 udp_size, const struct stepwise_network *network)
+static __always_inline bool stepwise_is_whole(const struct udphdr *udp, const void *end,
+					      __u32 udp_size,
+					      const struct stepwise_network *network)
 {
-	return (const void *)udp + udp_size <= end && udp->len == bpf_htons(udp_size) && network->udp_length == udp->len;
+	return (const void *)udp + udp_size <= end && udp->len == bpf_htons(udp_size) &&
+	       network->udp_length == udp->len;
 }
 
-/* Whether a request's checksum is right, by the sum of its pseudo header and of all of the datagram. */
+/* Whether a request's checksum is right, by the sum of its pseudo header and of all of the
+ * datagram. */
 static __always_inline enum stepwise_arrival stepwise_check_sum(const struct udphdr *udp, __u64 sum)
 {
-	return udp->check && stepwise_fold(sum) == 0xffff ? STEPWISE_OURS : STEPWISE_MALFORMED_CHECKSUM;
+	return udp->check && stepwise_fold(sum) == 0xffff ? STEPWISE_OURS :
+							    STEPWISE_MALFORMED_CHECKSUM;
 }
 
 /* Whose a packet is that came by; the message of an ours but malformed packet is not to be read. */
-static __always_inline enum stepwise_arrival stepwise_parse(struct xdp_md *context, __u16 port, __u32 payload_size, __u32 *udp_offset,
+static __always_inline enum stepwise_arrival stepwise_parse(struct xdp_md *context, __u16 port,
+							    __u32 payload_size, __u32 *udp_offset,
 							    const unsigned char **payload)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
+	const void *packet = (const void *)(long)context->data,
+		   *end = (const void *)(long)context->data_end;
 	const __u32 udp_size = sizeof(struct udphdr) + payload_size;
 	struct stepwise_network network;
 	const struct udphdr *udp;
@@ -157,15 +173,19 @@ static __always_inline enum stepwise_arrival stepwise_parse(struct xdp_md *conte
 	/* None at all is allowed in IPv4 only. */
 	if (!udp->check && STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP))
 		return STEPWISE_OURS;
-	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len + stepwise_sum((const unsigned char *)udp, udp_size, 0);
+	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len +
+		       stepwise_sum((const unsigned char *)udp, udp_size, 0);
 	return stepwise_check_sum(udp, network.sum);
 }
 
 /* Likewise of one that this host sends, which may leave its checksum to the device. */
-static __always_inline enum stepwise_arrival stepwise_parse_sent(const struct __sk_buff *skb, __u16 port, __u32 payload_size,
-								 __u32 *udp_offset, const unsigned char **payload)
+static __always_inline enum stepwise_arrival stepwise_parse_sent(const struct __sk_buff *skb,
+								 __u16 port, __u32 payload_size,
+								 __u32 *udp_offset,
+								 const unsigned char **payload)
 {
-	const void *packet = (const void *)(long)skb->data, *end = (const void *)(long)skb->data_end;
+	const void *packet = (const void *)(long)skb->data,
+		   *end = (const void *)(long)skb->data_end;
 	const __u32 udp_size = sizeof(struct udphdr) + payload_size;
 	struct stepwise_network network;
 	const struct udphdr *udp;
@@ -179,8 +199,10 @@ static __always_inline enum stepwise_arrival stepwise_parse_sent(const struct __
 	return STEPWISE_OURS;
 }
 
-/* Of a packet that was found ours, after its pointers were loaded again; NULL to please the verifier. (Of others the offset is zero.) */
-static __always_inline struct udphdr *stepwise_udp(void *packet, void *end, __u32 udp_offset, __u32 payload_size)
+/* Of a packet that was found ours, after its pointers were loaded again; NULL to please the
+ * verifier. (Of others the offset is zero.) */
+static __always_inline struct udphdr *stepwise_udp(void *packet, void *end, __u32 udp_offset,
+						   __u32 payload_size)
 {
 	struct udphdr *udp = packet + (stepwise_hide_zero(udp_offset) & STEPWISE_UDP_OFFSET_MASK);
 
@@ -221,7 +243,9 @@ static __always_inline bool stepwise_turn_round(void *packet, void *end, struct 
 
 	udp->source = udp->dest;
 	udp->dest = port;
-	asm("" : "+r"(packet)); /* clang sees that what comes before udp is in bounds, the verifier does not */
+	asm(""
+	    : "+r"(packet)); /* clang sees that what comes before udp is in bounds, the verifier
+				does not */
 	if (packet + STEPWISE_UDP_OFFSET_IPV4 > end)
 		return false;
 	stepwise_exchange(packet, packet + ETH_ALEN, ETH_ALEN);
@@ -244,7 +268,8 @@ static __always_inline bool stepwise_turn_round(void *packet, void *end, struct 
  */
 static __always_inline void stepwise_correct_checksum(struct udphdr *udp, __u64 change)
 {
-	udp->check = stepwise_where(stepwise_less_bit(0, udp->check), stepwise_fold(udp->check + change));
+	udp->check = stepwise_where(stepwise_less_bit(0, udp->check),
+				    stepwise_fold(udp->check + change));
 }
 
 #endif

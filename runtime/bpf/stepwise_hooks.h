@@ -39,7 +39,8 @@ static __always_inline bool stepwise_compare_and_swap(__u64 *word, __u64 before,
  * The flags are zero, but hidden from the verifier: where it sees that, it writes the
  * loop out, which takes 24 bytes of a stack that is scarce.
  */
-static __always_inline void stepwise_retry(long (*attempt)(__u32 number, void *context), void *context)
+static __always_inline void stepwise_retry(long (*attempt)(__u32 number, void *context),
+					   void *context)
 {
 #ifdef __bpf__
 	__u64 flags = (unsigned long)context;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Whether a packet is for this host and from one that can be answered: XDP sees what a router forwards, and all that
- * passes a port in promiscuous mode.
+ * Whether a packet is for this host and from one that can be answered: XDP sees what a router
+ * forwards, and all that passes a port in promiscuous mode.
  *
- * The common path is one comparison with a global variable, which takes no lookup. The rest is a function of its own, rarely
- * called, and verified once.
+ * The common path is one comparison with a global variable, which takes no lookup. The rest is a
+ * function of its own, rarely called, and verified once.
  */
 #ifndef STEPWISE_HOSTS_H
 #define STEPWISE_HOSTS_H
@@ -41,8 +41,8 @@ struct {
 #endif
 
 /*
- * Zero if the destination is in its slot or, where every host's is served, of one host. Both have 32 bits, so that the
- * verifier sees IPv4 and IPv6 as one path.
+ * Zero if the destination is in its slot or, where every host's is served, of one host. Both have
+ * 32 bits, so that the verifier sees IPv4 and IPv6 as one path.
  */
 static __always_inline __u32 stepwise_differs_ipv4(const struct iphdr *ip)
 {
@@ -62,16 +62,18 @@ static __always_inline __u32 stepwise_differs_ipv6(const struct ipv6hdr *ip)
 #else
 	const void *address = &ip->daddr;
 	const __u32 slot = *(const __u8 *)(address + 15) % STEPWISE_ADDRESS_SLOTS;
-	const __u64 difference = (stepwise_address_slots.ipv6[slot][0] ^ STEPWISE_READ(__u64, address)) |
-				 (stepwise_address_slots.ipv6[slot][1] ^ STEPWISE_READ(__u64, address + 8));
+	const __u64 difference =
+		(stepwise_address_slots.ipv6[slot][0] ^ STEPWISE_READ(__u64, address)) |
+		(stepwise_address_slots.ipv6[slot][1] ^ STEPWISE_READ(__u64, address + 8));
 
 	return difference | difference >> 32;
 #endif
 }
 
 /*
- * Sources that no answer can reach are refused: 0/8, and multicast, reserved and broadcast addresses. False for these.
- * Loopback addresses are for stepwise_is_between_hosts(), which knows the interface.
+ * Sources that no answer can reach are refused: 0/8, and multicast, reserved and broadcast
+ * addresses. False for these. Loopback addresses are for stepwise_is_between_hosts(), which knows
+ * the interface.
  */
 static __always_inline bool stepwise_is_host_ipv4(const struct iphdr *ip)
 {
@@ -110,13 +112,15 @@ static __always_inline bool stepwise_is_address(const struct stepwise_address *a
 #endif
 
 /*
- * Of a packet whose destination is not in its slot, or whose source is not for a wire. What comes by lo was sent by this
- * host to itself, as its own routes decided: all destinations there are its own, and loopback sources are what they should
- * be. A test run of a program has that interface as well.
+ * Of a packet whose destination is not in its slot, or whose source is not for a wire. What comes
+ * by lo was sent by this host to itself, as its own routes decided: all destinations there are its
+ * own, and loopback sources are what they should be. A test run of a program has that interface as
+ * well.
  */
 __attribute__((noinline)) int stepwise_is_between_hosts(struct xdp_md *context)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
+	const void *packet = (const void *)(long)context->data,
+		   *end = (const void *)(long)context->data_end;
 	const struct ipv6hdr *six = packet + sizeof(struct ethhdr);
 	const struct iphdr *four = packet + sizeof(struct ethhdr);
 	struct stepwise_address address = {};

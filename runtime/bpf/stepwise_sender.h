@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Whose a packet is that leaves by the service's port. Only what the daemon's own socket sends is completed: TC believes
- * what it says. Anybody may have the port while the daemon is away, and another network namespace's packets pass the
- * same interface; so the socket is told by its cookie, which the kernel gives to no other until the machine starts again.
+ * Whose a packet is that leaves by the service's port. Only what the daemon's own socket sends is
+ * completed: TC believes what it says. Anybody may have the port while the daemon is away, and
+ * another network namespace's packets pass the same interface; so the socket is told by its cookie,
+ * which the kernel gives to no other until the machine starts again.
  */
 #ifndef STEPWISE_SENDER_H
 #define STEPWISE_SENDER_H
@@ -35,8 +36,9 @@ static __always_inline bool stepwise_is_from_daemon(struct __sk_buff *skb)
 }
 
 /*
- * Whether a UDP socket of this host sends from the service's port, whatever the packet looks like: options, extension
- * headers and fragments hide the port from who reads the packet, and not from its receiver.
+ * Whether a UDP socket of this host sends from the service's port, whatever the packet looks like:
+ * options, extension headers and fragments hide the port from who reads the packet, and not from
+ * its receiver.
  */
 static __always_inline bool stepwise_is_from_port(const struct __sk_buff *skb, __u16 port)
 {

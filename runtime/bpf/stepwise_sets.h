@@ -25,7 +25,8 @@ static __always_inline __u64 stepwise_packed_ones(__u32 bits, __u32 size)
  * highest bit of its place. Subtracting one borrows from an item that is zero, and
  * unused items are made to differ from every element.
  */
-static __always_inline __u64 stepwise_packed_find(__u64 items, __u32 count, __u64 element, __u32 bits, __u32 size)
+static __always_inline __u64 stepwise_packed_find(__u64 items, __u32 count, __u64 element,
+						  __u32 bits, __u32 size)
 {
 	const __u64 ones = stepwise_packed_ones(bits, size);
 	__u64 difference = items ^ element * ones;
@@ -86,7 +87,8 @@ static __always_inline __u64 stepwise_not_bit(__u64 bit)
 	return bit ^ 1;
 }
 
-/* The value where the bit is 1, else 0; likewise. (The verifier would follow a mask of the bit on both sides, too.) */
+/* The value where the bit is 1, else 0; likewise. (The verifier would follow a mask of the bit on
+ * both sides, too.) */
 static __always_inline __u64 stepwise_where(__u64 bit, __u64 value)
 {
 	asm("" : "+r"(bit));
@@ -99,7 +101,8 @@ static __always_inline __u64 stepwise_choose(__u64 bit, __u64 then, __u64 otherw
 	return otherwise + stepwise_where(bit, then - otherwise);
 }
 
-/* An index that clang takes for anything, so that the check of its bound stays for the verifier to see. */
+/* An index that clang takes for anything, so that the check of its bound stays for the verifier to
+ * see. */
 static __always_inline __u32 stepwise_index(__u32 index)
 {
 	asm("" : "+r"(index));
@@ -114,7 +117,11 @@ static __always_inline __u32 stepwise_index(__u32 index)
 static __always_inline bool stepwise_in_bounds(__u64 *index, __u32 size)
 {
 #ifdef __bpf__
-	asm goto("if %[index] >= %[size] goto %l[outside]" : [index] "+r"(*index) : [size] "i"(size) : : outside);
+	asm goto("if %[index] >= %[size] goto %l[outside]"
+		 : [index] "+r"(*index)
+		 : [size] "i"(size)
+		 :
+		 : outside);
 	return true;
 outside:
 	return false;
@@ -124,8 +131,8 @@ outside:
 }
 
 /*
- * Where the item of an index from 1 lies in an array of `size`, a constant. The index is in range; this shows the
- * verifier that it is, without a branch where it can.
+ * Where the item of an index from 1 lies in an array of `size`, a constant. The index is in range;
+ * this shows the verifier that it is, without a branch where it can.
  */
 static __always_inline __u32 stepwise_position(__u32 index, __u32 size)
 {

@@ -15,12 +15,15 @@ struct bpf_res_spin_lock {
 };
 
 #ifdef __bpf__
-extern int bpf_res_spin_lock(struct bpf_res_spin_lock *guard) __attribute__((weak, section(".ksyms")));
-extern void bpf_res_spin_unlock(struct bpf_res_spin_lock *guard) __attribute__((weak, section(".ksyms")));
+extern int bpf_res_spin_lock(struct bpf_res_spin_lock *guard)
+	__attribute__((weak, section(".ksyms")));
+extern void bpf_res_spin_unlock(struct bpf_res_spin_lock *guard)
+	__attribute__((weak, section(".ksyms")));
 #else
 #include <sched.h>
 
-#define STEPWISE_SPINS_MAX 1000 /* before giving way to a holder that may be on this very processor */
+#define STEPWISE_SPINS_MAX \
+	1000 /* before giving way to a holder that may be on this very processor */
 
 static inline void stepwise_lock_word(__u32 *word)
 {

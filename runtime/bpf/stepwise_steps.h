@@ -23,14 +23,19 @@
  */
 #ifdef STEPWISE_COVERAGE
 #define STEPWISE_BRANCH(branch) ((void)stepwise_coverage[branch]++)
-#define STEPWISE_CHOOSE(branch, condition) \
-	({ bool stepwise_chosen = (condition); stepwise_coverage[(branch) + !stepwise_chosen]++; stepwise_chosen; })
+#define STEPWISE_CHOOSE(branch, condition)                        \
+	({                                                        \
+		bool stepwise_chosen = (condition);               \
+		stepwise_coverage[(branch) + !stepwise_chosen]++; \
+		stepwise_chosen;                                  \
+	})
 #else
 #define STEPWISE_BRANCH(branch) ((void)0)
 #define STEPWISE_CHOOSE(branch, condition) (condition)
 #endif
 
-#define STEPWISE_OUTCOME(verdict, leaf) (STEPWISE_BRANCH(leaf), (__u32)(verdict) | (__u32)(leaf) << STEPWISE_LEAF_SHIFT)
+#define STEPWISE_OUTCOME(verdict, leaf) \
+	(STEPWISE_BRANCH(leaf), (__u32)(verdict) | (__u32)(leaf) << STEPWISE_LEAF_SHIFT)
 
 #define stepwise_continue(leaf) STEPWISE_OUTCOME(STEPWISE_CONTINUE, leaf)
 #define stepwise_reply(leaf) STEPWISE_OUTCOME(STEPWISE_REPLY, leaf)

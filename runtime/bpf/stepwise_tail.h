@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Messages that may have a tail: bytes behind the fixed part, as many as a field of it says, which no program reads or
- * writes. Only whether they are all there is checked, and, in XDP, that they are what was sent.
+ * Messages that may have a tail: bytes behind the fixed part, as many as a field of it says, which
+ * no program reads or writes. Only whether they are all there is checked, and, in XDP, that they
+ * are what was sent.
  */
 #ifndef STEPWISE_TAIL_H
 #define STEPWISE_TAIL_H
 
 #include "bpf/stepwise_frame.h"
 
-#define STEPWISE_TAIL_PART 64u /* bytes that an iteration sums; what is left of them goes by the eight */
+#define STEPWISE_TAIL_PART \
+	64u /* bytes that an iteration sums; what is left of them goes by the eight */
 #define STEPWISE_TAIL_OFFSET_MASK 0xfff
 
 /* Bytes of the tail that this payload's fields tell of; 0 where it has none. Generated. */
@@ -18,18 +20,19 @@ typedef __u32 stepwise_tail_size(const unsigned char *payload);
 struct stepwise_tail {
 	struct xdp_md *context;
 	__u64 sum;
-	STEPWISE_HIDDEN(__u32, offset);  /* bytes from the packet's begin */
+	STEPWISE_HIDDEN(__u32, offset); /* bytes from the packet's begin */
 	STEPWISE_HIDDEN(__u32, size);
 };
 
 /*
- * Fewer than eight bytes are read with those in front of them, of which there always are some, and these are shifted
- * out: what comes behind may be beyond the packet's end.
+ * Fewer than eight bytes are read with those in front of them, of which there always are some, and
+ * these are shifted out: what comes behind may be beyond the packet's end.
  */
 static long stepwise_sum_part(__u32 number, void *context)
 {
 	struct stepwise_tail *tail = context;
-	const void *packet = (const void *)(long)tail->context->data, *end = (const void *)(long)tail->context->data_end;
+	const void *packet = (const void *)(long)tail->context->data,
+		   *end = (const void *)(long)tail->context->data_end;
 	const __u32 size = tail->size.value, parts = size / STEPWISE_TAIL_PART;
 	__u32 at = number * STEPWISE_TAIL_PART, beyond;
 	__u64 word;
@@ -62,16 +65,19 @@ static __always_inline __u64 stepwise_sum_tail(struct xdp_md *context, __u32 off
 
 	tail.offset.value = offset;
 	tail.size.value = size;
-	bpf_loop(size / STEPWISE_TAIL_PART + (size % STEPWISE_TAIL_PART + 7) / 8, stepwise_sum_part, &tail, 0);
+	bpf_loop(size / STEPWISE_TAIL_PART + (size % STEPWISE_TAIL_PART + 7) / 8, stepwise_sum_part,
+		 &tail, 0);
 	return tail.sum;
 }
 
-/* Like stepwise_parse(), of what comes from a client: `payload_size` bytes, and a tail where they tell of one. */
-static __always_inline enum stepwise_arrival stepwise_parse_tailed(struct xdp_md *context, __u16 port, __u32 payload_size,
-								   stepwise_tail_size *size_of, __u32 *udp_offset,
-								   const unsigned char **payload)
+/* Like stepwise_parse(), of what comes from a client: `payload_size` bytes, and a tail where they
+ * tell of one. */
+static __always_inline enum stepwise_arrival
+stepwise_parse_tailed(struct xdp_md *context, __u16 port, __u32 payload_size,
+		      stepwise_tail_size *size_of, __u32 *udp_offset, const unsigned char **payload)
 {
-	const void *packet = (const void *)(long)context->data, *end = (const void *)(long)context->data_end;
+	const void *packet = (const void *)(long)context->data,
+		   *end = (const void *)(long)context->data_end;
 	const __u32 fixed_size = sizeof(struct udphdr) + payload_size;
 	struct stepwise_network network;
 	const struct udphdr *udp;
@@ -85,11 +91,13 @@ static __always_inline enum stepwise_arrival stepwise_parse_tailed(struct xdp_md
 		return STEPWISE_MALFORMED;
 	*payload = (const unsigned char *)(udp + 1);
 	tail_size = size_of(*payload);
-	if (udp->len != bpf_htons(fixed_size + tail_size) || end - (const void *)udp < fixed_size + tail_size)
+	if (udp->len != bpf_htons(fixed_size + tail_size) ||
+	    end - (const void *)udp < fixed_size + tail_size)
 		return STEPWISE_MALFORMED;
 	if (!udp->check && STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP))
 		return STEPWISE_OURS;
-	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len + stepwise_sum((const unsigned char *)udp, fixed_size, 0);
+	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len +
+		       stepwise_sum((const unsigned char *)udp, fixed_size, 0);
 	if (tail_size) {
 		tail_sum = stepwise_sum_tail(context, *udp_offset + fixed_size, tail_size);
 		/* At an odd place the bytes of each 16 bits change places. */
@@ -99,14 +107,16 @@ static __always_inline enum stepwise_arrival stepwise_parse_tailed(struct xdp_md
 }
 
 /*
- * Likewise, of what this host sends: the tail may be missing (an answer to a request that brought it), and need not be
- * where the program can read it.
+ * Likewise, of what this host sends: the tail may be missing (an answer to a request that brought
+ * it), and need not be where the program can read it.
  */
-static __always_inline enum stepwise_arrival stepwise_parse_sent_tailed(const struct __sk_buff *skb, __u16 port, __u32 payload_size,
-									stepwise_tail_size *size_of, __u32 *udp_offset,
-									const unsigned char **payload)
+static __always_inline enum stepwise_arrival
+stepwise_parse_sent_tailed(const struct __sk_buff *skb, __u16 port, __u32 payload_size,
+			   stepwise_tail_size *size_of, __u32 *udp_offset,
+			   const unsigned char **payload)
 {
-	const void *packet = (const void *)(long)skb->data, *end = (const void *)(long)skb->data_end;
+	const void *packet = (const void *)(long)skb->data,
+		   *end = (const void *)(long)skb->data_end;
 	const __u32 fixed_size = sizeof(struct udphdr) + payload_size;
 	struct stepwise_network network;
 	const struct udphdr *udp;

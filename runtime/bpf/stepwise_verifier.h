@@ -15,9 +15,9 @@
  * verified once, and not once for every constant that may be there.
  */
 #define STEPWISE_HIDDEN(type, name) \
-	struct { \
-		__u32 lower; \
-		type value; \
+	struct {                    \
+		__u32 lower;        \
+		type value;         \
 	} __attribute__((aligned(8))) name
 
 /* Likewise, of all members up to the end of the eight bytes that begin here. */

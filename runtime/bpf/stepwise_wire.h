@@ -9,12 +9,22 @@
 #include "bpf/stepwise_c.h"
 
 #ifdef __bpf__
-/* Packets are read as they lie: the verifier and the CPU allow any alignment, clang must not know. */
+/* Packets are read as they lie: the verifier and the CPU allow any alignment, clang must not know.
+ */
 #define STEPWISE_READ(type, from) (*(const type *)(from))
 #define STEPWISE_WRITE(type, to, value) (*(type *)(to) = (value))
 #else
-#define STEPWISE_READ(type, from) ({ type stepwise_value; __builtin_memcpy(&stepwise_value, from, sizeof(type)); stepwise_value; })
-#define STEPWISE_WRITE(type, to, value) ({ type stepwise_value = (value); __builtin_memcpy(to, &stepwise_value, sizeof(type)); })
+#define STEPWISE_READ(type, from)                                      \
+	({                                                             \
+		type stepwise_value;                                   \
+		__builtin_memcpy(&stepwise_value, from, sizeof(type)); \
+		stepwise_value;                                        \
+	})
+#define STEPWISE_WRITE(type, to, value)                              \
+	({                                                           \
+		type stepwise_value = (value);                       \
+		__builtin_memcpy(to, &stepwise_value, sizeof(type)); \
+	})
 #endif
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -28,8 +38,8 @@
 #endif
 
 /*
- * Zero, which clang takes for anything: it so keeps it where the program's end will look for it. Of a constant it writes
- * another copy before every branch that may lead there.
+ * Zero, which clang takes for anything: it so keeps it where the program's end will look for it. Of
+ * a constant it writes another copy before every branch that may lead there.
  */
 static __always_inline __u64 stepwise_zero(void)
 {
@@ -124,10 +134,12 @@ static __always_inline void stepwise_write_bytes(unsigned char *to, __u32 size, 
 }
 
 /*
- * Copies `size` bytes to or from what clang must know to be aligned to `alignment`, which divides the size; both are
- * constants. (A memcpy() would go byte by byte: the packet's side has no alignment.)
+ * Copies `size` bytes to or from what clang must know to be aligned to `alignment`, which divides
+ * the size; both are constants. (A memcpy() would go byte by byte: the packet's side has no
+ * alignment.)
  */
-static __always_inline void stepwise_copy(unsigned char *to, const unsigned char *from, __u32 size, __u32 alignment)
+static __always_inline void stepwise_copy(unsigned char *to, const unsigned char *from, __u32 size,
+					  __u32 alignment)
 {
 	STEPWISE_UNROLL
 	for (__u32 at = 0; at < size; at += alignment)
@@ -187,7 +199,8 @@ static __always_inline __u16 stepwise_fold(__u64 sum)
  */
 #define STEPWISE_SUM_ZERO 0xffffffffffffULL
 
-static __always_inline __u64 stepwise_replace(unsigned char *payload, __u32 offset, __u32 size, __u64 value)
+static __always_inline __u64 stepwise_replace(unsigned char *payload, __u32 offset, __u32 size,
+					      __u64 value)
 {
 	const __u64 before = stepwise_sum(payload + offset, size, offset);
 
@@ -195,7 +208,8 @@ static __always_inline __u64 stepwise_replace(unsigned char *payload, __u32 offs
 	return STEPWISE_SUM_ZERO + before - stepwise_sum(payload + offset, size, offset);
 }
 
-static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u32 offset, __u32 size, __u64 value)
+static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u32 offset,
+						    __u32 size, __u64 value)
 {
 	const __u64 before = stepwise_sum(payload + offset, size, offset);
 
@@ -204,29 +218,33 @@ static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u3
 }
 
 /* Whether two blocks differ, for stepwise_replace_block(). */
-static __always_inline bool stepwise_differs(const unsigned char *left, const unsigned char *right, __u32 size, __u32 alignment)
+static __always_inline bool stepwise_differs(const unsigned char *left, const unsigned char *right,
+					     __u32 size, __u32 alignment)
 {
 	__u64 difference = 0;
 
 	STEPWISE_UNROLL
 	for (__u32 at = 0; at < size; at += alignment)
-		difference |= stepwise_read_bytes(left + at, alignment) ^ stepwise_read_bytes(right + at, alignment);
+		difference |= stepwise_read_bytes(left + at, alignment) ^
+			      stepwise_read_bytes(right + at, alignment);
 	asm("" : "+r"(difference)); /* else clang makes it a branch for each part */
 	return difference;
 }
 
 /*
- * Overwrites more than 8 bytes; see stepwise_copy() for `alignment`, which is that of `value`. Mostly they are what came,
- * and looking costs a third of what summing and storing them does.
+ * Overwrites more than 8 bytes; see stepwise_copy() for `alignment`, which is that of `value`.
+ * Mostly they are what came, and looking costs a third of what summing and storing them does.
  */
-static __always_inline __u64 stepwise_replace_block(unsigned char *payload, __u32 offset, __u32 size, const unsigned char *value,
+static __always_inline __u64 stepwise_replace_block(unsigned char *payload, __u32 offset,
+						    __u32 size, const unsigned char *value,
 						    __u32 alignment)
 {
 	__u64 before;
 
 	if (!stepwise_differs(payload + offset, value, size, alignment))
 		return 0;
-	/* One after the other, and read again: clang would take words in registers apart by shifts, and spill half the sums. */
+	/* One after the other, and read again: clang would take words in registers apart by shifts,
+	 * and spill half the sums. */
 	asm volatile("" : "+r"(payload) : : "memory");
 	before = stepwise_sum(payload + offset, size, offset);
 	asm volatile("" : "+r"(before) : : "memory");
@@ -236,8 +254,8 @@ static __always_inline __u64 stepwise_replace_block(unsigned char *payload, __u3
 }
 
 /*
- * Overwrites any number of bytes with zero; likewise. They are zero already in most requests, and looking costs less than
- * summing.
+ * Overwrites any number of bytes with zero; likewise. They are zero already in most requests, and
+ * looking costs less than summing.
  */
 static __always_inline __u64 stepwise_blank(unsigned char *payload, __u32 offset, __u32 size)
 {

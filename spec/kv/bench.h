@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a slot of `just bench kv` asks a store for: see bench_workload.h, and harness/bench/slots.h. */
+/* What a slot of `just bench kv` asks a store for: see bench_workload.h, and harness/bench/slots.h.
+ */
 #ifndef KV_BENCH_H
 #define KV_BENCH_H
 
@@ -12,7 +13,8 @@
 #define BENCH_HAS_ASKED (1ULL << 32)
 
 /* Reads only what it looks at: the client's work is part of every round trip. */
-static __always_inline __u32 bench_outcome(const struct bench_slot *slot, const unsigned char *payload)
+static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
+					   const unsigned char *payload)
 {
 	const __u32 kind = stepwise_read(payload + KV_WIRE_KIND, 1);
 
@@ -61,7 +63,8 @@ static __always_inline __u32 bench_kind(enum bench_operation operation)
 	}
 }
 
-static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters, unsigned char *payload)
+static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
+						unsigned char *payload)
 {
 	const __u32 outcome = bench_outcome(slot, payload);
 	enum bench_operation operation;

@@ -9,21 +9,40 @@
 #define BENCH_VALUE_SIZE 40 /* of who has no layout to say it */
 #endif
 
-/* Parameters. LOADS: how many numbers to insert, instead of asking for what is there; from FIRST on. */
-enum { BENCH_UPDATES_OF_1024, BENCH_LOADS, BENCH_FIRST };
+/* Parameters. LOADS: how many numbers to insert, instead of asking for what is there; from FIRST
+ * on. */
+enum {
+	BENCH_UPDATES_OF_1024,
+	BENCH_LOADS,
+	BENCH_FIRST
+};
 
 /* As bench.py names them. */
-enum { BENCH_VALUE, BENCH_MISSING, BENCH_UPDATED, BENCH_ABSENT, BENCH_INSERTED, BENCH_REFUSED, BENCH_OTHER };
+enum {
+	BENCH_VALUE,
+	BENCH_MISSING,
+	BENCH_UPDATED,
+	BENCH_ABSENT,
+	BENCH_INSERTED,
+	BENCH_REFUSED,
+	BENCH_OTHER
+};
 
-enum bench_operation { BENCH_GET, BENCH_UPDATE, BENCH_INSERT };
+enum bench_operation {
+	BENCH_GET,
+	BENCH_UPDATE,
+	BENCH_INSERT
+};
 
-/* Numbers from here on are keys of crowded buckets: as many groups of keys, each of which falls into one bucket. */
+/* Numbers from here on are keys of crowded buckets: as many groups of keys, each of which falls
+ * into one bucket. */
 #define BENCH_CROWDED (1ULL << 40)
 #define BENCH_GROUPS 32768
 
 /*
- * The key whose mix (the finalizer of MurmurHash3) is given: the finalizer's steps backwards. The upper half of it
- * chooses the bucket under the plain seed, by which the benchmark's servers find their cells.
+ * The key whose mix (the finalizer of MurmurHash3) is given: the finalizer's steps backwards. The
+ * upper half of it chooses the bucket under the plain seed, by which the benchmark's servers find
+ * their cells.
  */
 static __always_inline __u64 bench_key_of_mix(__u64 mix)
 {
@@ -51,14 +70,17 @@ static __always_inline bool bench_is_loaded(const struct bench_slot *slot, const
 	return parameters[BENCH_LOADS] && bench_share(slot) >= parameters[BENCH_LOADS];
 }
 
-static __always_inline enum bench_operation bench_choose(struct bench_slot *slot, const __u64 *parameters, __u64 *key)
+static __always_inline enum bench_operation bench_choose(struct bench_slot *slot,
+							 const __u64 *parameters, __u64 *key)
 {
 	if (parameters[BENCH_LOADS]) {
 		*key = bench_key(parameters[BENCH_FIRST] + bench_share(slot));
 		return BENCH_INSERT;
 	}
 	*key = bench_key(bench_draw(slot));
-	return (bench_random(slot) >> 32) % 1024 < parameters[BENCH_UPDATES_OF_1024] ? BENCH_UPDATE : BENCH_GET;
+	return (bench_random(slot) >> 32) % 1024 < parameters[BENCH_UPDATES_OF_1024] ?
+		       BENCH_UPDATE :
+		       BENCH_GET;
 }
 
 #endif

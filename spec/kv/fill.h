@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a slot of `just fill kv` asks for, and what the answers have to be: see fill.py, and harness/bench/slots.h. */
+/* What a slot of `just fill kv` asks for, and what the answers have to be: see fill.py, and
+ * harness/bench/slots.h. */
 #ifndef KV_FILL_H
 #define KV_FILL_H
 
@@ -9,24 +10,49 @@
 #define BENCH_PAYLOAD_SIZE KV_WIRE_SIZE
 
 /* One for all requests of a run, as fill.py names them. */
-enum fill_operation { FILL_INSERT, FILL_UPDATE, FILL_GET };
+enum fill_operation {
+	FILL_INSERT,
+	FILL_UPDATE,
+	FILL_GET
+};
 
 /*
- * Parameters. OPERATION; COUNT: how many there are; of every STEPth number; STRIDE, prime to COUNT: the order;
- * CHANGED: every so manieth number has been updated once, none where it is zero.
+ * Parameters. OPERATION; COUNT: how many there are; of every STEPth number; STRIDE, prime to COUNT:
+ * the order; CHANGED: every so manieth number has been updated once, none where it is zero.
  */
-enum { FILL_OPERATION, FILL_COUNT, FILL_STEP, FILL_STRIDE, FILL_CHANGED };
+enum {
+	FILL_OPERATION,
+	FILL_COUNT,
+	FILL_STEP,
+	FILL_STRIDE,
+	FILL_CHANGED
+};
 
 /*
- * What a slot keeps. SEQUENCES: the last write's in the lower half, reads so far in the upper one. WRONG: the first key whose
- * answer was not right.
+ * What a slot keeps. SEQUENCES: the last write's in the lower half, reads so far in the upper one.
+ * WRONG: the first key whose answer was not right.
  */
-enum { FILL_CLIENT, FILL_SECRET, FILL_SEQUENCES, FILL_NUMBER, FILL_WRONG };
+enum {
+	FILL_CLIENT,
+	FILL_SECRET,
+	FILL_SEQUENCES,
+	FILL_NUMBER,
+	FILL_WRONG
+};
 
 /* As fill.py names them. */
-enum { FILL_IS_RIGHT, FILL_IS_WRONG, FILL_IS_MISSING, FILL_IS_UNCHANGED, FILL_HAS_NO_ROOM, FILL_BEGINS };
+enum {
+	FILL_IS_RIGHT,
+	FILL_IS_WRONG,
+	FILL_IS_MISSING,
+	FILL_IS_UNCHANGED,
+	FILL_HAS_NO_ROOM,
+	FILL_BEGINS
+};
 
-#define FILL_OF_READS (1U << 29) /* in their sequence numbers: no late answer to a write is taken for one to a read */
+#define FILL_OF_READS                                                                            \
+	(1U << 29) /* in their sequence numbers: no late answer to a write is taken for one to a \
+		      read */
 #define FILL_WORDS (KV_SLOT_SIZE / 8)
 
 /* Spread over all 64 bits, and no number's is zero. */
@@ -61,11 +87,13 @@ static __always_inline bool fill_is_value(const unsigned char *payload, __u64 nu
 	STEPWISE_UNROLL
 	for (__u32 at = 0; at < FILL_WORDS; at++)
 		if (at < length)
-			differs |= stepwise_read(payload + KV_WIRE_VALUE + 8 * at, 8) ^ fill_word(fill_key(number), version, at);
+			differs |= stepwise_read(payload + KV_WIRE_VALUE + 8 * at, 8) ^
+				   fill_word(fill_key(number), version, at);
 	return !differs;
 }
 
-static __always_inline __u32 fill_outcome(const unsigned char *payload, __u64 number, const __u64 *parameters)
+static __always_inline __u32 fill_outcome(const unsigned char *payload, __u64 number,
+					  const __u64 *parameters)
 {
 	const __u32 version = fill_version(number, parameters);
 	bool right = stepwise_read(payload + KV_WIRE_VERSION, 4) == version;
@@ -78,7 +106,8 @@ static __always_inline __u32 fill_outcome(const unsigned char *payload, __u64 nu
 		right = right && parameters[FILL_OPERATION] == FILL_UPDATE;
 		break;
 	case KV_MESSAGE_KIND_VALUE:
-		right = parameters[FILL_OPERATION] == FILL_GET && fill_is_value(payload, number, version);
+		right = parameters[FILL_OPERATION] == FILL_GET &&
+			fill_is_value(payload, number, version);
 		if (!right && version == 2 && fill_is_value(payload, number, 1))
 			return FILL_IS_UNCHANGED;
 		break;
@@ -115,11 +144,13 @@ static __always_inline __u32 fill_kind(const __u64 *parameters)
 	}
 }
 
-static __always_inline void fill_ask(const struct bench_slot *slot, const __u64 *parameters, unsigned char *payload)
+static __always_inline void fill_ask(const struct bench_slot *slot, const __u64 *parameters,
+				     unsigned char *payload)
 {
 	const __u64 number = slot->state[FILL_NUMBER], key = fill_key(number);
 	const __u32 version = fill_version(number, parameters);
-	const __u32 length = parameters[FILL_OPERATION] == FILL_GET ? 0 : fill_length(number, version);
+	const __u32 length = parameters[FILL_OPERATION] == FILL_GET ? 0 :
+								      fill_length(number, version);
 
 	stepwise_write(payload + KV_WIRE_KIND, 1, fill_kind(parameters));
 	stepwise_write(payload + KV_WIRE_CLIENT, 2, slot->state[FILL_CLIENT]);
@@ -130,17 +161,20 @@ static __always_inline void fill_ask(const struct bench_slot *slot, const __u64 
 	stepwise_write(payload + KV_WIRE_LENGTH, 2, 8 * length);
 	STEPWISE_UNROLL
 	for (__u32 at = 0; at < FILL_WORDS; at++)
-		stepwise_write(payload + KV_WIRE_VALUE + 8 * at, 8, at < length ? fill_word(key, version, at) : 0);
+		stepwise_write(payload + KV_WIRE_VALUE + 8 * at, 8,
+			       at < length ? fill_word(key, version, at) : 0);
 }
 
 /* A slot that gets no answer asks for the same again: a write is executed once all the same. */
-static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters, unsigned char *payload)
+static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
+						unsigned char *payload)
 {
 	const bool answered = stepwise_read(payload + KV_WIRE_KIND, 1), begins = !slot->round_trips;
 	__u32 outcome = FILL_BEGINS;
 
 	if (slot->drained || (answered && begins) ||
-	    (answered && stepwise_read(payload + KV_WIRE_SEQUENCE, 4) != fill_sequence(slot, parameters)))
+	    (answered &&
+	     stepwise_read(payload + KV_WIRE_SEQUENCE, 4) != fill_sequence(slot, parameters)))
 		return BENCH_STALE;
 	if (!answered && !begins) {
 		fill_ask(slot, parameters, payload);
@@ -152,7 +186,8 @@ static __always_inline __u32 bench_next_request(struct bench_slot *slot, const _
 		slot->state[FILL_WRONG] = fill_key(slot->state[FILL_NUMBER]);
 	if (bench_share(slot) >= parameters[FILL_COUNT])
 		return outcome | BENCH_DONE;
-	slot->state[FILL_NUMBER] = bench_share(slot) * parameters[FILL_STRIDE] % parameters[FILL_COUNT] * parameters[FILL_STEP];
+	slot->state[FILL_NUMBER] = bench_share(slot) * parameters[FILL_STRIDE] %
+				   parameters[FILL_COUNT] * parameters[FILL_STEP];
 	slot->state[FILL_SEQUENCES] += parameters[FILL_OPERATION] == FILL_GET ? 1ULL << 32 : 1;
 	fill_ask(slot, parameters, payload);
 	return outcome;

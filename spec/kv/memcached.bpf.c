@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The client of memcached in `just bench kv`: its binary protocol over UDP, the same keys and values, as many requests
- * in flight. Requests and answers differ in length, so a frame grows and shrinks at its head and gets its headers
- * anew; there is no room behind it.
+ * The client of memcached in `just bench kv`: its binary protocol over UDP, the same keys and
+ * values, as many requests in flight. Requests and answers differ in length, so a frame grows and
+ * shrinks at its head and gets its headers anew; there is no room behind it.
  */
 #define BENCH_PAYLOAD_SIZE 32 /* of the shortest message */
 #include "client.bpf.h"
@@ -15,10 +15,20 @@
 #define STATUS_SUCCESS 0
 #define STATUS_NOT_FOUND 1
 
-enum { OPCODE_GET = 0, OPCODE_SET = 1, OPCODE_REPLACE = 3 };
+enum {
+	OPCODE_GET = 0,
+	OPCODE_SET = 1,
+	OPCODE_REPLACE = 3
+};
 
-/* What a slot keeps: the operation that it asked for and whether there was one, the key, a number that tells answers apart. */
-enum { SLOT_ASKED, SLOT_OPERATION, SLOT_KEY, SLOT_SEQUENCE };
+/* What a slot keeps: the operation that it asked for and whether there was one, the key, a number
+ * that tells answers apart. */
+enum {
+	SLOT_ASKED,
+	SLOT_OPERATION,
+	SLOT_KEY,
+	SLOT_SEQUENCE
+};
 
 /* Before every message in UDP; integers are big endian, here and below. */
 struct udp_prefix {
@@ -58,7 +68,8 @@ struct value_answer {
 	__u64 value[BENCH_VALUE_SIZE / 8];
 } __attribute__((packed));
 
-_Static_assert(sizeof(struct message) == BENCH_PAYLOAD_SIZE, "the shortest message is a header alone");
+_Static_assert(sizeof(struct message) == BENCH_PAYLOAD_SIZE,
+	       "the shortest message is a header alone");
 
 static __always_inline bool is_value(const struct bench_frame *frame, const void *end, __u64 key)
 {
@@ -67,7 +78,8 @@ static __always_inline bool is_value(const struct bench_frame *frame, const void
 	return (const void *)(answer + 1) <= end && answer->value[0] == key;
 }
 
-static __always_inline __u32 outcome_of(const struct bench_frame *frame, const void *end, const struct bench_slot *slot)
+static __always_inline __u32 outcome_of(const struct bench_frame *frame, const void *end,
+					const struct bench_slot *slot)
 {
 	const struct message *message = (const void *)frame->payload;
 	const bool found = message->header.status == bpf_htons(STATUS_SUCCESS);
@@ -80,7 +92,9 @@ static __always_inline __u32 outcome_of(const struct bench_frame *frame, const v
 		return BENCH_REFUSED;
 	switch (slot->state[SLOT_OPERATION]) {
 	case BENCH_GET:
-		return !found ? BENCH_MISSING : is_value(frame, end, slot->state[SLOT_KEY]) ? BENCH_VALUE : BENCH_OTHER;
+		return !found					   ? BENCH_MISSING :
+		       is_value(frame, end, slot->state[SLOT_KEY]) ? BENCH_VALUE :
+								     BENCH_OTHER;
 	case BENCH_UPDATE:
 		return found ? BENCH_UPDATED : BENCH_ABSENT;
 	default:
@@ -88,8 +102,8 @@ static __always_inline __u32 outcome_of(const struct bench_frame *frame, const v
 	}
 }
 
-static __always_inline void write_header(struct message *message, const struct bench_slot *slot, __u8 opcode,
-					 __u8 extras_size, __u32 body_size)
+static __always_inline void write_header(struct message *message, const struct bench_slot *slot,
+					 __u8 opcode, __u8 extras_size, __u32 body_size)
 {
 	*message = (struct message){
 		.prefix = { .request = slot->index, .parts = bpf_htons(1) },
@@ -112,12 +126,14 @@ static __always_inline void write_lengths(struct bench_frame *frame, __u32 paylo
 	frame->udp.check = 0;
 	frame->ip.tot_len = bpf_htons(sizeof(frame->ip) + sizeof(frame->udp) + payload_size);
 	frame->ip.check = 0;
-	frame->ip.check = ~stepwise_fold(stepwise_sum((const unsigned char *)&frame->ip, sizeof(frame->ip), 0));
+	frame->ip.check = ~stepwise_fold(
+		stepwise_sum((const unsigned char *)&frame->ip, sizeof(frame->ip), 0));
 	if (!control.with_checksum)
 		return;
 	sum = bpf_htons(IPPROTO_UDP) + (__u64)frame->udp.len;
 	sum += stepwise_sum((const unsigned char *)&frame->ip.saddr, 8, 0);
-	sum += stepwise_sum((const unsigned char *)&frame->udp, sizeof(frame->udp) + payload_size, 0);
+	sum += stepwise_sum((const unsigned char *)&frame->udp, sizeof(frame->udp) + payload_size,
+			    0);
 	frame->udp.check = ~stepwise_fold(sum);
 	if (!frame->udp.check)
 		frame->udp.check = 0xffff;
@@ -126,7 +142,8 @@ static __always_inline void write_lengths(struct bench_frame *frame, __u32 paylo
 /* Gives the packet another length, and the headers that it had. NULL to please the verifier. */
 static __always_inline struct bench_frame *resize(struct xdp_md *ctx, __u32 payload_size)
 {
-	const int surplus = (int)(ctx->data_end - ctx->data) - (int)(sizeof(struct bench_frame) + payload_size);
+	const int surplus =
+		(int)(ctx->data_end - ctx->data) - (int)(sizeof(struct bench_frame) + payload_size);
 	struct bench_frame *frame = (void *)(long)ctx->data, headers;
 
 	if ((void *)(frame + 1) > (void *)(long)ctx->data_end)
@@ -156,7 +173,8 @@ static __always_inline int send_get(struct xdp_md *ctx, const struct bench_slot 
 	return XDP_TX;
 }
 
-static __always_inline int send_store(struct xdp_md *ctx, const struct bench_slot *slot, __u8 opcode)
+static __always_inline int send_store(struct xdp_md *ctx, const struct bench_slot *slot,
+				      __u8 opcode)
 {
 	struct bench_frame *frame = resize(ctx, sizeof(struct store_request));
 	struct store_request *request;

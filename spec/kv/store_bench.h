@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Requests and values for the bench.h of a protocol over the store's cells, which defines before it includes this
+ * Requests and values for the bench.h of a protocol over the store's cells, which defines before it
+ * includes this
  *
  *   STORE_CONSTANT(name)   a constant of its generated codec
  */
@@ -12,8 +13,15 @@
 
 #define BENCH_PAYLOAD_SIZE STORE_CONSTANT(WIRE_SIZE)
 
-/* What a slot keeps. ASKED: the sequence number of what it asked for, and above it what the protocol puts there. */
-enum { BENCH_CLIENT, BENCH_SECRET, BENCH_SEQUENCE, BENCH_KEY, BENCH_ASKED };
+/* What a slot keeps. ASKED: the sequence number of what it asked for, and above it what the
+ * protocol puts there. */
+enum {
+	BENCH_CLIENT,
+	BENCH_SECRET,
+	BENCH_SEQUENCE,
+	BENCH_KEY,
+	BENCH_ASKED
+};
 
 static __always_inline bool bench_has_value(const unsigned char *payload, __u64 key)
 {
@@ -21,7 +29,8 @@ static __always_inline bool bench_has_value(const unsigned char *payload, __u64 
 	       stepwise_read(payload + STORE_CONSTANT(WIRE_VALUE), 8) == key;
 }
 
-static __always_inline void bench_write_request(const struct bench_slot *slot, unsigned char *payload, __u32 kind, __u32 sequence,
+static __always_inline void bench_write_request(const struct bench_slot *slot,
+						unsigned char *payload, __u32 kind, __u32 sequence,
 						__u64 key, __u32 version)
 {
 	stepwise_write(payload + STORE_CONSTANT(WIRE_KIND), 1, kind);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Keys and values for the workload.h of a protocol over the store's cells, which defines before it includes this
+ * Keys and values for the workload.h of a protocol over the store's cells, which defines before it
+ * includes this
  *
  *   STORE_FUNCTION(name), STORE_CONSTANT(name)   a function and a constant of its generated codec
  *
@@ -20,7 +21,7 @@
 #define WORKLOAD_SIZE_MAX (STORE_CONSTANT(WIRE_SIZE) + STORE_CONSTANT(TAIL_MAX))
 #define STORE_NO_KEY (~0ull)
 
-static __u64 *store_keys;              /* all of them, the same for every client */
+static __u64 *store_keys; /* all of them, the same for every client */
 
 /* The keys of the first buckets only, until there are enough. */
 static inline void store_choose_keys(__u64 count, __u64 crowd)
@@ -46,10 +47,12 @@ static inline size_t workload_size(const unsigned char *payload)
 static inline bool workload_is_whole(const unsigned char *payload, size_t size)
 {
 	return size == workload_size(payload) ||
-	       (size == STORE_CONSTANT(WIRE_SIZE) && stepwise_read(payload + STORE_CONSTANT(WIRE_KIND), 1) != SESSION_KIND(VALUE));
+	       (size == STORE_CONSTANT(WIRE_SIZE) &&
+		stepwise_read(payload + STORE_CONSTANT(WIRE_KIND), 1) != SESSION_KIND(VALUE));
 }
 
-/* The message, and the tail that goes with what its slot holds: each byte of it tells where it is, and of which value. */
+/* The message, and the tail that goes with what its slot holds: each byte of it tells where it is,
+ * and of which value. */
 static inline void store_encode(unsigned char *payload, const SESSION_MESSAGE *message)
 {
 	__u64 mixed = 0;
@@ -61,10 +64,12 @@ static inline void store_encode(unsigned char *payload, const SESSION_MESSAGE *m
 	}
 }
 
-/* Stands for a value in the history: of its length and all its bytes, so that a torn one is nobody's. FNV-1a. */
+/* Stands for a value in the history: of its length and all its bytes, so that a torn one is
+ * nobody's. FNV-1a. */
 static inline __u64 store_digest(const unsigned char *payload)
 {
-	__u64 digest = 0xcbf29ce484222325ull ^ stepwise_read(payload + STORE_CONSTANT(WIRE_LENGTH), 2);
+	__u64 digest = 0xcbf29ce484222325ull ^
+		       stepwise_read(payload + STORE_CONSTANT(WIRE_LENGTH), 2);
 
 	for (unsigned int i = 0; i < STORE_CONSTANT(SLOT_SIZE); i++)
 		digest = (digest ^ payload[STORE_CONSTANT(WIRE_VALUE) + i]) * 0x100000001b3ull;

@@ -14,7 +14,8 @@
 #define SESSION_CAPACITY KV_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS KV_SEQUENCE_MODULUS
 #define SESSION_TERMS KV_TERMS
-#define SESSION_LEASE_NS ((__u64)KV_LEASE * KV_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
+#define SESSION_LEASE_NS \
+	((__u64)KV_LEASE * KV_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
 #define STORE_FUNCTION(name) kv_##name
 #define STORE_CONSTANT(name) KV_##name
 #include "store_workload.h"
@@ -24,32 +25,38 @@ struct workload {
 };
 
 static const struct load_option workload_options[] = {
-	{"keys", "keys to choose from", offsetof(struct workload, keys), 1024},
-	{"crowd", "keys that share a bucket, on average; 0: as many as it happens", offsetof(struct workload, crowd), 0},
-	{"gets", "percentage of operations that are gets", offsetof(struct workload, gets), 80},
-	{"churn", "percentage of writes that insert or delete; the others update", offsetof(struct workload, churn), 0},
-	{"long", "percentage of writes with a value that is longer than a slot", offsetof(struct workload, long_values), 0},
-	{"too_long", "percentage of writes with one that is too long", offsetof(struct workload, too_long), 0},
-	{"impatient", "percentage of requests that are given up at their first retry", offsetof(struct workload, impatient), 0},
-	{"tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0},
-	{NULL},
+	{ "keys", "keys to choose from", offsetof(struct workload, keys), 1024 },
+	{ "crowd", "keys that share a bucket, on average; 0: as many as it happens",
+	  offsetof(struct workload, crowd), 0 },
+	{ "gets", "percentage of operations that are gets", offsetof(struct workload, gets), 80 },
+	{ "churn", "percentage of writes that insert or delete; the others update",
+	  offsetof(struct workload, churn), 0 },
+	{ "long", "percentage of writes with a value that is longer than a slot",
+	  offsetof(struct workload, long_values), 0 },
+	{ "too_long", "percentage of writes with one that is too long",
+	  offsetof(struct workload, too_long), 0 },
+	{ "impatient", "percentage of requests that are given up at their first retry",
+	  offsetof(struct workload, impatient), 0 },
+	{ "tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0 },
+	{ NULL },
 };
 
 struct workload_client {
 	struct session session;
 	struct session_read read;
-	__u64 missing;    /* a key that is to be inserted next, or STORE_NO_KEY */
-	bool impatient;   /* with the outstanding request */
-	bool settled;     /* time is over and it has no write left */
+	__u64 missing;	  /* a key that is to be inserted next, or STORE_NO_KEY */
+	bool impatient;	  /* with the outstanding request */
+	bool settled;	  /* time is over and it has no write left */
 	__u64 reads_back; /* the key that it is to read when time is over, or STORE_NO_KEY */
 };
 
-static atomic_uint workload_writers;      /* clients that may still write */
-static atomic_ullong workload_read_back;  /* how many keys somebody has read again, or will */
-static atomic_ullong workload_tidied;     /* how many somebody has deleted, or will */
+static atomic_uint workload_writers;	 /* clients that may still write */
+static atomic_ullong workload_read_back; /* how many keys somebody has read again, or will */
+static atomic_ullong workload_tidied;	 /* how many somebody has deleted, or will */
 
 /* Clients start one after the other. */
-static inline void workload_start(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+static inline void workload_start(const struct workload *options, struct load_thread *thread,
+				  struct workload_client *client)
 {
 	(void)thread;
 	if (!store_keys)
@@ -61,32 +68,46 @@ static inline void workload_start(const struct workload *options, struct load_th
 static inline const char *workload_operation(enum kv_message_kind kind)
 {
 	switch (kind) {
-	case KV_MESSAGE_KIND_GET: return "get";
-	case KV_MESSAGE_KIND_INSERT: return "insert";
-	case KV_MESSAGE_KIND_UPDATE: return "update";
-	default: return "delete";
+	case KV_MESSAGE_KIND_GET:
+		return "get";
+	case KV_MESSAGE_KIND_INSERT:
+		return "insert";
+	case KV_MESSAGE_KIND_UPDATE:
+		return "update";
+	default:
+		return "delete";
 	}
 }
 
 static inline const char *workload_outcome(enum kv_message_kind kind)
 {
 	switch (kind) {
-	case KV_MESSAGE_KIND_VALUE: return "Value";
-	case KV_MESSAGE_KIND_MISSING: return "Missing";
-	case KV_MESSAGE_KIND_INSERTED: return "Inserted";
-	case KV_MESSAGE_KIND_EXISTS: return "Exists";
-	case KV_MESSAGE_KIND_UPDATED: return "Updated";
-	case KV_MESSAGE_KIND_DELETED: return "Deleted";
-	case KV_MESSAGE_KIND_NO_ROOM: return "NoRoom";
-	case KV_MESSAGE_KIND_TOO_LONG: return "TooLong";
-	default: return "Absent";
+	case KV_MESSAGE_KIND_VALUE:
+		return "Value";
+	case KV_MESSAGE_KIND_MISSING:
+		return "Missing";
+	case KV_MESSAGE_KIND_INSERTED:
+		return "Inserted";
+	case KV_MESSAGE_KIND_EXISTS:
+		return "Exists";
+	case KV_MESSAGE_KIND_UPDATED:
+		return "Updated";
+	case KV_MESSAGE_KIND_DELETED:
+		return "Deleted";
+	case KV_MESSAGE_KIND_NO_ROOM:
+		return "NoRoom";
+	case KV_MESSAGE_KIND_TOO_LONG:
+		return "TooLong";
+	default:
+		return "Absent";
 	}
 }
 
 static inline bool workload_has_version(enum kv_message_kind kind)
 {
-	return kind == KV_MESSAGE_KIND_VALUE || kind == KV_MESSAGE_KIND_INSERTED || kind == KV_MESSAGE_KIND_EXISTS ||
-	       kind == KV_MESSAGE_KIND_UPDATED || kind == KV_MESSAGE_KIND_DELETED;
+	return kind == KV_MESSAGE_KIND_VALUE || kind == KV_MESSAGE_KIND_INSERTED ||
+	       kind == KV_MESSAGE_KIND_EXISTS || kind == KV_MESSAGE_KIND_UPDATED ||
+	       kind == KV_MESSAGE_KIND_DELETED;
 }
 
 static inline bool workload_is_write(const struct kv_message *request)
@@ -96,18 +117,20 @@ static inline bool workload_is_write(const struct kv_message *request)
 }
 
 /*
- * A new value, of a length at, or one below, either end of what fits into a slot, or of any above it. No two of eight
- * bytes or more are the same.
+ * A new value, of a length at, or one below, either end of what fits into a slot, or of any above
+ * it. No two of eight bytes or more are the same.
  */
-static inline void workload_fill(const struct workload *options, struct load_thread *thread, struct kv_message *request)
+static inline void workload_fill(const struct workload *options, struct load_thread *thread,
+				 struct kv_message *request)
 {
-	static const unsigned int lengths[] = {0, 1, KV_SLOT_SIZE - 1, KV_SLOT_SIZE};
+	static const unsigned int lengths[] = { 0, 1, KV_SLOT_SIZE - 1, KV_SLOT_SIZE };
 	__u64 identity = load_identity();
 	unsigned int size;
 
 	request->length = lengths[load_random(thread, sizeof(lengths) / sizeof(*lengths))];
 	if (load_random(thread, 100) < options->long_values)
-		request->length = KV_SLOT_SIZE + 1 + load_random(thread, KV_VALUE_MAX - KV_SLOT_SIZE);
+		request->length =
+			KV_SLOT_SIZE + 1 + load_random(thread, KV_VALUE_MAX - KV_SLOT_SIZE);
 	if (load_random(thread, 100) < options->too_long)
 		request->length = KV_VALUE_MAX + 1 + load_random(thread, 100);
 	size = request->length < KV_SLOT_SIZE ? request->length : KV_SLOT_SIZE;
@@ -118,12 +141,15 @@ static inline void workload_fill(const struct workload *options, struct load_thr
 
 /* A write that was not answered: executed between its call and `return_ns`, or not at all. */
 static inline void workload_note_open(struct load_thread *thread, const struct session *session,
-				      const struct kv_message *request, __u64 call_ns, __u64 return_ns)
+				      const struct kv_message *request, __u64 call_ns,
+				      __u64 return_ns)
 {
 	if (!workload_is_write(request) || request->length > KV_VALUE_MAX)
 		return;
-	load_record(thread, (struct load_record){session->identity, request->key, workload_operation(request->kind), NULL, "-",
-						 call_ns, return_ns, store_digest_of(request), 0});
+	load_record(thread,
+		    (struct load_record){ session->identity, request->key,
+					  workload_operation(request->kind), NULL, "-", call_ns,
+					  return_ns, store_digest_of(request), 0 });
 }
 
 /* The session is over. What was sent may still arrive. */
@@ -132,9 +158,11 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	struct session *session = &client->session;
 
 	if (session->waiting)
-		workload_note_open(thread, session, &session->request, session->first_sent_ns, LOAD_NEVER);
+		workload_note_open(thread, session, &session->request, session->first_sent_ns,
+				   LOAD_NEVER);
 	if (session->has_given_up)
-		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns, LOAD_NEVER);
+		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns,
+				   LOAD_NEVER);
 	session->open = session->waiting = session->has_given_up = false;
 	client->read.waiting = false;
 }
@@ -149,8 +177,8 @@ static inline void workload_delete(struct workload_client *client, __u64 key, __
 	session_request(&client->session, KV_MESSAGE_KIND_DELETE, now_ns);
 }
 
-static inline void workload_write(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				  __u64 now_ns)
+static inline void workload_write(const struct workload *options, struct load_thread *thread,
+				  struct workload_client *client, __u64 now_ns)
 {
 	struct session *session = &client->session;
 	int kind = KV_MESSAGE_KIND_UPDATE;
@@ -187,9 +215,12 @@ static inline bool workload_all_settled(struct workload_client *client)
 	return workload_writers == 0;
 }
 
-/* Time is over: when nobody writes any more, all keys are read, perhaps deleted, and the sessions closed. */
-static inline enum load_action workload_wind_up(const struct workload *options, struct load_thread *thread,
-						struct workload_client *client, __u64 now_ns, __u64 *wake_ns)
+/* Time is over: when nobody writes any more, all keys are read, perhaps deleted, and the sessions
+ * closed. */
+static inline enum load_action workload_wind_up(const struct workload *options,
+						struct load_thread *thread,
+						struct workload_client *client, __u64 now_ns,
+						__u64 *wake_ns)
 {
 	__u64 key;
 
@@ -232,13 +263,15 @@ static inline void workload_ask_anything(const struct workload *options, struct 
 }
 
 /* What is outstanding: the message to send again, or NULL when it is not time yet. */
-static inline const struct kv_message *workload_again(const struct workload *options, struct load_thread *thread,
-						      struct workload_client *client, __u64 now_ns, bool stopping,
-						      __u64 *wake_ns)
+static inline const struct kv_message *workload_again(const struct workload *options,
+						      struct load_thread *thread,
+						      struct workload_client *client, __u64 now_ns,
+						      bool stopping, __u64 *wake_ns)
 {
 	struct session *session = &client->session;
 
-	bool due = client->read.waiting ? session_read_retry(&client->read, now_ns, wake_ns) : session_retry(session, now_ns, wake_ns);
+	bool due = client->read.waiting ? session_read_retry(&client->read, now_ns, wake_ns) :
+					  session_retry(session, now_ns, wake_ns);
 
 	if (!due)
 		return NULL;
@@ -254,10 +287,13 @@ static inline const struct kv_message *workload_again(const struct workload *opt
 }
 
 /* What an open session asks next. */
-static inline enum load_action workload_ask(const struct workload *options, struct load_thread *thread,
-					    struct workload_client *client, __u64 now_ns, bool stopping, __u64 *wake_ns)
+static inline enum load_action workload_ask(const struct workload *options,
+					    struct load_thread *thread,
+					    struct workload_client *client, __u64 now_ns,
+					    bool stopping, __u64 *wake_ns)
 {
-	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) /* gets do not extend it */
+	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) /* gets do not extend it
+									   */
 		session_request(&client->session, KV_MESSAGE_KIND_RENEW, now_ns);
 	else if (stopping)
 		return workload_wind_up(options, thread, client, now_ns, wake_ns);
@@ -266,9 +302,10 @@ static inline enum load_action workload_ask(const struct workload *options, stru
 	return LOAD_SEND;
 }
 
-static inline enum load_action workload_next(const struct workload *options, struct load_thread *thread,
-					     struct workload_client *client, __u64 now_ns, bool stopping,
-					     unsigned char *payload, __u64 *wake_ns)
+static inline enum load_action workload_next(const struct workload *options,
+					     struct load_thread *thread,
+					     struct workload_client *client, __u64 now_ns,
+					     bool stopping, unsigned char *payload, __u64 *wake_ns)
 {
 	struct session *session = &client->session;
 	const struct kv_message *message = NULL;
@@ -291,7 +328,8 @@ static inline enum load_action workload_next(const struct workload *options, str
 		return LOAD_FINISH;
 	} else {
 		session_open(thread, session, now_ns);
-		client->read.request.sequence = session->request.sequence; /* nothing compares the two */
+		client->read.request.sequence = session->request.sequence; /* nothing compares the
+									      two */
 	}
 	if (!message)
 		message = client->read.waiting ? &client->read.request : &session->request;
@@ -300,7 +338,8 @@ static inline enum load_action workload_next(const struct workload *options, str
 	return action;
 }
 
-static inline void workload_count(struct load_thread *thread, struct workload_client *client, enum kv_message_kind outcome)
+static inline void workload_count(struct load_thread *thread, struct workload_client *client,
+				  enum kv_message_kind outcome)
 {
 	struct load_counts *counts = load_counts(thread);
 
@@ -313,22 +352,28 @@ static inline void workload_count(struct load_thread *thread, struct workload_cl
 		return;
 	counts->operations++;
 	counts->refused += outcome == KV_MESSAGE_KIND_EXISTS || outcome == KV_MESSAGE_KIND_ABSENT ||
-			   outcome == KV_MESSAGE_KIND_NO_ROOM || outcome == KV_MESSAGE_KIND_TOO_LONG;
+			   outcome == KV_MESSAGE_KIND_NO_ROOM ||
+			   outcome == KV_MESSAGE_KIND_TOO_LONG;
 }
 
 /* The answer to a get or a write goes into the history. */
-static inline void workload_note(struct load_thread *thread, struct workload_client *client, const struct kv_message *request,
-				 const struct kv_message *message, const unsigned char *payload, __u64 call_ns, __u64 now_ns)
+static inline void workload_note(struct load_thread *thread, struct workload_client *client,
+				 const struct kv_message *request, const struct kv_message *message,
+				 const unsigned char *payload, __u64 call_ns, __u64 now_ns)
 {
 	__u64 version = workload_has_version(message->kind) ? message->version : 0;
 	bool found = message->kind == KV_MESSAGE_KIND_VALUE;
 
 	workload_count(thread, client, message->kind);
-	load_record(thread, (struct load_record){client->session.identity, request->key, workload_operation(request->kind), NULL,
-						 workload_outcome(message->kind), call_ns, now_ns,
-						 found ? store_digest(payload) : store_digest_of(request), version});
+	load_record(thread,
+		    (struct load_record){ client->session.identity, request->key,
+					  workload_operation(request->kind), NULL,
+					  workload_outcome(message->kind), call_ns, now_ns,
+					  found ? store_digest(payload) : store_digest_of(request),
+					  version });
 	if (message->kind == KV_MESSAGE_KIND_MISSING || message->kind == KV_MESSAGE_KIND_ABSENT)
-		client->missing = request->kind == KV_MESSAGE_KIND_DELETE ? STORE_NO_KEY : request->key;
+		client->missing = request->kind == KV_MESSAGE_KIND_DELETE ? STORE_NO_KEY :
+									    request->key;
 }
 
 static inline bool workload_fits(const struct kv_message *request, const struct kv_message *message)
@@ -346,14 +391,16 @@ static inline bool workload_fits(const struct kv_message *request, const struct 
 	}
 }
 
-static inline void workload_answered(struct load_thread *thread, struct workload_client *client, const struct kv_message *message,
-				     const unsigned char *payload, __u64 now_ns)
+static inline void workload_answered(struct load_thread *thread, struct workload_client *client,
+				     const struct kv_message *message, const unsigned char *payload,
+				     __u64 now_ns)
 {
 	struct session *session = &client->session;
 	struct kv_message request = session->request;
 
 	if (session->has_given_up) /* its time ended when this one's began */
-		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns, now_ns);
+		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns,
+				   now_ns);
 	session->has_given_up = false;
 	if (request.kind == KV_MESSAGE_KIND_CLOSE) {
 		session->open = session->waiting = false;
@@ -363,12 +410,14 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 	if (request.kind == KV_MESSAGE_KIND_OPEN)
 		load_counts(thread)->started += session->open;
 	else if (workload_is_write(&request))
-		workload_note(thread, client, &request, message, payload, session->first_sent_ns, now_ns);
+		workload_note(thread, client, &request, message, payload, session->first_sent_ns,
+			      now_ns);
 }
 
 /* Whether the datagram was the answer that the client waited for. */
-static inline bool workload_answer(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				   __u64 now_ns, const unsigned char *payload)
+static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
+				   struct workload_client *client, __u64 now_ns,
+				   const unsigned char *payload)
 {
 	struct session *session = &client->session;
 	struct kv_message message;
@@ -377,23 +426,26 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	if (!kv_message_decode(payload, &message))
 		return false;
 	if (message.kind == KV_MESSAGE_KIND_VALUE || message.kind == KV_MESSAGE_KIND_MISSING) {
-		if (!session_is_read_answer(&client->read, &message) || message.key != client->read.request.key)
+		if (!session_is_read_answer(&client->read, &message) ||
+		    message.key != client->read.request.key)
 			return false;
 		client->read.waiting = false;
-		workload_note(thread, client, &client->read.request, &message, payload, client->read.first_sent_ns, now_ns);
+		workload_note(thread, client, &client->read.request, &message, payload,
+			      client->read.first_sent_ns, now_ns);
 		return true;
 	}
 	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
-		return true; /* too late: workload_next() ends the session, with this request outstanding */
+		return true; /* too late: workload_next() ends the session, with this request
+				outstanding */
 	workload_answered(thread, client, &message, payload, now_ns);
 	return true;
 }
 
 /* The load is over, whatever the client still waits for. */
-static inline void workload_stop(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				 __u64 now_ns)
+static inline void workload_stop(const struct workload *options, struct load_thread *thread,
+				 struct workload_client *client, __u64 now_ns)
 {
 	(void)now_ns;
 	while (store_claim(options->keys, &workload_read_back) != STORE_NO_KEY)

@@ -21,18 +21,20 @@
 struct session {
 	SESSION_MESSAGE request; /* the last one */
 	bool open;
-	bool invited;            /* request has the number and the token with which it is to be opened */
-	bool waiting;            /* for the answer to it */
-	__u64 identity;          /* of this session in the history: numbers are used again */
+	bool invited;	/* request has the number and the token with which it is to be opened */
+	bool waiting;	/* for the answer to it */
+	__u64 identity; /* of this session in the history: numbers are used again */
 	__u64 first_sent_ns;
-	__u64 retry_ns;          /* when it is to be sent again */
+	__u64 retry_ns; /* when it is to be sent again */
 	__u64 retry_wait_ns;
-	__u64 lease_end_ns;      /* the client's own: it begins at the first sending */
+	__u64 lease_end_ns; /* the client's own: it begins at the first sending */
 
-	/* The one before, where the client did not wait for its answer: executed or not, until this one is answered. */
+	/* The one before, where the client did not wait for its answer: executed or not, until this
+	 * one is answered. */
 	SESSION_MESSAGE given_up;
 	bool has_given_up;
-	bool given_up_is_next; /* to be sent: the server takes the requests in their order, and may not have it */
+	bool given_up_is_next; /* to be sent: the server takes the requests in their order, and may
+				  not have it */
 	__u64 given_up_sent_ns;
 };
 
@@ -54,8 +56,9 @@ static inline void session_send(struct session *session, __u64 now_ns)
 }
 
 /*
- * Ask to be invited to a session of a random number, and say by which terms the client understands what it is granted. Or
- * open the one that it was invited to, which goes on from a random sequence number.
+ * Ask to be invited to a session of a random number, and say by which terms the client understands
+ * what it is granted. Or open the one that it was invited to, which goes on from a random sequence
+ * number.
  */
 static inline void session_open(struct load_thread *thread, struct session *session, __u64 now_ns)
 {
@@ -65,7 +68,8 @@ static inline void session_open(struct load_thread *thread, struct session *sess
 	memset(session, 0, sizeof(*session));
 	session->identity = load_identity();
 	session->request.kind = invited ? SESSION_KIND(OPEN) : SESSION_KIND(ASK);
-	session->request.client = invited ? invitation.client : load_random(thread, SESSION_CAPACITY);
+	session->request.client = invited ? invitation.client :
+					    load_random(thread, SESSION_CAPACITY);
 	session->request.sequence = load_random(thread, SESSION_SEQUENCE_MODULUS);
 	session->request.secret = invited ? invitation.secret : SESSION_TERMS;
 	session_send(session, now_ns);
@@ -74,7 +78,8 @@ static inline void session_open(struct load_thread *thread, struct session *sess
 /* Whether the outstanding request is one of a client that has no session yet. */
 static inline bool session_is_opening(const struct session *session)
 {
-	return session->request.kind == SESSION_KIND(ASK) || session->request.kind == SESSION_KIND(OPEN);
+	return session->request.kind == SESSION_KIND(ASK) ||
+	       session->request.kind == SESSION_KIND(OPEN);
 }
 
 /* A new request of an open session; its other fields are in session->request already. */
@@ -98,7 +103,8 @@ static inline bool session_due(__u64 *retry_ns, __u64 *retry_wait_ns, __u64 now_
 	*retry_wait_ns *= 2;
 	if (*retry_wait_ns > SESSION_RETRY_MAX_NS)
 		*retry_wait_ns = SESSION_RETRY_MAX_NS;
-	/* Not in step with others: where room is short, those who come last would be lost each time. */
+	/* Not in step with others: where room is short, those who come last would be lost each
+	 * time. */
 	*retry_ns = now_ns + *retry_wait_ns - now_ns % (*retry_wait_ns / 2);
 	return true;
 }
@@ -112,7 +118,8 @@ static inline bool session_retry(struct session *session, __u64 now_ns, __u64 *w
 	return due;
 }
 
-/* Wait no longer for the outstanding request; the next one follows. For protocols with ExecutesAgain. */
+/* Wait no longer for the outstanding request; the next one follows. For protocols with
+ * ExecutesAgain. */
 static inline void session_give_up(struct session *session)
 {
 	session->given_up = session->request;
@@ -122,7 +129,8 @@ static inline void session_give_up(struct session *session)
 	session->waiting = false;
 }
 
-/* What is to be sent again: in turn with the outstanding request, the one that was given up before it. */
+/* What is to be sent again: in turn with the outstanding request, the one that was given up before
+ * it. */
 static inline const SESSION_MESSAGE *session_again(struct session *session)
 {
 	session->given_up_is_next = session->has_given_up && !session->given_up_is_next;
@@ -130,7 +138,8 @@ static inline const SESSION_MESSAGE *session_again(struct session *session)
 }
 
 /* A new read of an open session; its other fields are in read->request already. */
-static inline void session_read(const struct session *session, struct session_read *read, int kind, __u64 now_ns)
+static inline void session_read(const struct session *session, struct session_read *read, int kind,
+				__u64 now_ns)
 {
 	read->request.kind = kind;
 	read->request.client = session->request.client;
@@ -152,15 +161,18 @@ static inline bool session_read_retry(struct session_read *read, __u64 now_ns, _
 }
 
 /* Whether the message may be the answer to the read: the kind is the caller's to look at. */
-static inline bool session_is_read_answer(const struct session_read *read, const SESSION_MESSAGE *message)
+static inline bool session_is_read_answer(const struct session_read *read,
+					  const SESSION_MESSAGE *message)
 {
-	return read->waiting && message->client == read->request.client && message->sequence == read->request.sequence &&
+	return read->waiting && message->client == read->request.client &&
+	       message->sequence == read->request.sequence &&
 	       memcmp(&message->secret, &read->request.secret, sizeof(message->secret)) == 0;
 }
 
 /*
- * Whether the message may be the answer to the outstanding request: the kind is the caller's to look at. TooEarly is none: the
- * tables are new, and what they will grant is asked for again like what was lost.
+ * Whether the message may be the answer to the outstanding request: the kind is the caller's to
+ * look at. TooEarly is none: the tables are new, and what they will grant is asked for again like
+ * what was lost.
  */
 static inline bool session_is_answer(const struct session *session, const SESSION_MESSAGE *message)
 {
@@ -170,11 +182,14 @@ static inline bool session_is_answer(const struct session *session, const SESSIO
 		return true; /* to a number of the server's choice */
 	if (message->client != session->request.client)
 		return false;
-	if (session->request.kind == SESSION_KIND(ASK) && message->kind == SESSION_KIND(OTHER_TERMS))
-		load_refuse("the server was built from another layout: its lease, its moduli or its messages are not those that this load "
-			    "was built with; build both from one generated/");
+	if (session->request.kind == SESSION_KIND(ASK) &&
+	    message->kind == SESSION_KIND(OTHER_TERMS))
+		load_refuse(
+			"the server was built from another layout: its lease, its moduli or its messages are not those that this load was built with; build both from one generated/");
 	if (session->request.kind == SESSION_KIND(OPEN))
-		return message->kind == SESSION_KIND(OPENED) || message->kind == SESSION_KIND(TAKEN) || message->kind == SESSION_KIND(UNINVITED);
+		return message->kind == SESSION_KIND(OPENED) ||
+		       message->kind == SESSION_KIND(TAKEN) ||
+		       message->kind == SESSION_KIND(UNINVITED);
 	return memcmp(&message->secret, &session->request.secret, sizeof(message->secret)) == 0;
 }
 
@@ -182,7 +197,8 @@ static inline bool session_is_answer(const struct session *session, const SESSIO
  * The outstanding request was answered. Returns false where the session is over (the answer came
  * after the lease that the client could count on), or is yet to be opened.
  */
-static inline bool session_answered(struct session *session, const SESSION_MESSAGE *message, __u64 now_ns)
+static inline bool session_answered(struct session *session, const SESSION_MESSAGE *message,
+				    __u64 now_ns)
 {
 	session->waiting = false;
 	if (session_is_over(session, now_ns))

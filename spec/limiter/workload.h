@@ -20,9 +20,10 @@ struct workload {
 };
 
 static const struct load_option workload_options[] = {
-	{"keys", "keys to choose from", offsetof(struct workload, keys), 1000},
-	{"amount", "most tokens that are asked for at once", offsetof(struct workload, amount), 20},
-	{NULL},
+	{ "keys", "keys to choose from", offsetof(struct workload, keys), 1000 },
+	{ "amount", "most tokens that are asked for at once", offsetof(struct workload, amount),
+	  20 },
+	{ NULL },
 };
 
 struct workload_client {
@@ -33,7 +34,8 @@ struct workload_client {
 	__u64 retry_ns;
 };
 
-static inline void workload_start(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+static inline void workload_start(const struct workload *options, struct load_thread *thread,
+				  struct workload_client *client)
 {
 	(void)options;
 	memset(client, 0, sizeof(*client));
@@ -41,9 +43,10 @@ static inline void workload_start(const struct workload *options, struct load_th
 	load_counts(thread)->started++;
 }
 
-static inline enum load_action workload_next(const struct workload *options, struct load_thread *thread,
-					     struct workload_client *client, __u64 now_ns, bool stopping,
-					     unsigned char *payload, __u64 *wake_ns)
+static inline enum load_action workload_next(const struct workload *options,
+					     struct load_thread *thread,
+					     struct workload_client *client, __u64 now_ns,
+					     bool stopping, unsigned char *payload, __u64 *wake_ns)
 {
 	enum load_action action = LOAD_AGAIN;
 
@@ -65,9 +68,11 @@ static inline enum load_action workload_next(const struct workload *options, str
 	return action;
 }
 
-/* A request has no number: an answer to an earlier one of the same amount and key passes for its own, and is as good. */
-static inline bool workload_answer(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				   __u64 now_ns, const unsigned char *payload)
+/* A request has no number: an answer to an earlier one of the same amount and key passes for its
+ * own, and is as good. */
+static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
+				   struct workload_client *client, __u64 now_ns,
+				   const unsigned char *payload)
 {
 	struct limiter_message message;
 	bool allowed;
@@ -81,13 +86,15 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	client->waiting = false;
 	load_counts(thread)->operations++;
 	load_counts(thread)->refused += !allowed;
-	load_record(thread, (struct load_record){client->identity, message.key, "take", NULL, allowed ? "Allowed" : "Denied",
-						 client->first_sent_ns, now_ns, message.amount, 0});
+	load_record(thread,
+		    (struct load_record){ client->identity, message.key, "take", NULL,
+					  allowed ? "Allowed" : "Denied", client->first_sent_ns,
+					  now_ns, message.amount, 0 });
 	return true;
 }
 
-static inline void workload_stop(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				 __u64 now_ns)
+static inline void workload_stop(const struct workload *options, struct load_thread *thread,
+				 struct workload_client *client, __u64 now_ns)
 {
 	(void)options, (void)thread, (void)client, (void)now_ns;
 }

@@ -12,11 +12,26 @@
 #define BENCH_PAYLOAD_SIZE LOCK_WIRE_SIZE
 
 /* Parameters of the workload, and what a slot keeps: spec/lock/bench.py fills them in. */
-enum { BENCH_LOCKS, BENCH_OWN, BENCH_SHARED_OF_256 };
-enum { BENCH_CLIENT, BENCH_SECRET, BENCH_SEQUENCE, BENCH_LOCK, BENCH_ASKED };
+enum {
+	BENCH_LOCKS,
+	BENCH_OWN,
+	BENCH_SHARED_OF_256
+};
+enum {
+	BENCH_CLIENT,
+	BENCH_SECRET,
+	BENCH_SEQUENCE,
+	BENCH_LOCK,
+	BENCH_ASKED
+};
 
 /* As spec/lock/bench.py names them. */
-enum { BENCH_GRANTED, BENCH_REJECTED, BENCH_RELEASED, BENCH_OTHER };
+enum {
+	BENCH_GRANTED,
+	BENCH_REJECTED,
+	BENCH_RELEASED,
+	BENCH_OTHER
+};
 
 static __always_inline __u32 bench_outcome(enum lock_message_kind kind)
 {
@@ -33,14 +48,17 @@ static __always_inline __u32 bench_outcome(enum lock_message_kind kind)
 }
 
 /* One of all locks, or one of the few that nobody else asks for. */
-static __always_inline __u64 bench_choose(const struct bench_slot *slot, const __u64 *parameters, __u64 random)
+static __always_inline __u64 bench_choose(const struct bench_slot *slot, const __u64 *parameters,
+					  __u64 random)
 {
 	if (parameters[BENCH_OWN])
-		return 1 + slot->state[BENCH_CLIENT] * parameters[BENCH_OWN] + bench_below(random, parameters[BENCH_OWN]);
+		return 1 + slot->state[BENCH_CLIENT] * parameters[BENCH_OWN] +
+		       bench_below(random, parameters[BENCH_OWN]);
 	return 1 + bench_below(random, parameters[BENCH_LOCKS]);
 }
 
-static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters, unsigned char *payload)
+static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
+						unsigned char *payload)
 {
 	struct lock_message answer, request = {
 		.client = slot->state[BENCH_CLIENT],
@@ -56,8 +74,9 @@ static __always_inline __u32 bench_next_request(struct bench_slot *slot, const _
 		__u64 random = bench_random(slot);
 
 		request.kind = LOCK_MESSAGE_KIND_ACQUIRE;
-		request.mode = (random & 255) < parameters[BENCH_SHARED_OF_256] ? LOCK_LOCK_MODE_SHARED :
-										 LOCK_LOCK_MODE_EXCLUSIVE;
+		request.mode = (random & 255) < parameters[BENCH_SHARED_OF_256] ?
+				       LOCK_LOCK_MODE_SHARED :
+				       LOCK_LOCK_MODE_EXCLUSIVE;
 		slot->state[BENCH_LOCK] = bench_choose(slot, parameters, random);
 	}
 	slot->state[BENCH_ASKED] = request.kind;

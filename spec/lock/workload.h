@@ -15,7 +15,8 @@
 #define SESSION_CAPACITY LOCK_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS LOCK_SEQUENCE_MODULUS
 #define SESSION_TERMS LOCK_TERMS
-#define SESSION_LEASE_NS ((__u64)LOCK_LEASE * LOCK_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
+/* This clock may be slower than the server's. */
+#define SESSION_LEASE_NS ((__u64)LOCK_LEASE * LOCK_TICK_NS * 19 / 20)
 #include "session_workload.h"
 
 #define WORKLOAD_PORT LOCK_PORT
@@ -27,11 +28,13 @@ struct workload {
 };
 
 static const struct load_option workload_options[] = {
-	{"locks", "lock ids to choose from", offsetof(struct workload, locks), 1024},
-	{"shared", "percentage of acquires that are shared", offsetof(struct workload, shared), 80},
-	{"hold", "most locks that a client holds", offsetof(struct workload, hold), 1},
-	{"abandon", "a client dies after one in this many grants; 0: never", offsetof(struct workload, abandon), 0},
-	{NULL},
+	{ "locks", "lock ids to choose from", offsetof(struct workload, locks), 1024 },
+	{ "shared", "percentage of acquires that are shared", offsetof(struct workload, shared),
+	  80 },
+	{ "hold", "most locks that a client holds", offsetof(struct workload, hold), 1 },
+	{ "abandon", "a client dies after one in this many grants; 0: never",
+	  offsetof(struct workload, abandon), 0 },
+	{ NULL },
 };
 
 struct workload_client {
@@ -42,7 +45,8 @@ struct workload_client {
 	__u64 held[WORKLOAD_HELD_MAX];
 };
 
-static inline void workload_start(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+static inline void workload_start(const struct workload *options, struct load_thread *thread,
+				  struct workload_client *client)
 {
 	(void)options, (void)thread;
 	memset(client, 0, sizeof(*client));
@@ -54,11 +58,13 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	struct session *session = &client->session;
 
 	if (session->waiting && session->request.kind == LOCK_MESSAGE_KIND_RELEASE)
-		load_record(thread, (struct load_record){session->identity, session->request.lock, "release", "-", "-",
-							 session->first_sent_ns, LOAD_NEVER, 0, 0});
+		load_record(thread, (struct load_record){
+					    session->identity, session->request.lock, "release",
+					    "-", "-", session->first_sent_ns, LOAD_NEVER, 0, 0 });
 	for (unsigned int i = 0; i < client->held_count; i++)
-		load_record(thread, (struct load_record){session->identity, client->held[i], "expire", "-", "-",
-							 session->lease_end_ns, LOAD_NEVER, 0, 0});
+		load_record(thread,
+			    (struct load_record){ session->identity, client->held[i], "expire", "-",
+						  "-", session->lease_end_ns, LOAD_NEVER, 0, 0 });
 	client->held_count = 0;
 	session->open = session->waiting = false;
 }
@@ -72,7 +78,8 @@ static inline bool workload_holds(const struct workload_client *client, __u64 lo
 }
 
 /* A lock leaves `held` when its release is sent: from then on the client does not believe in it. */
-static inline void workload_release(struct load_thread *thread, struct workload_client *client, __u64 now_ns)
+static inline void workload_release(struct load_thread *thread, struct workload_client *client,
+				    __u64 now_ns)
 {
 	unsigned int i = load_random(thread, client->held_count);
 
@@ -82,24 +89,28 @@ static inline void workload_release(struct load_thread *thread, struct workload_
 	session_request(&client->session, LOCK_MESSAGE_KIND_RELEASE, now_ns);
 }
 
-static inline void workload_ask(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				__u64 now_ns)
+static inline void workload_ask(const struct workload *options, struct load_thread *thread,
+				struct workload_client *client, __u64 now_ns)
 {
 	struct session *session = &client->session;
 	__u64 hold = options->hold < WORKLOAD_HELD_MAX ? options->hold : WORKLOAD_HELD_MAX;
 	__u64 lock = 1 + load_random(thread, options->locks);
 
-	if (client->held_count && (client->held_count >= hold || workload_holds(client, lock) || load_random(thread, 2))) {
+	if (client->held_count && (client->held_count >= hold || workload_holds(client, lock) ||
+				   load_random(thread, 2))) {
 		workload_release(thread, client, now_ns);
 		return;
 	}
 	session->request.lock = lock;
-	session->request.mode = load_random(thread, 100) < options->shared ? LOCK_LOCK_MODE_SHARED : LOCK_LOCK_MODE_EXCLUSIVE;
+	session->request.mode = load_random(thread, 100) < options->shared ?
+					LOCK_LOCK_MODE_SHARED :
+					LOCK_LOCK_MODE_EXCLUSIVE;
 	session_request(session, LOCK_MESSAGE_KIND_ACQUIRE, now_ns);
 }
 
 /* Give back everything, then close. */
-static inline void workload_wind_up(struct load_thread *thread, struct workload_client *client, __u64 now_ns)
+static inline void workload_wind_up(struct load_thread *thread, struct workload_client *client,
+				    __u64 now_ns)
 {
 	if (client->held_count) {
 		workload_release(thread, client, now_ns);
@@ -109,9 +120,10 @@ static inline void workload_wind_up(struct load_thread *thread, struct workload_
 	session_request(&client->session, LOCK_MESSAGE_KIND_CLOSE, now_ns);
 }
 
-static inline enum load_action workload_next(const struct workload *options, struct load_thread *thread,
-					     struct workload_client *client, __u64 now_ns, bool stopping,
-					     unsigned char *payload, __u64 *wake_ns)
+static inline enum load_action workload_next(const struct workload *options,
+					     struct load_thread *thread,
+					     struct workload_client *client, __u64 now_ns,
+					     bool stopping, unsigned char *payload, __u64 *wake_ns)
 {
 	struct session *session = &client->session;
 	enum load_action action = LOAD_SEND;
@@ -149,15 +161,17 @@ static inline const char *workload_mode(__u64 mode)
 	return mode == LOCK_LOCK_MODE_SHARED ? "Shared" : "Exclusive";
 }
 
-static inline void workload_granted(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+static inline void workload_granted(const struct workload *options, struct load_thread *thread,
+				    struct workload_client *client)
 {
 	client->held[client->held_count++] = client->session.request.lock;
 	client->died = options->abandon && load_random(thread, options->abandon) == 0;
 }
 
 /* An answer to an acquire or a release goes into the history. */
-static inline void workload_note(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				 const struct lock_message *message, __u64 now_ns)
+static inline void workload_note(const struct workload *options, struct load_thread *thread,
+				 struct workload_client *client, const struct lock_message *message,
+				 __u64 now_ns)
 {
 	struct session *session = &client->session;
 	bool acquire = session->request.kind == LOCK_MESSAGE_KIND_ACQUIRE;
@@ -166,16 +180,20 @@ static inline void workload_note(const struct workload *options, struct load_thr
 
 	load_counts(thread)->operations++;
 	load_counts(thread)->refused += rejected;
-	load_record(thread, (struct load_record){session->identity, session->request.lock, acquire ? "acquire" : "release",
-						 acquire ? workload_mode(session->request.mode) : "-", outcome,
-						 session->first_sent_ns, now_ns, 0, 0});
+	load_record(thread,
+		    (struct load_record){ session->identity, session->request.lock,
+					  acquire ? "acquire" : "release",
+					  acquire ? workload_mode(session->request.mode) : "-",
+					  outcome, session->first_sent_ns, now_ns, 0, 0 });
 	if (acquire && !rejected)
 		workload_granted(options, thread, client);
-	else if (!acquire && rejected) /* it met too much contention, and is to be asked for again */
+	else if (!acquire && rejected) /* it met too much contention, and is to be asked for again
+					*/
 		client->held[client->held_count++] = session->request.lock;
 }
 
-static inline bool workload_fits(const struct lock_message *request, const struct lock_message *message)
+static inline bool workload_fits(const struct lock_message *request,
+				 const struct lock_message *message)
 {
 	switch (request->kind) {
 	case LOCK_MESSAGE_KIND_ASK:
@@ -185,16 +203,19 @@ static inline bool workload_fits(const struct lock_message *request, const struc
 		return message->kind == LOCK_MESSAGE_KIND_CLOSED;
 	case LOCK_MESSAGE_KIND_ACQUIRE:
 		return message->lock == request->lock && message->mode == request->mode &&
-		       (message->kind == LOCK_MESSAGE_KIND_GRANTED || message->kind == LOCK_MESSAGE_KIND_REJECTED);
+		       (message->kind == LOCK_MESSAGE_KIND_GRANTED ||
+			message->kind == LOCK_MESSAGE_KIND_REJECTED);
 	default:
 		return message->lock == request->lock &&
-		       (message->kind == LOCK_MESSAGE_KIND_RELEASED || message->kind == LOCK_MESSAGE_KIND_REJECTED);
+		       (message->kind == LOCK_MESSAGE_KIND_RELEASED ||
+			message->kind == LOCK_MESSAGE_KIND_REJECTED);
 	}
 }
 
 /* Whether the datagram was the answer that the client waited for. */
-static inline bool workload_answer(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				   __u64 now_ns, const unsigned char *payload)
+static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
+				   struct workload_client *client, __u64 now_ns,
+				   const unsigned char *payload)
 {
 	struct session *session = &client->session;
 	struct lock_message message;
@@ -203,9 +224,11 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	    !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
-		return true; /* too late: workload_next() ends the session, with this request outstanding */
+		return true; /* too late: workload_next() ends the session, with this request
+				outstanding */
 	if (session_is_opening(session)) {
-		load_counts(thread)->started += session_answered(session, &message, now_ns) && session->open;
+		load_counts(thread)->started += session_answered(session, &message, now_ns) &&
+						session->open;
 	} else if (session->request.kind == LOCK_MESSAGE_KIND_CLOSE) {
 		session->open = session->waiting = false;
 	} else {
@@ -216,8 +239,8 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 }
 
 /* The load is over, whatever the client still waits for. */
-static inline void workload_stop(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				 __u64 now_ns)
+static inline void workload_stop(const struct workload *options, struct load_thread *thread,
+				 struct workload_client *client, __u64 now_ns)
 {
 	(void)options, (void)now_ns;
 	workload_lose(thread, client);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a slot of `just bench` asks a log for: it appends a record of a random key, over and over. A request that is not
- * answered comes again, since its session takes no other before it. See harness/bench/slots.h.
+ * What a slot of `just bench` asks a log for: it appends a record of a random key, over and over. A
+ * request that is not answered comes again, since its session takes no other before it. See
+ * harness/bench/slots.h.
  */
 #ifndef LOG_BENCH_H
 #define LOG_BENCH_H
@@ -11,16 +12,31 @@
 
 #define BENCH_PAYLOAD_SIZE LOG_WIRE_SIZE
 
-/* A parameter of the workload, and what a slot keeps: spec/log/bench.py fills them in. ASKED: the level, and whether it asked for anything. */
-enum { BENCH_DISK_OF_1024 };
-enum { BENCH_CLIENT, BENCH_SECRET, BENCH_SEQUENCE, BENCH_KEY, BENCH_ASKED };
+/* A parameter of the workload, and what a slot keeps: spec/log/bench.py fills them in. ASKED: the
+ * level, and whether it asked for anything. */
+enum {
+	BENCH_DISK_OF_1024
+};
+enum {
+	BENCH_CLIENT,
+	BENCH_SECRET,
+	BENCH_SEQUENCE,
+	BENCH_KEY,
+	BENCH_ASKED
+};
 
 #define BENCH_HAS_ASKED 0x100
 
 /* As spec/log/bench.py names them. */
-enum { BENCH_APPENDED, BENCH_STORED, BENCH_FULL, BENCH_OTHER };
+enum {
+	BENCH_APPENDED,
+	BENCH_STORED,
+	BENCH_FULL,
+	BENCH_OTHER
+};
 
-static __always_inline __u32 bench_outcome(const struct bench_slot *slot, const unsigned char *payload)
+static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
+					   const unsigned char *payload)
 {
 	const __u32 kind = stepwise_read(payload + LOG_WIRE_KIND, 1);
 
@@ -32,9 +48,13 @@ static __always_inline __u32 bench_outcome(const struct bench_slot *slot, const 
 		return BENCH_STALE;
 	switch (kind) {
 	case LOG_MESSAGE_KIND_APPENDED:
-		return slot->state[BENCH_ASKED] == (BENCH_HAS_ASKED | LOG_MESSAGE_LEVEL_MEMORY) ? BENCH_APPENDED : BENCH_OTHER;
+		return slot->state[BENCH_ASKED] == (BENCH_HAS_ASKED | LOG_MESSAGE_LEVEL_MEMORY) ?
+			       BENCH_APPENDED :
+			       BENCH_OTHER;
 	case LOG_MESSAGE_KIND_STORED:
-		return slot->state[BENCH_ASKED] == (BENCH_HAS_ASKED | LOG_MESSAGE_LEVEL_DISK) ? BENCH_STORED : BENCH_OTHER;
+		return slot->state[BENCH_ASKED] == (BENCH_HAS_ASKED | LOG_MESSAGE_LEVEL_DISK) ?
+			       BENCH_STORED :
+			       BENCH_OTHER;
 	case LOG_MESSAGE_KIND_FULL:
 		return BENCH_FULL;
 	default:
@@ -48,11 +68,13 @@ static __always_inline void bench_choose(struct bench_slot *slot, const __u64 *p
 
 	slot->state[BENCH_SEQUENCE] = (slot->state[BENCH_SEQUENCE] + 1) % LOG_SEQUENCE_MODULUS;
 	slot->state[BENCH_KEY] = bench_draw(slot);
-	slot->state[BENCH_ASKED] = BENCH_HAS_ASKED | (disk ? LOG_MESSAGE_LEVEL_DISK : LOG_MESSAGE_LEVEL_MEMORY);
+	slot->state[BENCH_ASKED] = BENCH_HAS_ASKED |
+				   (disk ? LOG_MESSAGE_LEVEL_DISK : LOG_MESSAGE_LEVEL_MEMORY);
 }
 
 /* The place is the server's to say: what stands there from the last answer does not count. */
-static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters, unsigned char *payload)
+static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
+						unsigned char *payload)
 {
 	const __u32 outcome = bench_outcome(slot, payload);
 
@@ -65,7 +87,8 @@ static __always_inline __u32 bench_next_request(struct bench_slot *slot, const _
 	stepwise_write(payload + LOG_WIRE_CLIENT, 2, slot->state[BENCH_CLIENT]);
 	stepwise_write(payload + LOG_WIRE_SEQUENCE, 4, slot->state[BENCH_SEQUENCE]);
 	stepwise_write_bytes(payload + LOG_WIRE_SECRET, 8, slot->state[BENCH_SECRET]);
-	stepwise_write(payload + LOG_WIRE_TRANSACTION, 8, slot->state[BENCH_CLIENT] << 32 | slot->state[BENCH_SEQUENCE]);
+	stepwise_write(payload + LOG_WIRE_TRANSACTION, 8,
+		       slot->state[BENCH_CLIENT] << 32 | slot->state[BENCH_SEQUENCE]);
 	stepwise_write(payload + LOG_WIRE_KEY, 8, slot->state[BENCH_KEY]);
 	stepwise_write(payload + LOG_WIRE_VERSION, 4, slot->state[BENCH_SEQUENCE]);
 	stepwise_write(payload + LOG_WIRE_DELETES, 1, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of a load ask a log for: each appends records of random keys, in a closed loop. Every record has a
- * transaction of its own and the next version of its key. See harness/load/load.h.
+ * What the clients of a load ask a log for: each appends records of random keys, in a closed loop.
+ * Every record has a transaction of its own and the next version of its key. See
+ * harness/load/load.h.
  */
 #ifndef LOG_WORKLOAD_H
 #define LOG_WORKLOAD_H
@@ -17,14 +18,15 @@
 #define SESSION_CAPACITY LOG_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS LOG_SEQUENCE_MODULUS
 #define SESSION_TERMS LOG_TERMS
-#define SESSION_LEASE_NS ((__u64)LOG_LEASE * LOG_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
+/* This clock may be slower than the server's. */
+#define SESSION_LEASE_NS ((__u64)LOG_LEASE * LOG_TICK_NS * 19 / 20)
 #include "session_workload.h"
 
 #define WORKLOAD_PORT LOG_PORT
 #define WORKLOAD_SIZE LOG_WIRE_SIZE
 #define WORKLOAD_FULL_WAIT_NS 1000000ull /* before a client asks again that was told Full */
 #define WORKLOAD_MS 1000000ull
-#define WORKLOAD_OF_A_LOAD (1u << 24)    /* records of one load, fewer than that */
+#define WORKLOAD_OF_A_LOAD (1u << 24) /* records of one load, fewer than that */
 #define WORKLOAD_LOADS 256
 
 struct workload {
@@ -32,35 +34,43 @@ struct workload {
 };
 
 static const struct load_option workload_options[] = {
-	{"keys", "keys to choose from", offsetof(struct workload, keys), 1024},
-	{"disk", "percentage of appends that are to be on the disk", offsetof(struct workload, disk), 10},
-	{"deletes", "percentage of appends that delete their key", offsetof(struct workload, deletes), 5},
-	{"period", "milliseconds from pause to pause of all clients: a history is judged from one to the next",
-	 offsetof(struct workload, period_ms), 50},
-	{"pause", "milliseconds of it in which nothing is begun", offsetof(struct workload, pause_ms), 10},
-	{"abandon", "a client dies over one in this many appends; 0: never", offsetof(struct workload, abandon), 0},
-	{"load", "which of the loads of a log it is: transactions and versions begin behind those of the one before",
-	 offsetof(struct workload, load), 0},
-	{NULL},
+	{ "keys", "keys to choose from", offsetof(struct workload, keys), 1024 },
+	{ "disk", "percentage of appends that are to be on the disk",
+	  offsetof(struct workload, disk), 10 },
+	{ "deletes", "percentage of appends that delete their key",
+	  offsetof(struct workload, deletes), 5 },
+	{ "period",
+	  "milliseconds from pause to pause of all clients: a history is judged from one to the next",
+	  offsetof(struct workload, period_ms), 50 },
+	{ "pause", "milliseconds of it in which nothing is begun",
+	  offsetof(struct workload, pause_ms), 10 },
+	{ "abandon", "a client dies over one in this many appends; 0: never",
+	  offsetof(struct workload, abandon), 0 },
+	{ "load",
+	  "which of the loads of a log it is: transactions and versions begin behind those of the one before",
+	  offsetof(struct workload, load), 0 },
+	{ NULL },
 };
 
 struct workload_client {
 	struct session session;
 	__u64 rests_until_ns; /* there was no room */
-	bool dies;            /* whatever becomes of its request */
+	bool dies;	      /* whatever becomes of its request */
 };
 
 static atomic_uint *workload_versions; /* of each key, the last one that was given */
 
 /* Clients start one after the other. */
-static inline void workload_start(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+static inline void workload_start(const struct workload *options, struct load_thread *thread,
+				  struct workload_client *client)
 {
 	(void)thread, (void)client;
 	if (workload_versions)
 		return;
 	if (!options->period_ms || options->load >= WORKLOAD_LOADS) {
-		fprintf(stderr, "load: period=%llu load=%llu: a period has a millisecond at least, and there may be %u loads\n", options->period_ms,
-			options->load, WORKLOAD_LOADS);
+		fprintf(stderr,
+			"load: period=%llu load=%llu: a period has a millisecond at least, and there may be %u loads\n",
+			options->period_ms, options->load, WORKLOAD_LOADS);
 		exit(2);
 	}
 	workload_versions = calloc(options->keys, sizeof(*workload_versions));
@@ -70,7 +80,8 @@ static inline void workload_start(const struct workload *options, struct load_th
 	}
 }
 
-/* A record in the history: its transaction, and a checksum of all that is kept of it. spec/log/recovery.py makes the same of an entry. */
+/* A record in the history: its transaction, and a checksum of all that is kept of it.
+ * spec/log/recovery.py makes the same of an entry. */
 static inline __u64 workload_identity(const struct log_message *request)
 {
 	unsigned char payload[WORKLOAD_SIZE];
@@ -85,15 +96,19 @@ static inline __u64 workload_identity(const struct log_message *request)
 	return request->transaction << 32 | (remainder ^ ~0u);
 }
 
-/* The key of the history is the log: 256 * epoch + log, of which nothing is known before there is an answer. */
-static inline void workload_note(struct load_thread *thread, const struct session *session, const struct log_message *answer,
-				 const char *outcome, __u64 return_ns)
+/* The key of the history is the log: 256 * epoch + log, of which nothing is known before there is
+ * an answer. */
+static inline void workload_note(struct load_thread *thread, const struct session *session,
+				 const struct log_message *answer, const char *outcome,
+				 __u64 return_ns)
 {
 	bool placed = answer && answer->kind != LOG_MESSAGE_KIND_FULL;
 
-	load_record(thread, (struct load_record){session->identity, placed ? answer->epoch << 8 | answer->log : 0, "append", NULL, outcome,
-						 session->first_sent_ns, return_ns, workload_identity(&session->request),
-						 placed ? answer->number : 0});
+	load_record(thread, (struct load_record){ session->identity,
+						  placed ? answer->epoch << 8 | answer->log : 0,
+						  "append", NULL, outcome, session->first_sent_ns,
+						  return_ns, workload_identity(&session->request),
+						  placed ? answer->number : 0 });
 }
 
 /* The session is over. What was sent may still arrive. */
@@ -106,45 +121,57 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	session->open = session->waiting = false;
 }
 
-/* No two values are the same, and all of one is its transaction's, so that half of one is nobody's. */
-static inline void workload_fill(const struct workload *options, struct load_thread *thread, struct log_message *request)
+/* No two values are the same, and all of one is its transaction's, so that half of one is nobody's.
+ */
+static inline void workload_fill(const struct workload *options, struct load_thread *thread,
+				 struct log_message *request)
 {
-	static const unsigned int lengths[] = {0, 1, LOG_VALUE_SIZE - 1, LOG_VALUE_SIZE};
+	static const unsigned int lengths[] = { 0, 1, LOG_VALUE_SIZE - 1, LOG_VALUE_SIZE };
 	__u64 key = load_random(thread, options->keys);
 
 	request->transaction = options->load * WORKLOAD_OF_A_LOAD + load_identity();
 	request->key = key;
-	request->version = options->load * WORKLOAD_OF_A_LOAD + atomic_fetch_add_explicit(&workload_versions[key], 1, memory_order_relaxed) + 1;
+	request->version =
+		options->load * WORKLOAD_OF_A_LOAD +
+		atomic_fetch_add_explicit(&workload_versions[key], 1, memory_order_relaxed) + 1;
 	request->deletes = load_random(thread, 100) < options->deletes;
-	request->length = request->deletes ? 0 : lengths[load_random(thread, sizeof(lengths) / sizeof(*lengths))];
+	request->length = request->deletes ?
+				  0 :
+				  lengths[load_random(thread, sizeof(lengths) / sizeof(*lengths))];
 	memset(&request->value, 0, sizeof(request->value));
 	for (unsigned int i = 0; i < request->length; i++)
 		request->value.bytes[i] = request->transaction >> i % 8 * 8;
 }
 
-static inline void workload_ask(const struct workload *options, struct load_thread *thread, struct workload_client *client, __u64 now_ns)
+static inline void workload_ask(const struct workload *options, struct load_thread *thread,
+				struct workload_client *client, __u64 now_ns)
 {
 	struct log_message *request = &client->session.request;
 
 	workload_fill(options, thread, request);
-	request->level = load_random(thread, 100) < options->disk ? LOG_MESSAGE_LEVEL_DISK : LOG_MESSAGE_LEVEL_MEMORY;
+	request->level = load_random(thread, 100) < options->disk ? LOG_MESSAGE_LEVEL_DISK :
+								    LOG_MESSAGE_LEVEL_MEMORY;
 	request->epoch = request->log = request->number = 0;
 	session_request(&client->session, LOG_MESSAGE_KIND_APPEND, now_ns);
 	client->dies = options->abandon && load_random(thread, options->abandon) == 0;
 }
 
 /* Until when an open session begins nothing; 0 where it may. */
-static inline __u64 workload_rests_until(const struct workload *options, const struct workload_client *client, __u64 now_ns)
+static inline __u64 workload_rests_until(const struct workload *options,
+					 const struct workload_client *client, __u64 now_ns)
 {
 	__u64 into_ns = now_ns % (options->period_ms * WORKLOAD_MS);
 
 	if (client->rests_until_ns > now_ns)
 		return client->rests_until_ns;
-	return into_ns < options->pause_ms * WORKLOAD_MS ? now_ns - into_ns + options->pause_ms * WORKLOAD_MS : 0;
+	return into_ns < options->pause_ms * WORKLOAD_MS ?
+		       now_ns - into_ns + options->pause_ms * WORKLOAD_MS :
+		       0;
 }
 
 /* What is over is over: by its lease, or on purpose. */
-static inline void workload_end_sessions(struct load_thread *thread, struct workload_client *client, __u64 now_ns)
+static inline void workload_end_sessions(struct load_thread *thread, struct workload_client *client,
+					 __u64 now_ns)
 {
 	struct session *session = &client->session;
 
@@ -156,13 +183,15 @@ static inline void workload_end_sessions(struct load_thread *thread, struct work
 		workload_lose(thread, client);
 		client->dies = false;
 	}
-	if (session->waiting && session_is_opening(session) && now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
+	if (session->waiting && session_is_opening(session) &&
+	    now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
 		session->waiting = false;
 }
 
-static inline enum load_action workload_next(const struct workload *options, struct load_thread *thread,
-					     struct workload_client *client, __u64 now_ns, bool stopping,
-					     unsigned char *payload, __u64 *wake_ns)
+static inline enum load_action workload_next(const struct workload *options,
+					     struct load_thread *thread,
+					     struct workload_client *client, __u64 now_ns,
+					     bool stopping, unsigned char *payload, __u64 *wake_ns)
 {
 	struct session *session = &client->session;
 	enum load_action action = LOAD_SEND;
@@ -192,18 +221,23 @@ static inline enum load_action workload_next(const struct workload *options, str
 }
 
 /* An answer to an append goes into the history. */
-static inline void workload_appended(struct load_thread *thread, struct workload_client *client, const struct log_message *message,
-				     __u64 now_ns)
+static inline void workload_appended(struct load_thread *thread, struct workload_client *client,
+				     const struct log_message *message, __u64 now_ns)
 {
 	bool full = message->kind == LOG_MESSAGE_KIND_FULL;
 
 	load_counts(thread)->operations++;
 	load_counts(thread)->refused += full;
-	workload_note(thread, &client->session, message, full ? "Full" : message->kind == LOG_MESSAGE_KIND_STORED ? "Stored" : "Appended", now_ns);
+	workload_note(thread, &client->session, message,
+		      full				       ? "Full" :
+		      message->kind == LOG_MESSAGE_KIND_STORED ? "Stored" :
+								 "Appended",
+		      now_ns);
 	client->rests_until_ns = full ? now_ns + WORKLOAD_FULL_WAIT_NS : 0;
 }
 
-static inline bool workload_fits(const struct log_message *request, const struct log_message *message)
+static inline bool workload_fits(const struct log_message *request,
+				 const struct log_message *message)
 {
 	switch (request->kind) {
 	case LOG_MESSAGE_KIND_ASK:
@@ -214,24 +248,30 @@ static inline bool workload_fits(const struct log_message *request, const struct
 	default:
 		return workload_identity(request) == workload_identity(message) &&
 		       (message->kind == LOG_MESSAGE_KIND_FULL ||
-			message->kind == (request->level == LOG_MESSAGE_LEVEL_DISK ? LOG_MESSAGE_KIND_STORED : LOG_MESSAGE_KIND_APPENDED));
+			message->kind == (request->level == LOG_MESSAGE_LEVEL_DISK ?
+						  LOG_MESSAGE_KIND_STORED :
+						  LOG_MESSAGE_KIND_APPENDED));
 	}
 }
 
 /* Whether the datagram was the answer that the client waited for. */
-static inline bool workload_answer(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				   __u64 now_ns, const unsigned char *payload)
+static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
+				   struct workload_client *client, __u64 now_ns,
+				   const unsigned char *payload)
 {
 	struct session *session = &client->session;
 	struct log_message message;
 
 	(void)options;
-	if (!log_message_decode(payload, &message) || !session_is_answer(session, &message) || !workload_fits(&session->request, &message))
+	if (!log_message_decode(payload, &message) || !session_is_answer(session, &message) ||
+	    !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
-		return true; /* too late: workload_next() ends the session, with this request outstanding */
+		return true; /* too late: workload_next() ends the session, with this request
+				outstanding */
 	if (session_is_opening(session)) {
-		load_counts(thread)->started += session_answered(session, &message, now_ns) && session->open;
+		load_counts(thread)->started += session_answered(session, &message, now_ns) &&
+						session->open;
 	} else if (session->request.kind == LOG_MESSAGE_KIND_CLOSE) {
 		session->open = session->waiting = false;
 	} else {
@@ -242,8 +282,8 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 }
 
 /* The load is over, whatever the client still waits for. */
-static inline void workload_stop(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				 __u64 now_ns)
+static inline void workload_stop(const struct workload *options, struct load_thread *thread,
+				 struct workload_client *client, __u64 now_ns)
 {
 	(void)options, (void)now_ns;
 	workload_lose(thread, client);

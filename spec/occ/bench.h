@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a slot of `just bench occ` asks for: it locks a key of its own and commits or aborts that, over and over; or it gets
- * any key, or inserts those there are to be. See bench.py, ../kv/bench_workload.h and harness/bench/slots.h.
+ * What a slot of `just bench occ` asks for: it locks a key of its own and commits or aborts that,
+ * over and over; or it gets any key, or inserts those there are to be. See bench.py,
+ * ../kv/bench_workload.h and harness/bench/slots.h.
  */
 #ifndef OCC_BENCH_H
 #define OCC_BENCH_H
@@ -11,16 +12,25 @@
 #define STORE_CONSTANT(name) OCC_##name
 #include "store_bench.h"
 
-/* Parameters beside those of bench_workload.h. OWN: how many of KEYS each client has for itself; 0: it locks none. */
-enum { BENCH_OWN = BENCH_FIRST + 1, BENCH_KEYS, BENCH_ABORTS };
+/* Parameters beside those of bench_workload.h. OWN: how many of KEYS each client has for itself; 0:
+ * it locks none. */
+enum {
+	BENCH_OWN = BENCH_FIRST + 1,
+	BENCH_KEYS,
+	BENCH_ABORTS
+};
 
-/* Outcomes as bench.py names them: those of locks are in the places of those of the store's writes. */
-enum { BENCH_GRANTED = BENCH_UPDATED, BENCH_SETTLED = BENCH_ABSENT };
+/* Outcomes as bench.py names them: those of locks are in the places of those of the store's writes.
+ */
+enum {
+	BENCH_GRANTED = BENCH_UPDATED,
+	BENCH_SETTLED = BENCH_ABSENT
+};
 
 /*
- * In SEQUENCE, above the sequence number: the version that the slot's keys had before it went over them, less one. In ASKED,
- * above the sequence number: the kind that it asked for, and above that whether it asked for anything. KEY is, of locks, how
- * many keys the slot has gone over.
+ * In SEQUENCE, above the sequence number: the version that the slot's keys had before it went over
+ * them, less one. In ASKED, above the sequence number: the kind that it asked for, and above that
+ * whether it asked for anything. KEY is, of locks, how many keys the slot has gone over.
  */
 #define BENCH_UPPER 32
 #define BENCH_HAS_ASKED (1ULL << 40)
@@ -35,19 +45,24 @@ static __always_inline __u64 bench_own_key(const struct bench_slot *slot, const 
 {
 	const __u64 own = parameters[BENCH_OWN];
 
-	return bench_key((slot->state[BENCH_CLIENT] * own + slot->state[BENCH_KEY] * 0x9e3779b1 % own) % parameters[BENCH_KEYS]);
+	return bench_key(
+		(slot->state[BENCH_CLIENT] * own + slot->state[BENCH_KEY] * 0x9e3779b1 % own) %
+		parameters[BENCH_KEYS]);
 }
 
 /* That a key has which was committed as often as the slot went over all of its own. */
 static __always_inline __u32 bench_version(const struct bench_slot *slot, const __u64 *parameters)
 {
-	const __u64 rounds = parameters[BENCH_ABORTS] ? 0 : slot->state[BENCH_KEY] / parameters[BENCH_OWN];
+	const __u64 rounds =
+		parameters[BENCH_ABORTS] ? 0 : slot->state[BENCH_KEY] / parameters[BENCH_OWN];
 
 	return (slot->state[BENCH_SEQUENCE] >> BENCH_UPPER) + 1 + rounds;
 }
 
-/* Reads only what it looks at: the client's work is part of every round trip. The reflector's answer is the request. */
-static __always_inline __u32 bench_outcome(const struct bench_slot *slot, const unsigned char *payload)
+/* Reads only what it looks at: the client's work is part of every round trip. The reflector's
+ * answer is the request. */
+static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
+					   const unsigned char *payload)
 {
 	const __u32 kind = stepwise_read(payload + OCC_WIRE_KIND, 1);
 
@@ -81,10 +96,12 @@ static __always_inline __u32 bench_outcome(const struct bench_slot *slot, const 
 }
 
 /*
- * The version that a conflict told is right for this key and, most of the time, for the slot's others. A key that has it already
- * was left locked by an earlier run, and one that is not there, for want of room, is not what is asked about.
+ * The version that a conflict told is right for this key and, most of the time, for the slot's
+ * others. A key that has it already was left locked by an earlier run, and one that is not there,
+ * for want of room, is not what is asked about.
  */
-static __always_inline void bench_learn(struct bench_slot *slot, const __u64 *parameters, const unsigned char *payload)
+static __always_inline void bench_learn(struct bench_slot *slot, const __u64 *parameters,
+					const unsigned char *payload)
 {
 	const __u32 told = stepwise_read(payload + OCC_WIRE_VERSION, 4);
 	const __u32 wrong = told - bench_version(slot, parameters);
@@ -96,8 +113,8 @@ static __always_inline void bench_learn(struct bench_slot *slot, const __u64 *pa
 }
 
 /* What follows a lock that was granted, or of which nobody knows. */
-static __always_inline __u32 bench_next_kind(struct bench_slot *slot, const __u64 *parameters, const unsigned char *payload,
-					     __u32 outcome)
+static __always_inline __u32 bench_next_kind(struct bench_slot *slot, const __u64 *parameters,
+					     const unsigned char *payload, __u32 outcome)
 {
 	const bool locked = bench_asked(slot) == OCC_MESSAGE_KIND_LOCK;
 
@@ -119,11 +136,13 @@ static __always_inline __u32 bench_sequence(struct bench_slot *slot, __u32 kind)
 
 	if (kind == OCC_MESSAGE_KIND_GET)
 		return slot->round_trips % OCC_SEQUENCE_MODULUS;
-	slot->state[BENCH_SEQUENCE] = slot->state[BENCH_SEQUENCE] >> BENCH_UPPER << BENCH_UPPER | next;
+	slot->state[BENCH_SEQUENCE] = slot->state[BENCH_SEQUENCE] >> BENCH_UPPER << BENCH_UPPER |
+				      next;
 	return next;
 }
 
-static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters, unsigned char *payload)
+static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
+						unsigned char *payload)
 {
 	const __u32 outcome = bench_outcome(slot, payload);
 	__u32 kind, sequence;
@@ -137,12 +156,14 @@ static __always_inline __u32 bench_next_request(struct bench_slot *slot, const _
 		kind = bench_next_kind(slot, parameters, payload, outcome);
 		key = bench_own_key(slot, parameters);
 	} else {
-		kind = bench_choose(slot, parameters, &key) == BENCH_GET ? OCC_MESSAGE_KIND_GET : OCC_MESSAGE_KIND_INSERT;
+		kind = bench_choose(slot, parameters, &key) == BENCH_GET ? OCC_MESSAGE_KIND_GET :
+									   OCC_MESSAGE_KIND_INSERT;
 		slot->state[BENCH_KEY] = key;
 	}
 	sequence = bench_sequence(slot, kind);
 	slot->state[BENCH_ASKED] = BENCH_HAS_ASKED | (__u64)kind << BENCH_UPPER | sequence;
-	bench_write_request(slot, payload, kind, sequence, key, kind == OCC_MESSAGE_KIND_LOCK ? bench_version(slot, parameters) : 0);
+	bench_write_request(slot, payload, kind, sequence, key,
+			    kind == OCC_MESSAGE_KIND_LOCK ? bench_version(slot, parameters) : 0);
 	stepwise_write(payload + OCC_WIRE_PLACE, 1, 0);
 	stepwise_write(payload + OCC_WIRE_DELETES, 1, 0);
 	stepwise_write(payload + OCC_WIRE_LOCKED, 1, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The client's half of a transaction, for workload.h, after store_workload.h: what it has read, locked and committed, and the record of that. */
+/* The client's half of a transaction, for workload.h, after store_workload.h: what it has read,
+ * locked and committed, and the record of that. */
 #ifndef OCC_TRANSACTION_H
 #define OCC_TRANSACTION_H
 
@@ -7,7 +8,8 @@
 
 #define TRANSACTION_KEYS_MAX 4
 
-_Static_assert(TRANSACTION_KEYS_MAX <= OCC_INTENTS, "each key that is written has a place of its own");
+_Static_assert(TRANSACTION_KEYS_MAX <= OCC_INTENTS,
+	       "each key that is written has a place of its own");
 
 enum transaction_phase {
 	TRANSACTION_NONE,
@@ -26,23 +28,23 @@ struct access {
 	struct occ_message written; /* value, length, deletes */
 
 	bool was_read, found, locked;
-	struct occ_message was;     /* as it was read */
-	__u32 version;              /* that a lock names: 0 where the key is not there */
+	struct occ_message was; /* as it was read */
+	__u32 version;		/* that a lock names: 0 where the key is not there */
 
 	bool validated;
-	bool asked;                 /* for a lock that may be there */
-	bool asked_again;           /* with the version that a conflict told */
+	bool asked;	  /* for a lock that may be there */
+	bool asked_again; /* with the version that a conflict told */
 	bool granted;
-	bool commits;               /* it was asked to, or may have been: from now on it may be written */
-	bool told;                  /* that it was */
-	bool settled;               /* the place is free again */
+	bool commits; /* it was asked to, or may have been: from now on it may be written */
+	bool told;    /* that it was */
+	bool settled; /* the place is free again */
 };
 
 struct transaction {
 	enum transaction_phase phase;
-	bool aborted;    /* the last one */
-	bool given_up;   /* a request of it: it may have been executed */
-	__u64 identity;  /* in the history */
+	bool aborted;	/* the last one */
+	bool given_up;	/* a request of it: it may have been executed */
+	__u64 identity; /* in the history */
 	__u64 begun_ns;
 	unsigned int count;
 	struct access accesses[TRANSACTION_KEYS_MAX];
@@ -78,7 +80,8 @@ static inline bool transaction_validates(const struct transaction *transaction)
 	return transaction->count > 1 || transaction->accesses[0].locked;
 }
 
-static inline bool transaction_needs(const struct transaction *transaction, const struct access *access)
+static inline bool transaction_needs(const struct transaction *transaction,
+				     const struct access *access)
 {
 	switch (transaction->phase) {
 	case TRANSACTION_READ:
@@ -86,7 +89,8 @@ static inline bool transaction_needs(const struct transaction *transaction, cons
 	case TRANSACTION_LOCK:
 		return access->writes && !access->granted;
 	case TRANSACTION_VALIDATE:
-		return access->reads && !access->writes && !access->validated && transaction_validates(transaction);
+		return access->reads && !access->writes && !access->validated &&
+		       transaction_validates(transaction);
 	case TRANSACTION_COMMIT:
 		return access->writes && !access->settled;
 	case TRANSACTION_ABORT:
@@ -105,46 +109,58 @@ static inline struct access *transaction_next(struct transaction *transaction)
 	return NULL;
 }
 
-/* --- The record of it -------------------------------------------------------------------- */
+/* --- The record of it ------------------------------------------------------------------------- */
 
 /* The digest stands for a value, and there is none without one. */
-static inline void transaction_record(struct load_thread *thread, const struct transaction *transaction, __u64 key,
-				      const char *operation, const __u64 *digest, const char *outcome, __u64 version,
-				      __u64 call_ns, __u64 return_ns)
+static inline void transaction_record(struct load_thread *thread,
+				      const struct transaction *transaction, __u64 key,
+				      const char *operation, const __u64 *digest,
+				      const char *outcome, __u64 version, __u64 call_ns,
+				      __u64 return_ns)
 {
-	load_record(thread, (struct load_record){transaction->identity, key, operation, digest ? NULL : "-", outcome, call_ns, return_ns,
-						 digest ? *digest : 0, version});
+	load_record(thread, (struct load_record){ transaction->identity, key, operation,
+						  digest ? NULL : "-", outcome, call_ns, return_ns,
+						  digest ? *digest : 0, version });
 }
 
 /* A value that was written, or may have been, or was not to be: whoever reads it says which. */
-static inline void transaction_record_writes(struct load_thread *thread, const struct transaction *transaction)
+static inline void transaction_record_writes(struct load_thread *thread,
+					     const struct transaction *transaction)
 {
 	for (unsigned int i = 0; i < transaction->count; i++) {
 		const struct access *access = &transaction->accesses[i];
 		const __u64 digest = store_digest_of(&access->written);
 
-		if (!access->writes || access->told || !(access->granted || transaction->phase == TRANSACTION_PLAIN))
+		if (!access->writes || access->told ||
+		    !(access->granted || transaction->phase == TRANSACTION_PLAIN))
 			continue;
-		transaction_record(thread, transaction, access->key, access->written.deletes ? "delete" : "write",
-				   access->written.deletes ? NULL : &digest, "-", 0, transaction->begun_ns, LOAD_NEVER);
+		transaction_record(thread, transaction, access->key,
+				   access->written.deletes ? "delete" : "write",
+				   access->written.deletes ? NULL : &digest, "-", 0,
+				   transaction->begun_ns, LOAD_NEVER);
 	}
 }
 
-static inline void transaction_over(struct load_thread *thread, struct transaction *transaction, const char *outcome, __u64 return_ns)
+static inline void transaction_over(struct load_thread *thread, struct transaction *transaction,
+				    const char *outcome, __u64 return_ns)
 {
 	transaction_record_writes(thread, transaction);
-	transaction_record(thread, transaction, 0, "end", NULL, outcome, 0, transaction->begun_ns, return_ns);
+	transaction_record(thread, transaction, 0, "end", NULL, outcome, 0, transaction->begun_ns,
+			   return_ns);
 	transaction->aborted = strcmp(outcome, "Aborted") == 0;
 	transaction->phase = TRANSACTION_NONE;
 }
 
 /* There is nothing left to be done. */
-static inline void transaction_end(struct load_thread *thread, struct transaction *transaction, __u64 now_ns)
+static inline void transaction_end(struct load_thread *thread, struct transaction *transaction,
+				   __u64 now_ns)
 {
-	transaction_over(thread, transaction, transaction->phase == TRANSACTION_ABORT ? "Aborted" : "Committed", now_ns);
+	transaction_over(thread, transaction,
+			 transaction->phase == TRANSACTION_ABORT ? "Aborted" : "Committed", now_ns);
 }
 
-/* Nobody will ever be told what becomes of it, unless it is certain: what was never to commit does not. */
+/* Nobody will ever be told what becomes of it, unless it is certain: what was never to commit does
+ * not. */
 static inline void transaction_lose(struct load_thread *thread, struct transaction *transaction)
 {
 	bool commits = false;
@@ -153,32 +169,38 @@ static inline void transaction_lose(struct load_thread *thread, struct transacti
 		return;
 	for (unsigned int i = 0; i < transaction->count; i++)
 		commits |= transaction->accesses[i].commits;
-	transaction_over(thread, transaction, commits ? "-" : "Aborted", commits ? LOAD_NEVER : transaction->begun_ns);
+	transaction_over(thread, transaction, commits ? "-" : "Aborted",
+			 commits ? LOAD_NEVER : transaction->begun_ns);
 }
 
 /* A write that changed nothing is not recorded. */
-static inline void transaction_end_plain(struct load_thread *thread, struct transaction *transaction, __u64 now_ns)
+static inline void transaction_end_plain(struct load_thread *thread,
+					 struct transaction *transaction, __u64 now_ns)
 {
 	if (transaction->accesses[0].told)
 		transaction_over(thread, transaction, "Committed", now_ns);
 	transaction->phase = TRANSACTION_NONE;
 }
 
-/* --- Answers ----------------------------------------------------------------------------- */
+/* --- Answers ---------------------------------------------------------------------------------- */
 
 static inline bool transaction_is_answer(enum occ_message_kind kind)
 {
-	return (kind >= OCC_MESSAGE_KIND_INSERTED && kind <= OCC_MESSAGE_KIND_TOO_LONG) || kind >= OCC_MESSAGE_KIND_LOCKED;
+	return (kind >= OCC_MESSAGE_KIND_INSERTED && kind <= OCC_MESSAGE_KIND_TOO_LONG) ||
+	       kind >= OCC_MESSAGE_KIND_LOCKED;
 }
 
-static inline void transaction_take_reading(struct load_thread *thread, struct transaction *transaction,
-					    const struct occ_message *message, __u64 digest, __u64 call_ns, __u64 now_ns)
+static inline void transaction_take_reading(struct load_thread *thread,
+					    struct transaction *transaction,
+					    const struct occ_message *message, __u64 digest,
+					    __u64 call_ns, __u64 now_ns)
 {
 	struct access *access = transaction_access(transaction, message->key);
 	const bool found = message->kind == OCC_MESSAGE_KIND_VALUE;
 
 	if (transaction->phase == TRANSACTION_VALIDATE) {
-		access->validated = !message->locked && found == access->found && message->version == access->was.version;
+		access->validated = !message->locked && found == access->found &&
+				    message->version == access->was.version;
 		if (!access->validated)
 			transaction->phase = TRANSACTION_ABORT;
 		return;
@@ -189,24 +211,29 @@ static inline void transaction_take_reading(struct load_thread *thread, struct t
 	access->was = *message;
 	access->version = found ? message->version : 0;
 	/*
-	 * A key that is missing when it is read and when it is locked may have come and gone in between. A lock does not compare
-	 * the floor: nothing that the transaction has seen is different, and its reading is of the state that it locked.
+	 * A key that is missing when it is read and when it is locked may have come and gone in
+	 * between. A lock does not compare the floor: nothing that the transaction has seen is
+	 * different, and its reading is of the state that it locked.
 	 */
 	if (access->writes && !found)
 		return;
-	transaction_record(thread, transaction, access->key, "read", found ? &digest : NULL, found ? "Value" : "Missing", message->version,
-			   call_ns, now_ns);
+	transaction_record(thread, transaction, access->key, "read", found ? &digest : NULL,
+			   found ? "Value" : "Missing", message->version, call_ns, now_ns);
 }
 
-static inline bool transaction_take_lock(struct load_thread *thread, struct transaction *transaction, struct access *access,
-					 const struct occ_message *message, __u64 call_ns, __u64 now_ns)
+static inline bool transaction_take_lock(struct load_thread *thread,
+					 struct transaction *transaction, struct access *access,
+					 const struct occ_message *message, __u64 call_ns,
+					 __u64 now_ns)
 {
 	if (message->kind == OCC_MESSAGE_KIND_GRANTED) {
 		access->granted = true;
-		transaction_record(thread, transaction, access->key, "lock", NULL, "Granted", message->version, call_ns, now_ns);
+		transaction_record(thread, transaction, access->key, "lock", NULL, "Granted",
+				   message->version, call_ns, now_ns);
 		return true;
 	}
-	if (message->kind == OCC_MESSAGE_KIND_CONFLICT && !access->reads && !access->asked_again && message->version != access->version) {
+	if (message->kind == OCC_MESSAGE_KIND_CONFLICT && !access->reads && !access->asked_again &&
+	    message->version != access->version) {
 		access->asked_again = true;
 		access->version = message->version;
 		return true;
@@ -216,55 +243,69 @@ static inline bool transaction_take_lock(struct load_thread *thread, struct tran
 	return false;
 }
 
-/* What was granted can be committed. A refusal says that a request that was given up has been executed. */
-static inline bool transaction_take_commit(struct load_thread *thread, struct transaction *transaction, struct access *access,
-					   const struct occ_message *message, __u64 call_ns, __u64 now_ns)
+/* What was granted can be committed. A refusal says that a request that was given up has been
+ * executed. */
+static inline bool transaction_take_commit(struct load_thread *thread,
+					   struct transaction *transaction, struct access *access,
+					   const struct occ_message *message, __u64 call_ns,
+					   __u64 now_ns)
 {
 	const __u64 digest = store_digest_of(&access->written);
 
 	access->settled = true;
 	if (message->kind != OCC_MESSAGE_KIND_COMMITTED) {
 		if (!transaction->given_up) {
-			fprintf(stderr, "load: key %llu was locked by transaction %llu, and its commit was refused\n", access->key,
-				transaction->identity);
+			fprintf(stderr,
+				"load: key %llu was locked by transaction %llu, and its commit was refused\n",
+				access->key, transaction->identity);
 			exit(1);
 		}
 		return true;
 	}
 	access->told = true;
 	if (!access->written.deletes)
-		transaction_record(thread, transaction, access->key, "write", &digest, "Committed", message->version, call_ns, now_ns);
+		transaction_record(thread, transaction, access->key, "write", &digest, "Committed",
+				   message->version, call_ns, now_ns);
 	else if (access->version)
-		transaction_record(thread, transaction, access->key, "delete", NULL, "Committed", message->version, call_ns, now_ns);
+		transaction_record(thread, transaction, access->key, "delete", NULL, "Committed",
+				   message->version, call_ns, now_ns);
 	return true;
 }
 
-static inline bool transaction_take_plain(struct load_thread *thread, struct transaction *transaction, struct access *access,
-					  const struct occ_message *message, __u64 call_ns, __u64 now_ns)
+static inline bool transaction_take_plain(struct load_thread *thread,
+					  struct transaction *transaction, struct access *access,
+					  const struct occ_message *message, __u64 call_ns,
+					  __u64 now_ns)
 {
 	const __u64 digest = store_digest_of(&access->written);
 
-	access->told = message->kind == OCC_MESSAGE_KIND_INSERTED || message->kind == OCC_MESSAGE_KIND_UPDATED ||
+	access->told = message->kind == OCC_MESSAGE_KIND_INSERTED ||
+		       message->kind == OCC_MESSAGE_KIND_UPDATED ||
 		       message->kind == OCC_MESSAGE_KIND_DELETED;
 	if (access->told)
-		transaction_record(thread, transaction, access->key, access->written.deletes ? "delete" : "write",
-				   access->written.deletes ? NULL : &digest, "Committed", message->version, call_ns, now_ns);
+		transaction_record(thread, transaction, access->key,
+				   access->written.deletes ? "delete" : "write",
+				   access->written.deletes ? NULL : &digest, "Committed",
+				   message->version, call_ns, now_ns);
 	return access->told;
 }
 
 /* The answer to a request for this place. Returns false where what was asked for was not done. */
-static inline bool transaction_take(struct load_thread *thread, struct transaction *transaction, unsigned int place,
-				    const struct occ_message *message, __u64 call_ns, __u64 now_ns)
+static inline bool transaction_take(struct load_thread *thread, struct transaction *transaction,
+				    unsigned int place, const struct occ_message *message,
+				    __u64 call_ns, __u64 now_ns)
 {
 	struct access *access = &transaction->accesses[place];
 
 	switch (transaction->phase) {
 	case TRANSACTION_PLAIN:
-		return transaction_take_plain(thread, transaction, access, message, call_ns, now_ns);
+		return transaction_take_plain(thread, transaction, access, message, call_ns,
+					      now_ns);
 	case TRANSACTION_LOCK:
 		return transaction_take_lock(thread, transaction, access, message, call_ns, now_ns);
 	case TRANSACTION_COMMIT:
-		return transaction_take_commit(thread, transaction, access, message, call_ns, now_ns);
+		return transaction_take_commit(thread, transaction, access, message, call_ns,
+					       now_ns);
 	default:
 		access->settled = true;
 		return true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of a load ask for: transactions of one to `keys_max` random keys, and plain writes of the store in
- * between, in a closed loop; some die in the middle. When time is over all keys are read back in transactions that only
- * read. What is recorded is a history of transactions: see docs/transactions.md, transaction.h, and harness/load/load.h.
+ * What the clients of a load ask for: transactions of one to `keys_max` random keys, and plain
+ * writes of the store in between, in a closed loop; some die in the middle. When time is over all
+ * keys are read back in transactions that only read. What is recorded is a history of transactions:
+ * see docs/transactions.md, transaction.h, and harness/load/load.h.
  */
 #ifndef OCC_WORKLOAD_H
 #define OCC_WORKLOAD_H
@@ -14,59 +15,43 @@
 #define SESSION_CAPACITY OCC_CAPACITY_SESSION
 #define SESSION_SEQUENCE_MODULUS OCC_SEQUENCE_MODULUS
 #define SESSION_TERMS OCC_TERMS
-#define SESSION_LEASE_NS ((__u64)OCC_LEASE * OCC_TICK_NS * 19 / 20) /* this clock may be slower than the server's */
+/* This clock may be slower than the server's. */
+#define SESSION_LEASE_NS ((__u64)OCC_LEASE * OCC_TICK_NS * 19 / 20)
 #define STORE_FUNCTION(name) occ_##name
 #define STORE_CONSTANT(name) OCC_##name
 #include "store_workload.h"
 #include "transaction.h"
-
-struct workload {
-	__u64 keys, crowd, keys_max, writes, plain, churn, blind, long_values, deaths, impatient, balance, tidy;
-};
-
-static const struct load_option workload_options[] = {
-	{"keys", "keys to choose from", offsetof(struct workload, keys), 1024},
-	{"crowd", "keys that share a bucket, on average; 0: as many as it happens", offsetof(struct workload, crowd), 0},
-	{"keys_max", "of a transaction, up to 4", offsetof(struct workload, keys_max), TRANSACTION_KEYS_MAX},
-	{"writes", "percentage of a transaction's keys that it writes; the others it only reads", offsetof(struct workload, writes), 50},
-	{"plain", "percentage of plain writes of the store among all that clients do", offsetof(struct workload, plain), 10},
-	{"churn", "percentage of writes that delete what is there", offsetof(struct workload, churn), 10},
-	{"blind", "percentage of written keys that are not read before", offsetof(struct workload, blind), 10},
-	{"long", "percentage of plain writes with a value that is longer than a slot", offsetof(struct workload, long_values), 0},
-	{"deaths", "of 10,000 requests within transactions, those at which the client dies", offsetof(struct workload, deaths), 0},
-	{"impatient", "percentage of requests that are given up at their first retry", offsetof(struct workload, impatient), 0},
-	{"balance", "of each key in the beginning: transactions move some of it from one key to another, and nothing else is done",
-	 offsetof(struct workload, balance), 0},
-	{"tidy", "1: in the end all keys are deleted", offsetof(struct workload, tidy), 0},
-	{NULL},
-};
+#include "workload_options.h"
 
 struct workload_client {
 	struct session session;
 	struct session_read read;
 	struct transaction transaction;
-	bool impatient;   /* with the outstanding request */
-	bool settled;     /* time is over and it writes no more */
-	__u64 founds;     /* the key that it is to give its balance, or STORE_NO_KEY */
-	__u64 pause_ns;   /* it does nothing before */
+	bool impatient; /* with the outstanding request */
+	bool settled;	/* time is over and it writes no more */
+	__u64 founds;	/* the key that it is to give its balance, or STORE_NO_KEY */
+	__u64 pause_ns; /* it does nothing before */
 };
 
-static atomic_uint workload_writers;      /* clients that may still write */
-static atomic_ullong workload_founded;    /* how many keys somebody gives their balance, or has */
+static atomic_uint workload_writers;	  /* clients that may still write */
+static atomic_ullong workload_founded;	  /* how many keys somebody gives their balance, or has */
 static atomic_ullong workload_read_back;  /* how many keys somebody reads in the end, or has */
 static atomic_ullong workload_read_count; /* of these, those that were read */
-static atomic_ullong workload_tidied;     /* how many keys somebody deletes, or has */
-static atomic_ullong workload_balance;    /* that they had together */
+static atomic_ullong workload_tidied;	  /* how many keys somebody deletes, or has */
+static atomic_ullong workload_balance;	  /* that they had together */
 
 #define WORKLOAD_PAUSE_NS 5000000ull /* before what is locked is read once more */
 
 /* Clients start one after the other. */
-static inline void workload_start(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+static inline void workload_start(const struct workload *options, struct load_thread *thread,
+				  struct workload_client *client)
 {
 	(void)thread;
-	if (options->keys_max < 1 || options->keys_max > TRANSACTION_KEYS_MAX || (options->balance && options->keys_max < 2)) {
-		fprintf(stderr, "load: keys_max is %llu, and a transaction has 1 to %d keys, or 2 to move a balance\n", options->keys_max,
-			TRANSACTION_KEYS_MAX);
+	if (options->keys_max < 1 || options->keys_max > TRANSACTION_KEYS_MAX ||
+	    (options->balance && options->keys_max < 2)) {
+		fprintf(stderr,
+			"load: keys_max is %llu, and a transaction has 1 to %d keys, or 2 to move a balance\n",
+			options->keys_max, TRANSACTION_KEYS_MAX);
 		exit(1);
 	}
 	if (!store_keys)
@@ -98,7 +83,7 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	client->read.waiting = false;
 }
 
-/* --- What a transaction is to do --------------------------------------------------------- */
+/* --- What a transaction is to do -------------------------------------------------------------- */
 
 /* A new value; no two are the same. */
 static inline void workload_fill(struct occ_message *written, unsigned int size)
@@ -113,14 +98,14 @@ static inline void workload_fill(struct occ_message *written, unsigned int size)
 
 static inline unsigned int workload_choose_size(struct load_thread *thread)
 {
-	static const unsigned int sizes[] = {8, OCC_SLOT_SIZE - 1, OCC_SLOT_SIZE};
+	static const unsigned int sizes[] = { 8, OCC_SLOT_SIZE - 1, OCC_SLOT_SIZE };
 
 	return sizes[load_random(thread, sizeof(sizes) / sizeof(*sizes))];
 }
 
 /* Random keys, no two of them the same. */
-static inline void workload_choose_keys(const struct workload *options, struct load_thread *thread, struct transaction *transaction,
-					unsigned int count)
+static inline void workload_choose_keys(const struct workload *options, struct load_thread *thread,
+					struct transaction *transaction, unsigned int count)
 {
 	while (transaction->count < count && transaction->count < options->keys) {
 		__u64 key = store_keys[load_random(thread, options->keys)];
@@ -130,13 +115,14 @@ static inline void workload_choose_keys(const struct workload *options, struct l
 	}
 }
 
-static inline void workload_begin(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				  __u64 now_ns)
+static inline void workload_begin(const struct workload *options, struct load_thread *thread,
+				  struct workload_client *client, __u64 now_ns)
 {
 	struct transaction *transaction = &client->transaction;
 
 	transaction_begin(transaction, now_ns);
-	workload_choose_keys(options, thread, transaction, options->balance ? 2 : 1 + load_random(thread, options->keys_max));
+	workload_choose_keys(options, thread, transaction,
+			     options->balance ? 2 : 1 + load_random(thread, options->keys_max));
 	for (unsigned int i = 0; i < transaction->count; i++) {
 		struct access *access = &transaction->accesses[i];
 
@@ -146,7 +132,8 @@ static inline void workload_begin(const struct workload *options, struct load_th
 		}
 		access->writes = load_random(thread, 100) < options->writes;
 		access->reads = !access->writes || load_random(thread, 100) >= options->blind;
-		access->written.deletes = access->writes && load_random(thread, 100) < options->churn;
+		access->written.deletes = access->writes &&
+					  load_random(thread, 100) < options->churn;
 		if (access->writes && !access->written.deletes)
 			workload_fill(&access->written, workload_choose_size(thread));
 	}
@@ -174,9 +161,11 @@ static inline void workload_write_balance(struct access *access, __u64 balance)
 }
 
 /* All is read: what is written depends on it. Returns whether there is something to be written. */
-static inline bool workload_decide(const struct workload *options, struct load_thread *thread, struct workload_client *client)
+static inline bool workload_decide(const struct workload *options, struct load_thread *thread,
+				   struct workload_client *client)
 {
-	struct access *one = &client->transaction.accesses[0], *other = &client->transaction.accesses[1];
+	struct access *one = &client->transaction.accesses[0],
+		      *other = &client->transaction.accesses[1];
 	__u64 amount;
 
 	if (!options->balance || !one->writes)
@@ -193,7 +182,7 @@ static inline bool workload_decide(const struct workload *options, struct load_t
 	return true;
 }
 
-/* --- Requests ---------------------------------------------------------------------------- */
+/* --- Requests --------------------------------------------------------------------------------- */
 
 static inline void workload_get(struct workload_client *client, __u64 key, __u64 now_ns)
 {
@@ -202,7 +191,8 @@ static inline void workload_get(struct workload_client *client, __u64 key, __u64
 }
 
 /* The message of a write, lock, commit or abort of this access. */
-static inline void workload_request(struct workload_client *client, const struct access *access, int kind, __u64 now_ns)
+static inline void workload_request(struct workload_client *client, const struct access *access,
+				    int kind, __u64 now_ns)
 {
 	struct occ_message *request = &client->session.request;
 
@@ -226,14 +216,17 @@ static inline void workload_request_plainly(struct workload_client *client, int 
 	workload_request(client, access, kind, now_ns);
 }
 
-static inline void workload_write_plainly(const struct workload *options, struct load_thread *thread,
+static inline void workload_write_plainly(const struct workload *options,
+					  struct load_thread *thread,
 					  struct workload_client *client, __u64 now_ns)
 {
-	static const int kinds[] = {OCC_MESSAGE_KIND_INSERT, OCC_MESSAGE_KIND_UPDATE, OCC_MESSAGE_KIND_UPDATE, OCC_MESSAGE_KIND_DELETE};
+	static const int kinds[] = { OCC_MESSAGE_KIND_INSERT, OCC_MESSAGE_KIND_UPDATE,
+				     OCC_MESSAGE_KIND_UPDATE, OCC_MESSAGE_KIND_DELETE };
 	int kind = kinds[load_random(thread, sizeof(kinds) / sizeof(*kinds))];
-	unsigned int size = load_random(thread, 100) < options->long_values ?
-				    OCC_SLOT_SIZE + 1 + load_random(thread, OCC_VALUE_MAX - OCC_SLOT_SIZE) :
-				    workload_choose_size(thread);
+	unsigned int size =
+		load_random(thread, 100) < options->long_values ?
+			OCC_SLOT_SIZE + 1 + load_random(thread, OCC_VALUE_MAX - OCC_SLOT_SIZE) :
+			workload_choose_size(thread);
 
 	transaction_begin(&client->transaction, now_ns);
 	workload_choose_keys(options, thread, &client->transaction, 1);
@@ -243,8 +236,8 @@ static inline void workload_write_plainly(const struct workload *options, struct
 }
 
 /* Ask for what the transaction needs next. Returns false where it is over. */
-static inline bool workload_go_on(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				  __u64 now_ns)
+static inline bool workload_go_on(const struct workload *options, struct load_thread *thread,
+				  struct workload_client *client, __u64 now_ns)
 {
 	struct transaction *transaction = &client->transaction;
 	struct access *access;
@@ -283,7 +276,7 @@ static inline bool workload_go_on(const struct workload *options, struct load_th
 	return true;
 }
 
-/* --- When time is over ------------------------------------------------------------------- */
+/* --- When time is over ------------------------------------------------------------------------ */
 
 /* Whether nobody writes any more. */
 static inline bool workload_all_settled(struct workload_client *client)
@@ -295,7 +288,8 @@ static inline bool workload_all_settled(struct workload_client *client)
 }
 
 /* Up to `keys_max` keys that nobody has read back. Returns false where there are none. */
-static inline bool workload_begin_reading_back(const struct workload *options, struct load_thread *thread,
+static inline bool workload_begin_reading_back(const struct workload *options,
+					       struct load_thread *thread,
 					       struct workload_client *client, __u64 now_ns)
 {
 	transaction_begin(&client->transaction, now_ns);
@@ -313,23 +307,29 @@ static inline bool workload_begin_reading_back(const struct workload *options, s
 }
 
 /* What was read back is part of the sum; the last says whether that is right. */
-static inline void workload_note_read_back(const struct workload *options, struct load_thread *thread,
+static inline void workload_note_read_back(const struct workload *options,
+					   struct load_thread *thread,
 					   const struct transaction *transaction)
 {
 	__u64 wanted = options->keys * options->balance;
 
 	load_counts(thread)->read_back += transaction->count;
 	for (unsigned int i = 0; i < transaction->count; i++)
-		workload_balance += transaction->accesses[i].found ? workload_balance_of(&transaction->accesses[i].was) : 0;
-	if ((workload_read_count += transaction->count) == options->keys && options->balance && workload_balance != wanted) {
-		fprintf(stderr, "load: %llu keys have %llu together in the end, and should have %llu\n", options->keys,
-			(__u64)workload_balance, wanted);
+		workload_balance += transaction->accesses[i].found ?
+					    workload_balance_of(&transaction->accesses[i].was) :
+					    0;
+	if ((workload_read_count += transaction->count) == options->keys && options->balance &&
+	    workload_balance != wanted) {
+		fprintf(stderr,
+			"load: %llu keys have %llu together in the end, and should have %llu\n",
+			options->keys, (__u64)workload_balance, wanted);
 		exit(1);
 	}
 }
 
 /* The next key is deleted, once all are read. Returns false where there is none. */
-static inline bool workload_tidy(const struct workload *options, struct workload_client *client, __u64 now_ns)
+static inline bool workload_tidy(const struct workload *options, struct workload_client *client,
+				 __u64 now_ns)
 {
 	__u64 key = store_claim(options->tidy ? options->keys : 0, &workload_tidied);
 
@@ -342,8 +342,10 @@ static inline bool workload_tidy(const struct workload *options, struct workload
 }
 
 /* When nobody writes any more, all keys are read, perhaps deleted, and the sessions closed. */
-static inline enum load_action workload_wind_up(const struct workload *options, struct load_thread *thread,
-						struct workload_client *client, __u64 now_ns, __u64 *wake_ns)
+static inline enum load_action workload_wind_up(const struct workload *options,
+						struct load_thread *thread,
+						struct workload_client *client, __u64 now_ns,
+						__u64 *wake_ns)
 {
 	*wake_ns = now_ns + 1000000;
 	if (client->session.has_given_up) { /* the answer to another request says that it is over */
@@ -361,7 +363,7 @@ static inline enum load_action workload_wind_up(const struct workload *options, 
 	return LOAD_SEND;
 }
 
-/* --- What a client does next ------------------------------------------------------------- */
+/* --- What a client does next ------------------------------------------------------------------ */
 
 /* Of an open session without a transaction. */
 static inline void workload_ask_anything(const struct workload *options, struct load_thread *thread,
@@ -379,12 +381,15 @@ static inline void workload_ask_anything(const struct workload *options, struct 
 }
 
 /* What an open session asks next. */
-static inline enum load_action workload_ask(const struct workload *options, struct load_thread *thread,
-					    struct workload_client *client, __u64 now_ns, bool stopping, __u64 *wake_ns)
+static inline enum load_action workload_ask(const struct workload *options,
+					    struct load_thread *thread,
+					    struct workload_client *client, __u64 now_ns,
+					    bool stopping, __u64 *wake_ns)
 {
 	struct transaction *transaction = &client->transaction;
 
-	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) { /* gets do not extend it */
+	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) { /* gets do not extend it
+									     */
 		session_request(&client->session, OCC_MESSAGE_KIND_RENEW, now_ns);
 		return LOAD_SEND;
 	}
@@ -393,7 +398,8 @@ static inline enum load_action workload_ask(const struct workload *options, stru
 		return LOAD_WAIT;
 	}
 	if (transaction->phase != TRANSACTION_NONE) {
-		if (stopping && !client->settled && client->founds == STORE_NO_KEY && transaction->phase < TRANSACTION_COMMIT)
+		if (stopping && !client->settled && client->founds == STORE_NO_KEY &&
+		    transaction->phase < TRANSACTION_COMMIT)
 			transaction->phase = TRANSACTION_ABORT;
 		if (workload_go_on(options, thread, client, now_ns))
 			return LOAD_SEND;
@@ -407,14 +413,17 @@ static inline enum load_action workload_ask(const struct workload *options, stru
 		else if (!transaction->aborted || transaction->accesses[0].found)
 			client->founds = STORE_NO_KEY;
 	}
-	if (stopping && (!options->balance || workload_founded >= options->keys) && client->founds == STORE_NO_KEY)
+	if (stopping && (!options->balance || workload_founded >= options->keys) &&
+	    client->founds == STORE_NO_KEY)
 		return workload_wind_up(options, thread, client, now_ns, wake_ns);
 	workload_ask_anything(options, thread, client, now_ns);
-	client->impatient = !client->session.has_given_up && load_random(thread, 100) < options->impatient;
+	client->impatient = !client->session.has_given_up &&
+			    load_random(thread, 100) < options->impatient;
 	return LOAD_SEND;
 }
 
-/* Wait no longer: a reading or a lock that is given up ends the transaction, a commit or an abort is asked for again. */
+/* Wait no longer: a reading or a lock that is given up ends the transaction, a commit or an abort
+ * is asked for again. */
 static inline void workload_give_up(struct load_thread *thread, struct workload_client *client)
 {
 	struct transaction *transaction = &client->transaction;
@@ -430,12 +439,15 @@ static inline void workload_give_up(struct load_thread *thread, struct workload_
 		transaction->phase = TRANSACTION_ABORT;
 }
 
-/* What is outstanding: the message to send again, or NULL when it is not time yet, or it was given up. */
-static inline const struct occ_message *workload_again(struct load_thread *thread, struct workload_client *client, __u64 now_ns,
+/* What is outstanding: the message to send again, or NULL when it is not time yet, or it was given
+ * up. */
+static inline const struct occ_message *workload_again(struct load_thread *thread,
+						       struct workload_client *client, __u64 now_ns,
 						       bool stopping, __u64 *wake_ns)
 {
 	struct session *session = &client->session;
-	bool due = client->read.waiting ? session_read_retry(&client->read, now_ns, wake_ns) : session_retry(session, now_ns, wake_ns);
+	bool due = client->read.waiting ? session_read_retry(&client->read, now_ns, wake_ns) :
+					  session_retry(session, now_ns, wake_ns);
 
 	if (!due)
 		return NULL;
@@ -446,31 +458,37 @@ static inline const struct occ_message *workload_again(struct load_thread *threa
 	return client->read.waiting ? &client->read.request : session_again(session);
 }
 
-static inline bool workload_dies(const struct workload *options, struct load_thread *thread, const struct workload_client *client)
+static inline bool workload_dies(const struct workload *options, struct load_thread *thread,
+				 const struct workload_client *client)
 {
-	return options->deaths && !client->settled && client->transaction.phase > TRANSACTION_READ &&
-	       client->transaction.phase != TRANSACTION_PLAIN && load_random(thread, 10000) < options->deaths;
+	return options->deaths && !client->settled &&
+	       client->transaction.phase > TRANSACTION_READ &&
+	       client->transaction.phase != TRANSACTION_PLAIN &&
+	       load_random(thread, 10000) < options->deaths;
 }
 
-static inline void workload_end_sessions(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-					 __u64 now_ns)
+static inline void workload_end_sessions(const struct workload *options, struct load_thread *thread,
+					 struct workload_client *client, __u64 now_ns)
 {
 	struct session *session = &client->session;
 
 	if (session_is_over(session, now_ns)) {
 		load_counts(thread)->timed_out++;
 		workload_lose(thread, client);
-	} else if (session->open && !session->waiting && !client->read.waiting && workload_dies(options, thread, client)) {
+	} else if (session->open && !session->waiting && !client->read.waiting &&
+		   workload_dies(options, thread, client)) {
 		load_counts(thread)->died++;
 		workload_lose(thread, client);
 	}
-	if (session->waiting && session_is_opening(session) && now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
+	if (session->waiting && session_is_opening(session) &&
+	    now_ns - session->first_sent_ns > SESSION_OPEN_PATIENCE_NS)
 		session->waiting = false;
 }
 
-static inline enum load_action workload_next(const struct workload *options, struct load_thread *thread,
-					     struct workload_client *client, __u64 now_ns, bool stopping,
-					     unsigned char *payload, __u64 *wake_ns)
+static inline enum load_action workload_next(const struct workload *options,
+					     struct load_thread *thread,
+					     struct workload_client *client, __u64 now_ns,
+					     bool stopping, unsigned char *payload, __u64 *wake_ns)
 {
 	struct session *session = &client->session;
 	const struct occ_message *message = NULL;
@@ -484,12 +502,15 @@ static inline enum load_action workload_next(const struct workload *options, str
 	if (!session->waiting && !client->read.waiting) {
 		if (session->open) {
 			action = workload_ask(options, thread, client, now_ns, stopping, wake_ns);
-		} else if (stopping && workload_all_settled(client) && client->transaction.phase == TRANSACTION_NONE &&
+		} else if (stopping && workload_all_settled(client) &&
+			   client->transaction.phase == TRANSACTION_NONE &&
 			   workload_read_back >= options->keys) {
 			return LOAD_FINISH;
 		} else {
 			session_open(thread, session, now_ns);
-			client->read.request.sequence = session->request.sequence; /* nothing compares the two */
+			client->read.request.sequence = session->request.sequence; /* nothing
+										      compares the
+										      two */
 			action = LOAD_SEND;
 		}
 	}
@@ -501,9 +522,10 @@ static inline enum load_action workload_next(const struct workload *options, str
 	return action;
 }
 
-/* --- Answers ----------------------------------------------------------------------------- */
+/* --- Answers ---------------------------------------------------------------------------------- */
 
-static inline bool workload_fits(const struct occ_message *request, const struct occ_message *message)
+static inline bool workload_fits(const struct occ_message *request,
+				 const struct occ_message *message)
 {
 	switch (request->kind) {
 	case OCC_MESSAGE_KIND_ASK:
@@ -518,8 +540,8 @@ static inline bool workload_fits(const struct occ_message *request, const struct
 	}
 }
 
-static inline void workload_answered(struct load_thread *thread, struct workload_client *client, const struct occ_message *message,
-				     __u64 now_ns)
+static inline void workload_answered(struct load_thread *thread, struct workload_client *client,
+				     const struct occ_message *message, __u64 now_ns)
 {
 	struct session *session = &client->session;
 	const int asked = session->request.kind;
@@ -538,14 +560,18 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 	if (asked == OCC_MESSAGE_KIND_RENEW)
 		return;
 	load_counts(thread)->operations += !client->settled;
-	load_counts(thread)->refused += !client->settled & !transaction_take(thread, &client->transaction, session->request.place, message, session->first_sent_ns, now_ns);
+	load_counts(thread)->refused += !client->settled &
+					!transaction_take(thread, &client->transaction,
+							  session->request.place, message,
+							  session->first_sent_ns, now_ns);
 	if (client->transaction.phase == TRANSACTION_PLAIN)
 		transaction_end_plain(thread, &client->transaction, now_ns);
 }
 
 /* Whether the datagram was the answer that the client waited for. */
-static inline bool workload_answer(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				   __u64 now_ns, const unsigned char *payload)
+static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
+				   struct workload_client *client, __u64 now_ns,
+				   const unsigned char *payload)
 {
 	struct session *session = &client->session;
 	struct occ_message message;
@@ -554,24 +580,27 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	if (!occ_message_decode(payload, &message))
 		return false;
 	if (message.kind == OCC_MESSAGE_KIND_VALUE || message.kind == OCC_MESSAGE_KIND_MISSING) {
-		if (!session_is_read_answer(&client->read, &message) || message.key != client->read.request.key)
+		if (!session_is_read_answer(&client->read, &message) ||
+		    message.key != client->read.request.key)
 			return false;
 		client->read.waiting = false;
 		load_counts(thread)->operations += !client->settled;
-		transaction_take_reading(thread, &client->transaction, &message, store_digest(payload), client->read.first_sent_ns, now_ns);
+		transaction_take_reading(thread, &client->transaction, &message,
+					 store_digest(payload), client->read.first_sent_ns, now_ns);
 		return true;
 	}
 	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
-		return true; /* too late: workload_next() ends the session, with this request outstanding */
+		return true; /* too late: workload_next() ends the session, with this request
+				outstanding */
 	workload_answered(thread, client, &message, now_ns);
 	return true;
 }
 
 /* The load is over, whatever the client still waits for. */
-static inline void workload_stop(const struct workload *options, struct load_thread *thread, struct workload_client *client,
-				 __u64 now_ns)
+static inline void workload_stop(const struct workload *options, struct load_thread *thread,
+				 struct workload_client *client, __u64 now_ns)
 {
 	(void)now_ns;
 	while (store_claim(options->keys, &workload_read_back) != STORE_NO_KEY)

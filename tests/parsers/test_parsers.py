@@ -52,8 +52,8 @@ FAULTS = {
     "no check that the UDP header is there": (
         "limiter",
         "stepwise_frame.h",
-        "(const void *)(udp + 1) > end || ",
-        "",
+        "(const void *)(udp + 1) > end ||",
+        "!end ||",
         "heap-buffer-overflow",
     ),
     "no check that the message is there": (
@@ -66,15 +66,15 @@ FAULTS = {
     "an IPv6 header that need not be there": (
         "limiter",
         "stepwise_frame.h",
-        " && packet + STEPWISE_UDP_OFFSET_IPV6 <= end",
-        "",
+        "packet + STEPWISE_UDP_OFFSET_IPV6 <= end",
+        "end",
         "heap-buffer-overflow",
     ),
     "no look at IPv4's length": (
         "limiter",
         "stepwise_frame.h",
-        " && network->udp_length == udp->len;",
-        " && network;",
+        "network->udp_length == udp->len;",
+        "network;",
         "whose a packet is",
     ),
     "another host's address": (
@@ -108,8 +108,8 @@ FAULTS = {
     "a wrong checksum taken for another fault": (
         "limiter",
         "stepwise_frame.h",
-        "STEPWISE_OURS : STEPWISE_MALFORMED_CHECKSUM;",
-        "STEPWISE_OURS : STEPWISE_MALFORMED;",
+        " STEPWISE_MALFORMED_CHECKSUM;",
+        " STEPWISE_MALFORMED;",
         "whose a packet is",
     ),
     "fragments are ours": (
@@ -129,7 +129,7 @@ FAULTS = {
     "a corrected checksum that may come out as none": (
         "limiter",
         "stepwise_frame.h",
-        "stepwise_where(stepwise_less_bit(0, udp->check), stepwise_fold(udp->check + change))",
+        "stepwise_where(stepwise_less_bit(0, udp->check),\n\t\t\t\t    stepwise_fold(udp->check + change))",
         "stepwise_fold(udp->check + change)",
         "no checksum stays none",
     ),

@@ -68,8 +68,8 @@ FAULTS = {
     "a header may be longer than the file": (
         "segments",
         "segment_file.c",
-        "return checked + SEGMENT_CHECK_SIZE <= size && ",
-        "return size && ",
+        "return checked + SEGMENT_CHECK_SIZE <= size &&",
+        "return size &&",
         "AddressSanitizer",
     ),
     "an entry of a lane that there is not": (
@@ -124,7 +124,7 @@ FAULTS = {
     "a row that is larger than there is room": (
         "rows",
         "rows.c",
-        "!head.row_size || head.row_size > sizeof(rows->row) || ",
+        "!head.row_size || head.row_size > sizeof(rows->row) ||",
         "",
         "does not hold",
     ),
@@ -153,7 +153,7 @@ FAULTS = {
     "a sample that is shorter than it says": (
         "frames",
         "ring_endpoint.c",
-        "frame->size <= sample_size - sizeof(*frame) && ",
+        "frame->size <= sample_size - sizeof(*frame) &&",
         "",
         "AddressSanitizer",
     ),
@@ -167,8 +167,8 @@ FAULTS = {
     "an answer's checksum of another length": (
         "frames",
         "frame_reply.c",
-        "+ htons(IPPROTO_UDP) + udp->len);",
-        "+ htons(IPPROTO_UDP));",
+        "htons(IPPROTO_UDP) + udp->len);",
+        "htons(IPPROTO_UDP));",
         "checksum is right",
     ),
     "more behind the checksum": (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* One program of every thing that harness.rig.bpf can reach: a mapped array, a per-CPU array, global variables. */
+/* One program of every thing that harness.rig.bpf can reach: a mapped array, a per-CPU array,
+ * global variables. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -22,7 +23,7 @@ __u64 runs;
 struct {
 	__u64 step;
 	__u32 index;
-} control = {1, 0};
+} control = { 1, 0 };
 
 SEC("xdp")
 int count(struct xdp_md *ctx)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Preloaded: fdatasync() fails, as on a disk that cannot write, or takes long, while the file that DISK_FAILS or DISK_WAITS names is there. */
+/* Preloaded: fdatasync() fails, as on a disk that cannot write, or takes long, while the file that
+ * DISK_FAILS or DISK_WAITS names is there. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

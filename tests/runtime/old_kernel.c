@@ -39,20 +39,24 @@ static int has_cap_bpf(void)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
 
-	return capget(&header, data) == 0 && data[CAP_TO_INDEX(CAP_BPF)].effective & CAP_TO_MASK(CAP_BPF);
+	return capget(&header, data) == 0 &&
+	       data[CAP_TO_INDEX(CAP_BPF)].effective & CAP_TO_MASK(CAP_BPF);
 }
 
 static int refusal(int command, const union bpf_attr *attributes)
 {
-	if (command == BPF_LINK_CREATE && attributes->link_create.attach_type == ATTACH_TYPE_TCX_EGRESS && is_missing("tcx"))
+	if (command == BPF_LINK_CREATE &&
+	    attributes->link_create.attach_type == ATTACH_TYPE_TCX_EGRESS && is_missing("tcx"))
 		return EINVAL;
-	if (command == BPF_LINK_CREATE && attributes->link_create.attach_type == BPF_XDP && is_missing("xdp_link"))
+	if (command == BPF_LINK_CREATE && attributes->link_create.attach_type == BPF_XDP &&
+	    is_missing("xdp_link"))
 		return EINVAL;
 	if (command == BPF_PROG_TEST_RUN && is_missing("test_run") && !has_cap_bpf())
 		return EPERM;
 	if (command == BPF_MAP_LOOKUP_ELEM && is_missing("map_lookup") && !has_cap_bpf())
 		return EPERM;
-	if (command == BPF_MAP_CREATE && attributes->map_type == BPF_MAP_TYPE_XSKMAP && is_missing("xdp_sockets"))
+	if (command == BPF_MAP_CREATE && attributes->map_type == BPF_MAP_TYPE_XSKMAP &&
+	    is_missing("xdp_sockets"))
 		return EINVAL;
 	return 0;
 }
@@ -96,9 +100,11 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags)
 	if (!next)
 		next = (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
 	getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &protocol_size);
-	if (protocol == NETLINK_GENERIC && header->nlmsg_type == GENL_ID_CTRL && is_missing("xdp_features"))
+	if (protocol == NETLINK_GENERIC && header->nlmsg_type == GENL_ID_CTRL &&
+	    is_missing("xdp_features"))
 		payload[0] = '?';
-	if (protocol == NETLINK_GENERIC && header->nlmsg_type != GENL_ID_CTRL && is_missing("xdp_transmit"))
+	if (protocol == NETLINK_GENERIC && header->nlmsg_type != GENL_ID_CTRL &&
+	    is_missing("xdp_transmit"))
 		*(int *)payload = LOOPBACK_INDEX;
 	return next(fd, bytes, size, flags);
 }
@@ -125,5 +131,6 @@ long syscall(long number, ...)
 		errno = ENOSYS;
 		return -1;
 	}
-	return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+	return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+		    arguments[5]);
 }

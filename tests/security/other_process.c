@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Preloaded into the command that ends a daemon: the daemon dies between the look at who it is and the opening of that
- * process, and its number is $OTHER's by then. $OTHER's is what is opened.
+ * Preloaded into the command that ends a daemon: the daemon dies between the look at who it is and
+ * the opening of that process, and its number is $OTHER's by then. $OTHER's is what is opened.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

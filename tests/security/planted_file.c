@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Preloaded into a daemon: an attacker who wins every race. Whenever a file is to be made whose name ends with .new,
- * there is one by then: a link to $PLANTED, symbolic or, with $PLANTED_HARD, another name of it.
+ * Preloaded into a daemon: an attacker who wins every race. Whenever a file is to be made whose
+ * name ends with .new, there is one by then: a link to $PLANTED, symbolic or, with $PLANTED_HARD,
+ * another name of it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,7 +20,8 @@ static void plant(int folder, const char *name)
 	if (!target || length < 4 || strcmp(name + length - 4, ".new"))
 		return;
 	unlinkat(folder, name, 0);
-	if (getenv("PLANTED_HARD") ? linkat(AT_FDCWD, target, folder, name, 0) : symlinkat(target, folder, name))
+	if (getenv("PLANTED_HARD") ? linkat(AT_FDCWD, target, folder, name, 0) :
+				     symlinkat(target, folder, name))
 		abort();
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Preloaded into a daemon: replies are about to be sent, and are not, while the file that SENDING_WAITS names is there. $SENDING_WAITS.now says so. */
+/* Preloaded into a daemon: replies are about to be sent, and are not, while the file that
+ * SENDING_WAITS names is there. $SENDING_WAITS.now says so. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

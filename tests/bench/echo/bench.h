@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A workload for the tests: each slot sends a number that counts up, and looks whether the same comes back.
- * Parameters: the step; how many numbers to share out instead, each slot adds up its own in its second word; whether to
- * draw, and count what was below 100, below 200, and from there on.
+ * A workload for the tests: each slot sends a number that counts up, and looks whether the same
+ * comes back. Parameters: the step; how many numbers to share out instead, each slot adds up its
+ * own in its second word; whether to draw, and count what was below 100, below 200, and from there
+ * on.
  */
 #ifndef ECHO_BENCH_H
 #define ECHO_BENCH_H
@@ -11,7 +12,8 @@
 
 #define BENCH_PAYLOAD_SIZE 20
 
-static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters, unsigned char *payload)
+static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
+						unsigned char *payload)
 {
 	__u64 *number = (__u64 *)payload;
 	const __u32 outcome = *number == slot->state[0] ? 0 : 1;

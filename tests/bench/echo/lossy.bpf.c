@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* A server of the tests: a reflector that drops what slot 1 sends after the first thousand, and spoils slot 2's. */
+/* A server of the tests: a reflector that drops what slot 1 sends after the first thousand, and
+ * spoils slot 2's. */
 #include "frame.bpf.h"
 #include <bpf/bpf_endian.h>
 #include "slots.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * probe PORT COUNT TIMES: receives COUNT datagrams by an endpoint of its own and keeps them; then, TIMES times, has them served
- * again and keeps them once more; in the end answers what is left with their payload and a mark. Prints a line each
- * time: how many came out, how many were dropped.
+ * probe PORT COUNT TIMES: receives COUNT datagrams by an endpoint of its own and keeps them; then,
+ * TIMES times, has them served again and keeps them once more; in the end answers what is left with
+ * their payload and a mark. Prints a line each time: how many came out, how many were dropped.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 static struct daemon_statistics statistics;
 
-/* --- An endpoint over a UDP socket: what is kept of a datagram is its peer and its payload ------------------------- */
+/* --- An endpoint over a UDP socket: what is kept of a datagram is its peer and its payload ---- */
 
 struct packet {
 	struct sockaddr_in peer;
@@ -36,12 +36,14 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *count
 	while (count < ENDPOINT_BATCH_MAX) {
 		struct packet *packet = &packets[count];
 		socklen_t peer_size = sizeof(packet->peer);
-		ssize_t size = recvfrom(endpoint->fd, packet->payload, sizeof(packet->payload), MSG_DONTWAIT,
-					(struct sockaddr *)&packet->peer, &peer_size);
+		ssize_t size = recvfrom(endpoint->fd, packet->payload, sizeof(packet->payload),
+					MSG_DONTWAIT, (struct sockaddr *)&packet->peer, &peer_size);
 
 		if (size < 0)
 			break;
-		endpoint->datagrams[count++] = (struct endpoint_datagram){ .payload = packet->payload, .size = (size_t)size };
+		endpoint->datagrams[count++] =
+			(struct endpoint_datagram){ .payload = packet->payload,
+						    .size = (size_t)size };
 	}
 	return count;
 }
@@ -50,7 +52,8 @@ static void reply(struct endpoint *endpoint, size_t index)
 {
 	const struct endpoint_datagram *datagram = &endpoint->datagrams[index];
 
-	if (sendto(endpoint->fd, datagram->payload, datagram->size, 0, (struct sockaddr *)&packets[index].peer, sizeof(packets[index].peer)) < 0)
+	if (sendto(endpoint->fd, datagram->payload, datagram->size, 0,
+		   (struct sockaddr *)&packets[index].peer, sizeof(packets[index].peer)) < 0)
 		perror("probe: send");
 }
 
@@ -72,7 +75,8 @@ static void restore(struct endpoint *endpoint, size_t index, struct endpoint_kep
 {
 	memcpy(&packets[index].peer, kept->bytes, sizeof(packets[index].peer));
 	memcpy(packets[index].payload, kept->bytes + sizeof(packets[index].peer), kept->size);
-	endpoint->datagrams[index] = (struct endpoint_datagram){ .payload = packets[index].payload, .size = kept->size };
+	endpoint->datagrams[index] =
+		(struct endpoint_datagram){ .payload = packets[index].payload, .size = kept->size };
 }
 
 static const struct endpoint_operations operations = {
@@ -85,16 +89,20 @@ static const struct endpoint_operations operations = {
 
 static bool open_endpoint(struct endpoint *endpoint, const char *port)
 {
-	const struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(atoi(port)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const struct sockaddr_in address = { .sin_family = AF_INET,
+					     .sin_port = htons(atoi(port)),
+					     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	const int room_bytes = 64 << 20;
 
 	endpoint->operations = &operations;
 	endpoint->fd = socket(AF_INET, SOCK_DGRAM, 0);
-	return endpoint->fd >= 0 && setsockopt(endpoint->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room_bytes, sizeof(room_bytes)) == 0 &&
+	return endpoint->fd >= 0 &&
+	       setsockopt(endpoint->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room_bytes,
+			  sizeof(room_bytes)) == 0 &&
 	       bind(endpoint->fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
 }
 
-/* --- What is kept ---------------------------------------------------------------------------------------------------- */
+/* --- What is kept ----------------------------------------------------------------------------- */
 
 static bool readable(int fd, int timeout_ms)
 {
@@ -114,7 +122,8 @@ static bool ask_elsewhere(struct again *again)
 {
 	pthread_t thread;
 
-	return pthread_create(&thread, NULL, ask, again) == 0 && pthread_join(thread, NULL) == 0 && readable(again_fd(again), 0);
+	return pthread_create(&thread, NULL, ask, again) == 0 && pthread_join(thread, NULL) == 0 &&
+	       readable(again_fd(again), 0);
 }
 
 static size_t take_all(struct again *again, bool answer)
@@ -164,7 +173,8 @@ int main(int argument_count, char **arguments)
 	for (int times = atoi(arguments[3]); times >= 0; times--) {
 		if (!ask_elsewhere(again))
 			return 4;
-		printf("%zu %llu\n", take_all(again, times == 0), (unsigned long long)statistics.kept_dropped);
+		printf("%zu %llu\n", take_all(again, times == 0),
+		       (unsigned long long)statistics.kept_dropped);
 		fflush(stdout);
 		if (readable(again_fd(again), 0))
 			return 5; /* asked once, served once */

@@ -33,9 +33,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
-	__type(value, struct {
-		__u64 values[ECHO_COUNTERS];
-	});
+	__type(value, struct { __u64 values[ECHO_COUNTERS]; });
 	__uint(max_entries, 1);
 } counters SEC(".maps");
 
@@ -151,7 +149,8 @@ int echo_xdp(struct xdp_md *context)
 
 #ifdef ECHO_REFUSED
 	/* The verifier has something to say about this: no bounds check. */
-	message = (void *)((struct udphdr *)(data + sizeof(struct ethhdr) + sizeof(struct iphdr)) + 1);
+	message = (void *)((struct udphdr *)(data + sizeof(struct ethhdr) + sizeof(struct iphdr)) +
+			   1);
 #endif
 	if (!message) {
 		count(ECHO_COUNTER_FOREIGN);
@@ -186,7 +185,8 @@ int echo_xdp(struct xdp_md *context)
 /* As much of the packet as there is, of `size` bytes, behind what is said of it. */
 static __always_inline void put(struct xdp_md *context, __u32 ifindex, __u32 size, __u32 said)
 {
-	struct stepwise_ring_frame *frame = bpf_ringbuf_reserve(&stepwise_ring, sizeof(*frame) + ECHO_SAMPLE_BYTES, 0);
+	struct stepwise_ring_frame *frame =
+		bpf_ringbuf_reserve(&stepwise_ring, sizeof(*frame) + ECHO_SAMPLE_BYTES, 0);
 
 	if (!frame)
 		return;
@@ -236,7 +236,8 @@ static __always_inline int put_garbage(struct xdp_md *context, const struct echo
 		break;
 	case ECHO_RING_LONG_PAYLOAD:
 		udp->len = bpf_htons(sizeof(*udp) + 1501);
-		put(context, ifindex, whole, sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(*udp) + 1501);
+		put(context, ifindex, whole,
+		    sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(*udp) + 1501);
 		break;
 	case ECHO_RING_OTHER_INTERFACE:
 		put(context, ifindex + 1000, whole, whole);
@@ -264,7 +265,8 @@ int echo_ahead(struct xdp_md *context)
 	if (message->kind == ECHO_GARBAGE)
 		return put_garbage(context, message);
 	if (message->kind != ECHO_ADD)
-		return stepwise_to_daemon_ahead(context, size_of(data, message), ECHO_FRAME_BYTES_MAX);
+		return stepwise_to_daemon_ahead(context, size_of(data, message),
+						ECHO_FRAME_BYTES_MAX);
 	value = find_cell(message->index);
 	if (!value)
 		return XDP_DROP;
@@ -302,8 +304,8 @@ int echo_tc(struct __sk_buff *skb)
 #endif
 	offset = (void *)message - (void *)(long)skb->data;
 	/* Right for a checksum that is there and for one that is yet to be finished. */
-	bpf_l4_csum_replace(skb, offset - sizeof(struct udphdr) + offsetof(struct udphdr, check), before, after,
-			    sizeof(before) | BPF_F_MARK_MANGLED_0);
+	bpf_l4_csum_replace(skb, offset - sizeof(struct udphdr) + offsetof(struct udphdr, check),
+			    before, after, sizeof(before) | BPF_F_MARK_MANGLED_0);
 	bpf_skb_store_bytes(skb, offset, &kind, sizeof(kind), 0);
 	count(ECHO_COUNTER_COMPLETED);
 	return TC_ACT_OK;
@@ -335,7 +337,8 @@ static long visit(__u32 offset, void *context)
 #endif
 		walk->continued++;
 		walk->found++;
-		/* Cleared is only what an earlier pass has found: the record is threaded through. */
+		/* Cleared is only what an earlier pass has found: the record is threaded through.
+		 */
 		if (walk->clear && walk->found > 1)
 			*value = 0;
 	}
@@ -349,7 +352,8 @@ static int sweep(struct xdp_md *context, int clear)
 	struct echo_sweep *record = (void *)(request + 1);
 	struct walk walk = { .clear = clear };
 
-	if ((void *)(record + 1) > (void *)(long)context->data_end || request->count > STEPWISE_SWEEP_CHUNK_MAX)
+	if ((void *)(record + 1) > (void *)(long)context->data_end ||
+	    request->count > STEPWISE_SWEEP_CHUNK_MAX)
 		return XDP_ABORTED;
 	walk.first = request->first;
 	walk.found = record->found;

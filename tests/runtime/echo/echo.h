@@ -31,7 +31,7 @@
 #define ECHO_PORT 20999
 #define ECHO_SWEPT 1000
 
-#define ECHO_FRAME_BYTES 58 /* of a message, by IPv4 */
+#define ECHO_FRAME_BYTES 58	/* of a message, by IPv4 */
 #define ECHO_FRAME_BYTES_MAX 78 /* by IPv6 */
 #define ECHO_SAMPLE_BYTES 1600
 
@@ -39,10 +39,10 @@ enum echo_kind {
 	ECHO_ADD = 1,
 	ECHO_ADDED,
 	ECHO_ASK,
-	ECHO_TOLD,       /* by the daemon */
-	ECHO_COMPLETED,  /* by TC */
-	ECHO_IGNORED,    /* goes to the daemon, which drops it */
-	ECHO_GARBAGE,    /* with ECHO_AHEAD: makes the program put into the ring what `index` says */
+	ECHO_TOLD,	/* by the daemon */
+	ECHO_COMPLETED, /* by TC */
+	ECHO_IGNORED,	/* goes to the daemon, which drops it */
+	ECHO_GARBAGE,	/* with ECHO_AHEAD: makes the program put into the ring what `index` says */
 };
 
 enum echo_garbage {

@@ -38,7 +38,8 @@ static bool find(const struct stepwise_tables *tables, struct echo_message *mess
 }
 #endif
 
-static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
+static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables,
+					  const struct stepwise_environment *environment,
 					  unsigned char *payload, size_t *size)
 {
 	struct echo_message message;
@@ -52,7 +53,8 @@ static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables, 
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
+static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables,
+				     const struct stepwise_environment *environment,
 				     unsigned char *payload, size_t *size)
 {
 	struct echo_message message;
@@ -64,14 +66,16 @@ static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const
 		return STEPWISE_FORWARD;
 	if (message.index >= ECHO_CAPACITY)
 		return STEPWISE_DROP;
-	message.value = __atomic_add_fetch(&((struct echo_element *)tables->memory[0])[message.index].value, message.value,
-					   __ATOMIC_SEQ_CST);
+	message.value =
+		__atomic_add_fetch(&((struct echo_element *)tables->memory[0])[message.index].value,
+				   message.value, __ATOMIC_SEQ_CST);
 	message.kind = ECHO_ADDED;
 	memcpy(payload, &message, sizeof(message));
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict run_tc(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
+static enum stepwise_verdict run_tc(const struct stepwise_tables *tables,
+				    const struct stepwise_environment *environment,
 				    unsigned char *payload, size_t *size)
 {
 	(void)tables;

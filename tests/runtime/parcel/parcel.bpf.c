@@ -27,9 +27,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
-	__type(value, struct {
-		__u64 values[PARCEL_COUNTERS];
-	});
+	__type(value, struct { __u64 values[PARCEL_COUNTERS]; });
 	__uint(max_entries, 1);
 } counters SEC(".maps");
 
@@ -52,7 +50,8 @@ int parcel_xdp(struct xdp_md *context)
 	__u64 *word;
 	int action;
 
-	switch (stepwise_parse_tailed(context, PARCEL_PORT, PARCEL_WIRE_SIZE, parcel_message_tail_size, &udp_offset, &arrived)) {
+	switch (stepwise_parse_tailed(context, PARCEL_PORT, PARCEL_WIRE_SIZE,
+				      parcel_message_tail_size, &udp_offset, &arrived)) {
 	case STEPWISE_FOREIGN:
 		count(PARCEL_COUNTER_FOREIGN);
 		return XDP_PASS;
@@ -65,7 +64,8 @@ int parcel_xdp(struct xdp_md *context)
 	case STEPWISE_OURS:
 		break;
 	}
-	udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset, PARCEL_WIRE_SIZE);
+	udp = stepwise_udp((void *)(long)context->data, (void *)(long)context->data_end, udp_offset,
+			   PARCEL_WIRE_SIZE);
 	if (!udp)
 		return XDP_ABORTED;
 	payload = (unsigned char *)(udp + 1);
@@ -73,16 +73,22 @@ int parcel_xdp(struct xdp_md *context)
 	switch (payload[PARCEL_WIRE_KIND]) {
 	case PARCEL_ECHO:
 		count(PARCEL_COUNTER_ECHOED);
-		stepwise_correct_checksum(udp, stepwise_replace(payload, PARCEL_WIRE_KIND, 1, PARCEL_ECHOED));
-		return stepwise_turn_round((void *)(long)context->data, (void *)(long)context->data_end, udp) ? XDP_TX : XDP_ABORTED;
+		stepwise_correct_checksum(udp, stepwise_replace(payload, PARCEL_WIRE_KIND, 1,
+								PARCEL_ECHOED));
+		return stepwise_turn_round((void *)(long)context->data,
+					   (void *)(long)context->data_end, udp) ?
+			       XDP_TX :
+			       XDP_ABORTED;
 	case PARCEL_FETCH:
 		word = bpf_map_lookup_elem(&shelf, &index);
 		if (!word)
 			return XDP_DROP;
-		stepwise_correct_checksum(udp, stepwise_replace(payload, PARCEL_WIRE_LENGTH, 2, PARCEL_LENGTH(*word)));
+		stepwise_correct_checksum(udp, stepwise_replace(payload, PARCEL_WIRE_LENGTH, 2,
+								PARCEL_LENGTH(*word)));
 	}
 	count(PARCEL_COUNTER_FORWARDED);
-	action = stepwise_to_daemon(context, udp_offset + bpf_ntohs(udp->len), PARCEL_FRAME_BYTES_MAX);
+	action = stepwise_to_daemon(context, udp_offset + bpf_ntohs(udp->len),
+				    PARCEL_FRAME_BYTES_MAX);
 	return action == STEPWISE_NO_DAEMON ? XDP_PASS : action;
 }
 
@@ -99,10 +105,12 @@ int parcel_tc(struct __sk_buff *skb)
 
 	if (skb->ingress_ifindex)
 		return TC_ACT_UNSPEC;
-	if (skb->data_end - skb->data < size_max && bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
+	if (skb->data_end - skb->data < size_max &&
+	    bpf_skb_pull_data(skb, size_max < skb->len ? size_max : skb->len) &&
 	    skb->data_end - skb->data < headers_size)
 		return TC_ACT_SHOT;
-	switch (stepwise_parse_sent_tailed(skb, PARCEL_PORT, PARCEL_WIRE_SIZE, parcel_message_tail_size, &udp_offset, &sent)) {
+	switch (stepwise_parse_sent_tailed(skb, PARCEL_PORT, PARCEL_WIRE_SIZE,
+					   parcel_message_tail_size, &udp_offset, &sent)) {
 	case STEPWISE_FOREIGN:
 		count(PARCEL_COUNTER_TC_FOREIGN);
 		return TC_ACT_UNSPEC;
@@ -117,7 +125,8 @@ int parcel_tc(struct __sk_buff *skb)
 		count(PARCEL_COUNTER_TC_STRANGER);
 		return TC_ACT_SHOT;
 	}
-	udp = stepwise_udp((void *)(long)skb->data, (void *)(long)skb->data_end, udp_offset, PARCEL_WIRE_SIZE);
+	udp = stepwise_udp((void *)(long)skb->data, (void *)(long)skb->data_end, udp_offset,
+			   PARCEL_WIRE_SIZE);
 	if (!udp)
 		return TC_ACT_SHOT;
 	payload = (unsigned char *)(udp + 1);
@@ -126,7 +135,9 @@ int parcel_tc(struct __sk_buff *skb)
 	if (!word || (__u8)PARCEL_GENERATION(*word) != payload[PARCEL_WIRE_GENERATION])
 		return TC_ACT_SHOT;
 	count(PARCEL_COUNTER_COMPLETED);
-	change = stepwise_replace(payload, PARCEL_WIRE_KIND, 1, payload[PARCEL_WIRE_KIND] | PARCEL_COMPLETED);
-	bpf_l4_csum_replace(skb, udp_offset + offsetof(struct udphdr, check), 0, (__u16)~stepwise_fold(change), BPF_F_MARK_MANGLED_0);
+	change = stepwise_replace(payload, PARCEL_WIRE_KIND, 1,
+				  payload[PARCEL_WIRE_KIND] | PARCEL_COMPLETED);
+	bpf_l4_csum_replace(skb, udp_offset + offsetof(struct udphdr, check), 0,
+			    (__u16)~stepwise_fold(change), BPF_F_MARK_MANGLED_0);
 	return TC_ACT_OK;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A hand-made protocol whose messages may have a tail, in the shape of generated code: what runtime/bpf/stepwise_tail.h
- * and the daemon do with one is tested without the generator.
+ * A hand-made protocol whose messages may have a tail, in the shape of generated code: what
+ * runtime/bpf/stepwise_tail.h and the daemon do with one is tested without the generator.
  *
- * ECHO is answered by XDP, which sends a tail back as it came. KEEP brings a parcel for the daemon to keep, and FETCH
- * asks for it: XDP says how long it is, the daemon puts it behind. TC marks the daemon's replies, and drops those about
- * a parcel in whose place there is another by then. With PARCEL_EVEN the fixed part has an even number of bytes.
+ * ECHO is answered by XDP, which sends a tail back as it came. KEEP brings a parcel for the daemon
+ * to keep, and FETCH asks for it: XDP says how long it is, the daemon puts it behind. TC marks the
+ * daemon's replies, and drops those about a parcel in whose place there is another by then. With
+ * PARCEL_EVEN the fixed part has an even number of bytes.
  */
 #ifndef PARCEL_H
 #define PARCEL_H

@@ -13,19 +13,23 @@ enum {
 /* In the parcel's place there is another now. */
 static bool reserve(__u64 *word, __u64 length, __u8 *generation)
 {
-	__u64 before = *(volatile __u64 *)word, after = PARCEL_WORD(PARCEL_GENERATION(before) + 1, length);
+	__u64 before = *(volatile __u64 *)word,
+	      after = PARCEL_WORD(PARCEL_GENERATION(before) + 1, length);
 
 	*generation = PARCEL_GENERATION(after);
 	return __sync_bool_compare_and_swap(word, before, after);
 }
 
-static enum stepwise_verdict keep(const struct stepwise_tables *tables, unsigned char *payload, size_t *size)
+static enum stepwise_verdict keep(const struct stepwise_tables *tables, unsigned char *payload,
+				  size_t *size)
 {
-	const __u32 index = payload[PARCEL_WIRE_INDEX], tail_size = parcel_message_tail_size(payload);
+	const __u32 index = payload[PARCEL_WIRE_INDEX],
+		    tail_size = parcel_message_tail_size(payload);
 	__u64 *word = stepwise_cell(tables, SHELF, index);
 	struct parcel_bytes *kept = stepwise_cell(tables, TAIL, index);
 
-	if (!word || !kept || *size != PARCEL_WIRE_SIZE + tail_size || !reserve(word, tail_size, &payload[PARCEL_WIRE_GENERATION]))
+	if (!word || !kept || *size != PARCEL_WIRE_SIZE + tail_size ||
+	    !reserve(word, tail_size, &payload[PARCEL_WIRE_GENERATION]))
 		return STEPWISE_DROP;
 	memcpy(kept->bytes, payload + PARCEL_WIRE_SIZE, tail_size);
 	payload[PARCEL_WIRE_KIND] = PARCEL_KEPT;
@@ -33,9 +37,11 @@ static enum stepwise_verdict keep(const struct stepwise_tables *tables, unsigned
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict fetch(const struct stepwise_tables *tables, unsigned char *payload, size_t *size)
+static enum stepwise_verdict fetch(const struct stepwise_tables *tables, unsigned char *payload,
+				   size_t *size)
 {
-	const __u32 index = payload[PARCEL_WIRE_INDEX], tail_size = parcel_message_tail_size(payload);
+	const __u32 index = payload[PARCEL_WIRE_INDEX],
+		    tail_size = parcel_message_tail_size(payload);
 	const __u64 *word = stepwise_cell(tables, SHELF, index);
 	const struct parcel_bytes *kept = stepwise_cell(tables, TAIL, index);
 
@@ -48,7 +54,8 @@ static enum stepwise_verdict fetch(const struct stepwise_tables *tables, unsigne
 	return STEPWISE_REPLY;
 }
 
-static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
+static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables,
+					  const struct stepwise_environment *environment,
 					  unsigned char *payload, size_t *size)
 {
 	(void)environment;
@@ -62,25 +69,29 @@ static enum stepwise_verdict on_forwarded(const struct stepwise_tables *tables, 
 	}
 }
 
-static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
+static enum stepwise_verdict run_xdp(const struct stepwise_tables *tables,
+				     const struct stepwise_environment *environment,
 				     unsigned char *payload, size_t *size)
 {
 	const __u32 index = payload[PARCEL_WIRE_INDEX];
 
 	(void)environment;
-	if (*size != PARCEL_WIRE_SIZE + parcel_message_tail_size(payload) || index >= PARCEL_CAPACITY)
+	if (*size != PARCEL_WIRE_SIZE + parcel_message_tail_size(payload) ||
+	    index >= PARCEL_CAPACITY)
 		return STEPWISE_DROP;
 	switch (payload[PARCEL_WIRE_KIND]) {
 	case PARCEL_ECHO:
 		payload[PARCEL_WIRE_KIND] = PARCEL_ECHOED;
 		return STEPWISE_REPLY;
 	case PARCEL_FETCH:
-		stepwise_write(payload + PARCEL_WIRE_LENGTH, 2, PARCEL_LENGTH(((volatile __u64 *)tables->memory[SHELF])[index]));
+		stepwise_write(payload + PARCEL_WIRE_LENGTH, 2,
+			       PARCEL_LENGTH(((volatile __u64 *)tables->memory[SHELF])[index]));
 	}
 	return STEPWISE_FORWARD;
 }
 
-static enum stepwise_verdict run_tc(const struct stepwise_tables *tables, const struct stepwise_environment *environment,
+static enum stepwise_verdict run_tc(const struct stepwise_tables *tables,
+				    const struct stepwise_environment *environment,
 				    unsigned char *payload, size_t *size)
 {
 	(void)tables;
@@ -107,7 +118,9 @@ static const struct stepwise_table tables[] = {
 	},
 };
 
-static const char *const counters[] = { "foreign", "malformed", "malformed.checksum", "echoed", "forwarded", "tc.foreign", "tc.malformed", "tc.stranger", "completed" };
+static const char *const counters[] = { "foreign",	"malformed",   "malformed.checksum",
+					"echoed",	"forwarded",   "tc.foreign",
+					"tc.malformed", "tc.stranger", "completed" };
 
 const struct stepwise_protocol stepwise_protocol = {
 	.name = "parcel",

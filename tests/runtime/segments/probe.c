@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Entries of no protocol, for the tests of segment files: epoch (2 bytes), lane (1), number (6), key (4), version (4), value (8). */
+/* Entries of no protocol, for the tests of segment files: epoch (2 bytes), lane (1), number (6),
+ * key (4), version (4), value (8). */
 #include <string.h>
 
 #include "recovery.h"
@@ -24,7 +25,9 @@ static __u64 number_at(const unsigned char *bytes, unsigned int size)
 
 static void place(const unsigned char *entry, struct stepwise_place *place)
 {
-	*place = (struct stepwise_place){ .epoch = number_at(entry, 2), .lane = entry[2], .number = number_at(entry + 3, 6) };
+	*place = (struct stepwise_place){ .epoch = number_at(entry, 2),
+					  .lane = entry[2],
+					  .number = number_at(entry + 3, 6) };
 }
 
 static __u64 key(const unsigned char *entry)
@@ -42,7 +45,8 @@ static void step(void *cell, const unsigned char *entry)
 	struct probe_cell *newest = cell;
 
 	if (newest->version < number_at(entry + 13, 4))
-		*newest = (struct probe_cell){ .version = number_at(entry + 13, 4), .value = number_at(entry + 17, 8) };
+		*newest = (struct probe_cell){ .version = number_at(entry + 13, 4),
+					       .value = number_at(entry + 17, 8) };
 }
 
 static void row(unsigned char *row, __u64 key, const void *cell)
@@ -55,9 +59,12 @@ static void row(unsigned char *row, __u64 key, const void *cell)
 }
 
 static const struct stepwise_shown_field entry_fields[] = {
-	{ .name = "epoch", .offset = 0, .size = 2 },   { .name = "lane", .offset = 2, .size = 1 },
-	{ .name = "number", .offset = 3, .size = 6 },  { .name = "key", .offset = 9, .size = 4 },
-	{ .name = "version", .offset = 13, .size = 4 }, { .name = "value", .offset = 17, .size = 8, .shown = STEPWISE_SHOWN_BYTES },
+	{ .name = "epoch", .offset = 0, .size = 2 },
+	{ .name = "lane", .offset = 2, .size = 1 },
+	{ .name = "number", .offset = 3, .size = 6 },
+	{ .name = "key", .offset = 9, .size = 4 },
+	{ .name = "version", .offset = 13, .size = 4 },
+	{ .name = "value", .offset = 17, .size = 8, .shown = STEPWISE_SHOWN_BYTES },
 };
 
 static const struct stepwise_shown_field row_fields[] = {
@@ -66,10 +73,16 @@ static const struct stepwise_shown_field row_fields[] = {
 	{ .name = "value", .offset = 8, .size = 8, .shown = STEPWISE_SHOWN_BYTES },
 };
 
-#define PROBE_ENTRIES(hash)                                                                                     \
-	{                                                                                                       \
-		.protocol = "probe", .size = 25, .id = hash, .lanes = LANES, .epoch_max = 65535, .place = place, \
-		.fields = entry_fields, .field_count = 6,                                                       \
+#define PROBE_ENTRIES(hash)             \
+	{                               \
+		.protocol = "probe",    \
+		.size = 25,             \
+		.id = hash,             \
+		.lanes = LANES,         \
+		.epoch_max = 65535,     \
+		.place = place,         \
+		.fields = entry_fields, \
+		.field_count = 6,       \
 	}
 
 extern const struct stepwise_entries probe_entries, probe_other_entries;
@@ -77,14 +90,23 @@ extern const struct stepwise_recovery probe_recovery;
 const struct stepwise_entries probe_entries = PROBE_ENTRIES(0x0102030405060708);
 const struct stepwise_entries probe_other_entries = PROBE_ENTRIES(0x0102030405060709);
 const struct stepwise_recovery probe_recovery = {
-	.cell_size = sizeof(struct probe_cell), .row_size = 16, .key = key, .begin = begin, .step = step, .row = row,
-	.fields = row_fields, .field_count = 3,
+	.cell_size = sizeof(struct probe_cell),
+	.row_size = 16,
+	.key = key,
+	.begin = begin,
+	.step = step,
+	.row = row,
+	.fields = row_fields,
+	.field_count = 3,
 };
 
-/* `count` entries of one lane, their numbers one after the other. For each: key, then version, value are those of the number. */
-void probe_fill(unsigned char *entries, __u64 epoch, __u32 lane, __u64 first, __u32 count, __u32 keys);
+/* `count` entries of one lane, their numbers one after the other. For each: key, then version,
+ * value are those of the number. */
+void probe_fill(unsigned char *entries, __u64 epoch, __u32 lane, __u64 first, __u32 count,
+		__u32 keys);
 
-void probe_fill(unsigned char *entries, __u64 epoch, __u32 lane, __u64 first, __u32 count, __u32 keys)
+void probe_fill(unsigned char *entries, __u64 epoch, __u32 lane, __u64 first, __u32 count,
+		__u32 keys)
 {
 	for (__u32 i = 0; i < count; i++, entries += 29) {
 		const __u64 number = first + i;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* <bpf/bpf_helpers.h> for programs that run natively: maps are declared as ever, helpers are those of harness/parsers/kernel.c. */
+/* <bpf/bpf_helpers.h> for programs that run natively: maps are declared as ever, helpers are those
+ * of harness/parsers/kernel.c. */
 #ifndef STEPWISE_NATIVE_BPF_HELPERS_H
 #define STEPWISE_NATIVE_BPF_HELPERS_H
 
 #include "kernel.h"
 
 #define SEC(name)
-#define __uint(name, value) int (*name)[value]
+#define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
 
 /* Of an array, or of one for each processor, the key is a number. */
-#define bpf_map_lookup_elem(map, key) \
-	_Generic(*(key), \
-		__u32: kernel_element(map, sizeof(*(map)->type) / sizeof(int), *(const __u32 *)(const void *)(key), \
-				      sizeof(*(map)->max_entries) / sizeof(int), sizeof(*(map)->value)), \
+#define bpf_map_lookup_elem(map, key)                                            \
+	_Generic(*(key),                                                         \
+		__u32: kernel_element(map, sizeof(*(map)->type) / sizeof(int),   \
+				      *(const __u32 *)(const void *)(key),       \
+				      sizeof(*(map)->max_entries) / sizeof(int), \
+				      sizeof(*(map)->value)),                    \
 		default: (void *)kernel_entry(key, sizeof(*(key))))
 
 #endif

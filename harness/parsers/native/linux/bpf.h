@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * <linux/bpf.h> for programs that run natively: the contexts have room for a host's pointers, which the kernel's programs
- * are given as 32 bits and the verifier widens. Only the members that programs read.
+ * <linux/bpf.h> for programs that run natively: the contexts have room for a host's pointers, which
+ * the kernel's programs are given as 32 bits and the verifier widens. Only the members that
+ * programs read.
  */
 #ifndef STEPWISE_NATIVE_LINUX_BPF_H
 #define STEPWISE_NATIVE_LINUX_BPF_H
@@ -27,9 +28,9 @@ struct __sk_buff {
 	unsigned long data_end; /* of the head, which may end before the packet does */
 	struct bpf_sock *sk;
 	/* Not for programs: */
-	__u64 cookie;                /* of the socket that sent it */
+	__u64 cookie;		     /* of the socket that sent it */
 	const unsigned char *packet; /* all of it, for bpf_skb_pull_data() */
-	_Bool has_no_memory;         /* for a longer head */
+	_Bool has_no_memory;	     /* for a longer head */
 };
 
 #endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What a frame is, by docs/layout.md, as a plain reader finds it: an oracle for target.c. */
+#ifndef PARSERS_EXPECTED_H
+#define PARSERS_EXPECTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <linux/types.h>
+
+#include "datagram.h"
+#include "program.h"
+
+#define LOOPBACK 1u /* index of the interface lo */
+
+/* An input, what the plain reader finds in it, and draws that depend on it alone. */
+struct input {
+	const unsigned char *frame;
+	size_t size;
+	bool is_datagram;
+	struct datagram datagram;
+	uint64_t draws;
+	unsigned int set_up; /* elements of maps, before a program runs */
+	__u32 ifindex;	     /* by which it comes */
+	enum program_place place;
+};
+
+static const unsigned char *payload_of(const struct input *input)
+{
+	return input->frame + input->datagram.udp_at + DATAGRAM_UDP_SIZE;
+}
+
+static bool is_zero(const unsigned char *bytes, size_t size)
+{
+	while (size)
+		if (bytes[--size])
+			return false;
+	return true;
+}
+
+/* Bytes of a datagram that is a message with the tail that it tells of; 0 where not even the
+ * message is all there. */
+static size_t message_size(const struct input *input)
+{
+	const size_t fixed_size = DATAGRAM_UDP_SIZE + program_wire_size;
+
+	return input->datagram.available < fixed_size ?
+		       0 :
+		       fixed_size + program_tail_size(payload_of(input));
+}
+
+static bool is_between(unsigned int number, unsigned int first, unsigned int last)
+{
+	return number >= first && number <= last;
+}
+
+/* Whether a source is of a host on a wire, by RFC 1122, 4291 and 5771; on lo, loopback addresses
+ * are the host's own. */
+static bool is_source_right(const struct input *input)
+{
+	const unsigned char *source = input->frame + input->datagram.addresses_at;
+
+	if (input->datagram.version == 6)
+		return source[0] != 0xff && (input->ifindex == LOOPBACK || !is_zero(source, 8));
+	return source[0] && !is_between(source[0], 224, 255) &&
+	       (source[0] != 127 || input->ifindex == LOOPBACK);
+}
+
+static const unsigned char *destination_of(const struct input *input)
+{
+	return input->frame + input->datagram.addresses_at + input->datagram.address_size;
+}
+
+static bool is_destination_right(const struct input *input)
+{
+	const unsigned char first = *destination_of(input);
+
+	if (input->ifindex == LOOPBACK)
+		return true;
+	if (program_is_promiscuous)
+		return input->datagram.version == 6 ? first != 0xff : first < 224;
+	return input->place != PROGRAM_NOWHERE;
+}
+
+static bool is_checksum_right(const struct input *input)
+{
+	return input->datagram.checksum && datagram_sum(input->frame, &input->datagram) == 0xffff;
+}
+
+static enum program_arrival expect_received(const struct input *input)
+{
+	const struct datagram *datagram = &input->datagram;
+	const size_t size = input->is_datagram ? message_size(input) : 0;
+
+	if (!input->is_datagram || datagram->destination_port != program_port ||
+	    !is_source_right(input) || !is_destination_right(input))
+		return PROGRAM_FOREIGN;
+	if (!size || datagram->available < size || datagram->size != size ||
+	    datagram->network_size != (long)size)
+		return PROGRAM_MALFORMED;
+	if (!datagram->checksum)
+		return datagram->version == 4 ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
+	return is_checksum_right(input) ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
+}
+
+/* This host's own: its checksum may be left to the device, and the tail of an answer may be
+ * missing. */
+static enum program_arrival expect_sent(const struct input *input)
+{
+	const struct datagram *datagram = &input->datagram;
+	const size_t size = input->is_datagram ? message_size(input) : 0;
+
+	if (!input->is_datagram || datagram->source_port != program_port)
+		return PROGRAM_FOREIGN;
+	if (!size || datagram->network_size != datagram->size ||
+	    datagram->available < datagram->size)
+		return PROGRAM_MALFORMED;
+	return datagram->size == size || datagram->size == DATAGRAM_UDP_SIZE + program_wire_size ?
+		       PROGRAM_OURS :
+		       PROGRAM_MALFORMED;
+}
+
+#endif
