@@ -92,9 +92,9 @@ class Endpoint:
         """`argv` as a command that runs in this namespace; only the network namespace changes."""
         return ["nsenter", f"--net={self.netns_path}", "--", *map(str, argv)]
 
-    def run(self, argv: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+    def run(self, argv: Sequence[str], *, check: bool = False, **options: Any) -> subprocess.CompletedProcess[Any]:
         """subprocess.run in this namespace, with the rig's environment."""
-        return subprocess.run(self.command(argv), check=False, **self._with_environment(options))
+        return subprocess.run(self.command(argv), check=check, **self._with_environment(options))
 
     def popen(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """subprocess.Popen in this namespace, with the rig's environment; ended with the rig at the latest."""
