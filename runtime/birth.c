@@ -40,7 +40,7 @@ __u64 birth_age_ns(__u64 born_ns, __u64 now_ns)
 
 void birth_tell(const struct stepwise_protocol *protocol)
 {
-	__u64 born_ns, age_ns;
+	__u64 born_ns = 0, age_ns;
 
 	if (!protocol->young_ns || birth_read(&born_ns))
 		return;

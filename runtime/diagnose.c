@@ -44,6 +44,7 @@ int verifier_logs_open(struct verifier_logs *logs, struct bpf_object *object)
 
 	bpf_object__for_each_program(program, object)
 		count++;
+	/* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): an object has a program. */
 	logs->buffers = calloc(count, sizeof(*logs->buffers));
 	if (!logs->buffers)
 		return -ENOMEM;

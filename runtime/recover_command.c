@@ -157,6 +157,7 @@ static int write_rows(const struct recovery *recovery, const struct stepwise_rec
 		log_error("cannot write rows: %s", strerror(ENOMEM));
 	if (!err) {
 		setvbuf(stream, NULL, _IOFBF, BUFFER_BYTES);
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Stream): end_output closes it. */
 		if (options->text)
 			write_text(stream, recovery, steps, row);
 		else

@@ -14,7 +14,7 @@
 #include "netlink.h"
 #include "veth.h"
 
-#define HERE -1
+#define HERE (-1)
 
 /* What the kernel says of an interface. */
 struct link {
