@@ -80,7 +80,6 @@ ABLATIONS = {
     "write-through": {"constants": {"WriteBack": False}, "tables": {"page": {"capacity": 524_288}}},
     "write-back without filter": {"constants": {"Filtered": False}},
     "evicts in turn": {"constants": {"SparesUsed": False}},
-    "entries in the bucket": {"tables": {"bucket": {"apart": []}}},
     **{f"{ways} ways": {"constants": {"Ways": ways}} for ways in (1, 2, 8)},
 }
 
