@@ -83,11 +83,6 @@ def type_label(type_: Type) -> str:
     raise TypeError(f"{type_} has no name in C")
 
 
-def apart_map(table: str, name: str) -> str:
-    """The map of a field that a table keeps apart."""
-    return f"{table}_{name}"
-
-
 class Names:
     """Names of one protocol."""
 

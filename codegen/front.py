@@ -18,7 +18,6 @@ from codegen.errors import (
     ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
 )  # fmt: skip
 from codegen.ir import Interval, Span
-from codegen.passes.apart import whole_uses
 from codegen.passes.bounds import Bounds
 from codegen.passes.facts import Facts
 from codegen.passes.inline import Inliner
@@ -305,7 +304,6 @@ class Loader:
                     writer = writer or plan.step
         owned.check(resolved, steps, self.errors)
         indices.check(resolved, steps, self.errors)
-        self.check_apart(resolved, steps)
         self.check_tail(resolved, steps)
         if not resolved.user:
             self.check_forwards(resolved, steps)
@@ -356,14 +354,6 @@ class Loader:
                 for span in written_with_cell(step.body, tail):
                     self.errors.add(LayoutInconsistent(span, f"{plan.step} changes the message's {tail} as it changes a word",
                                                        "change it in a section of another table"))  # fmt: skip
-
-    def check_apart(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
-        for name, table in {plan.step: plan.table for plan in resolved.plans()}.items():
-            apart = resolved.tables[table].apart
-            for field, span in whole_uses(steps[name], apart) if apart else ():
-                self.errors.add(LayoutInconsistent(
-                    span, f"{name} uses {f'the whole of {field}' if field else 'the whole cell'}, but {table} keeps {field or apart[0]} apart",
-                    "take its items one by one, or leave it in the cell"))  # fmt: skip
 
     def check_forwards(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         """Without a user step the daemon has no socket: the client would be told that the port is unreachable."""

@@ -454,8 +454,6 @@ class Restore:
 class TableLayout:
     """atomic: `word`, `spin_lock`, `res_spin_lock`, `user` (only the daemon's) or `owned` (at any time one section's); map: `array`.
 
-    apart: array fields of the cell whose items are elements of a map of their own, in planes: item i, from 1, of the cell `index`
-        is the element (i - 1) * capacity + index. They are touched under the cell's guard only, and steps take them one by one.
     ahead: whether xdp reads its cells ahead of the steps, those of several packets at once; at most one table's.
     own_line: whether each cell, a word or one with an owner, has cache lines of its own.
     """
@@ -466,7 +464,6 @@ class TableLayout:
     capacity: int
     index: str
     atomic: str
-    apart: tuple[str, ...] = ()
     ahead: bool = False
     own_line: bool = False
 

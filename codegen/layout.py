@@ -177,7 +177,7 @@ LocalText = Annotated[Union[Annotated[TypeText, Tag("type")], Annotated[Local, T
 
 
 class TableModel(Strict):
-    """An array of cells. index: the message's field that says which cell is meant. apart: array fields with a map of their own.
+    """An array of cells. index: the message's field that says which cell is meant.
 
     ahead: xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once.
 
@@ -191,7 +191,6 @@ class TableModel(Strict):
     capacity: Bound
     index: str = Field(pattern=r"^msg\.[A-Za-z][A-Za-z0-9_]*$")
     atomic: Literal["word", "spin_lock", "res_spin_lock", "user", "owned"]
-    apart: list[Name] = []
     ahead: Annotated[bool, Field(strict=True)] = False
     own_line: Annotated[bool, Field(strict=True)] = False
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from codegen import ir
-from codegen.c_names import apart_map, upper
+from codegen.c_names import upper
 from codegen.errors import Errors, LayoutInconsistent
 from codegen.ir import Span
 from codegen.layout import (
@@ -26,9 +26,6 @@ CAPACITY_MAX = 2**31
 TAIL_BYTES_MIN, TAIL_BYTES_MAX = 9, 1024
 """Up to 8 bytes are a number in C, and have no need of a tail."""
 
-APART_ITEMS_MAX = 16
-"""Of one cell: a pointer to each of them lies on the program's stack, which has 512 bytes."""
-
 PROCESSOR_BITS_MAX = 32
 """What bpf_get_smp_processor_id() says."""
 
@@ -43,9 +40,6 @@ PEER_BITS_MAX = 32
 
 AGE_MAX = 2**31 - 2
 """Ages that steps may tell apart: their type has 32 bits at most."""
-
-UNGUARDED = {"word": "is a word, which", "user": "is the daemon's alone, and", "owned": "is stepped without a guard, and"}
-"""Of `atomic`: why a table has nothing to keep apart."""
 
 MAPS = ("counters", "sweep_state")
 """Those that are not the layout's."""
@@ -282,43 +276,12 @@ class Resolver(Sections):
         if model.atomic == "word" and bits > WORD_BITS:
             self.complain((*place, "atomic"), f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
                           "make its fields smaller, or choose spin_lock or res_spin_lock")  # fmt: skip
-        self.check_apart(name, cell, capacity)
         if model.own_line and model.atomic not in ("word", "owned"):
             reason = "are the daemon's alone" if model.atomic == "user" else "take whole cache lines where that costs little"
             self.complain(("tables", name, "own_line"), f"cells of {name}, which is `atomic: {model.atomic}`, {reason}",
                           "remove it, or choose word or owned")  # fmt: skip
         return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic,
-                              tuple(model.apart), model.ahead, model.own_line)  # fmt: skip
-
-    def check_apart(self, table: str, cell: ir.Record, capacity: int) -> None:
-        """What a table keeps apart: arrays whose items lie in memory, each of them an element of a map."""
-        model, kinds, items = self.layout.tables[table], dict(cell.fields), 0
-        if model.apart and model.atomic in UNGUARDED:
-            reason = UNGUARDED[model.atomic]
-            self.complain(("tables", table, "apart"), f"a cell of {table} {reason} has nothing to keep apart",
-                          "choose spin_lock or res_spin_lock, or remove `apart`")  # fmt: skip
-        for at, name in enumerate(model.apart):
-            place: Place = ("tables", table, "apart", at)
-            kind = kinds.get(name)
-            if kind is None:
-                self.complain(place, f"a cell of {table} has no field {name}", f"it has {', '.join(kinds)}")
-            elif not isinstance(kind, ir.Array):
-                self.complain(place, f"{name} is no array, and cannot be kept apart", "only items of an array can")
-            elif is_scalar(kind.element) and width_bits(kind) <= WORD_BITS:
-                self.complain(place, f"the items of {name} fit {WORD_BITS} bits together, and are one integer", "leave it in the cell")
-            elif kind.size * capacity >= 2**32:
-                self.complain(place, f"{kind.size} times {capacity} items of {name}", "a map has less than 2^32: lower one of them")
-            else:
-                items += kind.size
-            if name in model.apart[:at]:
-                self.complain(place, f"{name} is kept apart twice", "name it once")
-            if apart_map(table, name) in (*self.layout.tables, *MAPS):
-                self.complain(place, f"the map of {name} would be called {apart_map(table, name)}, as another is", "rename one of them")
-        if items > APART_ITEMS_MAX:
-            self.complain(("tables", table, "apart"), f"{table} keeps {items} items of a cell apart",
-                          f"{APART_ITEMS_MAX} can be: all are looked up before the cell's guard is taken")  # fmt: skip
-        if set(model.apart) >= set(kinds):
-            self.complain(("tables", table, "apart"), f"nothing is left in a cell of {table}", "leave a field in it")
+                              model.ahead, model.own_line)  # fmt: skip
 
     def message(self, tail: ir.TailLayout | None) -> ir.Record:
         fields: list[tuple[str, ir.Type]] = []
@@ -497,11 +460,9 @@ class Resolver(Sections):
         for name in ("message", "contended", "reads", "again", *MAPS):
             if name in layout.tables:
                 self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
-        maps = [(("tables", name), name) for name in layout.tables]
-        maps += [(("tables", name, "apart", at), apart_map(name, field)) for name, table in layout.tables.items() for at, field in enumerate(table.apart)]
-        for place, called in maps:
+        for called in layout.tables:
             if called in LIBRARY_FUNCTIONS:
-                self.complain(place, f"a map is a variable in C, and {called}() is a function of its library, which clang knows without a declaration",
+                self.complain(("tables", called), f"a map is a variable in C, and {called}() is a function of its library, which clang knows without a declaration",
                               f"choose another name, such as {called}s or {called}_cells")  # fmt: skip
 
     def check_indices(self, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:

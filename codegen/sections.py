@@ -165,10 +165,7 @@ class Sections:
 
     def check_read_cell(self, table: str, place: Place, alone: bool) -> None:
         model = self.layout.tables[table]
-        if model.apart:
-            self.complain((*place, table), f"the user section reads a cell of {table}, which keeps {model.apart[0]} apart",
-                          "userspace cannot read two maps at one moment: leave it in the cell")  # fmt: skip
-        elif model.atomic == "res_spin_lock":
+        if model.atomic == "res_spin_lock":
             self.complain((*place, table), f"the user section reads a cell of {table}, which is under res_spin_lock",
                           "only a word, or a cell under spin_lock, can be read from userspace while it is written")  # fmt: skip
         elif model.atomic in ("user", "owned") or (model.atomic == "word" and not alone):

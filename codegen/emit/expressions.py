@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from codegen.c_names import ENVIRONMENT, Names, field, variable
-from codegen.emit.apart import ApartItems
 from codegen.emit.branchless import Branchless
 from codegen.emit.c_values import (
     AND, ATOM, BIT_AND, BIT_OR, CONDITIONAL, EQUALITY, OR, PRODUCT, RELATION, SHIFT, SUM, UNARY,
@@ -29,7 +28,7 @@ from codegen.ir import (
 )  # fmt: skip
 
 
-class Expressions(Values, Loops, Branchless, ApartItems):
+class Expressions(Values, Loops, Branchless):
     """Renders the expressions of one step into `lines`. branchless: whether conditions shall become bits where they can."""
 
     def __init__(self, names: Names, helpers: Helpers, taken: set[str], branchless: bool = False):
@@ -116,8 +115,6 @@ class Expressions(Values, Loops, Branchless, ApartItems):
             case Index(base=base) if isinstance(base.type, Table):
                 table = self.place(base).text
                 return Place(f"{self.names.function(base.type.name, 'at')}({table}, {self.scalar(expr.index)})")
-            case Index(base=base, index=index) if (apart := self.apart_field(base)) is not None:
-                return self.apart_item(apart, index)
             case Index(base=base) if not is_scalar(expr.type):
                 found = self.place(base)
                 if isinstance(expr.index, Int):
@@ -212,8 +209,6 @@ class Expressions(Values, Loops, Branchless, ApartItems):
         return Text(self.place(expr).value, ATOM, self.kind(expr.type))
 
     def _index(self, expr: Index) -> Text:
-        if self.apart_field(expr.base) is not None:
-            return Text(self.place(expr).value, UNARY, self.kind(expr.type))
         base = self.place(expr.base)
         if not Vector.of(expr.base.type).packed and (isinstance(expr.index, Int) or base.shared):
             return Text(base.item(self.position(expr.base.type, expr.index)).text, ATOM, self.kind(expr.type))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.c_names import Names
-from codegen.emit.apart import resident
 from codegen.emit.types import memory_layout, struct_layout
 from codegen.ir import Record, TableLayout
 
@@ -34,7 +33,7 @@ class Guarded:
 
     @classmethod
     def of(cls, table: TableLayout) -> "Guarded":
-        fields = [memory_layout(inner) for _, inner in resident(table).fields]
+        fields = [memory_layout(inner) for _, inner in table.cell.fields]
         plain, alignment = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields])
         behind, _ = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields], BEFORE_GUARD_BYTES)
         whole = -(-behind // LINE_BYTES) * LINE_BYTES

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.c_names import Names, field
-from codegen.emit.apart import apart_of, resident
 from codegen.emit.guarded import Guarded
 from codegen.emit.helpers import Helpers
 from codegen.emit.hooks import GUARDED
@@ -23,19 +22,17 @@ PLAIN = {"alias": "", "tail": "", "attribute": ""}
 
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
-    cells = [part for table in protocol.tables for part in (resident(table), *(table.cell.field(name).element for name in table.apart))]
+    cells = [table.cell for table in protocol.tables]
     recovered = [protocol.recovery.cell] if protocol.recovery else []
     roots = (*cells, *recovered, protocol.message, protocol.environment, *made_types(protocol))
     types = list(declared_types(roots))
     wire = packet_fields(protocol)
-    guarded = {resident(table): Guarded.of(table) for table in protocol.tables if table.atomic in GUARDED}
-    apart = [each for table in protocol.tables if (each := apart_of(names, table)) is not None]
+    guarded = {table.cell: Guarded.of(table) for table in protocol.tables if table.atomic in GUARDED}
     defines = [
         (names.macro("port"), protocol.port),
         (names.macro("wire_size"), wire[-1].offset + wire[-1].size),
         *((names.macro("wire", each.name), f"{each.offset} /* {_plural(each.size, 'byte')} */") for each in wire),
         *((names.macro("capacity", table.name), table.capacity) for table in protocol.tables),
-        *((entry.capacity_macro, f"({entry.size} * {names.macro('capacity', each.table)})") for each in apart for entry in each.fields),
         *((names.macro(name), value) for name, value in protocol.constants if type(value) is int),
         *([(names.macro("tick_ns"), protocol.tick_ns)] if protocol.tick_ns else []),
         *([(names.macro(TERMS), f"{int.from_bytes(terms(protocol), 'little'):#018x}ULL")] if TERMS in dict(protocol.env.fields) else []),
@@ -49,7 +46,6 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
             for each in types if isinstance(each, Enum)
         ],
         "structs": [{**PLAIN, **_declared(protocol, names, each, guarded.get(each))} for each in types if not isinstance(each, Enum)],
-        "apart": apart,
         "words": [_word(names, cell) for cell in _word_cells(protocol)],
         "leaves": [(macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}") for macro, _, leaf in numbers.ordered],
         "counters": numbers.counters,
@@ -151,14 +147,12 @@ def steps_context(protocol: Protocol, names: Names, numbers: Leaves, quoting: bo
     for step in numbers.steps.values():
         if isinstance(step.cell_type, Table) and step.cell_type.name not in [entry["name"] for entry in scanned]:
             scanned.append(_scanned(protocol, names, step.cell_type))
-    apart = any(table.apart for table in protocol.tables)
     return {
         "helpers": helpers.text(),
         "steps": [text for name, text in steps.items() if name not in apart_from_kernel],
         "user_steps": [text for name, text in steps.items() if name in apart_from_kernel],
         "scanned": scanned,
         "header": names.file(".h"),
-        "apart": apart,
         "quoting": quoting,
     }
 

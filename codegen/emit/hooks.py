@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from codegen.c_names import Names, field, variable
-from codegen.emit.apart import APART, Apart, apart_of, uses_apart
 from codegen.emit.steps import element_type, writes_cell, written_fields
 from codegen.emit.terms import leaves, reads, walk
 from codegen.emit.types import c_type, memory_layout, struct_layout, width_bits
@@ -61,7 +60,7 @@ def _slot_bytes(members: list[Member]) -> int:
 
 @dataclass(frozen=True)
 class SectionFunction:
-    """A step on one cell of one table, atomically. apart: the struct of what the cell has apart, '' where the step does not look at it."""
+    """A step on one cell of one table, atomically."""
 
     name: str
     step: str
@@ -71,7 +70,6 @@ class SectionFunction:
     cell_struct: str
     cell_function: str
     element_type: str
-    apart: str
     atomic: str
     writes: bool
     environment: bool
@@ -96,7 +94,7 @@ class Call:
     when: the condition that the message is one that the section is for, '' where it is for all.
     within: whether what is found so is there for every index, and the section may not be left out: if it were, that is as if it had been contended.
     lookup: the C function that finds the element, where it is found right before the section; '' where that
-    was done before the first one. found: then the condition that it was. apart: the local with what the cell has apart. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
+    was done before the first one. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
     index_of: the expression that env.index gets before, '' where the step does not ask.
     hidden: small message fields that sections before it wrote and the step reads. The verifier need not tell apart who
     wrote what: it would follow the rest of the hook once for each of them. Likewise, before a step that finds items by
@@ -119,17 +117,12 @@ class Call:
     hidden: tuple[Member, ...]
     after_skip: bool
     hides_skip: bool
-    apart: str
-    found: str
     within: bool
     when: str
 
     @property
     def arguments(self) -> str:
-        found = [self.element, *([f"&{self.apart}"] if self.function.apart else []), "message"]
-        if self.function.environment:
-            found.append("environment")
-        return ", ".join(found)
+        return ", ".join([self.element, "message", *(["environment"] if self.function.environment else [])])
 
     @property
     def name(self) -> str:
@@ -143,23 +136,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Lookup:
-    """apart: the local for what the cell has apart, '' where no section asks; apart_struct and find_apart: its type, and what fills it in."""
+    """Of one cell: the local that points to its element, and the C function that finds it by the index."""
 
     element: str
     element_type: str
     function: str
     index: str
-    apart: str = ""
-    apart_struct: str = ""
-    find_apart: str = ""
-
-    def found_by(self, tables: str, index: str) -> str:
-        """The condition that what it looks up is there."""
-        return " && ".join([self.element, *([f"{self.find_apart}({tables}, {index}, &{self.apart})"] if self.apart else [])])
-
-    def missing(self, tables: str) -> list[str]:
-        """The conditions that something is not there."""
-        return [f"!{self.element}", *([f"!{self.find_apart}({tables}, {self.index}, &{self.apart})"] if self.apart else [])]
 
 
 @dataclass(frozen=True)
@@ -174,9 +156,10 @@ class Hook:
     restored: bool = False
     """In a sweep: whether a section may end the chunk after another has written the message."""
 
-    def missing(self, tables: str) -> str:
+    @property
+    def missing(self) -> str:
         """The condition that something is not there that is looked up before the first section."""
-        return " || ".join(condition for lookup in self.lookups for condition in lookup.missing(tables))
+        return " || ".join(f"!{lookup.element}" for lookup in self.lookups)
 
     @property
     def skips(self) -> bool:
@@ -204,7 +187,6 @@ class Hooks:
         early: dict[tuple[str, str | None], Lookup] = {}
         late: dict[tuple[str, str | None], Lookup] = {}
         current: set[tuple[str, str | None]] = set()  # looked up by what the index is now
-        apart = self._kept_apart(sections)
         sure = found_first(
             (self._tables[section.table], section.when is None, set(written_fields(self._steps[section.step.name]))) for section in sections
         )
@@ -215,7 +197,7 @@ class Hooks:
             again = not there and (section.index in written or section.when is not None)
             found = early.get(key) or (late.get(key) if there or again else None)
             if found is None:
-                found = (late if again else early)[key] = self._lookup(section, apart, early, late)
+                found = (late if again else early)[key] = self._lookup(section, early, late)
             if section.when is None:
                 current.add(key)
             last = position == len(sections) - 1
@@ -228,9 +210,7 @@ class Hooks:
 
     def sweep(self, one: Pass) -> Hook:
         """One pass: the swept cell is `cell`, of index `index`; others are looked up where they are needed."""
-        apart = self._kept_apart(one.sections)
         swept = Lookup("swept", element_type(self._names, self._protocol, one.each), self._element_function(one.each), "index")
-        swept = self._with_apart(swept, apart.get(one.each))
         late: dict[tuple[str, str | None], Lookup] = {}
         calls = []
         for position, section in enumerate(one.sections):
@@ -239,7 +219,7 @@ class Hooks:
                 calls.append(self._call(section, swept, None, "index", last, sweep=True))
                 continue
             key = (section.table, section.index)
-            found = late.setdefault(key, self._lookup(section, apart, {}, late))
+            found = late.setdefault(key, self._lookup(section, late))
             calls.append(self._call(section, found, found, f"message->{field(section.index)}", last, sweep=True))
         written = [bool(written_fields(self._steps[call.function.step_name])) for call in calls]
         restored = any(call.fails and call.contended == "drop" and any(written[:at]) for at, call in enumerate(calls))
@@ -253,30 +233,13 @@ class Hooks:
             any(_uses_env(step, "cpu") for step in steps),
         )  # fmt: skip
 
-    def _kept_apart(self, sections: tuple[Section, ...]) -> dict[str, Apart]:
-        """What sections of a hook look at apart from their cells, by its table."""
-        found = {}
-        for section in sections:
-            table = self._tables[section.table]
-            apart = apart_of(self._names, table)
-            if apart is not None and uses_apart(self._steps[section.step.name], table):
-                found[section.table] = apart
-        return found
-
-    @staticmethod
-    def _with_apart(lookup: Lookup, apart: Apart | None) -> Lookup:
-        if apart is None:
-            return lookup
-        return replace(lookup, apart=f"{lookup.element}_{APART}", apart_struct=apart.struct, find_apart=apart.find)
-
-    def _lookup(self, section: Section, apart: dict[str, Apart], *taken: dict) -> Lookup:
-        used = {name for group in taken for lookup in group.values() for name in (lookup.element, lookup.apart)}
+    def _lookup(self, section: Section, *taken: dict) -> Lookup:
+        used = {lookup.element for group in taken for lookup in group.values()}
         element = variable(section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used)
-        lookup = Lookup(
+        return Lookup(
             element, element_type(self._names, self._protocol, section.table), self._element_function(section.table),
             f"message->{field(section.index)}",
         )  # fmt: skip
-        return self._with_apart(lookup, apart.get(section.table))
 
     def _element_function(self, table: str) -> str:
         return self._names.function(table, "element")
@@ -297,8 +260,6 @@ class Hooks:
             function=function,
             element=found.element,
             lookup=lookup.function if lookup else "",
-            found=lookup.found_by("NULL" if sweep else "tables", index) if lookup else "",
-            apart=found.apart,
             index=index,
             contended=section.contended,
             retries=retries,
@@ -349,7 +310,6 @@ class Hooks:
         name = names.function(step.name, "on", table.name)
         if name not in self.functions:
             message = self._protocol.message
-            apart = apart_of(names, table)
             taken = {"message", "environment", "element", "before", "outcome"} | {one.local for one in self._saved(step)}
             self.functions[name] = SectionFunction(
                 name=name,
@@ -360,7 +320,6 @@ class Hooks:
                 cell_struct=c_type(names, table.cell),
                 cell_function=names.tag(table.cell),
                 element_type=element_type(names, self._protocol, table.name),
-                apart=apart.struct if apart is not None and uses_apart(step, table) else "",
                 atomic=table.atomic,
                 writes=any(leaf.cell for leaf in leaves(step.body)),
                 environment=step.env is not None,

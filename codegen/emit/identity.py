@@ -31,7 +31,7 @@ def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     for table in protocol.tables:
         guard = [Guarded.of(table).size, Guarded.of(table).lined] if table.atomic in GUARDED else []
         lines = ["own_line"] if table.own_line else []
-        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *lines, *table.apart])
+        described.append([table.name, repr(table.cell), table.map, table.capacity, table.atomic, *guard, *lines])
     return int.from_bytes(_digest(described), "little")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.c_names import Names, field
-from codegen.emit.apart import apart_of
 from codegen.emit.codecs import tail_macros
 from codegen.emit.hooks import GUARDED, Hooks, hook_fields
 from codegen.emit.identity import layout_id, tells_peers
@@ -85,7 +84,6 @@ class Programs:
         return {
             "hooks": self._named_hooks(),
             "tables": [self._table(table) for table in self.protocol.tables],
-            "apart": self._apart(),
             "xdp": self.xdp,
             "tc": self.tc,
             "sweeps": self.sweeps,
@@ -107,18 +105,6 @@ class Programs:
             "ahead": self._ahead(),
             "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
         }
-
-    def _apart(self) -> list[dict[str, Any]]:
-        """What is kept apart, where a program finds it, and where a plain function does."""
-        hooks = [hook for hook in (self.xdp, self.tc) if hook is not None]
-        found = []
-        for each in (apart_of(self.names, table) for table in self.protocol.tables):
-            if each is not None:
-                lookups = [[lookup.find_apart for hook in some for lookup in (*hook.lookups, *hook.late)]
-                           for some in (hooks, [sweep["hook"] for sweep in self.sweeps])]  # fmt: skip
-                in_hooks, in_sweep = (each.find in some for some in lookups)
-                found.append({**vars(each), "used": in_hooks or in_sweep, "used_in_hooks": in_hooks})
-        return found
 
     def _ahead(self) -> dict[str, Any] | None:
         """Whose cells are read ahead. tail_size: what has one is not put off, since the copy for the daemon has no tail; None without."""

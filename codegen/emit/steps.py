@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from codegen.c_names import ENVIRONMENT, MESSAGE, Names, field, variable
-from codegen.emit.apart import APART, apart_of, table_of, uses_apart
 from codegen.emit.c_values import Place
 from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
@@ -16,7 +15,7 @@ from codegen.emit.terms import (
     Location, interval_of, is_path, leaves, location, overlap, reads, reads_location, target_location, uses, walk,
 )  # fmt: skip
 from codegen.emit.types import Vector, c_type
-from codegen.ir import TERMS, Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Path, Protocol, Span, Step, Table, Type, Var
+from codegen.ir import TERMS, Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Protocol, Span, Step, Table, Type, Var
 
 _VERDICTS = {
     "Continue": "stepwise_continue",
@@ -34,14 +33,11 @@ class StepWriter:
         self.quoting = quoting
         self.names = names
         self.step = step
-        self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT, APART})
+        self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT})
         shared = not self._is_word()
         in_kernel = step.name not in {step.name for step in (*(section.step for section in protocol.user), *protocol.daemon_steps)}
-        self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT, APART}, branchless=shared and in_kernel)
+        self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT}, branchless=shared and in_kernel)
         self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=shared)
-        table = table_of(protocol, step)
-        self.apart = apart_of(names, table) if table is not None and uses_apart(step, table) else None
-        self.out.apart, self.out.cell = self.apart, step.cell
         self.out.bound[step.message] = Place(MESSAGE, pointer=True, elsewhere=field(protocol.tail.field) if protocol.tail else "")
         if step.env is not None:
             self.out.bound[step.env] = Place(ENVIRONMENT, pointer=True)
@@ -60,19 +56,13 @@ class StepWriter:
         if self.scans:
             cell = f"const {value_type(self.names, self.protocol, self.step.cell_type.name)} *{self.cell}"
         else:
-            const = "" if self._writes_resident() else "const "
+            const = "" if writes_cell(self.step.body) else "const "
             cell = f"{const}{c_type(self.names, self.step.cell_type)} *{self.cell}"
         const = "" if written_fields(self.step) else "const "
-        apart = [f"const {self.apart.struct} *{APART}"] if self.apart is not None else []
-        found = [cell, *apart, f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"]
+        found = [cell, f"{const}{c_type(self.names, self.protocol.message)} *{MESSAGE}"]
         if self.step.env is not None:
             found.append(f"const {c_type(self.names, self.protocol.environment)} *{ENVIRONMENT}")
         return found
-
-    def _writes_resident(self) -> bool:
-        """Whether it writes what lies in the table's own map."""
-        apart = [] if self.apart is None else [entry.name for entry in self.apart.fields]
-        return any(assign.path[0] not in apart for leaf in leaves(self.step.body) for assign in leaf.cell)
 
     def text(self) -> str:
         span = self.step.span
@@ -91,13 +81,11 @@ class StepWriter:
     def _used(self, parameter: str) -> bool:
         if parameter == self.step.env:
             return any(where[0] == parameter and where[1:] != (TERMS,) for where in reads(self.step.body))
-        if parameter != self.step.cell or self.apart is None:
-            return bool(uses(self.step.body, parameter))
-        return any(where[0] == parameter and self.apart.field(where[1]) is None for where in reads(self.step.body))
+        return bool(uses(self.step.body, parameter))
 
     def _assigned(self, parameter: str) -> bool:
         if parameter == self.step.cell:
-            return self._writes_resident()
+            return writes_cell(self.step.body)
         return parameter == self.step.message and bool(written_fields(self.step))
 
     # --- Bodies -------------------------------------------------------------------------------------
@@ -131,7 +119,6 @@ class StepWriter:
             self.out.lines.lines.append(line_directive(span.line, span.file))
 
     def _leaf(self, leaf: Leaf) -> None:
-        self._find_apart(leaf)
         self._find_items(leaf)
         self._assign(leaf)
         self.out.taken -= set(self.out.positions.values())
@@ -158,21 +145,6 @@ class StepWriter:
                 self.out.lines.add("")
                 self.out.positions[place] = local
 
-    def _find_apart(self, leaf: Leaf) -> None:
-        """Locals for the items apart that a leaf writes or copies, found before it changes anything that says which they are."""
-        if self.apart is None:
-            return
-        for assign in leaf.cell:
-            entry = self.apart.field(str(assign.path[0]))
-            if entry is not None:
-                self.out.apart_item(entry, assign.path[1])
-        for assign in (*leaf.cell, *leaf.message):
-            read = assign.value
-            while isinstance(read, Field):
-                read = read.base
-            if isinstance(read, Index) and (entry := self.out.apart_field(read.base)) is not None:
-                self.out.apart_item(entry, read.index)
-
     def _indices(self, leaf: Leaf) -> Iterator[tuple[Expr, Vector]]:
         """Every index into an unpacked array of the cell, where the cell is stepped where it lies."""
         if not self.out.bound[self.step.cell].shared:
@@ -185,22 +157,16 @@ class StepWriter:
                         type_ = type_.field(part)
                         continue
                     vector = Vector.of(type_)
-                    if root == self.step.cell and not vector.packed and not self._is_apart(assign.path, part):
+                    if root == self.step.cell and not vector.packed:
                         yield part, vector
                     type_ = vector.element
                 for node in walk(assign.value):
                     if isinstance(node, Index) and self._lies_in_cell(node):
                         yield node.index, Vector.of(node.base.type)
 
-    def _is_apart(self, path: Path, part: str | Expr) -> bool:
-        """Whether a part of a path says which item of a field that is kept apart."""
-        return self.apart is not None and self.apart.field(str(path[0])) is not None and part is path[1]
-
     def _lies_in_cell(self, node: Index) -> bool:
         """Whether an item is found by its position in an unpacked array of the cell."""
-        return (
-            (location(node) or ("",))[0] == self.step.cell and not Vector.of(node.base.type).packed and self.out.apart_field(node.base) is None
-        )
+        return (location(node) or ("",))[0] == self.step.cell and not Vector.of(node.base.type).packed
 
     # --- Simultaneous assignment ---------------------------------------------------------------------
 
@@ -252,11 +218,7 @@ class StepWriter:
             name = f"value {len(self.out.bound)}"
             self.out.bound[name] = entry.place
             value = Var(name, self._target_type(entry.root, entry.assign), value.span)
-        path = entry.assign.path
-        apart = self.apart.field(str(path[0])) if self.apart is not None and entry.root == self.step.cell else None
-        if apart is not None:
-            target, type_, path = self.out.apart_item(apart, path[1]), type_.field(apart.name).element, path[2:]
-        self.out.put(target, type_, path, value, entry.where)
+        self.out.put(target, type_, entry.assign.path, value, entry.where)
 
     def _root_type(self, root: str) -> Type:
         return self.step.cell_type if root == self.step.cell else self.protocol.message

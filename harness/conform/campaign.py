@@ -191,8 +191,7 @@ class Trial:
         self._codecs = cell_codecs(self.protocol, shapes, patterns)
         names = c_names.Names(self.protocol.name)
         record = shapes.struct(names.tag(self.protocol.message)) if self.protocol.sweep else None
-        parts = [part for codec in self._codecs.values() for part in codec.parts]
-        self._native = Native(build.library, self.protocol, {part.map: part.size for part in parts})
+        self._native = Native(build.library, self.protocol, {name: codec.size for name, codec in self._codecs.items()})
         with bpf.Object.open(build.object) as programs:
             data = self._data(programs)
             first = bytes(data.mmap()[: data.value_size]) if data else b""
@@ -205,12 +204,8 @@ class Trial:
     def runner(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> Runner:
         """What runs a hook's program, watched on the columns."""
         name = f"{self.protocol.name}_{self.protocol.sweep[sweep_pass - 1].program if sweep_pass else hook}"
-        maps = [programs.map(name) for name in self._maps(columns)]
+        maps = [programs.map(name) for name in columns]
         return Runner(programs.program(name), maps, programs.map("counters"), self._data(programs), self._clear)
-
-    def _maps(self, columns: list[str]) -> list[str]:
-        """The map of each part of the watched cells."""
-        return [part.map for table in columns for part in self._codecs[table].parts]
 
     @staticmethod
     def _controls(programs: bpf.Object) -> dict[str, tuple[int, int]]:
@@ -243,7 +238,7 @@ class Trial:
                 if measured and not losing:
                     self.result.calmly = self._taken(programs, before)
             if self._clear and not self._enough():
-                for name in dict.fromkeys(self._maps(list(self._codecs))):
+                for name in self._codecs:
                     if stray := cells_not_zero(programs.map(name)):
                         self.result.stray.append(f"{stray} elements of {name} were written that no case names")
             if measured:
@@ -279,7 +274,7 @@ class Trial:
             calm = [at for at, case in enumerate(cases) if not case.family.trouble.section]
             cases, inputs = [cases[at] for at in calm], [inputs[at] for at in calm]
             environments = [self.comparison.surroundings(case) for case in cases]
-            outputs = self._native.run(hook, self._maps(columns), inputs, environments)
+            outputs = self._native.run(hook, columns, inputs, environments)
             self._compare(cases, columns, inputs, outputs, "native")
 
     def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, side: str) -> None:

@@ -233,7 +233,7 @@ class Comparison:
             places, flip = self.places(case, columns), bool(number % 2)
             at = self.frame(case, number).payload_offset() if case.family.arrives else 0
             packet = self.frame(case, number).to_bytes() if case.family.arrives else self._record_packet(case, flip)
-            indexes = tuple(part.first + index for table, index in places for part in self.tables[table].parts)
+            indexes = tuple(index for _, index in places)
             made.append(Input(indexes, self.image(case, places, flip), self.environment(case, flip), packet, at))
         return made
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from codegen import ir
-from codegen.c_names import apart_map
 from harness.conform.drained import Handlers
 from harness.conform.kernel import Input, Output, RunnerError
 
@@ -111,8 +110,6 @@ class Native:
             raise RunnerError(f"loading the userspace handler {path}: {error}") from None
         self._tick_ns = protocol.tick_ns or 1
         capacities = {table.name: table.capacity for table in protocol.tables}
-        for table in protocol.tables:
-            capacities |= {apart_map(table.name, name): table.cell.field(name).size * table.capacity for name in table.apart}
         self._names = list(capacities)  # in the order of stepwise_protocol.tables
         self._sizes = sizes
         self._capacities = list(capacities.values())

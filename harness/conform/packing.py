@@ -271,16 +271,6 @@ class StructCodec:
         self._store(kind, value, Member(0, shape.size, struct=shape), memory, 0, flip)
         return bytes(memory)
 
-    def pack_item(self, kind: ir.Type, value: Any, member: Member, flip: bool = False) -> bytes:
-        """The bytes of a value that lies alone."""
-        memory = bytearray(member.size)
-        self._store(kind, value, member, memory, 0, flip)
-        return bytes(memory)
-
-    def unpack_item(self, kind: ir.Type, memory: bytes, member: Member) -> Any:
-        """The value that lies alone."""
-        return self._load(kind, member, memory, 0)
-
     def _store(self, kind: ir.Type, value: Any, member: Member, memory: bytearray, base: int, flip: bool) -> None:
         base += member.offset
         match kind:

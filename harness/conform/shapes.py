@@ -48,15 +48,6 @@ class Shapes:
                     return found, tagged[inner]
         raise ShapeError(f"{self._path} has no struct of a {guard} and a {inner}")
 
-    def map_value(self, name: str) -> Member:
-        """What a value of the map is, as its definition says."""
-        for each in self._types.values():
-            if each["kind"] == "VAR" and each["name"] == name:
-                definition = self._resolved(each["type_id"])
-                pointer = next(self._resolved(member["type_id"]) for member in definition["members"] if member["name"] == "value")
-                return self._member(pointer["type_id"], 0)
-        raise ShapeError(f"{self._path} has no map {name}")
-
     def _struct(self, described: dict[str, Any]) -> Struct:
         members = {each["name"]: self._member(each["type_id"], each["bits_offset"] // 8) for each in described["members"]}
         return Struct(described["name"], described["size"], members)

@@ -272,10 +272,7 @@ class Server:
         return {name: [self.cell(name, index) for index in range(self.build.capacities[name])] for name in self._codecs}
 
     def cell(self, table: str, index: int) -> dict[str, Any]:
-        codec = self._codecs[table]
-        return codec.unpack(
-            b"".join(self._map(f"state/tables/{part.map}").lookup(part.first + index) for part in codec.parts)
-        )
+        return self._codecs[table].unpack(self._map(f"state/tables/{table}").lookup(index))
 
     def table_bytes(self) -> int:
         """Memory of all tables, as the kernel accounts it."""
@@ -288,10 +285,7 @@ class Server:
 
     def write(self, table: str, index: int, cell: dict[str, Any]) -> None:
         """Put a value into a cell."""
-        packed = self._codecs[table].pack(cell)
-        for part in self._codecs[table].parts:
-            self._map(f"state/tables/{part.map}").update(part.first + index, packed[: part.size])
-            packed = packed[part.size :]
+        self._map(f"state/tables/{table}").update(index, self._codecs[table].pack(cell))
 
     def clear(self) -> None:
         """Make all cells blank again. Where they are drained, the daemon ends before, and the next one begins with an
@@ -302,10 +296,9 @@ class Server:
                 self._end(signal.SIGKILL)
             self._remove_segments()
         for table, capacity in self.build.capacities.items():
-            for part in self._codecs[table].parts:
-                pinned = self._map(f"state/tables/{part.map}")
-                for index in range(capacity):
-                    pinned.update(part.first + index, bytes(pinned.value_size))
+            pinned = self._map(f"state/tables/{table}")
+            for index in range(capacity):
+                pinned.update(index, bytes(pinned.value_size))
 
 
 def process_state(pid: int) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 from codegen import ir
 from codegen.c_names import Names, field
 from codegen.emit import generate
-from codegen.emit.apart import apart_of, resident, uses_apart
-from codegen.emit.types import Vector, c_type, is_scalar, is_vector
+from codegen.emit.types import Vector, is_scalar, is_vector
 from tests.codegen.compiling import UNDEFINED, compile_native
 
 
@@ -126,54 +125,23 @@ def read(kind: ir.Type, numbers: list[int]) -> Any:
     return found
 
 
-def cell_places(table: ir.TableLayout) -> list[str]:
-    """Likewise of a cell, of which some fields may be apart."""
-    found = []
-    for name, kind in table.cell.fields:
-        if name in table.apart:
-            found += [place for at in range(kind.size) for place in places(kind.element, f"{field(name)}[{at}]")]
-        else:
-            found += places(kind, f"cell.{field(name)}")
-    return found
-
-
-def arguments(step: ir.Step, table: ir.TableLayout) -> str:
-    return "&cell, &apart, &message" if uses_apart(step, table) else "&cell, &message"
-
-
-def items_apart(table: ir.TableLayout, names: Names, cases: list[tuple[dict, dict]]) -> tuple[list[str], list[str]]:
-    """Definitions of what the cells of all cases have apart, and of what one of them has in a function."""
-    outside, inside, pointers = [], [], []
-    for name in table.apart:
-        kind, member = table.cell.field(name), field(name)
-        values = ",\n".join("{ " + ", ".join(initial(item, kind.element, names) for item in cell[name]) + " }" for cell, _ in cases)
-        outside.append(f"static const {c_type(names, kind.element)} all_{member}[][{kind.size}] = {{\n{values}\n}};")
-        inside.append(f"\t\t{c_type(names, kind.element)} {member}[{kind.size}];")
-        inside.append(f"\t\tmemcpy({member}, all_{member}[i], sizeof({member}));")
-        pointers.append(f".{member} = {{ " + ", ".join(f"&{member}[{at}]" for at in range(kind.size)) + " }")
-    apart = apart_of(names, table)
-    return outside, inside + ([f"\t\tconst {apart.struct} apart = {{ {', '.join(pointers)} }};", "\t\t(void)apart;"] if apart else [])
-
-
 def run(folder: Path, protocol: ir.Protocol, steps: list[ir.Step], cases: list[tuple[dict, dict]]) -> list[tuple[int, int, int, dict, dict]]:
     """Every step on every (cell, message): step, case, verdict and what became of the two."""
     names = Names(protocol.name)
     for name, text in generate(protocol).items():
         (folder / name).write_text(text)
-    table, message = protocol.tables[0], protocol.message
-    cell = table.cell
-    sides = cell_places(table) + places(message, "message")
-    outside, inside = items_apart(table, names, cases)
-    lines = [f'#include "{names.file("_steps.h")}"', "#include <stdio.h>", "#include <string.h>", *outside]
-    for at, (kind, array) in enumerate(((resident(table), "cells"), (message, "messages"))):
+    cell, message = protocol.tables[0].cell, protocol.message
+    sides = places(cell, "cell") + places(message, "message")
+    lines = [f'#include "{names.file("_steps.h")}"', "#include <stdio.h>"]
+    for at, (kind, array) in enumerate(((cell, "cells"), (message, "messages"))):
         values = ",\n".join(initial(case[at], kind, names) for case in cases)
         lines.append(f"static const struct {names.tag(kind)} {array}[] = {{\n{values}\n}};")
     lines.append("int main(void)\n{")
     for number, step in enumerate(steps):
         lines += [
             f"\tfor (int i = 0; i < {len(cases)}; i++) {{",
-            f"\t\tstruct {names.tag(cell)} cell = cells[i];", f"\t\tstruct {names.tag(message)} message = messages[i];", *inside,
-            f'\t\tprintf("{number} %d %u", i, {names.step(step)}({arguments(step, table)}) & STEPWISE_VERDICT_MASK);',
+            f"\t\tstruct {names.tag(cell)} cell = cells[i];", f"\t\tstruct {names.tag(message)} message = messages[i];",
+            f'\t\tprintf("{number} %d %u", i, {names.step(step)}(&cell, &message) & STEPWISE_VERDICT_MASK);',
             *(f'\t\tprintf(" %llu", (unsigned long long){place});' for place in sides), '\t\tprintf("\\n");', "\t}",
         ]  # fmt: skip
     (folder / "run.c").write_text("\n".join([*lines, "\treturn 0;", "}", ""]))

@@ -105,12 +105,11 @@ STEPS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=[[], ["books"], ["books", "spare", "numbers"]], ids=["in the cell", "one apart", "all apart"])
-def protocol(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ir.Protocol:
+@pytest.fixture(scope="module")
+def protocol(tmp_path_factory: pytest.TempPathFactory) -> ir.Protocol:
     folder = tmp_path_factory.mktemp("spec") / "shelf"
     folder.mkdir()
-    shelf = {**LAYOUT["tables"]["shelf"], "apart": request.param}
-    layout = {**LAYOUT, "tables": {"shelf": shelf}, "hooks": {"xdp": [{"shelf": name, "contended": "skip"} for name in STEPS]}}
+    layout = {**LAYOUT, "hooks": {"xdp": [{"shelf": name, "contended": "skip"} for name in STEPS]}}
     (folder / "layout.yaml").write_text(yaml.safe_dump(layout, sort_keys=False))
     bodies = "\n".join(f"{name}(cell, msg) == {body}" for name, body in STEPS.items())
     (folder / "ShelfSteps.tla").write_text(f"---- MODULE ShelfSteps ----\nEXTENDS Offload\n{bodies}\n====\n")
@@ -154,5 +153,4 @@ def test_bits_are_set_in_one_loop(protocol: ir.Protocol) -> None:
 
 def test_items_are_not_copied_to_change_a_part(protocol: ir.Protocol) -> None:
     text = step_text(protocol, "Put")
-    found = "books_item->pages = " if protocol.tables[0].apart else "books.items[at].pages = "
-    assert "shelf_book item" not in text and found in text
+    assert "shelf_book item" not in text and "books.items[at].pages = " in text

@@ -47,7 +47,6 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
         ({"hooks": {"user": [FIND, {"cupboard": "Keep"}]}}, "there is no table cupboard", "rack, boxes, content"),
         ({"hooks": {"tc": [{"content": "Close"}]}}, "only the daemon has to do with content", "move the section to hooks.user"),
         ({"tables": {"rack": {"atomic": "res_spin_lock"}}}, "reads a cell of rack, which is under res_spin_lock", "under spin_lock"),
-        ({"tables": {"content": {"apart": ["bytes"]}}}, "a cell of content is the daemon's alone, and has nothing to keep apart", "remove `apart`"),
         ({"tail": {"field": "slip"}}, "slip is a field of `message` already", "rename"),
         ({"tail": {"field": "turn"}}, "turn is a field of `handover` already", "rename"),
         ({"tail": {"field": "row"}}, "row is a field of `local` already", "rename"),
