@@ -95,7 +95,7 @@ def planned(resolver: Resolver, text: dict[str, str], place: Place, atomic: tupl
         resolver.complain((*place, table), f"the drain {does} a cell of {table}, which is `atomic: {model.atomic}`",
                           f"it must be {' or '.join(atomic)}: nobody waits for the drain, and it for nobody")  # fmt: skip
         return None
-    return SectionPlan(table, step, "drop", False, False, (*place, table), True, reads)
+    return SectionPlan(table, step, "drop", False, (*place, table), True, reads)
 
 
 def check_entry(resolver: Resolver, entry: list[str], message: ir.Record, lane: str, number: str) -> None:
@@ -158,4 +158,4 @@ def plan_recovery(resolver: Resolver, message: ir.Record) -> RecoveryPlan | None
             resolver.complain(place, f"{name} is the key's name, which a row has before the cell", "choose another name")
         fields.append((name, kind))
     table = ir.TableLayout(ENTRY, ir.Record(f"{ENTRY}_cell", tuple(fields)), "array", 1, key, "user")
-    return RecoveryPlan(key, table, SectionPlan(ENTRY, model.step, "drop", False, False, ("recover", "step"), True))
+    return RecoveryPlan(key, table, SectionPlan(ENTRY, model.step, "drop", False, ("recover", "step"), True))

@@ -9,7 +9,7 @@ Every pass reports what is wrong and goes on where it can, so that one run shows
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from codegen import drain_steps, forwarded, idle, indices, ir, layout, owned, resolve, sany
@@ -76,14 +76,6 @@ def real_place(error: SpecError, display: sany.Display) -> SpecError:
             if path.is_file():
                 return replace(error, span=replace(error.span, file=os.path.relpath(path)))
     return error
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A step with the sections that it is for."""
-
-    step: ir.Step
-    table: str
 
 
 class Loader:

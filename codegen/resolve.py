@@ -111,11 +111,6 @@ def width_bits(kind: ir.Type) -> int:
     raise ValueError(f"{kind} is no type of a cell")
 
 
-def is_scalar(kind: ir.Type) -> bool:
-    """Whether a value is one integer in C."""
-    return isinstance(kind, (ir.UInt, ir.Bool, ir.Enum, ir.Bits)) or (isinstance(kind, ir.Bytes) and width_bits(kind) <= WORD_BITS)
-
-
 def resolve(layout: Layout, source: Source, errors: Errors) -> Resolved:
     """Resolves and checks a layout; what is wrong is reported, and a stand-in used to go on."""
     return Resolver(layout, source, errors).run()

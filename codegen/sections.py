@@ -23,7 +23,6 @@ class SectionPlan:
     table: str
     step: str
     contended: str
-    explicit: bool
     swept: bool
     position: Place
     user: bool = False
@@ -97,7 +96,7 @@ class Sections:
             self.complain((*place, table), f"only the daemon has to do with {table}, which is `atomic: user`",
                           "choose word, spin_lock or res_spin_lock for it, or move the section to hooks.user")  # fmt: skip
         self.check_owned(table, contended, place)
-        return SectionPlan(table, step, contended, "contended" in text, table == each, (*place, table))
+        return SectionPlan(table, step, contended, table == each, (*place, table))
 
     def check_owned(self, table: str, contended: str, place: Place) -> None:
         if self.layout.tables[table].atomic == "owned" and contended != "never":
@@ -149,7 +148,7 @@ class Sections:
                           "only read it (`reads: cell`), or choose `atomic: word`")  # fmt: skip
         if owned:
             self.check_owned(table, text.get("contended", "drop"), place)
-        return SectionPlan(table, step, "never" if owned else "drop", owned, False, (*place, table), True, reads, text.get("again", ""))
+        return SectionPlan(table, step, "never" if owned else "drop", False, (*place, table), True, reads, text.get("again", ""))
 
     def check_read_table(self, table: str, place: Place, alone: bool) -> None:
         atomic = self.layout.tables[table].atomic

@@ -35,7 +35,7 @@ def generate(protocol: Protocol, quoting: bool = False) -> dict[str, str]:
         (names.file("_codec.h"), "codec.h.j2", "c", c_codec),
         (names.file(".bpf.c"), "bpf.c.j2", "c", programs.common()),
         (names.file("_user.c"), "user.c.j2", "c", programs.user_context()),
-        (names.file("_codec.py"), "codec.py.j2", "python", python_context(protocol, names)),
+        (names.file("_codec.py"), "codec.py.j2", "python", python_context(protocol)),
         (f"{names.hooks_module()}.tla", "hooks.tla.j2", "tla", tla_context(protocol, names)),
         ("wire.md", "wire.md.j2", "markdown", wire_context(protocol)),
     ]

@@ -28,7 +28,6 @@ class Branchless:
 
     lines: Lines
     counters: set[str]
-    unrolled: set[str]
     branchless: bool
     unconditional: int
     ranges: dict[str, Interval]
@@ -205,7 +204,6 @@ class Branchless:
         name, low, high = self.fresh(expr.variable), expr.domain.low.value, expr.domain.high.value
         self.bound[expr.variable] = Text(name, ATOM, "u32")
         self.counters.add(expr.variable)
-        self.unrolled.add(expr.variable)
         self.lines.add("STEPWISE_UNROLL")
         head = f"for (__u32 {name} = {high}; {name} >= {low}; {name}--)" if low else f"for (__s32 {name} = {high}; {name} >= 0; {name}--)"
         bit_lines = self.lines.nested()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from codegen.ir import Interval
 
 # C's precedence, the loosest first.
-COMMA, CONDITIONAL, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(14)
+CONDITIONAL, OR, AND, BIT_OR, BIT_AND, EQUALITY, RELATION, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(12)
 
 _KIND_RANGES = {
     "int": Interval(-(1 << 31), (1 << 31) - 1),

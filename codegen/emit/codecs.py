@@ -109,7 +109,7 @@ def _c_hash(protocol: Protocol, names: Names, each: Any) -> dict[str, Any]:
 # --- Python ----------------------------------------------------------------------------------------
 
 
-def python_context(protocol: Protocol, names: Names) -> dict[str, Any]:
+def python_context(protocol: Protocol) -> dict[str, Any]:
     wire = packet_fields(protocol)
     enums = [each for each in declared_types((protocol.message,)) if isinstance(each, Enum)]
     used = [each for each in enums if any(field_.type == each for field_ in wire)]
@@ -207,7 +207,7 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "passes": passes,
         "restored": restored,
         "sweep_steps": [
-            f"pass = {number} /\\ at = {at} -> {_tla_call(section, 'cell')}"
+            f"pass = {number} /\\ at = {at} -> {_tla_call(section)}"
             for number, one in enumerate(protocol.sweep, 1) for at, section in enumerate(one.sections, 1)
         ],
         **_tla_drain(protocol),
@@ -230,7 +230,7 @@ def _tla_drain(protocol: Protocol) -> dict[str, Any]:
 
 def _tla_section(section: Section) -> dict[str, str]:
     return {
-        "table": section.table, "step": section.step.name, "contended": section.contended, "call": _tla_call(section, "cell"),
+        "table": section.table, "step": section.step.name, "contended": section.contended, "call": _tla_call(section),
         "reads": section.reads or "none",
     }  # fmt: skip
 
@@ -250,8 +250,8 @@ def _tla_copied(message: str, names: tuple[str, ...], other: str) -> str:
     return "\n".join([*lines, line])
 
 
-def _tla_call(section: Section, cell: str) -> str:
-    return f"{section.step.name}({cell}, msg{', env' if section.step.env is not None else ''})"
+def _tla_call(section: Section) -> str:
+    return f"{section.step.name}(cell, msg{', env' if section.step.env is not None else ''})"
 
 
 def tla_zero(type_: Type) -> str:

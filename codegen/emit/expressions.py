@@ -41,7 +41,6 @@ class Expressions(Values, Loops, Branchless):
         self.bound: dict[str, Place | Text] = {}
         self.taken = taken  # names of C in this function
         self.counters: set[str] = set()  # variables of loops between constants
-        self.unrolled: set[str] = set()  # those of them that are constants when clang has unrolled the loop
         self.positions: dict[tuple[str, int], str] = {}  # locals that have the position of an index in an array of a size
         self.hint = ""  # name of the next loop's result
 
@@ -195,7 +194,7 @@ class Expressions(Values, Loops, Branchless):
             return self._bits(expr)
         raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} is no scalar")
 
-    def kind(self, type_: Type, interval: Interval | None = None) -> str:
+    def kind(self, type_: Type) -> str:
         if isinstance(type_, UInt):
             return kind_of_width(type_.width)
         return "u64" if isinstance(type_, Bits) else ""

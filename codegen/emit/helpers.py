@@ -34,11 +34,6 @@ class Helpers:
             self._definitions[name] = f"static __always_inline {result} {name}({parameters})\n{{\n{body}}}\n"
         return name
 
-    def defined(self, name: str, text: str) -> str:
-        """Name of a function that was written elsewhere."""
-        self._definitions.setdefault(name, text)
-        return name
-
     def _name(self, type_: Type, verb: str, other: Type | None = None) -> str:
         tail = f"_{type_label(other)}" if other is not None and other != type_ else ""
         return f"{self.names.tag(type_)}_{verb}{tail}"

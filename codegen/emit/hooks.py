@@ -110,7 +110,6 @@ class Call:
     contended: str
     retries: bool
     ends: bool
-    continues: bool
     fails: bool
     index_of: str
     last: bool
@@ -264,7 +263,6 @@ class Hooks:
             contended=section.contended,
             retries=retries,
             ends=verdicts != {"Continue"},
-            continues="Continue" in verdicts,
             fails=within or (function.writes if word else function.atomic == "res_spin_lock"),
             index_of=index if _uses_env(step, "index") else "",
             last=last,

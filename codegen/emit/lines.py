@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
 
 class Lines:
-    """Statements, with tabs. locals: names of C by what they stand for, as long as they are in scope."""
+    """Statements, with tabs."""
 
-    def __init__(self, depth: int = 1, known: dict[Hashable, tuple[str, int]] | None = None):
+    def __init__(self, depth: int = 1):
         self.lines: list[str] = []
-        self._depth = depth
-        self._locals = dict(known or {})
-
-    @property
-    def depth(self) -> int:
-        return self._depth
-
-    @depth.setter
-    def depth(self, depth: int) -> None:
-        self._depth = depth
-        self._locals = {key: (name, at) for key, (name, at) in self._locals.items() if at <= depth}
+        self.depth = depth
 
     def nested(self) -> Lines:
         """Statements for a block in this one, yet to be added."""
-        return Lines(self.depth + 1, self._locals)
-
-    def local(self, key: Hashable) -> str | None:
-        """The local that stands for this here."""
-        return self._locals[key][0] if key in self._locals else None
-
-    def remember(self, key: Hashable, name: str) -> None:
-        """That a local stands for this, up to the end of the block."""
-        self._locals[key] = (name, self.depth)
+        return Lines(self.depth + 1)
 
     def add(self, text: str) -> None:
         self.lines.append("\t" * self.depth + text if text else "")

@@ -11,7 +11,7 @@ from codegen.emit.helpers import UNROLL_MAX, Helpers
 from codegen.emit.lines import Lines
 from codegen.emit.terms import interval_of, substitute
 from codegen.emit.types import Vector, c_type, is_scalar
-from codegen.ir import Bits, Bool, Count, Expr, First, Int, Interval, Not, Quantifier, Range, SetOf, Type, UInt
+from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Range, SetOf, Type, UInt
 
 
 class Loops:
@@ -22,7 +22,6 @@ class Loops:
     lines: Lines
     bound: dict[str, Place | Text]
     counters: set[str]
-    unrolled: set[str]
     branchless: bool
     searchable: Callable[[First], bool]
     searched: Callable[[First], Text]
@@ -30,7 +29,7 @@ class Loops:
     result: Callable[[str], str]
     scalar: Callable[[Expr], Text]
     place: Callable[[Expr], Place]
-    kind: Callable[[Type, Interval | None], str]
+    kind: Callable[[Type], str]
     joined: Callable[[str, list[Callable[[], Text]]], Text]
 
     @contextmanager
@@ -75,7 +74,6 @@ class Loops:
         self.bound[name] = Text(local, ATOM, "u64" if wide == "__u64" else "u32")
         if isinstance(domain.low, Int) and isinstance(domain.high, Int):
             self.counters.add(name)
-            self.unrolled |= {name} if domain.bound <= UNROLL_MAX else set()
         self._unroll(domain.bound)
         if isinstance(domain.low, Int) and isinstance(domain.high, Int):
             with self.lines.block(f"for ({wide} {local} = {low}; {local} <= {high}; {local}++)"):

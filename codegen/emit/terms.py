@@ -8,7 +8,7 @@ from typing import Any
 
 from codegen.emit.types import width_bits
 from codegen.ir import (
-    Bind, Bits, Body, Cardinality, Decide, Enum, Expr, Field, If, Index, Int, Interval, Leaf, Span, Type, UInt, Var,
+    Bind, Bits, Body, Cardinality, Decide, Enum, Expr, Field, Index, Int, Interval, Leaf, Span, Type, UInt, Var,
 )  # fmt: skip
 
 @dataclass(frozen=True)
@@ -148,11 +148,6 @@ def leaves(body: Body) -> Iterator[Leaf]:
             yield from leaves(otherwise)
         case Bind(body=inner):
             yield from leaves(inner)
-
-
-def choices(node: Any) -> Iterator[If]:
-    """Every choice of a value, in the order in which it is written."""
-    return (inner for inner in walk(node) if isinstance(inner, If))
 
 
 def sink_binds(body: Body) -> Body:

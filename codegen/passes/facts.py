@@ -96,7 +96,7 @@ class Facts:
             return Interval(constant, constant)
         total = Interval(constant, constant)
         for atom, factor in atoms.items():
-            total = plus(total, scaled(self.atom(atom, None), factor))
+            total = plus(total, scaled(self.atom(atom), factor))
         result = intersect(result, total) or result
         normal, sign = normalised(atoms)
         if normal in self.linear:
@@ -104,8 +104,8 @@ class Facts:
             result = intersect(result, known) or result
         return result
 
-    def atom(self, atom: Any, natural: Interval | None) -> Interval:
-        known = self.ranges.get(atom, natural or EVERYTHING)
+    def atom(self, atom: Any) -> Interval:
+        known = self.ranges.get(atom, EVERYTHING)
         return intersect(known, self.linear.get(((atom, 1),), EVERYTHING)) or known
 
     # --- Adding --------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Facts:
                 rest = Interval(0, 0)
                 for other, other_factor in atoms.items():
                     if other != atom:
-                        rest = plus(rest, scaled(facts.atom(other, None), other_factor))
+                        rest = plus(rest, scaled(facts.atom(other), other_factor))
                 room = plus(shifted(interval, -constant), scaled(rest, -1))
                 facts = facts.with_sum({atom: 1}, divided(room, factor))
         return facts
