@@ -35,7 +35,6 @@ EXIT_VERDICTS = {
 VERSION = 2262
 INVARIANT_VIOLATED = (2110, 2107)
 ACTION_PROPERTY_VIOLATED = (2112, 2113)
-TEMPORAL_PROPERTY_VIOLATED = 2116
 TRACE_STATE = 2217
 TRACE_STUTTERS = 2218
 TRACE_LOOPS = 2122
@@ -101,6 +100,7 @@ def jar() -> Path:
 # A run of some seconds spends them on starting up and reading modules: the optimising compiler would only get in the
 # way.
 QUICK = ("-XX:TieredStopAtLevel=1",)
+HEAP_MB = 4096
 
 
 @dataclass(frozen=True)
@@ -234,10 +234,7 @@ def check(
     config: Path,
     search_path: Sequence[Path],
     *,
-    workers: int = 1,
-    heap_mb: int = 4096,
     quick: bool = False,
-    options: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Explores the model `config` of `module`.
@@ -249,11 +246,11 @@ def check(
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
         archive = _Archive.of(_java(), Path(scratch))
-        command = _command(search_path, Path(scratch), heap_mb, [*(QUICK if quick else ()), *archive.options()])
-        command += ["-metadir", f"{scratch}/states", "-workers", str(workers), "-checkpoint", "0"]
+        command = _command(search_path, Path(scratch), HEAP_MB, [*(QUICK if quick else ()), *archive.options()])
+        command += ["-metadir", f"{scratch}/states", "-workers", "1", "-checkpoint", "0"]
         # Liveness is checked once, at the end: when TLC would do it in between depends on the clock.
         command += ["-lncheck", "final"]
-        command += [*options, "-config", str(config.resolve()), module.stem]
+        command += ["-config", str(config.resolve()), module.stem]
         reader = _Reader(progress)
         process = subprocess.Popen(
             command, cwd=module.resolve().parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -283,7 +280,7 @@ def _complaint(what: str, exit_code: int, reader: _Reader) -> str:
 _MODULE = re.compile(r"^-{4,}\s*MODULE\s+(\w+)", re.MULTILINE)
 
 
-def evaluate(workdir: Path, module: str, search_path: Sequence[Path], *, heap_mb: int = 4096) -> list[str]:
+def evaluate(workdir: Path, module: str, search_path: Sequence[Path]) -> list[str]:
     """Has TLC evaluate a constant-level module, and returns the values that it printed, in order.
 
     module: the module's text, which is written to `workdir`, or the name of one that is there.
@@ -305,7 +302,7 @@ def evaluate(workdir: Path, module: str, search_path: Sequence[Path], *, heap_mb
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
         printed = Path(scratch) / "printed"
         archive = _Archive.of(_java(), Path(scratch))
-        command = _command(search_path, Path(scratch), heap_mb, [*QUICK, *archive.options()])
+        command = _command(search_path, Path(scratch), HEAP_MB, [*QUICK, *archive.options()])
         command += ["-metadir", f"{scratch}/states", "-userFile", str(printed), "-maxSetSize", "100000000"]
         command += ["-config", str(config.resolve()), name]
         run = subprocess.run(command, check=False, cwd=workdir, capture_output=True, text=True)

@@ -58,7 +58,7 @@ def run(report: Report, build: Build, settings: Settings) -> None:
         report.sections["The program alone, over an empty one (BPF_PROG_TEST_RUN)"] = program_alone(contest, build)
         if settings.two_cores and len(cpus) > 1:
             title = "Two cores, one for each end: round trips a second, wall time"
-            report.sections[title] = two_cores_rows(contest, two_cores(contest))
+            report.sections[title] = two_cores_rows(two_cores(contest))
         report.judge(build.plugin.TARGETS, rows)
 
 
@@ -209,7 +209,7 @@ def two_cores(contest: Contest) -> Flights:
     return flights
 
 
-def two_cores_rows(contest: Contest, flights: Flights) -> list[Row]:
+def two_cores_rows(flights: Flights) -> list[Row]:
     rows = []
     for (workload, server), own in flights.items():
         runs = counted(own, flights[workload, "reflector"])

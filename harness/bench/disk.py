@@ -10,22 +10,23 @@ from pathlib import Path
 from harness.bench.link import pinned
 
 SYNCS = 64
+INTERRUPTS = Path("/proc/interrupts")
 
 Counts = dict[str, list[int]]
 
 
-def interrupted_cpu(folder: Path, cpus: Sequence[int], interrupts: Path = Path("/proc/interrupts")) -> int:
+def interrupted_cpu(folder: Path, cpus: Sequence[int]) -> int:
     """Of `cpus`, the one on which most of the interrupts come that end writes to `folder` from the first of them.
 
     There the kernel's threads go on with what was written. A poller, which is a real-time process, would keep them
     waiting for as long as it polls, and a sync with them.
     """
     with pinned(cpus[0]), tempfile.TemporaryFile(dir=folder) as file:
-        before = interrupt_counts(interrupts.read_text(encoding="ascii"))
+        before = interrupt_counts(INTERRUPTS.read_text(encoding="ascii"))
         for number in range(SYNCS):
             os.pwrite(file.fileno(), bytes(4096), number * 4096)
             os.fdatasync(file.fileno())
-        after = interrupt_counts(interrupts.read_text(encoding="ascii"))
+        after = interrupt_counts(INTERRUPTS.read_text(encoding="ascii"))
     return busiest_cpu(before, after, cpus)
 
 

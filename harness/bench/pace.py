@@ -74,16 +74,16 @@ class PacedFlight(Flight):
         return self.latencies.get_value_at_percentile(percentile)
 
 
-def gap_table(count: int = GAPS, seed: int = 1) -> list[int]:
+def gap_table() -> list[int]:
     """Gaps of a Poisson process in 1/65,536 of their mean.
 
     One from each of as many parts of the distribution, shuffled, so that the mean is exact.
     """
-    gaps = [-math.log(1 - (number + 0.5) / count) for number in range(count)]
-    scale = (1 << TIME_BITS) * count / sum(gaps)
+    gaps = [-math.log(1 - (number + 0.5) / GAPS) for number in range(GAPS)]
+    scale = (1 << TIME_BITS) * GAPS / sum(gaps)
     whole = [round(gap * scale) for gap in gaps]
-    whole[-1] += (count << TIME_BITS) - sum(whole)
-    random.Random(seed).shuffle(whole)
+    whole[-1] += (GAPS << TIME_BITS) - sum(whole)
+    random.Random(1).shuffle(whole)
     return whole
 
 

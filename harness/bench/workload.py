@@ -69,9 +69,9 @@ class Scale:
     measured: tuple[Sequence[str], Sequence[str]] | None = None
 
 
-def powers_of_8(first: int = 10, last: int = 25) -> list[int]:
-    """Sizes of a table from 2^first to 2^last; tables of all of them together are a seventh larger than the last."""
-    return [1 << exponent for exponent in range(first, last + 1, 3)]
+def powers_of_8() -> list[int]:
+    """Sizes of a table from 2^10 to 2^25; tables of all of them together are a seventh larger than the last."""
+    return [1 << exponent for exponent in range(10, 26, 3)]
 
 
 def uniform(count: int, first: int = 0) -> Numbers:

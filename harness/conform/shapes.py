@@ -32,22 +32,6 @@ class Shapes:
                 return self._struct(each)
         raise ShapeError(f"{self._path} has no struct {name}")
 
-    def struct_around(self, inner: str, guard: str) -> tuple[Struct, Member]:
-        """The struct that holds a struct `inner` beside a struct `guard`, and the member that is the former.
-
-        Where `inner` holds the guard itself, that is the whole of it.
-        """
-        whole = self.struct(inner)
-        if any(member.struct and member.struct.name == guard for member in whole.members.values()):
-            return whole, Member(0, whole.size, struct=whole)
-        for each in self._types.values():
-            if each["kind"] == "STRUCT":
-                found = self._struct(each)
-                tagged = {member.struct.name: member for member in found.members.values() if member.struct}
-                if {inner, guard} <= tagged.keys():
-                    return found, tagged[inner]
-        raise ShapeError(f"{self._path} has no struct of a {guard} and a {inner}")
-
     def _struct(self, described: dict[str, Any]) -> Struct:
         members = {each["name"]: self._member(each["type_id"], each["bits_offset"] // 8) for each in described["members"]}
         return Struct(described["name"], described["size"], members)

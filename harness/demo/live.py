@@ -20,7 +20,6 @@ from harness.protocols import SPEC
 from harness.rig.netns import Rig
 
 MICROSECOND_NS = 1000
-DOWN_SECONDS = 0.3
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ READ = "read"
 Refused = Callable[[list[Operation]], bool]
 
 
-def shrunk(protocol: str, history: Path, seconds_max: float = SECONDS_MAX) -> Path:
+def shrunk(protocol: str, history: Path) -> Path:
     """A shorter history that is refused as well, beside the other; as it was where it is not refused.
 
     The end of the time is looked at between two judgements.
     """
     path = history.with_name(f"{history.stem}-shrunk{history.suffix}")
-    until = time.monotonic() + seconds_max
+    until = time.monotonic() + SECONDS_MAX
     operations = list(histories.read(history))
     if plugin.workload(protocol).histories == "transactions":
         left = _of_transactions(operations, _asking(path, lambda: not transactions.check([path]).serializable), until)

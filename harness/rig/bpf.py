@@ -2,7 +2,7 @@
 
 A thin ctypes layer over libbpf.so.1 (1.1, as Debian 12 has it), and nothing of a protocol.
 
-    with Object.open("build/lock/lock.bpf.o", capacities={"lock": 64}) as programs:
+    with Object.open("build/lock/lock.bpf.o") as programs:
         result = programs.program("lock_xdp").test_run(packet)
         print(result.action, result.data, programs.map("counters").lookup(0))
         programs.variable("stepwise_conform_env").write(bytes(16))
@@ -15,14 +15,13 @@ import ctypes
 import ctypes.util
 import mmap as memory_map
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT = range(5)
 TC_ACT_UNSPEC, TC_ACT_OK, TC_ACT_SHOT = -1, 0, 2
 
-XDP_FLAGS_SKB_MODE = 1 << 1
 XDP_FLAGS_DRV_MODE = 1 << 2
 
 MAP_TYPE_ARRAY = 2
@@ -192,17 +191,9 @@ class Program:
     name: str
     fd: int
 
-    def test_run(
-        self,
-        data: bytes = b"",
-        *,
-        context: bytes = b"",
-        repeat: int = 1,
-        data_out_size: int | None = None,
-        flags: int = 0,
-    ) -> TestRun:
+    def test_run(self, data: bytes = b"", *, context: bytes = b"", repeat: int = 1) -> TestRun:
         """Run it on `data` as its packet (an XDP program wants at least 14 bytes)."""
-        out = ctypes.create_string_buffer((len(data) + 512) if data_out_size is None else data_out_size)
+        out = ctypes.create_string_buffer(len(data) + 512)
         context_out = ctypes.create_string_buffer(max(len(context), 1))
         options = _TestRunOptions(
             sz=ctypes.sizeof(_TestRunOptions),
@@ -215,7 +206,6 @@ class Program:
             ctx_out=ctypes.addressof(context_out) if context else None,
             ctx_size_out=len(context_out) if context else 0,
             repeat=repeat,
-            flags=flags,
         )
         _check(_libbpf.bpf_prog_test_run_opts(self.fd, ctypes.byref(options)), f"test-running {self.name}")
         return TestRun(
@@ -234,14 +224,14 @@ class Program:
         )
         return info.jited_prog_len
 
-    def attach_xdp(self, interface_index: int, flags: int = XDP_FLAGS_DRV_MODE) -> None:
+    def attach_xdp(self, interface_index: int) -> None:
         """Attach to an interface of the calling thread's network namespace; lasts as long as the interface."""
-        result = _libbpf.bpf_xdp_attach(interface_index, self.fd, flags, None)
+        result = _libbpf.bpf_xdp_attach(interface_index, self.fd, XDP_FLAGS_DRV_MODE, None)
         _check(result, f"attaching {self.name} to interface {interface_index}")
 
 
-def detach_xdp(interface_index: int, flags: int = XDP_FLAGS_DRV_MODE) -> None:
-    _check(_libbpf.bpf_xdp_detach(interface_index, flags, None), f"detaching XDP from interface {interface_index}")
+def detach_xdp(interface_index: int) -> None:
+    _check(_libbpf.bpf_xdp_detach(interface_index, XDP_FLAGS_DRV_MODE, None), f"detaching XDP from interface {interface_index}")
 
 
 @dataclass(frozen=True)
@@ -306,9 +296,6 @@ class Map:
             f"writing to map {self.name}",
         )
 
-    def delete(self, key: int | bytes) -> None:
-        _check(_libbpf.bpf_map_delete_elem(self.fd, self._key(key)), f"deleting {key!r} from map {self.name}")
-
     def mmap(self) -> memory_map.mmap:
         """The whole of an array, shared with the kernel. Elements are rounded up to 8 bytes."""
         if self.type != MAP_TYPE_ARRAY or not self.flags & MAP_FLAG_MMAPABLE:
@@ -344,18 +331,9 @@ class Object:
         self.path = path
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        capacities: Mapping[str, int] | None = None,
-        *,
-        reuse: Mapping[str, Map] | None = None,
-        only: Collection[str] = (),
-    ) -> Object:
+    def open(cls, path: str | Path, *, only: Collection[str] = ()) -> Object:
         """Load an object file.
 
-        capacities: maps to make with another number of elements.
-        reuse: maps to share with another object instead of making them.
         only: the programs to load, of those there are; all of them by default.
         Raises BpfError, with the verifier's log in `log`.
         """
@@ -369,15 +347,6 @@ class Object:
             for item in opened._each("program") if only else ():
                 wanted = _pointer("bpf_program__name", item).decode() in only
                 _libbpf.bpf_program__set_autoload(ctypes.c_void_p(item), ctypes.c_bool(wanted))
-            for name, capacity in (capacities or {}).items():
-                result = _libbpf.bpf_map__set_max_entries(
-                    ctypes.c_void_p(opened._find_map(name)), ctypes.c_uint32(capacity)
-                )
-                _check(result, f"making map {name} {capacity} elements large")
-            for name, shared in (reuse or {}).items():
-                _check(
-                    _libbpf.bpf_map__reuse_fd(ctypes.c_void_p(opened._find_map(name)), shared.fd), f"sharing map {name}"
-                )
             _check(_libbpf.bpf_object__load(ctypes.c_void_p(handle)), f"loading {path}")
         except BaseException:
             opened.close()

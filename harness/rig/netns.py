@@ -146,12 +146,6 @@ class Rig:
         self._pass: bpf.Program | None = None
         self._is_open = False
 
-    # Short names for the callers that want plain strings.
-    server_netns = property(lambda self: self.server.netns)
-    server_iface = property(lambda self: self.server.iface)
-    client_netns = property(lambda self: self.client.netns)
-    client_iface = property(lambda self: self.client.iface)
-
     def __enter__(self) -> Rig:
         if os.geteuid() != 0:
             raise RigError("a rig needs root: it makes network namespaces and loads XDP programs")
@@ -190,16 +184,6 @@ class Rig:
 
     def _other(self, endpoint: Endpoint) -> Endpoint:
         return self.client if endpoint is self.server else self.server
-
-    def endpoint(self, netns: str) -> Endpoint:
-        """The end whose namespace has this name."""
-        return next(each for each in self.endpoints if each.netns == netns)
-
-    def run_in(self, netns: str, argv: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
-        return self.endpoint(netns).run(argv, **options)
-
-    def popen_in(self, netns: str, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        return self.endpoint(netns).popen(argv, **options)
 
     def _make_link(self) -> None:
         for endpoint in self.endpoints:

@@ -152,7 +152,6 @@ class Actor:
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         self.session = LockSession(codec)
         self._session_capacity = capacities["session"]
-        self._attempts = 0
 
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
         """The next datagram to send, with a word on what it is."""

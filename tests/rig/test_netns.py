@@ -76,8 +76,8 @@ def checksum_is_right(frame: bytes) -> bool:
 def test_commands_run_in_the_namespace_with_the_rigs_bpffs():
     with Rig() as rig:
         script = 'cat /proc/net/dev; stat -f -c %T "$STEPWISE_BPFFS"; test -d "$STEPWISE_RUN" && echo run'
-        output = rig.run_in(rig.server_netns, ["sh", "-c", script], capture_output=True, text=True, check=True).stdout
-        assert rig.server_iface in output and rig.client_iface not in output
+        output = rig.server.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
+        assert rig.server.iface in output and rig.client.iface not in output
         assert output.splitlines()[-2:] == ["bpf_fs", "run"]
 
 
