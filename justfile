@@ -33,6 +33,11 @@ fresh:
 build *protocol:
     {{ python }} -m harness.build "$@"
 
+# What tools say of the text: ruff, mypy, clang-format, clang-tidy, shellcheck, codespell; option: --only TOOL
+[group('code')]
+lint *options:
+    {{ python }} -m harness.lint "$@"
+
 # Verify every program and hold its complexity against the layout's budget
 [group('code')]
 veristat *protocol: (build protocol)

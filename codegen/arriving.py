@@ -42,7 +42,9 @@ def anything(resolved: Resolved) -> Members:
 
 
 def arriving(resolved: Resolved, steps: dict[str, ir.Step]) -> dict[str, Facts]:
-    """By the name of each step, what is known of its message: whatever section it is of. The first one of a hook gets anything."""
+    """By the name of each step, what is known of its message: whatever section it is of. The first one of a
+    hook gets anything.
+    """
     found: dict[str, Members] = {}
     for hook in resolved.hooks():
         for turn in turns(resolved, steps, hook, anything(resolved)):
@@ -103,7 +105,9 @@ def _ends(step: ir.Step, message: ir.Record, members: Members) -> Iterator[End]:
         match body:
             case ir.Leaf():
                 assigned = {assign.path[0]: assign.value for assign in body.message if len(assign.path) == 1}
-                yield End(body, {name: possible(assigned.get(name, _field(step, message, name)), facts) for name in members})
+                yield End(
+                    body, {name: possible(assigned.get(name, _field(step, message, name)), facts) for name in members}
+                )
             case ir.Bind():
                 yield from walk(body.body, facts.with_let(body.name, body.value))
             case _:

@@ -12,14 +12,15 @@ import re
 
 from codegen.ir import Array, Bits, Bool, Bytes, Enum, Leaf, Record, Sequence, Set, Step, Type, UInt
 
-_C_KEYWORDS = frozenset(
-    "auto bool break case char const continue default do double else enum extern false float for goto if inline int "
-    "long register restrict return short signed sizeof static struct switch true typedef union unsigned void volatile "
-    "while asm typeof main NULL errno linux unix".split()
+C_KEYWORDS = frozenset(
+    "NULL asm auto bool break case char const continue default do double else enum errno extern false float for "
+    "goto if inline int linux long main register restrict return short signed sizeof static struct switch true "
+    "typedef typeof union unix unsigned void volatile while".split()
 )
+"""Words that C, or a header that every program includes, has taken."""
 _PYTHON_KEYWORDS = frozenset(
-    "and as assert async await break class continue def del elif else except finally for from global if import in is "
-    "lambda nonlocal not or pass raise return try while with yield None True False".split()
+    "and as assert async await break class continue def del elif else except finally for from global if import "
+    "in is lambda nonlocal not or pass raise return try while with yield None True False".split()
 )
 
 MESSAGE = "message"
@@ -45,7 +46,7 @@ def variable(name: str, taken: frozenset[str] | set[str] = frozenset()) -> str:
     plain = snake(name)
     if not plain or plain[0].isdigit():
         plain = "n" + plain
-    while plain in _C_KEYWORDS or plain in taken:
+    while plain in C_KEYWORDS or plain in taken:
         plain += "_"
     return plain
 

@@ -61,7 +61,9 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--spec", type=Path, metavar="DIR", help="folder of the protocol, instead of a name")
     make.add_argument("--out", type=Path, metavar="DIR", help="folder to write to; with --spec")
     make.add_argument("--override", type=Path, metavar="FILE.yaml", help="laid over the layout; with --spec")
-    make.add_argument("--older", action="store_true", help="what the layout has for kernels that lack what it asks for; with --spec")
+    make.add_argument(
+        "--older", action="store_true", help="what the layout has for kernels that lack what it asks for; with --spec"
+    )
     make.set_defaults(run=_generate)
 
     check = commands.add_parser("fresh", help="fail where generated/ or the schema is not what would be written")
@@ -85,7 +87,9 @@ def _chosen(name: str | None) -> list[str]:
     if name in (None, "all"):
         return known
     if name not in known:
-        raise UserError(f"there is no protocol {name!r}: spec/ has {', '.join(known)}; a protocol is a folder with a layout.yaml")
+        raise UserError(
+            f"there is no protocol {name!r}: spec/ has {', '.join(known)}; a protocol is a folder with a layout.yaml"
+        )
     return [name]
 
 
@@ -219,6 +223,13 @@ def _difference(path: Path, text: str) -> str:
     if not path.is_file():
         return f"{_shown(path)} is missing"
     lines = difflib.unified_diff(
-        path.read_text().splitlines(), text.splitlines(), f"{_shown(path)} (committed)", f"{_shown(path)} (generated)", "", "", 2, ""
+        path.read_text().splitlines(),
+        text.splitlines(),
+        f"{_shown(path)} (committed)",
+        f"{_shown(path)} (generated)",
+        "",
+        "",
+        2,
+        "",
     )
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Union
+from typing import Protocol
 
 from codegen import ir
 from codegen.layout import Layout, TypeText
@@ -51,9 +51,11 @@ class Resolver(Protocol):
     layout: Layout
 
     def complain(self, place: Place, found: str, instead: str = "") -> None: ...
-    def bound(self, bound: Union[int, str], place: Place, low: int, high: int, fallback: int) -> int: ...
+    def bound(self, bound: int | str, place: Place, low: int, high: int, fallback: int) -> int: ...
     def at(self, place: Place, text: TypeText, name: str, asked: Place) -> ir.Type: ...
-    def named(self, text: dict[str, str], place: Place, options: tuple[str, ...], instead: str) -> tuple[str, str] | None: ...
+    def named(
+        self, text: dict[str, str], place: Place, options: tuple[str, ...], instead: str
+    ) -> tuple[str, str] | None: ...
 
 
 def plan_drain(resolver: Resolver, message: ir.Record, tables: dict[str, ir.TableLayout]) -> DrainPlan | None:
@@ -66,10 +68,17 @@ def plan_drain(resolver: Resolver, message: ir.Record, tables: dict[str, ir.Tabl
         return None
     each = tables[model.each]
     if each.capacity > LANES_MAX:
-        resolver.complain(("drain", "each"), f"{model.each} has {each.capacity} cells, and each would be a lane", f"{LANES_MAX} can be")
+        resolver.complain(
+            ("drain", "each"),
+            f"{model.each} has {each.capacity} cells, and each would be a lane",
+            f"{LANES_MAX} can be",
+        )
     number = model.number.removeprefix("msg.")
     check_entry(resolver, model.entry, message, each.index, number)
-    takes = [planned(resolver, text, ("drain", "takes", at), ("word", "owned", "user"), "cell") for at, text in enumerate(model.takes)]
+    takes = [
+        planned(resolver, text, ("drain", "takes", at), ("word", "owned", "user"), "cell")
+        for at, text in enumerate(model.takes)
+    ]
     written = planned(resolver, model.written, ("drain", "written"), ("word",))
     synced = planned(resolver, model.synced, ("drain", "synced"), ("word",))
     begins = [planned(resolver, text, ("drain", "begins", at), ("word",)) for at, text in enumerate(model.begins)]
@@ -83,7 +92,9 @@ def plan_drain(resolver: Resolver, message: ir.Record, tables: dict[str, ir.Tabl
     return DrainPlan(model.each, each.capacity, each.index, number, tuple(takes), written, synced, tuple(begins), batch)
 
 
-def planned(resolver: Resolver, text: dict[str, str], place: Place, atomic: tuple[str, ...], reads: str = "") -> SectionPlan | None:
+def planned(
+    resolver: Resolver, text: dict[str, str], place: Place, atomic: tuple[str, ...], reads: str = ""
+) -> SectionPlan | None:
     """A section of the drain, on a table that is atomic in one of these ways."""
     named = resolver.named(text, place, (), "write {table: Step}")
     if named is None:
@@ -92,8 +103,11 @@ def planned(resolver: Resolver, text: dict[str, str], place: Place, atomic: tupl
     model = resolver.layout.tables[table]
     if model.atomic not in atomic:
         does = "reads" if reads else "steps"
-        resolver.complain((*place, table), f"the drain {does} a cell of {table}, which is `atomic: {model.atomic}`",
-                          f"it must be {' or '.join(atomic)}: nobody waits for the drain, and it for nobody")  # fmt: skip
+        resolver.complain(
+            (*place, table),
+            f"the drain {does} a cell of {table}, which is `atomic: {model.atomic}`",
+            f"it must be {' or '.join(atomic)}: nobody waits for the drain, and it for nobody",
+        )
         return None
     return SectionPlan(table, step, "drop", False, (*place, table), True, reads)
 
@@ -109,11 +123,17 @@ def check_entry(resolver: Resolver, entry: list[str], message: ir.Record, lane: 
             resolver.complain(place, f"message.{name} is no uN, bool, enum, bytes or bits", "only those are in a file")
         elif name in entry[:at]:
             resolver.complain(place, f"{name} is in the entry twice", "keep one of them")
-    for name, what in ((ir.EPOCH, "since when numbers are counted"), (lane, "which lane it is"), (number, "the record's number")):
+    for name, what in (
+        (ir.EPOCH, "since when numbers are counted"),
+        (lane, "which lane it is"),
+        (number, "the record's number"),
+    ):
         if name not in entry:
             resolver.complain(("drain", "entry"), f"the entry lacks {name}, which says {what}", "add it")
         elif name in kinds and not isinstance(kinds[name], ir.UInt):
-            resolver.complain(("drain", "entry", entry.index(name)), f"message.{name} is no number, and says {what}", "make it uN")
+            resolver.complain(
+                ("drain", "entry", entry.index(name)), f"message.{name} is no number, and says {what}", "make it uN"
+            )
 
 
 def check_mark(resolver: Resolver, plan: SectionPlan, table: ir.TableLayout, number: str) -> None:
@@ -121,16 +141,27 @@ def check_mark(resolver: Resolver, plan: SectionPlan, table: ir.TableLayout, num
     fields = dict(table.cell.fields)
     for name in (ir.EPOCH, number):
         if not isinstance(fields.get(name), ir.UInt):
-            resolver.complain(plan.position, f"a cell of {plan.table} has no uN field {name}, by which the daemon knows how far it has come", "add it")
+            resolver.complain(
+                plan.position,
+                f"a cell of {plan.table} has no uN field {name}, by which the daemon knows how far it has come",
+                "add it",
+            )
 
 
 def check_lane(resolver: Resolver, plan: SectionPlan, table: ir.TableLayout, each: ir.TableLayout) -> None:
     """A mark of its own for each lane."""
     if table.index != each.index:
-        resolver.complain(plan.position, f"{plan.table} is indexed by msg.{table.index}, and the lanes by msg.{each.index}", "index both alike")
+        resolver.complain(
+            plan.position,
+            f"{plan.table} is indexed by msg.{table.index}, and the lanes by msg.{each.index}",
+            "index both alike",
+        )
     elif table.capacity < each.capacity:
-        resolver.complain(plan.position, f"{plan.table} has {table.capacity} cells for the {each.capacity} lanes of {each.name}",
-                          f"make its capacity {each.capacity}")  # fmt: skip
+        resolver.complain(
+            plan.position,
+            f"{plan.table} has {table.capacity} cells for the {each.capacity} lanes of {each.name}",
+            f"make its capacity {each.capacity}",
+        )
 
 
 def plan_recovery(resolver: Resolver, message: ir.Record) -> RecoveryPlan | None:
@@ -142,10 +173,16 @@ def plan_recovery(resolver: Resolver, message: ir.Record) -> RecoveryPlan | None
         resolver.complain(("recover",), "recovery, but nothing is drained to files", "add `drain`, or remove it")
         return None
     if ENTRY in resolver.layout.tables:
-        resolver.complain(("tables", ENTRY), f"a table cannot be called {ENTRY} where there is `recover`: its cells are called that", "choose another name")
+        resolver.complain(
+            ("tables", ENTRY),
+            f"a table cannot be called {ENTRY} where there is `recover`: its cells are called that",
+            "choose another name",
+        )
     key = model.key.removeprefix("msg.")
     if key not in drain.entry:
-        resolver.complain(("recover", "key"), f"msg.{key} is not in `drain.entry`", f"there is {', '.join(drain.entry)}")
+        resolver.complain(
+            ("recover", "key"), f"msg.{key} is not in `drain.entry`", f"there is {', '.join(drain.entry)}"
+        )
     elif not isinstance(dict(message.fields).get(key), ir.UInt):
         resolver.complain(("recover", "key"), f"msg.{key} is no number", "a key must be uN")
     fields = []
@@ -155,7 +192,9 @@ def plan_recovery(resolver: Resolver, message: ir.Record) -> RecoveryPlan | None
         if not isinstance(kind, ENTRY_TYPES):
             resolver.complain(place, f"{name} is no uN, bool, enum, bytes or bits", "only those are in a row")
         if name == key:
-            resolver.complain(place, f"{name} is the key's name, which a row has before the cell", "choose another name")
+            resolver.complain(
+                place, f"{name} is the key's name, which a row has before the cell", "choose another name"
+            )
         fields.append((name, kind))
     table = ir.TableLayout(ENTRY, ir.Record(f"{ENTRY}_cell", tuple(fields)), "array", 1, key, "user")
     return RecoveryPlan(key, table, SectionPlan(ENTRY, model.step, "drop", False, ("recover", "step"), True))

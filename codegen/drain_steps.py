@@ -20,8 +20,13 @@ Steps = dict[str, ir.Step]
 
 
 def compile_steps(loader: Loader, module: sany.Module, resolved: Resolved, others: Steps) -> Steps:
-    """Every step that the drain and recovery name, once: on several tables too, where their cells have the same fields."""
-    plans = [*(resolved.drain.plans if resolved.drain else ()), *([resolved.recovery.plan] if resolved.recovery else [])]
+    """Every step that the drain and recovery name, once: on several tables too, where their cells have the same
+    fields.
+    """
+    plans = [
+        *(resolved.drain.plans if resolved.drain else ()),
+        *([resolved.recovery.plan] if resolved.recovery else []),
+    ]
     if resolved.recovery:
         resolved = replace(resolved, tables={**resolved.tables, resolved.recovery.table.name: resolved.recovery.table})
     steps: Steps = {}
@@ -32,15 +37,29 @@ def compile_steps(loader: Loader, module: sany.Module, resolved: Resolved, other
         if operator is None:
             loader.errors.add(LayoutInconsistent(span, f"{module.name} has no operator {plan.step}"))
         elif plan.step in others:
-            loader.errors.add(LayoutInconsistent(span, f"{plan.step} is a step of a hook already", "define another operator that calls it"))
+            loader.errors.add(
+                LayoutInconsistent(
+                    span, f"{plan.step} is a step of a hook already", "define another operator that calls it"
+                )
+            )
         elif len(operator.parameters) != 2:
-            loader.errors.add(StepSignature(operator.span, f"{plan.step} has {len(operator.parameters)} parameters, and is run by the drain",
-                                            "a step there is Step(cell, msg): it knows no time, and no processor"))  # fmt: skip
+            loader.errors.add(
+                StepSignature(
+                    operator.span,
+                    f"{plan.step} has {len(operator.parameters)} parameters, and is run by the drain",
+                    "a step there is Step(cell, msg): it knows no time, and no processor",
+                )
+            )
         elif plan.step in steps:
             cell = resolved.tables[plan.table].cell
             if steps[plan.step].cell_type.fields != cell.fields:
-                loader.errors.add(LayoutInconsistent(span, f"{plan.step} is a step of cells with other fields already",
-                                                     "give the tables' cells the same fields, or define another operator that calls it"))  # fmt: skip
+                loader.errors.add(
+                    LayoutInconsistent(
+                        span,
+                        f"{plan.step} is a step of cells with other fields already",
+                        "give the tables' cells the same fields, or define another operator that calls it",
+                    )
+                )
         else:
             step = loader.step(module, within, resolved, operator, plan, {name for name, _ in resolved.env.fields})
             if step is not None:
@@ -60,12 +79,29 @@ def _drain(resolved: Resolved, steps: Steps) -> ir.Drain | None:
 
     def section(one: SectionPlan) -> ir.Section:
         step = steps[one.step]
-        return ir.Section(one.table, step, resolved.tables[one.table].index, "drop", any(leaf.cell for leaf in leaves(step.body)), one.reads)
+        return ir.Section(
+            one.table,
+            step,
+            resolved.tables[one.table].index,
+            "drop",
+            any(leaf.cell for leaf in leaves(step.body)),
+            one.reads,
+        )
 
     return ir.Drain(
-        plan.each, plan.lanes, plan.lane, plan.number, tuple(map(section, plan.takes)), section(plan.written), section(plan.synced),
-        tuple(map(section, plan.begins)), tuple(model.entry), plan.batch, model.segment_bytes, model.sync_ms,
-    )  # fmt: skip
+        plan.each,
+        plan.lanes,
+        plan.lane,
+        plan.number,
+        tuple(map(section, plan.takes)),
+        section(plan.written),
+        section(plan.synced),
+        tuple(map(section, plan.begins)),
+        tuple(model.entry),
+        plan.batch,
+        model.segment_bytes,
+        model.sync_ms,
+    )
 
 
 def _recovery(resolved: Resolved, steps: Steps) -> ir.Recovery | None:
@@ -99,7 +135,13 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
 def _check_verdicts(step: ir.Step, verdicts: tuple[str, ...], errors: Errors) -> None:
     for leaf in leaves(step.body):
         if leaf.verdict not in verdicts:
-            errors.add(StepSignature(leaf.span, f"{step.name} says {leaf.verdict} in the drain", f"it ends with {' or '.join(verdicts)} there"))
+            errors.add(
+                StepSignature(
+                    leaf.span,
+                    f"{step.name} says {leaf.verdict} in the drain",
+                    f"it ends with {' or '.join(verdicts)} there",
+                )
+            )
 
 
 def _check_take(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Errors) -> None:
@@ -107,14 +149,30 @@ def _check_take(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Er
     tail = resolved.tail.field if resolved.tail else ""
     for leaf in leaves(step.body):
         if leaf.cell:
-            errors.add(StepSignature(leaf.cell[0].span, f"{step.name} changes a cell of {plan.table}, from which the drain only takes",
-                                     "return the cell as it is"))  # fmt: skip
+            errors.add(
+                StepSignature(
+                    leaf.cell[0].span,
+                    f"{step.name} changes a cell of {plan.table}, from which the drain only takes",
+                    "return the cell as it is",
+                )
+            )
         for assign in leaf.message:
             if assign.path[0] == resolved.drain.lane:
-                errors.add(StepSignature(assign.span, f"{step.name} changes msg.{resolved.drain.lane}, which says which lane is drained",
-                                         "leave it"))  # fmt: skip
+                errors.add(
+                    StepSignature(
+                        assign.span,
+                        f"{step.name} changes msg.{resolved.drain.lane}, which says which lane is drained",
+                        "leave it",
+                    )
+                )
     if tail and any(where[:2] == (step.message, tail) for where in reads(step.body)):
-        errors.add(StepSignature(step.span, f"{step.name} uses the message's {tail}, which nobody has there", "only steps of hooks.user can"))
+        errors.add(
+            StepSignature(
+                step.span,
+                f"{step.name} uses the message's {tail}, which nobody has there",
+                "only steps of hooks.user can",
+            )
+        )
 
 
 def _check_known(step: ir.Step, known: set[str], why: str, errors: Errors) -> None:

@@ -1,8 +1,9 @@
 """Kinds of messages that never come to the daemon, or to tc: there, every section must let them be.
 
-The daemon gets what xdp forwards, and tc what the user hook replies. Should a message reach one of them by another way, its fields
-are whatever its sender wrote. So of each field on the wire that is an enum, the user hook must end with Drop, and no section of it
-change its cell, for the members that xdp cannot forward; likewise tc, for those that the user hook cannot reply with.
+The daemon gets what xdp forwards, and tc what the user hook replies. Should a message reach one of them by
+another way, its fields are whatever its sender wrote. So of each field on the wire that is an enum, the user
+hook must end with Drop, and no section of it change its cell, for the members that xdp cannot forward; likewise
+tc, for those that the user hook cannot reply with.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
         return
     forwarded = _forwarded(resolved, steps)
     _check_hook(resolved, steps, resolved.user, forwarded, "which no section of xdp forwards", errors)
-    _check_hook(resolved, steps, resolved.tc, _replied(resolved, steps, forwarded), "with which no section of user replies", errors)
+    _check_hook(
+        resolved,
+        steps,
+        resolved.tc,
+        _replied(resolved, steps, forwarded),
+        "with which no section of user replies",
+        errors,
+    )
 
 
 def _on_the_wire(resolved: Resolved) -> Members:
@@ -38,7 +46,10 @@ def _forwarded(resolved: Resolved, steps: Steps) -> Members:
     """
     layout = resolved.layout
     written = (*layout.handover, *layout.forwards)
-    arrives = {name: frozenset(list(_members(resolved, name))[:1]) for name in anything(resolved) if name in layout.handover}  # zero
+    # zero
+    arrives = {
+        name: frozenset(list(_members(resolved, name))[:1]) for name in anything(resolved) if name in layout.handover
+    }
     found: Members = {name: frozenset() for name in _on_the_wire(resolved)}
     for name in found:
         for member in sorted(arrives.get(name, _on_the_wire(resolved)[name])):
@@ -58,21 +69,34 @@ def _replied(resolved: Resolved, steps: Steps, forwarded: Members) -> Members:
     return found
 
 
-def _check_hook(resolved: Resolved, steps: Steps, hook: list[SectionPlan], let_through: Members, why: str, errors: Errors) -> None:
-    """hook: the user hook or tc. let_through: what comes to it the way that it should. why: of all others, the end of the message."""
+def _check_hook(
+    resolved: Resolved, steps: Steps, hook: list[SectionPlan], let_through: Members, why: str, errors: Errors
+) -> None:
+    """hook: the user hook or tc. let_through: what comes to it the way that it should. why: of all others, the
+    end of the message.
+    """
     for name, members in let_through.items():
         found: dict[tuple[ir.Span, str], list[str]] = {}
         for member in (member for member in _members(resolved, name) if member not in members):
-            acts = (_acts(turn) for turn in turns(resolved, steps, hook, {**anything(resolved), name: frozenset({member})}))
+            acts = (
+                _acts(turn) for turn in turns(resolved, steps, hook, {**anything(resolved), name: frozenset({member})})
+            )
             for act in next(filter(None, acts), []):  # the first section that does: a Drop there, or before, is enough
                 found.setdefault(act, []).append(member)
         for (span, does), acted_on in found.items():
-            errors.add(StepSignature(span, f"{does} messages whose {name} is {_either(acted_on)}, {why}",
-                                     "end with Drop for them, here or in a section before"))  # fmt: skip
+            errors.add(
+                StepSignature(
+                    span,
+                    f"{does} messages whose {name} is {_either(acted_on)}, {why}",
+                    "end with Drop for them, here or in a section before",
+                )
+            )
 
 
 def _acts(turn: Turn) -> list[tuple[ir.Span, str]]:
-    """What a section does beside Drop and Continue, and where. (Forward is a Drop in tc, and no verdict of a user hook.)"""
+    """What a section does beside Drop and Continue, and where. (Forward is a Drop in tc, and no verdict of a
+    user hook.)
+    """
     replies = [(end.leaf.span, f"{turn.plan.step} replies to") for end in turn.ends if end.leaf.verdict == "Reply"]
     changes = [(end.leaf.cell[0].span, f"{turn.plan.step} changes its cell for") for end in turn.ends if end.leaf.cell]
     return list(dict.fromkeys([*replies, *changes]))

@@ -15,8 +15,15 @@ from pathlib import Path
 from codegen import drain_steps, forwarded, idle, indices, ir, layout, owned, resolve, sany
 from codegen.arriving import arriving
 from codegen.errors import (
-    ConstantUndefined, Errors, FileMissing, LayoutInconsistent, SpecError, SpecErrors, StepSignature, Stop,
-)  # fmt: skip
+    ConstantUndefined,
+    Errors,
+    FileMissing,
+    LayoutInconsistent,
+    SpecError,
+    SpecErrors,
+    StepSignature,
+    Stop,
+)
 from codegen.ir import Interval, Span
 from codegen.passes.bounds import Bounds
 from codegen.passes.facts import Facts
@@ -82,9 +89,14 @@ class Loader:
     """One run of the front end."""
 
     def __init__(
-        self, spec_dir: Path, folders: list[Path], display: sany.Display, errors: Errors,
-        override: dict | layout.Source | None, name: str | None,
-    ):  # fmt: skip
+        self,
+        spec_dir: Path,
+        folders: list[Path],
+        display: sany.Display,
+        errors: Errors,
+        override: dict | layout.Source | None,
+        name: str | None,
+    ):
         self.spec_dir = spec_dir
         self.folders = folders
         self.display = display
@@ -96,15 +108,24 @@ class Loader:
         path = self.spec_dir / "layout.yaml"
         if not path.is_file():
             here = Span(self.display.name(path), 1, 1)
-            self.errors.add(FileMissing(here, f"{self.spec_dir.name} has no layout.yaml", "every protocol has one: see docs/layout.md"))
+            self.errors.add(
+                FileMissing(
+                    here, f"{self.spec_dir.name} has no layout.yaml", "every protocol has one: see docs/layout.md"
+                )
+            )
             return None
         read = layout.read(path, self.folders, self.override, self.display, self.errors)
         if read is None:
             return None
         written, source = read
         if self.name not in (None, written.protocol):
-            self.errors.add(LayoutInconsistent(source.span("protocol"), f"the protocol is called {written.protocol}, its folder {self.name}",
-                                               f"write `protocol: {self.name}`, or rename the folder"))  # fmt: skip
+            self.errors.add(
+                LayoutInconsistent(
+                    source.span("protocol"),
+                    f"the protocol is called {written.protocol}, its folder {self.name}",
+                    f"write `protocol: {self.name}`, or rename the folder",
+                )
+            )
         resolved = resolve.resolve(written, source, self.errors)
         module = self.parse(resolved)
         if module is None:
@@ -146,15 +167,27 @@ class Loader:
             if constant.variable:
                 continue
             if constant.arity:
-                self.errors.add(ConstantUndefined(constant.span, f"CONSTANT {constant.name} is an operator",
-                                                  "define it, or INSTANCE the module WITH one"))  # fmt: skip
+                self.errors.add(
+                    ConstantUndefined(
+                        constant.span,
+                        f"CONSTANT {constant.name} is an operator",
+                        "define it, or INSTANCE the module WITH one",
+                    )
+                )
             elif constant.name not in resolved.constants:
-                self.errors.add(ConstantUndefined(constant.span, f"CONSTANT {constant.name} has no value",
-                                                  "give it one under `constants` in the layout"))  # fmt: skip
+                self.errors.add(
+                    ConstantUndefined(
+                        constant.span,
+                        f"CONSTANT {constant.name} has no value",
+                        "give it one under `constants` in the layout",
+                    )
+                )
         for name in resolved.constants:
             if name not in names and name not in resolved.used:
                 span = resolved.source.span("constants", name)
-                self.errors.add(ConstantUndefined(span, f"neither the module nor the layout has a use for {name}", "remove it"))
+                self.errors.add(
+                    ConstantUndefined(span, f"neither the module nor the layout has a use for {name}", "remove it")
+                )
 
     # --- Steps ------------------------------------------------------------------------------------------------
 
@@ -168,8 +201,13 @@ class Loader:
             span = resolve.position(resolved, plan)
             if plan.step in tables:
                 if tables[plan.step] != (plan.table, plan.user):
-                    self.errors.add(LayoutInconsistent(span, f"{plan.step} is a step of {tables[plan.step][0]} already",
-                                                       "a step works on one table: define another operator that calls it"))  # fmt: skip
+                    self.errors.add(
+                        LayoutInconsistent(
+                            span,
+                            f"{plan.step} is a step of {tables[plan.step][0]} already",
+                            "a step works on one table: define another operator that calls it",
+                        )
+                    )
                 continue
             tables[plan.step] = (plan.table, plan.user)
             operator = module.top.get(plan.step)
@@ -184,12 +222,23 @@ class Loader:
         return steps
 
     def step(
-        self, module: sany.Module, within: Subset, resolved: Resolved, operator: sany.Operator, plan: SectionPlan, hidden: set[str]
+        self,
+        module: sany.Module,
+        within: Subset,
+        resolved: Resolved,
+        operator: sany.Operator,
+        plan: SectionPlan,
+        hidden: set[str],
     ) -> ir.Step | None:
         """hidden: the fields of env that it has not."""
         if len(operator.parameters) not in (2, 3) or any(operator.arities):
-            self.errors.add(StepSignature(operator.span, f"{plan.step} has {len(operator.parameters)} parameters",
-                                          "a step is Step(cell, msg) or Step(cell, msg, env)"))  # fmt: skip
+            self.errors.add(
+                StepSignature(
+                    operator.span,
+                    f"{plan.step} has {len(operator.parameters)} parameters",
+                    "a step is Step(cell, msg) or Step(cell, msg, env)",
+                )
+            )
             return None
         if not within.check(operator):
             return None
@@ -209,7 +258,9 @@ class Loader:
         if len(self.errors.found) > before:
             return None
         body = unique(body, set(names))
-        body = Bounds(self.errors, kernel=not plan.user).body(body, (parameters[0], parameters[1]), self.given(parameters, table, plan.user))
+        body = Bounds(self.errors, kernel=not plan.user).body(
+            body, (parameters[0], parameters[1]), self.given(parameters, table, plan.user)
+        )
         env = names[2] if len(names) == 3 else None
         return ir.Step(plan.step, names[0], names[1], env, cell_type, body, operator.span)
 
@@ -232,7 +283,12 @@ class Loader:
             env = [ir.Var(step.env, resolved.env, step.span)] if step.env else []
             given = self.given([ir.Var(step.cell, step.cell_type, step.span), message, *env], table, plan.user)
             given = replace(given, members=facts.members, dead=facts.dead)
-            done[name] = replace(step, body=Bounds(Errors(), kernel=not plan.user).body(step.body, (ir.Var(step.cell, step.cell_type, step.span), message), given))
+            done[name] = replace(
+                step,
+                body=Bounds(Errors(), kernel=not plan.user).body(
+                    step.body, (ir.Var(step.cell, step.cell_type, step.span), message), given
+                ),
+            )
         return done
 
     # --- The protocol --------------------------------------------------------------------------------------------
@@ -241,11 +297,22 @@ class Loader:
         step = steps[plan.step]
         index = None if plan.swept else resolved.tables[plan.table].index
         again = tuple(leaf.name for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again))
-        return ir.Section(plan.table, step, index, plan.contended, any(leaf.cell for leaf in leaves(step.body)), plan.reads, again, plan.when)
+        return ir.Section(
+            plan.table,
+            step,
+            index,
+            plan.contended,
+            any(leaf.cell for leaf in leaves(step.body)),
+            plan.reads,
+            again,
+            plan.when,
+        )
 
     def protocol(self, module: sany.Module, resolved: Resolved, steps: dict[str, ir.Step]) -> ir.Protocol:
         written = resolved.layout
-        budgets = [(program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep", "restore")]
+        budgets = [
+            (program, getattr(written.budget, program)) for program in ("xdp", "ahead", "tc", "sweep", "restore")
+        ]
         sections = lambda plans: tuple(self.section(plan, resolved, steps) for plan in plans)  # noqa: E731
         files = [*resolved.source.files, *module.files.values()]
         return ir.Protocol(
@@ -271,10 +338,18 @@ class Loader:
             tail=resolved.tail,
             sweep_period_ms=written.sweep.period_ms if written.sweep else 0,
             sweep=(
-                *(ir.Pass(each, sections(plans), f"sweep_{number}") for number, (each, plans) in enumerate(resolved.sweep, 1)),
-                *(ir.Pass(each, sections(plans), "restore") for each, plans in resolved.passes()[len(resolved.sweep) :]),
+                *(
+                    ir.Pass(each, sections(plans), f"sweep_{number}")
+                    for number, (each, plans) in enumerate(resolved.sweep, 1)
+                ),
+                *(
+                    ir.Pass(each, sections(plans), "restore")
+                    for each, plans in resolved.passes()[len(resolved.sweep) :]
+                ),
             ),
-            restore=ir.Restore(written.restore.rows, written.restore.fate.field, tuple(written.restore.fate.done)) if written.restore else None,
+            restore=ir.Restore(written.restore.rows, written.restore.fate.field, tuple(written.restore.fate.done))
+            if written.restore
+            else None,
             budgets=tuple(
                 (program, ir.Budget(budget.insns, budget.states, budget.stack)) for program, budget in budgets if budget
             ),
@@ -289,9 +364,13 @@ class Loader:
                 ends = list(leaves(steps[plan.step].body))
                 word_load = resolved.tables[plan.table].atomic == "word" and not any(leaf.cell for leaf in ends)
                 if plan.contended == "drop" and writer and not word_load:
-                    self.errors.add(LayoutInconsistent(
-                        resolve.position(resolved, plan), f"{plan.step} is dropped when contended, but {writer} may have written before",
-                        "say `contended: skip`, or `never` where nobody else can write the cell then"))  # fmt: skip
+                    self.errors.add(
+                        LayoutInconsistent(
+                            resolve.position(resolved, plan),
+                            f"{plan.step} is dropped when contended, but {writer} may have written before",
+                            "say `contended: skip`, or `never` where nobody else can write the cell then",
+                        )
+                    )
                 if any(leaf.cell and leaf.verdict == "Continue" for leaf in ends):
                     writer = writer or plan.step
         owned.check(resolved, steps, self.errors)
@@ -312,24 +391,45 @@ class Loader:
                 if leaf.verdict not in verdicts:
                     self.errors.add(StepSignature(leaf.span, f"the user step says {leaf.verdict}", instead))
                 if plan.reads and leaf.cell:
-                    self.errors.add(StepSignature(leaf.cell[0].span, f"the user step {plan.step} changes a cell that it only reads",
-                                                  "return the cell as it is"))  # fmt: skip
+                    self.errors.add(
+                        StepSignature(
+                            leaf.cell[0].span,
+                            f"the user step {plan.step} changes a cell that it only reads",
+                            "return the cell as it is",
+                        )
+                    )
             self.check_again(resolved, plan, steps[plan.step])
 
     def check_again(self, resolved: Resolved, plan: SectionPlan, step: ir.Step) -> None:
         """Only what is dropped, with all as it was, may be looked at again."""
         called = [leaf for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again)]
         if plan.again and not called:
-            labels = sorted({leaf.name for leaf in leaves(step.body) if leaf.verdict == "Drop" and not leaf.name.startswith(f"{plan.step}.")})
-            self.errors.add(LayoutInconsistent(
-                resolved.source.span(*plan.position[:-1], "again"), f"no branch of {plan.step} has the label {plan.again}",
-                f"those that drop have {', '.join(labels)}" if labels else f"give one that drops a label: `{plan.again} :: Drop(cell, msg)`",
-            ))  # fmt: skip
+            labels = sorted(
+                {
+                    leaf.name
+                    for leaf in leaves(step.body)
+                    if leaf.verdict == "Drop" and not leaf.name.startswith(f"{plan.step}.")
+                }
+            )
+            self.errors.add(
+                LayoutInconsistent(
+                    resolved.source.span(*plan.position[:-1], "again"),
+                    f"no branch of {plan.step} has the label {plan.again}",
+                    f"those that drop have {', '.join(labels)}"
+                    if labels
+                    else f"give one that drops a label: `{plan.again} :: Drop(cell, msg)`",
+                )
+            )
         for leaf in called:
             if leaf.verdict != "Drop" or leaf.cell:
                 what = f"says {leaf.verdict}" if leaf.verdict != "Drop" else "changes its cell"
-                self.errors.add(StepSignature(leaf.span, f"{plan.step} is to be looked at again after {plan.again}, which {what}",
-                                              "it must be a Drop that leaves the cell as it was"))  # fmt: skip
+                self.errors.add(
+                    StepSignature(
+                        leaf.span,
+                        f"{plan.step} is to be looked at again after {plan.again}, which {what}",
+                        "it must be a Drop that leaves the cell as it was",
+                    )
+                )
 
     def check_tail(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         """The programs never look at it, and a word that is lost to another writer does not bring it back."""
@@ -340,18 +440,32 @@ class Loader:
             step = steps[plan.step]
             if not plan.user:
                 for span in tail_uses(step, tail):
-                    self.errors.add(LayoutInconsistent(span, f"{plan.step} uses the message's {tail}, which no program sees",
-                                                       "only steps of hooks.user can"))  # fmt: skip
+                    self.errors.add(
+                        LayoutInconsistent(
+                            span,
+                            f"{plan.step} uses the message's {tail}, which no program sees",
+                            "only steps of hooks.user can",
+                        )
+                    )
             elif resolved.tables[plan.table].atomic == "word":
                 for span in written_with_cell(step.body, tail):
-                    self.errors.add(LayoutInconsistent(span, f"{plan.step} changes the message's {tail} as it changes a word",
-                                                       "change it in a section of another table"))  # fmt: skip
+                    self.errors.add(
+                        LayoutInconsistent(
+                            span,
+                            f"{plan.step} changes the message's {tail} as it changes a word",
+                            "change it in a section of another table",
+                        )
+                    )
 
     def check_forwards(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
         """Without a user step the daemon has no socket: the client would be told that the port is unreachable."""
         for plan in resolved.xdp:
             for leaf in leaves(steps[plan.step].body):
                 if leaf.verdict == "Forward":
-                    self.errors.add(LayoutInconsistent(
-                        leaf.span, f"{plan.step} forwards, but the layout has no hooks.user that would serve what it forwards",
-                        "add hooks.user, or end with Drop or Reply"))  # fmt: skip
+                    self.errors.add(
+                        LayoutInconsistent(
+                            leaf.span,
+                            f"{plan.step} forwards, but the layout has no hooks.user that would serve what it forwards",
+                            "add hooks.user, or end with Drop or Reply",
+                        )
+                    )

@@ -1,4 +1,6 @@
-"""Sections that are for some messages only: for all others their step must be idle, so that to leave it out is what the model does."""
+"""Sections that are for some messages only: for all others their step must be idle, so that to leave it out is
+what the model does.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,16 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
     """What a step does with a message that its section is not for: Continue, with cell and message as they were."""
     for plan in (plan for plan in resolved.plans() if plan.when is not None):
         for leaf in busy(steps[plan.step], resolved.message, plan.when):
-            does = "changes the cell" if leaf.cell else "changes the message" if leaf.message else f"says {leaf.verdict}"
-            errors.add(LayoutInconsistent(
-                position(resolved, plan), f"{plan.step} {does} at {leaf.span} for messages whose {plan.when.field} is not listed in `when`",
-                "list them, or let the step say Continue(cell, msg) of them",
-            ))  # fmt: skip
+            does = (
+                "changes the cell" if leaf.cell else "changes the message" if leaf.message else f"says {leaf.verdict}"
+            )
+            errors.add(
+                LayoutInconsistent(
+                    position(resolved, plan),
+                    f"{plan.step} {does} at {leaf.span} for messages whose {plan.when.field} is not listed in `when`",
+                    "list them, or let the step say Continue(cell, msg) of them",
+                )
+            )
 
 
 def busy(step: ir.Step, message: ir.Record, when: ir.When) -> Iterator[ir.Leaf]:

@@ -1,4 +1,6 @@
-"""Indices of cells that are looked up when it is too late to give up: after a state was changed, or where a cell has an owner."""
+"""Indices of cells that are looked up when it is too late to give up: after a state was changed, or where a
+cell has an owner.
+"""
 
 from __future__ import annotations
 
@@ -37,24 +39,35 @@ def left_out(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPl
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
     """Every value of such an index must be that of a cell.
 
-    Out of range, a section would be left out, which the hook has only said that it can live with where it is `contended: skip`.
+    Out of range, a section would be left out, which the hook has only said that it can live with where it is
+    `contended: skip`.
     """
     for hook in resolved.hooks():
         writer = ""
         for plan, late, within in _lookups(resolved, steps, hook):
             step, table = steps[plan.step], resolved.tables[plan.table]
             sure = late and plan.contended != "skip"
-            if not plan.swept and (table.atomic == "owned" or writer and sure) and not within:
-                reason = "which is `atomic: owned`" if table.atomic == "owned" else f"which is looked up after {writer} may have changed a cell"
+            if not plan.swept and (table.atomic == "owned" or (writer and sure)) and not within:
+                reason = (
+                    "which is `atomic: owned`"
+                    if table.atomic == "owned"
+                    else f"which is looked up after {writer} may have changed a cell"
+                )
                 errors.add(_beyond(resolved, table, plan, reason))
             if any(leaf.cell and leaf.verdict == "Continue" for leaf in leaves(step.body)):
                 writer = writer or plan.step
 
 
-def _lookups(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]) -> Iterator[tuple[SectionPlan, bool, bool]]:
-    """Of each section, whether its cell is looked up right before it, by a program, and whether there is one for every index."""
+def _lookups(
+    resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]
+) -> Iterator[tuple[SectionPlan, bool, bool]]:
+    """Of each section, whether its cell is looked up right before it, by a program, and whether there is one
+    for every index.
+    """
     in_kernel = hook is resolved.xdp or hook is resolved.tc
-    sure = found_first((resolved.tables[plan.table], plan.when is None, _written(steps[plan.step])) for plan in hook if in_kernel)
+    sure = found_first(
+        (resolved.tables[plan.table], plan.when is None, _written(steps[plan.step])) for plan in hook if in_kernel
+    )
     written: set[str] = set()
     for plan in hook:
         table = resolved.tables[plan.table]
@@ -67,13 +80,19 @@ def _written(step: ir.Step) -> set[str]:
     return {str(assign.path[0]) for leaf in leaves(step.body) for assign in leaf.message}
 
 
-def _within(resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, written: set[str], sure: dict[str, int]) -> bool:
-    """By its type, because it is hashed from a field when a packet comes (a sweep has none), or because another cell of that index is there."""
+def _within(
+    resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, written: set[str], sure: dict[str, int]
+) -> bool:
+    """By its type, because it is hashed from a field when a packet comes (a sweep has none), or because another
+    cell of that index is there.
+    """
     if table.index not in written and sure.get(table.index, table.capacity + 1) <= table.capacity:
         return True
-    hashed = [] if plan.daemon and not plan.user or table.index in written else resolved.hashes
+    hashed = [] if (plan.daemon and not plan.user) or table.index in written else resolved.hashes
     kind = resolved.message.field(table.index)
-    return 2**kind.width <= table.capacity or any(each.field == table.index and each.capacity <= table.capacity for each in hashed)
+    return 2**kind.width <= table.capacity or any(
+        each.field == table.index and each.capacity <= table.capacity for each in hashed
+    )
 
 
 def _beyond(resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, reason: str) -> LayoutInconsistent:
@@ -81,5 +100,7 @@ def _beyond(resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, reason
     fitting = table.capacity.bit_length() - 1
     instead = f"make its type u{fitting}, or the capacity {2**width}" if fitting else f"make the capacity {2**width}"
     return LayoutInconsistent(
-        position(resolved, plan), f"msg.{table.index} is u{width}, and may be beyond the {table.capacity} cells of {table.name}, {reason}", instead,
-    )  # fmt: skip
+        position(resolved, plan),
+        f"msg.{table.index} is u{width}, and may be beyond the {table.capacity} cells of {table.name}, {reason}",
+        instead,
+    )

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from codegen.ir import Type
 
 
 @dataclass(frozen=True)
 class Span:
     """Where a node stands in the TLA+ source. Lines and columns count from 1.
 
-    last_line, last_column: of its last character, where they are known, else 0. Two spans that begin at one place are the same.
+    last_line, last_column: of its last character, where they are known, else 0. Two spans that begin at one place are
+    the same.
     """
 
     file: str
@@ -60,7 +57,7 @@ class Bytes:
 class Set:
     """At most `max` distinct elements."""
 
-    element: "Type"
+    element: Type
     max: int
 
 
@@ -75,7 +72,7 @@ class Bits:
 class Array:
     """A function over 1..size."""
 
-    element: "Type"
+    element: Type
     size: int
 
 
@@ -83,7 +80,7 @@ class Array:
 class Sequence:
     """A sequence of at most `max` elements."""
 
-    element: "Type"
+    element: Type
     max: int
 
 
@@ -92,7 +89,7 @@ class Table:
     """A whole table, a function over 0..capacity-1; only a user hook sees one, and only reads it."""
 
     name: str
-    cell: "Record"
+    cell: Record
     capacity: int
 
 
@@ -101,10 +98,13 @@ class Record:
     """`name` is the C struct's tag without the protocol's prefix: `lock_cell`, `message`, `env`."""
 
     name: str
-    fields: tuple[tuple[str, "Type"], ...]
+    fields: tuple[tuple[str, Type], ...]
 
-    def field(self, name: str) -> "Type":
+    def field(self, name: str) -> Type:
         return dict(self.fields)[name]
+
+
+Type = UInt | Bool | Enum | Bytes | Set | Bits | Array | Sequence | Table | Record
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, WithJsonSchema
 
@@ -23,7 +23,7 @@ __all__ = ["Layout", "Source", "invalid", "json_schema", "parse", "read"]
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
 Bound = Annotated[
-    Union[Annotated[int, Field(strict=True, ge=0)], Name], Field(description="A number, or the name of a constant.")
+    Annotated[int, Field(strict=True, ge=0)] | Name, Field(description="A number, or the name of a constant.")
 ]
 Member = Annotated[str, Field(pattern=NAME, strict=True)]
 
@@ -50,7 +50,7 @@ class BytesType(Strict):
 class SetType(Strict):
     """At most `max` distinct elements."""
 
-    set: "TypeText"
+    set: TypeText
     max: Bound
 
 
@@ -63,18 +63,18 @@ class BitsType(Strict):
 class ArrayType(Strict):
     """A function over 1..size."""
 
-    array: "TypeText"
+    array: TypeText
     size: Bound
 
 
 class RecordType(Strict):
-    record: dict[Name, "TypeText"] = Field(min_length=1)
+    record: dict[Name, TypeText] = Field(min_length=1)
 
 
 class SequenceType(Strict):
     """A sequence of at most `max` elements."""
 
-    sequence: "TypeText"
+    sequence: TypeText
     max: Bound
 
 
@@ -92,25 +92,26 @@ def type_tag(value: Any) -> str | None:
 
 TypeName = Annotated[
     str,
-    Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*$",
-          description="uN (1 to 64 bits), bool, a name from `types`, or another field: `table.field` or `message.field`."),
-]  # fmt: skip
+    Field(
+        pattern=r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*$",
+        description="uN (1 to 64 bits), bool, a name from `types`, or another field: `table.field` or `message.field`.",
+    ),
+]
 
 TypeText = Annotated[
-    Union[
-        Annotated[TypeName, Tag("name")],
-        Annotated[EnumType, Tag("enum")],
-        Annotated[BytesType, Tag("bytes")],
-        Annotated[SetType, Tag("set")],
-        Annotated[BitsType, Tag("bits")],
-        Annotated[ArrayType, Tag("array")],
-        Annotated[RecordType, Tag("record")],
-        Annotated[SequenceType, Tag("sequence")],
-    ],
+    Annotated[TypeName, Tag("name")]
+    | Annotated[EnumType, Tag("enum")]
+    | Annotated[BytesType, Tag("bytes")]
+    | Annotated[SetType, Tag("set")]
+    | Annotated[BitsType, Tag("bits")]
+    | Annotated[ArrayType, Tag("array")]
+    | Annotated[RecordType, Tag("record")]
+    | Annotated[SequenceType, Tag("sequence")],
     Discriminator(
         type_tag,
         custom_error_type="type_form",
-        custom_error_message=f"write a name such as u8, or a mapping with {', '.join(TYPE_FORMS[:-1])} or {TYPE_FORMS[-1]}",
+        custom_error_message="write a name such as u8, or a mapping with "
+        f"{', '.join(TYPE_FORMS[:-1])} or {TYPE_FORMS[-1]}",
     ),
 ]
 
@@ -143,13 +144,16 @@ class Peer(Strict):
 
 
 class Token(Strict):
-    """env.token, 8 bytes made for the address that a message came from, and env.validated: whether `field` of the message has such."""
+    """env.token, 8 bytes made for the address that a message came from, and env.validated: whether `field` of
+    the message has such.
+    """
 
     field: MessageField
 
 
 class Environment(Strict):
-    """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc step runs on.
+    """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc
+    step runs on.
 
     terms: env.terms, a hash of all that a client relies on, is {bytes: 8}.
     """
@@ -166,14 +170,16 @@ class Local(Strict):
     """A field of the message that is not on the wire; computed on arrival where `from` says how."""
 
     type: TypeText
-    source: str | None = Field(default=None, alias="from", description="hash(msg.field, capacity) or hash(msg.field, capacity, lower)")
+    source: str | None = Field(
+        default=None, alias="from", description="hash(msg.field, capacity) or hash(msg.field, capacity, lower)"
+    )
 
 
 def local_tag(value: Any) -> str:
     return "local" if isinstance(value, Local) or (isinstance(value, dict) and "type" in value) else "type"
 
 
-LocalText = Annotated[Union[Annotated[TypeText, Tag("type")], Annotated[Local, Tag("local")]], Discriminator(local_tag)]
+LocalText = Annotated[Annotated[TypeText, Tag("type")] | Annotated[Local, Tag("local")], Discriminator(local_tag)]
 
 
 class TableModel(Strict):
@@ -183,7 +189,8 @@ class TableModel(Strict):
 
     own_line: each cell, a `word` or `owned`, has cache lines of its own.
 
-    atomic: `user` where only the daemon has to do with the cells; `owned` where at any time at most one section has to do with a cell.
+    atomic: `user` where only the daemon has to do with the cells; `owned` where at any time at most one section has to
+    do with a cell.
     """
 
     cell: dict[Name, TypeText] = Field(min_length=1)
@@ -195,10 +202,14 @@ class TableModel(Strict):
     own_line: Annotated[bool, Field(strict=True)] = False
 
 
-Members = Union[Name, Annotated[list[Member], Field(min_length=1)]]
+Members = Name | Annotated[list[Member], Field(min_length=1)]
 WhenText = Annotated[
     dict[Name, Members],
-    Field(min_length=1, max_length=1, description="A field of the message that is an enum, and members of it, or a constant that lists them."),
+    Field(
+        min_length=1,
+        max_length=1,
+        description="A field of the message that is an enum, and members of it, or a constant that lists them.",
+    ),
 ]
 
 
@@ -215,16 +226,26 @@ def section_schema(*options: str) -> dict[str, Any]:
     }
 
 
-SectionText = Annotated[dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(section_schema("contended"))]
+SectionText = Annotated[
+    dict[Name, Name], Field(min_length=1, max_length=2), WithJsonSchema(section_schema("contended"))
+]
 HookSectionText = Annotated[
-    dict[Name, Union[Name, WhenText]], Field(min_length=1, max_length=3), WithJsonSchema(section_schema("contended", "when"))
+    dict[Name, Name | WhenText],
+    Field(min_length=1, max_length=3),
+    WithJsonSchema(section_schema("contended", "when")),
 ]
 
 
 def user_schema() -> dict[str, Any]:
     schema = section_schema("contended")
-    options = {"reads": {"enum": ["table", "cell"]}, "contended": {"enum": ["never"]}, "again": {"type": "string", "pattern": NAME}}
-    description = "table: Step, what the step reads, and the label of the Drop after which a message is looked at again."
+    options = {
+        "reads": {"enum": ["table", "cell"]},
+        "contended": {"enum": ["never"]},
+        "again": {"type": "string", "pattern": NAME},
+    }
+    description = (
+        "table: Step, what the step reads, and the label of the Drop after which a message is looked at again."
+    )
     return schema | {"description": description, "properties": options, "maxProperties": 4}
 
 
@@ -236,7 +257,8 @@ def row_tag(value: Any) -> str:
 
 
 UserHook = Annotated[
-    Union[Annotated[UserText, Tag("one")], Annotated[list[UserText], Field(min_length=1), Tag("row")]], Discriminator(row_tag)
+    Annotated[UserText, Tag("one")] | Annotated[list[UserText], Field(min_length=1), Tag("row")],
+    Discriminator(row_tag),
 ]
 
 
@@ -249,7 +271,9 @@ class Hooks(Strict):
 
 
 class TailModel(Strict):
-    """What follows the fixed part of a message: `length` bytes, if over < length <= max. To user steps it is the message's `field`."""
+    """What follows the fixed part of a message: `length` bytes, if over < length <= max. To user steps it is
+    the message's `field`.
+    """
 
     field: Name
     length: Name
@@ -270,7 +294,9 @@ class Sweep(Strict):
 
 
 class FateModel(Strict):
-    """What became of a row: an enum of its cell, whose first member is that nothing has, and the members that are as it should be."""
+    """What became of a row: an enum of its cell, whose first member is that nothing has, and the members that
+    are as it should be.
+    """
 
     field: Name
     done: list[Member] = Field(min_length=1)
@@ -279,7 +305,8 @@ class FateModel(Strict):
 class Restore(Strict):
     """How rows that were recovered get into the tables: sections that are run for each cell of the table `rows`.
 
-    The daemon fills these cells, field by field of the same name, and computes those that a `local` of that name has `from` another.
+    The daemon fills these cells, field by field of the same name, and computes those that a `local` of that name has
+    `from` another.
     """
 
     rows: Name
@@ -287,16 +314,26 @@ class Restore(Strict):
     sections: list[SectionText] = Field(min_length=1)
 
 
-OneSection = Annotated[dict[Name, Name], Field(min_length=1, max_length=1), WithJsonSchema({
-    "type": "object", "description": "table: Step.", "additionalProperties": {"type": "string", "pattern": NAME},
-    "minProperties": 1, "maxProperties": 1,
-})]  # fmt: skip
+OneSection = Annotated[
+    dict[Name, Name],
+    Field(min_length=1, max_length=1),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "description": "table: Step.",
+            "additionalProperties": {"type": "string", "pattern": NAME},
+            "minProperties": 1,
+            "maxProperties": 1,
+        }
+    ),
+]
 
 
 class DrainModel(Strict):
     """What the daemon takes from the tables and puts into files: see docs/layout.md.
 
-    each: the table whose indices are the lanes. number: the message's field that counts a lane's records, from 1 in each `epoch`.
+    each: the table whose indices are the lanes. number: the message's field that counts a lane's records, from 1 in
+    each `epoch`.
 
     entry: the message's fields that a file has of a record. sync_ms: how long a sync waits for company.
     """
@@ -337,7 +374,11 @@ class BudgetModel(Strict):
 
 Version = Annotated[
     str,
-    Field(pattern=r"^[1-9][0-9]*\.(0|[1-9][0-9]*)$", strict=True, description="A kernel's version, in quotes: YAML takes 6.10 for 6.1."),
+    Field(
+        pattern=r"^[1-9][0-9]*\.(0|[1-9][0-9]*)$",
+        strict=True,
+        description="A kernel's version, in quotes: YAML takes 6.10 for 6.1.",
+    ),
 ]
 
 
@@ -360,23 +401,27 @@ class OlderTable(Strict):
 
 
 class Older(Strict):
-    """For kernels `before` a version, which lack what the layout asks for: tables as they are there. None are before `since`."""
+    """For kernels `before` a version, which lack what the layout asks for: tables as they are there. None are
+    before `since`.
+    """
 
     before: Version
     since: Version | None = None
     tables: dict[Name, OlderTable] = Field(min_length=1)
 
 
-ConstantText = Union[
-    Annotated[bool, Field(strict=True)],
-    Annotated[int, Field(strict=True)],
-    Member,
-    list[Union[Annotated[int, Field(strict=True)], Member]],
-]
+ConstantText = (
+    Annotated[bool, Field(strict=True)]
+    | Annotated[int, Field(strict=True)]
+    | Member
+    | list[Annotated[int, Field(strict=True)] | Member]
+)
 
 
 class Layout(Strict):
-    """A protocol's layout: types, bounds, maps, hooks, wire format and budgets. Nothing here changes what a step means."""
+    """A protocol's layout: types, bounds, maps, hooks, wire format and budgets. Nothing here changes what a
+    step means.
+    """
 
     protocol: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     module: Name
@@ -398,7 +443,10 @@ class Layout(Strict):
     older: Older | None = None
     wire: Wire
     promiscuous: Annotated[
-        bool, Field(strict=True, description="Serve packets to addresses that are not this host's as well, where XDP sees them.")
+        bool,
+        Field(
+            strict=True, description="Serve packets to addresses that are not this host's as well, where XDP sees them."
+        ),
     ] = False
     budget: Budgets
 
@@ -406,7 +454,15 @@ class Layout(Strict):
 def json_schema() -> str:
     """The text of spec/layout.schema.json. A layout that is only `use`d may leave anything out."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Layout.model_json_schema(by_alias=True)}
+    for described in (schema, *schema["$defs"].values()):
+        if "description" in described:
+            described["description"] = unwrapped(described["description"])
     return json.dumps(schema, indent=2) + "\n"
+
+
+def unwrapped(text: str) -> str:
+    """A docstring with each paragraph on one line, for editors that wrap by themselves."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 # --- Reading --------------------------------------------------------------------------------------------
@@ -435,7 +491,9 @@ def read(
 
 
 def used_folders(path: Path) -> list[Path]:
-    """Folders of the layouts that a layout names in `use`, where they are there; what is wrong with it is not said here."""
+    """Folders of the layouts that a layout names in `use`, where they are there; what is wrong with it is not
+    said here.
+    """
     quiet = Errors()
     text = text_of(path, path.name, quiet)
     own = parse(text, path.name, quiet) if text is not None else None
@@ -462,8 +520,13 @@ def load(path: Path, folders: list[Path], display: Display, errors: Errors, abov
         found = next((candidate.resolve() for candidate in candidates if candidate.is_file()), None)
         if found is None or found in above:
             reason = "is not there" if found is None else "uses this one"
-            errors.add(FileMissing(own.span("use", at), f"the layout {name} {reason}",
-                                   f"looked for it in {', '.join(display.name(one.parent) for one in candidates)}"))  # fmt: skip
+            errors.add(
+                FileMissing(
+                    own.span("use", at),
+                    f"the layout {name} {reason}",
+                    f"looked for it in {', '.join(display.name(one.parent) for one in candidates)}",
+                )
+            )
             continue
         other = load(found, folders, display, errors, (*above, path.resolve()))
         if other is not None:
@@ -486,7 +549,9 @@ def merged(base: Source, over: Source, is_override: bool = False) -> Source:
         if both_mappings:
             result = dict(old)
             for key, value in new.items():
-                result[key] = merge(old[key], value, (*path, key)) if key in old else take(value, (*path, key), (*path, key))
+                result[key] = (
+                    merge(old[key], value, (*path, key)) if key in old else take(value, (*path, key), (*path, key))
+                )
             return result
         if not is_override and path and path[-1] == "enum" and isinstance(old, list) and isinstance(new, list):
             for at in range(len(new)):

@@ -1,4 +1,6 @@
-"""What a layout says of older kernels: which of its programs they have, and with what laid over it these are generated for them."""
+"""What a layout says of older kernels: which of its programs they have, and with what laid over it these are
+generated for them.
+"""
 
 from __future__ import annotations
 

@@ -10,8 +10,11 @@ from codegen.sections import SectionPlan
 
 
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
-    """Who has a cell next must see what was written: the swap of a word says that it is given away, and is a full barrier."""
-    rows = resolved.layout.restore.rows if resolved.layout.restore else None  # which the daemon has again when the program has ended
+    """Who has a cell next must see what was written: the swap of a word says that it is given away, and is a
+    full barrier.
+    """
+    # which the daemon has again when the program has ended
+    rows = resolved.layout.restore.rows if resolved.layout.restore else None
     for hook in resolved.hooks():
         for at, plan in enumerate(hook):
             written = [leaf for leaf in leaves(steps[plan.step].body) if leaf.cell]
@@ -20,12 +23,26 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
             writes = f"{plan.step} writes a cell of {plan.table}, which is `atomic: owned`, and"
             for leaf in written:
                 if leaf.verdict != "Continue":
-                    errors.add(LayoutInconsistent(leaf.span, f"{writes} ends the hook",
-                                                  "Continue, to a section that writes a word: by that the cell is given away"))  # fmt: skip
+                    errors.add(
+                        LayoutInconsistent(
+                            leaf.span,
+                            f"{writes} ends the hook",
+                            "Continue, to a section that writes a word: by that the cell is given away",
+                        )
+                    )
             if not any(_swaps(resolved, steps, later) for later in hook[at + 1 :]):
-                errors.add(LayoutInconsistent(position(resolved, plan), f"{writes} no section behind it writes a word",
-                                              "add one: by that the cell is given away"))  # fmt: skip
+                errors.add(
+                    LayoutInconsistent(
+                        position(resolved, plan),
+                        f"{writes} no section behind it writes a word",
+                        "add one: by that the cell is given away",
+                    )
+                )
 
 
 def _swaps(resolved: Resolved, steps: dict[str, ir.Step], plan: SectionPlan) -> bool:
-    return plan.when is None and resolved.tables[plan.table].atomic == "word" and any(leaf.cell for leaf in leaves(steps[plan.step].body))
+    return (
+        plan.when is None
+        and resolved.tables[plan.table].atomic == "word"
+        and any(leaf.cell for leaf in leaves(steps[plan.step].body))
+    )

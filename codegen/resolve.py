@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Union
 
-from codegen import ir
-from codegen.c_names import upper
+from codegen import ir, layout_checks
+from codegen.c_names import C_KEYWORDS
+from codegen.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
 from codegen.errors import Errors, LayoutInconsistent
 from codegen.ir import Span
 from codegen.layout import (
-    ArrayType, BitsType, BytesType, EnumType, Layout, Local, RecordType, SequenceType, SetType, Source, TypeText,
-)  # fmt: skip
-from codegen.library_functions import LIBRARY_FUNCTIONS
-from codegen.drain import DrainPlan, RecoveryPlan, plan_drain, plan_recovery
+    ArrayType,
+    BitsType,
+    BytesType,
+    EnumType,
+    Layout,
+    Local,
+    RecordType,
+    SequenceType,
+    SetType,
+    Source,
+    TypeText,
+)
 from codegen.sections import Place, SectionPlan, Sections
-from codegen.versions import version
 
 WORD_BITS = 64
 CAPACITY_MAX = 2**31
@@ -41,18 +48,6 @@ PEER_BITS_MAX = 32
 AGE_MAX = 2**31 - 2
 """Ages that steps may tell apart: their type has 32 bits at most."""
 
-MAPS = ("counters", "sweep_state")
-"""Those that are not the layout's."""
-
-C_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register"
-    " restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true"
-    " false asm typeof errno".split()
-)
-C_CONSTANTS = ("PORT", "WIRE_SIZE", "TICK_NS", "TAIL_OVER", "TAIL_MAX", "BRANCHES", "BRANCH_LINES", "COUNTERS", "COUNTER_NAMES", "TERMS")
-"""Behind the protocol's name: those that every header has."""
-
-WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
 
 @dataclass
 class Resolved:
@@ -60,7 +55,7 @@ class Resolved:
 
     layout: Layout
     source: Source
-    constants: dict[str, Union[int, bool, str, tuple[Union[int, str], ...]]]
+    constants: dict[str, int | bool | str | tuple[int | str, ...]]
     message: ir.Record
     env: ir.Record
     tables: dict[str, ir.TableLayout]
@@ -138,26 +133,44 @@ class Resolver(Sections):
         tail = self.tail()
         message = self.message(tail)
         env = self.environment()
-        self.check_names()
-        self.check_indices(message, tables)
-        self.check_wire(message)
+        layout_checks.check_names(self)
+        layout_checks.check_indices(self, message, tables)
+        layout_checks.check_wire(self, message)
         self.check_forwards()
         hooks = self.layout.hooks
         xdp, tc = self.hook("xdp", hooks.xdp, message), self.hook("tc", hooks.tc, message)
         user = self.user()
         sweep, restored = self.sweep(), self.restored()
-        self.check_restore(tables)
-        self.check_budgets()
-        self.check_older()
+        layout_checks.check_restore(self, tables)
+        layout_checks.check_budgets(self)
+        layout_checks.check_older(self)
         hashes = self.hashes(message)
-        self.check_ahead()
+        layout_checks.check_ahead(self)
         drain, recovery = plan_drain(self, message, tables), plan_recovery(self, message)
-        return Resolved(self.layout, self.source, self.constants, message, env, tables, hashes,
-                        xdp, tc, user, sweep, restored, tail, self.used, drain, recovery, self.age_until, self.token)  # fmt: skip
+        return Resolved(
+            self.layout,
+            self.source,
+            self.constants,
+            message,
+            env,
+            tables,
+            hashes,
+            xdp,
+            tc,
+            user,
+            sweep,
+            restored,
+            tail,
+            self.used,
+            drain,
+            recovery,
+            self.age_until,
+            self.token,
+        )
 
     # --- Types ------------------------------------------------------------------------------------------
 
-    def bound(self, bound: Union[int, str], place: Place, low: int, high: int, fallback: int) -> int:
+    def bound(self, bound: int | str, place: Place, low: int, high: int, fallback: int) -> int:
         """A number, or a constant's value, within low..high."""
         value = bound
         if isinstance(bound, str):
@@ -188,7 +201,11 @@ class Resolver(Sections):
             case SetType(set=element, max=size):
                 kind = self.type(element, (*place, "set"), f"{name}_element")
                 if not isinstance(kind, (ir.UInt, ir.Enum, ir.Bool, ir.Bytes)):
-                    self.complain((*place, "set"), "a set of sets, arrays or records", "its elements must be uN, enum, bool or bytes")
+                    self.complain(
+                        (*place, "set"),
+                        "a set of sets, arrays or records",
+                        "its elements must be uN, enum, bool or bytes",
+                    )
                 return ir.Set(kind, self.bound(size, (*place, "max"), 1, 4096, 1))
             case BitsType(bits=size):
                 return ir.Bits(self.bound(size, (*place, "bits"), 1, WORD_BITS, 1))
@@ -200,7 +217,8 @@ class Resolver(Sections):
                 return ir.Sequence(kind, self.bound(size, (*place, "max"), 1, 4096, 1))
         assert isinstance(text, RecordType)
         fields = [
-            (inner, self.type(kind, (*place, "record", inner), f"{name}.{inner}")) for inner, kind in text.record.items()
+            (inner, self.type(kind, (*place, "record", inner), f"{name}.{inner}"))
+            for inner, kind in text.record.items()
         ]
         return ir.Record(name.replace(".", "_"), tuple(fields))
 
@@ -215,7 +233,9 @@ class Resolver(Sections):
             return ir.UInt(width)
         target = self.target(text)
         if target is None:
-            self.complain(place, f"there is no type {text}", "write uN, bool, a name from `types`, table.field or message.field")
+            self.complain(
+                place, f"there is no type {text}", "write uN, bool, a name from `types`, table.field or message.field"
+            )
             return ir.UInt(64)
         return self.at(*target, place)
 
@@ -269,14 +289,23 @@ class Resolver(Sections):
         capacity = self.bound(model.capacity, (*place, "capacity"), 1, CAPACITY_MAX, 1)
         bits = width_bits(cell)
         if model.atomic == "word" and bits > WORD_BITS:
-            self.complain((*place, "atomic"), f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
-                          "make its fields smaller, or choose spin_lock or res_spin_lock")  # fmt: skip
+            self.complain(
+                (*place, "atomic"),
+                f"a cell of {name} takes {bits} bits, a word has {WORD_BITS}",
+                "make its fields smaller, or choose spin_lock or res_spin_lock",
+            )
         if model.own_line and model.atomic not in ("word", "owned"):
-            reason = "are the daemon's alone" if model.atomic == "user" else "take whole cache lines where that costs little"
-            self.complain(("tables", name, "own_line"), f"cells of {name}, which is `atomic: {model.atomic}`, {reason}",
-                          "remove it, or choose word or owned")  # fmt: skip
-        return ir.TableLayout(name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic,
-                              model.ahead, model.own_line)  # fmt: skip
+            reason = (
+                "are the daemon's alone" if model.atomic == "user" else "take whole cache lines where that costs little"
+            )
+            self.complain(
+                ("tables", name, "own_line"),
+                f"cells of {name}, which is `atomic: {model.atomic}`, {reason}",
+                "remove it, or choose word or owned",
+            )
+        return ir.TableLayout(
+            name, cell, model.map, capacity, model.index.removeprefix("msg."), model.atomic, model.ahead, model.own_line
+        )
 
     def message(self, tail: ir.TailLayout | None) -> ir.Record:
         fields: list[tuple[str, ir.Type]] = []
@@ -311,13 +340,21 @@ class Resolver(Sections):
             self.complain(("tail", "field"), f"{model.field} is a word of C", "choose another name")
         place: Place = ("tail", "length")
         if model.length not in self.layout.message:
-            self.complain(place, f"{model.length} is no field of `message`", f"there is {', '.join(self.layout.message)}")
+            self.complain(
+                place, f"{model.length} is no field of `message`", f"there is {', '.join(self.layout.message)}"
+            )
         else:
             kind = self.at(("message", model.length), self.layout.message[model.length], "", place)
             if not isinstance(kind, ir.UInt) or not longest < 2**kind.width <= 2**32:
-                self.complain(place, f"message.{model.length} cannot say how long a tail is", f"it must be uN, and hold {longest}")
+                self.complain(
+                    place, f"message.{model.length} cannot say how long a tail is", f"it must be uN, and hold {longest}"
+                )
         if self.layout.hooks.user is None:
-            self.complain(("tail",), "a tail, but there is no user hook, and nobody else looks at it", "remove it, or add hooks.user")
+            self.complain(
+                ("tail",),
+                "a tail, but there is no user hook, and nobody else looks at it",
+                "remove it, or add hooks.user",
+            )
         return ir.TailLayout(model.field, model.length, over, longest) if len(self.errors.found) == before else None
 
     def check_forwards(self) -> None:
@@ -330,7 +367,9 @@ class Resolver(Sections):
             elif name in self.layout.forwards[:at]:
                 self.complain(place, f"{name} is forwarded twice", "name it once")
         if self.layout.forwards and self.layout.hooks.user is None:
-            self.complain(("forwards",), "fields are forwarded, but there is no user hook", "remove it, or add hooks.user")
+            self.complain(
+                ("forwards",), "fields are forwarded, but there is no user hook", "remove it, or add hooks.user"
+            )
 
     def environment(self) -> ir.Record:
         fields: list[tuple[str, ir.Type]] = []
@@ -344,17 +383,28 @@ class Resolver(Sections):
                 self.complain(("env", "now", "tick_ns"), f"a tick of {clock.tick_ns} ns", "it must be a power of two")
             fields.append(("now", kind))
         if self.layout.env.cpu is not None:
-            fields.append(("cpu", self.number(self.layout.env.cpu, ("env", "cpu"), "the processor's number", PROCESSOR_BITS_MAX)))
+            fields.append(
+                ("cpu", self.number(self.layout.env.cpu, ("env", "cpu"), "the processor's number", PROCESSOR_BITS_MAX))
+            )
         if self.layout.env.age is not None:
             fields.append(("age", self.age()))
         if self.layout.env.terms is not None:
             size = self.bound(self.layout.env.terms.bytes, ("env", "terms", "bytes"), 1, 1024, TERMS_BYTES)
             if size != TERMS_BYTES:
-                self.complain(("env", "terms", "bytes"), f"env.terms has {size} bytes", f"it is a hash: write {{bytes: {TERMS_BYTES}}}")
+                self.complain(
+                    ("env", "terms", "bytes"),
+                    f"env.terms has {size} bytes",
+                    f"it is a hash: write {{bytes: {TERMS_BYTES}}}",
+                )
             fields.append(("terms", ir.Bytes(TERMS_BYTES)))
         if self.layout.env.peer is not None:
             self.for_user_hook("peer")
-            fields.append(("peer", self.number(self.layout.env.peer.type, ("env", "peer", "type"), "the peer's number", PEER_BITS_MAX)))
+            fields.append(
+                (
+                    "peer",
+                    self.number(self.layout.env.peer.type, ("env", "peer", "type"), "the peer's number", PEER_BITS_MAX),
+                )
+            )
         if self.layout.env.token is not None:
             self.for_user_hook("token")
             self.token = self.shown(self.layout.env.token.field)
@@ -372,7 +422,11 @@ class Resolver(Sections):
 
     def for_user_hook(self, name: str) -> None:
         if self.layout.hooks.user is None:
-            self.complain(("env", name), f"env.{name} is for steps of the user hook, and there is none", "remove it, or add hooks.user")
+            self.complain(
+                ("env", name),
+                f"env.{name} is for steps of the user hook, and there is none",
+                "remove it, or add hooks.user",
+            )
 
     def shown(self, text: str) -> str | None:
         """The field of the wire in which a client shows a token."""
@@ -382,7 +436,11 @@ class Resolver(Sections):
             return None
         kind = self.type(self.layout.message[name], ("message", name), name)
         if kind != ir.Bytes(TOKEN_BYTES):
-            self.complain(place, f"a token does not fit {name}", f"it has {TOKEN_BYTES} bytes: name a field with {{bytes: {TOKEN_BYTES}}}")
+            self.complain(
+                place,
+                f"a token does not fit {name}",
+                f"it has {TOKEN_BYTES} bytes: name a field with {{bytes: {TOKEN_BYTES}}}",
+            )
         return name
 
     def age(self) -> ir.Type:
@@ -390,7 +448,9 @@ class Resolver(Sections):
         place: Place = ("env", "age")
         self.age_until = self.bound(self.layout.env.age.until, (*place, "until"), 0, AGE_MAX, 0)
         if self.layout.env.now is None:
-            self.complain(place, "env.age counts ticks, and there is no env.now", "add env.now, which says how long a tick is")
+            self.complain(
+                place, "env.age counts ticks, and there is no env.now", "add env.now, which says how long a tick is"
+            )
         self.for_user_hook("age")
         return ir.UInt((self.age_until + 1).bit_length())
 
@@ -404,14 +464,24 @@ class Resolver(Sections):
             place: Place = ("local", name, "from")
             match = re.fullmatch(r"hash\(\s*msg\.(\w+)\s*,\s*(\w+(?:\.capacity)?)\s*(,\s*lower\s*)?\)", text.source)
             if match is None:
-                self.complain(place, f"{name} comes from {text.source}",
-                              'write "hash(msg.field, table.capacity)", or "hash(msg.field, table.capacity, lower)"')  # fmt: skip
+                self.complain(
+                    place,
+                    f"{name} comes from {text.source}",
+                    'write "hash(msg.field, table.capacity)", or "hash(msg.field, table.capacity, lower)"',
+                )
                 continue
             source, size, lower = match.groups()
-            known = source in self.layout.message or source in self.layout.handover or any(source == one.field for one in found)
+            known = (
+                source in self.layout.message
+                or source in self.layout.handover
+                or any(source == one.field for one in found)
+            )
             if not known or not isinstance(kinds.get(source), ir.UInt):
-                self.complain(place, f"msg.{source} is no uN field of the message on the wire, and no hash before this one",
-                              "hash one that is")  # fmt: skip
+                self.complain(
+                    place,
+                    f"msg.{source} is no uN field of the message on the wire, and no hash before this one",
+                    "hash one that is",
+                )
                 continue
             capacity = self.hash_capacity(size, place)
             if capacity is None:
@@ -431,125 +501,6 @@ class Resolver(Sections):
                 return None
             return self.bound(self.layout.tables[table].capacity, place, 1, CAPACITY_MAX, 1)
         return self.bound(int(text) if text.isdigit() else text, place, 1, CAPACITY_MAX, 1)
-
-    # --- Checks -----------------------------------------------------------------------------------------------
-
-    def check_names(self) -> None:
-        layout = self.layout
-        places: list[Place] = [(part, name) for part in ("message", "handover", "local") for name in getattr(layout, part)]
-        places += [("tables", name) for name in layout.tables]
-        places += [("tables", name, "cell", inner) for name, table in layout.tables.items() for inner in table.cell]
-        for place in places:
-            if place[-1] in C_KEYWORDS:
-                self.complain(place, f"{place[-1]} is a word of C", "choose another name")
-        for name in layout.types:
-            self.at(("types", name), layout.types[name], name, ("types", name))
-            if re.fullmatch(r"u\d+|bool", name):
-                self.complain(("types", name), f"{name} is a type already", "choose another name")
-        for place, macro in (
-            *((("constants", name), upper(name)) for name in layout.constants),
-            *((place, f"WIRE_{upper(str(place[-1]))}") for place in places if place[0] in ("message", "handover")),
-        ):  # fmt: skip
-            if macro in C_CONSTANTS:
-                self.complain(place, f"{place[-1]} would be {macro} in C, as another is", "choose another name")
-        for name in ("message", "contended", "reads", "again", *MAPS):
-            if name in layout.tables:
-                self.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
-        for called in layout.tables:
-            if called in LIBRARY_FUNCTIONS:
-                self.complain(("tables", called), f"a map is a variable in C, and {called}() is a function of its library, which clang knows without a declaration",
-                              f"choose another name, such as {called}s or {called}_cells")  # fmt: skip
-
-    def check_indices(self, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:
-        kinds = dict(message.fields)
-        for name, table in tables.items():
-            place: Place = ("tables", name, "index")
-            if table.index not in kinds:
-                self.complain(place, f"the message has no field {table.index}", f"it has {', '.join(kinds)}")
-            elif not isinstance(kinds[table.index], ir.UInt) or kinds[table.index].width > 32:
-                self.complain(place, f"msg.{table.index} is no index", "it must be u1 to u32")
-
-    def check_wire(self, message: ir.Record) -> None:
-        order, fields = self.layout.wire.order, self.layout.message
-        for at, name in enumerate(order):
-            if name not in fields:
-                reason = "is local, and" if name in self.layout.local else "is no field of the message, and"
-                reason = "is handed over after these, and" if name in self.layout.handover else reason
-                self.complain(("wire", "order", at), f"{name} {reason} cannot be on the wire", f"there is {', '.join(fields)}")
-            elif name in order[:at]:
-                self.complain(("wire", "order", at), f"{name} is on the wire twice", "keep one of them")
-        missing = [name for name in fields if name not in order]
-        if missing:
-            self.complain(("wire", "order"), f"the wire lacks {', '.join(missing)}",
-                          "give every field of `message` its place, or move it to `local`")  # fmt: skip
-        for name, kind in message.fields:
-            part = "message" if name in fields else "handover"
-            if (name in fields or name in self.layout.handover) and not isinstance(kind, WIRE_TYPES):
-                self.complain((part, name), f"{part}.{name} is no uN, bool, enum, bytes or bits", "only those are on the wire")
-        if self.layout.handover and self.layout.hooks.user is None:
-            self.complain(("handover",), "fields are handed over, but there is no user hook", "make them local, or add hooks.user")
-
-    def check_ahead(self) -> None:
-        """Which table's cells are read ahead: xdp must have to do with it, and know which cell is meant when a packet comes."""
-        layout = self.layout
-        tables = [name for name, table in layout.tables.items() if table.ahead]
-        stepped = {table for section in layout.hooks.xdp for table in section if table in layout.tables}
-        for at, name in enumerate(tables):
-            place: Place = ("tables", name, "ahead")
-            index = layout.tables[name].index.removeprefix("msg.")
-            local = layout.local.get(index)
-            if at:
-                self.complain(place, f"cells of {tables[0]} are read ahead already", "choose the table whose cells are in the caches least often")
-            elif name not in stepped:
-                self.complain(place, f"hooks.xdp has no section on {name}", "remove `ahead`, or choose a table that it steps")
-            elif index in layout.handover or (index in layout.local and not (isinstance(local, Local) and local.source)):
-                self.complain(place, f"msg.{index} is not known when a packet comes", "its cells cannot be read ahead: remove `ahead`")
-            elif layout.hooks.user is None:
-                self.complain(place, "cells are read ahead, but there is no user hook",
-                              "remove it: it is the daemon that tells XDP which interfaces can")  # fmt: skip
-
-    def check_restore(self, tables: dict[str, ir.TableLayout]) -> None:
-        """Rows are filled by the daemon: in memory that it shares with the program, with fields that it can know."""
-        restore = self.layout.restore
-        if restore is None or restore.rows not in self.layout.tables:
-            return
-        table = self.layout.tables[restore.rows]
-        if table.atomic != "owned":
-            self.complain(("tables", restore.rows, "atomic"), f"rows are restored from {restore.rows}, which is `atomic: {table.atomic}`",
-                          "say `atomic: owned`: the daemon fills its cells, and nobody else has to do with them")  # fmt: skip
-        fate = dict(tables[restore.rows].cell.fields).get(restore.fate.field)
-        if not isinstance(fate, ir.Enum):
-            self.complain(("restore", "fate", "field"), f"{restore.fate.field} is no enum of the cells of {restore.rows}", "add one that says what became of a row")
-            return
-        for at, member in enumerate(restore.fate.done):
-            if member not in fate.members[1:]:
-                self.complain(("restore", "fate", "done", at), f"{member} is no fate of a row",
-                              f"it is one of {', '.join(fate.members[1:])}; {fate.members[0]} is that of a row that nothing has become of")  # fmt: skip
-
-    def check_budgets(self) -> None:
-        layout = self.layout
-        ahead = any(table.ahead for table in layout.tables.values())
-        for program, there in (("ahead", ahead), ("tc", bool(layout.hooks.tc)), ("sweep", layout.sweep is not None), ("restore", layout.restore is not None)):
-            budget = getattr(layout.budget, program)
-            if there and budget is None:
-                self.complain(("budget",), f"the {program} program has no budget", "give it insns, states and stack")
-            if not there and budget is not None:
-                self.complain(("budget", program), f"a budget for {program}, which there is not", "remove it")
-
-    def check_older(self) -> None:
-        older = self.layout.older
-        if older is None:
-            return
-        if older.since is not None and version(older.since) >= version(older.before):
-            found = f"no kernel is before {older.before} and not before {older.since}"
-            self.complain(("older", "since"), found, "make `since` the older of the two")
-        for name in older.tables:
-            table = self.layout.tables.get(name)
-            if table is not None and table.atomic in ("res_spin_lock", "spin_lock"):  # the latter where an override has it so anyway
-                continue
-            found = "there is no such table" if table is None else f"it is `atomic: {table.atomic}`, which every kernel has"
-            self.complain(("older", "tables", name), f"{name} needs nothing else on older kernels: {found}",
-                          "name the tables that are `atomic: res_spin_lock`")  # fmt: skip
 
 
 def position(resolved: Resolved, plan: SectionPlan) -> Span:

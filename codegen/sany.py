@@ -14,12 +14,13 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Union
 
 from codegen.errors import Errors, FileMissing, SyntaxRefused
 from codegen.ir import Span
 
-STANDARD_MODULES = frozenset({"Naturals", "Integers", "Reals", "Sequences", "FiniteSets", "Bags", "TLC", "--TLA+ BUILTINS--"})
+STANDARD_MODULES = frozenset(
+    {"Naturals", "Integers", "Reals", "Sequences", "FiniteSets", "Bags", "TLC", "--TLA+ BUILTINS--"}
+)
 
 
 # --- The syntax tree ------------------------------------------------------------------------------
@@ -39,7 +40,7 @@ class Binder:
     """`names \\in domain`, with `tuple` for `<<a, b>> \\in domain`; domain None where there is no bound."""
 
     parameters: tuple[Reference, ...]
-    domain: Union["Node", None]
+    domain: Node | None
     tuple: bool
 
 
@@ -60,7 +61,7 @@ class Apply:
     """An operator, built-in or not, applied to its operands."""
 
     operator: Reference
-    operands: tuple["Node", ...]
+    operands: tuple[Node, ...]
     binders: tuple[Binder, ...]
     span: Span
 
@@ -77,14 +78,14 @@ class LetIn:
     """`definitions` are numbers of operators, in `Module.operators`."""
 
     definitions: tuple[str, ...]
-    body: "Node"
+    body: Node
     span: Span
 
 
 @dataclass(frozen=True)
 class Labelled:
     name: str
-    body: "Node"
+    body: Node
     span: Span
 
 
@@ -92,8 +93,8 @@ class Labelled:
 class Substitution:
     """The body of an instantiated operator: what its module's constants stand for, by their number."""
 
-    substitutions: tuple[tuple[str, "Node"], ...]
-    body: "Node"
+    substitutions: tuple[tuple[str, Node], ...]
+    body: Node
     span: Span
 
 
@@ -113,7 +114,7 @@ class Unknown:
     span: Span
 
 
-Node = Union[Numeral, Text, Apply, At, LetIn, Labelled, Substitution, OperatorArgument, Unknown]
+Node = Numeral | Text | Apply | At | LetIn | Labelled | Substitution | OperatorArgument | Unknown
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def tools_jar(repository: Path) -> Path:
 ERROR_PLACE = re.compile(r"[Ll]ine (\d+), col(?:umn)? (\d+)(?:\s+to line \d+, col(?:umn)? \d+)? of module (\S+?)[.:]?$")
 
 
-def read(path: Path, folders: list[Path], display: "Display", errors: Errors) -> Module | None:
+def read(path: Path, folders: list[Path], display: Display, errors: Errors) -> Module | None:
     """Parses the module at `path`; modules it extends are looked for beside it and in `folders`.
 
     Returns None after reporting SANY's errors.
@@ -177,11 +178,18 @@ def read(path: Path, folders: list[Path], display: "Display", errors: Errors) ->
     jar = tools_jar(display.repository)
     span = Span(display.name(path), 1, 1)
     if not jar.is_file():
-        errors.add(FileMissing(span, f"the TLA+ tools are not at {jar}",
-                               "run ./bootstrap, or set TLA2TOOLS_JAR to a tla2tools.jar"))  # fmt: skip
+        errors.add(
+            FileMissing(
+                span, f"the TLA+ tools are not at {jar}", "run ./bootstrap, or set TLA2TOOLS_JAR to a tla2tools.jar"
+            )
+        )
         return None
     if shutil.which("java") is None:
-        errors.add(FileMissing(span, "there is no java to run the TLA+ tools with", "run ./bootstrap, or install a Java runtime"))
+        errors.add(
+            FileMissing(
+                span, "there is no java to run the TLA+ tools with", "run ./bootstrap, or install a Java runtime"
+            )
+        )
         return None
     if (kept := _kept.get((jar, path, *folders))) and kept.is_what_there_is(path, folders):
         return kept.module(display)
@@ -223,7 +231,7 @@ class Export:
             return False
         return all(file.read_bytes() == text for file, text in self.texts.items())
 
-    def module(self, display: "Display") -> Module:
+    def module(self, display: Display) -> Module:
         """The syntax tree, with files named for one reader."""
         names = {name: display.name(file) for name, file in self.files.items()}
         return Reader(ElementTree.fromstring(self.xml), dict(self.files), names).module
@@ -264,7 +272,9 @@ class Display:
 def module_files(log: str, path: Path, folders: list[Path]) -> dict[str, Path]:
     """Which file each module that SANY read is in."""
     files: dict[str, Path] = {}
-    for name in re.findall(r"Semantic processing of module (\S+)", log) + re.findall(r"(\w+)\.tla\b", log) + [path.stem]:
+    for name in (
+        re.findall(r"Semantic processing of module (\S+)", log) + re.findall(r"(\w+)\.tla\b", log) + [path.stem]
+    ):
         for folder in [path.parent, *folders]:
             if (folder / f"{name}.tla").is_file():
                 files.setdefault(name, (folder / f"{name}.tla").resolve())
@@ -284,7 +294,7 @@ def sany_errors(log: str, names: dict[str, str], fallback: Span) -> list[SyntaxR
     counting = False
     for line in [*lines, "*** end"]:
         place = ERROR_PLACE.match(line.strip())
-        ends = line.startswith("***") or line.startswith("failed for") or line.startswith("Exception in") or place
+        ends = line.startswith(("***", "failed for", "Exception in")) or place
         if ends and span is not None and any(text):
             errors.append(SyntaxRefused(span, " ".join(part for part in text if part)))
             span, text = None, []
@@ -338,7 +348,9 @@ class Reader:
         references = [(child.tag, child.findtext("UID")) for child in element]
         operators = [self.module.operators.get(uid) for tag, uid in references if tag == "UserDefinedOpKindRef"]
         self.module.top = {
-            self.entries[operator.uid].findtext("uniquename"): operator for operator in operators if operator is not None
+            self.entries[operator.uid].findtext("uniquename"): operator
+            for operator in operators
+            if operator is not None
         }
         self.module.declared = tuple(uid for tag, uid in references if tag == "OpDeclNodeRef")
 
@@ -386,7 +398,12 @@ class Reader:
         name = entry.findtext("uniquename") or uid
         if entry.tag == "UserDefinedOpKind" and self.origin(entry) in STANDARD_MODULES:
             return Reference("standard", name.rpartition("!")[2], uid)
-        kinds = {"FormalParamNode": "parameter", "OpDeclNode": "constant", "BuiltInKind": "builtin", "UserDefinedOpKind": "user"}
+        kinds = {
+            "FormalParamNode": "parameter",
+            "OpDeclNode": "constant",
+            "BuiltInKind": "builtin",
+            "UserDefinedOpKind": "user",
+        }
         return Reference(kinds.get(entry.tag, "unknown"), name, uid)
 
     def node(self, element: ElementTree.Element) -> Node:

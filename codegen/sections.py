@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Union
+from typing import Any
 
 from codegen import ir
 from codegen.layout import Layout
 
-Place = tuple[Union[str, int], ...]
+Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class SectionPlan:
     """A section before its step is compiled. position: where in the layout it stands.
 
-    user: whether it is one of the user hook. reads: then what it only reads, `table` (the whole of it) or `cell`; '' where
-        it steps a cell, as those of other hooks do. again: the label of a Drop after which the message is looked at again.
+    user: whether it is one of the user hook. reads: then what it only reads, `table` (the whole of it) or
+        `cell`; '' where it steps a cell, as those of other hooks do. again: the label of a Drop after which the
+        message is looked at again.
     when: for which messages it is, where not for all.
     """
 
@@ -55,7 +56,11 @@ class Sections:
             if plan is not None and "when" in text:
                 plan = replace(plan, when=self.when(text["when"], (*place, "when"), message))
                 if at == len(texts) - 1:
-                    self.complain((*place, "when"), f"{plan.step} is the last section of {name}", "remove `when`: with it every message ends")
+                    self.complain(
+                        (*place, "when"),
+                        f"{plan.step} is the last section of {name}",
+                        "remove `when`: with it every message ends",
+                    )
             plans.append(plan)
         return [plan for plan in plans if plan is not None]
 
@@ -68,7 +73,9 @@ class Sections:
         kind = dict(message.fields).get(field)
         if not isinstance(kind, ir.Enum):
             enums = [name for name, other in message.fields if isinstance(other, ir.Enum)]
-            self.complain((*place, field), f"{field} is no field of the message that is an enum", f"there is {', '.join(enums)}")
+            self.complain(
+                (*place, field), f"{field} is no field of the message that is an enum", f"there is {', '.join(enums)}"
+            )
             return None
         if isinstance(listed, str):
             self.used.add(listed)
@@ -78,7 +85,9 @@ class Sections:
             return None
         for member in members:
             if member not in kind.members:
-                self.complain((*place, field), f"{member} is no member of {field}", f"there is {', '.join(kind.members)}")
+                self.complain(
+                    (*place, field), f"{member} is no member of {field}", f"there is {', '.join(kind.members)}"
+                )
         if set(members) >= set(kind.members):
             self.complain((*place, field), f"these are all members of {field}", "remove `when`")
         return ir.When(field, tuple(member for member in kind.members if member in members))
@@ -93,17 +102,25 @@ class Sections:
             return None
         table, step = named
         if self.layout.tables[table].atomic == "user":
-            self.complain((*place, table), f"only the daemon has to do with {table}, which is `atomic: user`",
-                          "choose word, spin_lock or res_spin_lock for it, or move the section to hooks.user")  # fmt: skip
+            self.complain(
+                (*place, table),
+                f"only the daemon has to do with {table}, which is `atomic: user`",
+                "choose word, spin_lock or res_spin_lock for it, or move the section to hooks.user",
+            )
         self.check_owned(table, contended, place)
         return SectionPlan(table, step, contended, table == each, (*place, table))
 
     def check_owned(self, table: str, contended: str, place: Place) -> None:
         if self.layout.tables[table].atomic == "owned" and contended != "never":
-            self.complain((*place, table), f"nothing keeps others from a cell of {table}, which is `atomic: owned`, while the section is at it",
-                          "say `contended: never`, and have the model show it; or choose another `atomic`")  # fmt: skip
+            self.complain(
+                (*place, table),
+                f"nothing keeps others from a cell of {table}, which is `atomic: owned`, while the section is at it",
+                "say `contended: never`, and have the model show it; or choose another `atomic`",
+            )
 
-    def named(self, text: dict[str, str], place: Place, options: tuple[str, ...], instead: str) -> tuple[str, str] | None:
+    def named(
+        self, text: dict[str, str], place: Place, options: tuple[str, ...], instead: str
+    ) -> tuple[str, str] | None:
         """The table and the step of a section."""
         pairs = [(table, step) for table, step in text.items() if table not in options]
         if len(pairs) != 1 or not isinstance(pairs[0][1], str):
@@ -134,8 +151,11 @@ class Sections:
         table, step = named
         owned = self.layout.tables[table].atomic == "owned"
         if "contended" in text and not owned:
-            self.complain((*place, "contended"), f"contended: {text['contended']}, in the user hook",
-                          f"remove it: a section there says so only where its table is `atomic: owned`, and {table} is not")  # fmt: skip
+            self.complain(
+                (*place, "contended"),
+                f"contended: {text['contended']}, in the user hook",
+                f"remove it: a section there says so only where its table is `atomic: owned`, and {table} is not",
+            )
         reads = text.get("reads", default)
         if "reads" in text and reads not in ("table", "cell"):
             self.complain((*place, "reads"), f"reads: {reads}", "it is table or cell")
@@ -144,32 +164,52 @@ class Sections:
         elif reads == "cell":
             self.check_read_cell(table, place, alone=bool(default))
         elif self.layout.tables[table].atomic not in ("word", "user", "owned"):
-            self.complain((*place, table), f"the user section steps a cell of {table}, which is under a guard",
-                          "only read it (`reads: cell`), or choose `atomic: word`")  # fmt: skip
+            self.complain(
+                (*place, table),
+                f"the user section steps a cell of {table}, which is under a guard",
+                "only read it (`reads: cell`), or choose `atomic: word`",
+            )
         if owned:
             self.check_owned(table, text.get("contended", "drop"), place)
-        return SectionPlan(table, step, "never" if owned else "drop", False, (*place, table), True, reads, text.get("again", ""))
+        return SectionPlan(
+            table, step, "never" if owned else "drop", False, (*place, table), True, reads, text.get("again", "")
+        )
 
     def check_read_table(self, table: str, place: Place, alone: bool) -> None:
         atomic = self.layout.tables[table].atomic
         if not alone:
-            self.complain((*place, "reads"), "a section of several that reads a whole table",
-                          "read one cell, or make it all there is: `user: {table: Step}`")  # fmt: skip
+            self.complain(
+                (*place, "reads"),
+                "a section of several that reads a whole table",
+                "read one cell, or make it all there is: `user: {table: Step}`",
+            )
         elif atomic in ("user", "owned"):
-            self.complain((*place, table), f"the user section reads the whole of {table}, which is `atomic: {atomic}`",
-                          f"step one cell: `user: [{{{table}: Step}}]`")  # fmt: skip
+            self.complain(
+                (*place, table),
+                f"the user section reads the whole of {table}, which is `atomic: {atomic}`",
+                f"step one cell: `user: [{{{table}: Step}}]`",
+            )
         elif atomic != "word":
-            self.complain((*place, table), f"the user section reads the whole of {table}, whose cells are no words",
-                          "read one cell (`reads: cell`), or choose `atomic: word`")  # fmt: skip
+            self.complain(
+                (*place, table),
+                f"the user section reads the whole of {table}, whose cells are no words",
+                "read one cell (`reads: cell`), or choose `atomic: word`",
+            )
 
     def check_read_cell(self, table: str, place: Place, alone: bool) -> None:
         model = self.layout.tables[table]
         if model.atomic == "res_spin_lock":
-            self.complain((*place, table), f"the user section reads a cell of {table}, which is under res_spin_lock",
-                          "only a word, or a cell under spin_lock, can be read from userspace while it is written")  # fmt: skip
+            self.complain(
+                (*place, table),
+                f"the user section reads a cell of {table}, which is under res_spin_lock",
+                "only a word, or a cell under spin_lock, can be read from userspace while it is written",
+            )
         elif model.atomic in ("user", "owned") or (model.atomic == "word" and not alone):
-            self.complain((*place, "reads"), f"a section that only reads a cell of {table}, which the user hook can step",
-                          "remove `reads`: what a step leaves as it was is not written")  # fmt: skip
+            self.complain(
+                (*place, "reads"),
+                f"a section that only reads a cell of {table}, which the user hook can step",
+                "remove `reads`: what a step leaves as it was is not written",
+            )
 
     def sweep(self) -> list[tuple[str, list[SectionPlan]]]:
         """The passes: the table that each goes over, and its sections."""
@@ -185,8 +225,9 @@ class Sections:
             self.complain(named, f"there is no table {each}", f"there is {', '.join(self.layout.tables)}")
         plans = [self.section(text, (*place, number), each) for number, text in enumerate(texts)]
         if plans and plans[0] is not None and plans[0].table != each:
-            self.complain(plans[0].position, f"a pass over {each} begins with {plans[0].table}",
-                          f"begin with a section on {each}")  # fmt: skip
+            self.complain(
+                plans[0].position, f"a pass over {each} begins with {plans[0].table}", f"begin with a section on {each}"
+            )
         return [plan for plan in plans if plan]
 
     def restored(self) -> tuple[str, list[SectionPlan]] | None:

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def read_or_left() -> Iterator[None]:
-    """For a block that writes to standard output: SystemExit with what the shell makes of SIGPIPE once its reader left, as `| head` does."""
+    """For a block that writes to standard output: SystemExit with what the shell makes of SIGPIPE once its
+    reader left, as `| head` does.
+    """
     try:
         try:
             yield

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from codegen.errors import Errors, FileMissing, LayoutInvalid
 from codegen.ir import Span
 
-Place = tuple[Union[str, int], ...]
+Place = tuple[str | int, ...]
 MERGE_TAG = "tag:yaml.org,2002:merge"
 A_NAME = "write a name; quote words that YAML takes for a truth value"
 
@@ -51,7 +51,7 @@ class Source:
         walk(values, ())
         return cls(values, spans)
 
-    def span(self, *path: Union[str, int]) -> Span:
+    def span(self, *path: str | int) -> Span:
         """Where the key at `path` stands, or the nearest key above it."""
         while path and path not in self.spans:
             path = path[:-1]
@@ -69,7 +69,11 @@ def text_of(path: Path, file: str, errors: Errors) -> str | None:
         errors.add(FileMissing(Span(file, 1, 1), f"the file cannot be read: {error.strerror}"))
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8")
-        errors.add(LayoutInvalid(at(before, file), f"the byte {error.object[error.start]:#04x} is no UTF-8", "save the file as UTF-8"))
+        errors.add(
+            LayoutInvalid(
+                at(before, file), f"the byte {error.object[error.start]:#04x} is no UTF-8", "save the file as UTF-8"
+            )
+        )
     return None
 
 
@@ -78,7 +82,9 @@ def at(before: str, file: str) -> Span:
     return Span(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-def parse(text: str, file: str, errors: Errors, what: str = "the layout", start: str = "protocol: name") -> Source | None:
+def parse(
+    text: str, file: str, errors: Errors, what: str = "the layout", start: str = "protocol: name"
+) -> Source | None:
     """YAML to plain values, with the place of every key; None after reporting why it is none.
 
     what: the name of such a file in a sentence. start: how one begins.
@@ -89,7 +95,11 @@ def parse(text: str, file: str, errors: Errors, what: str = "the layout", start:
         reader = _Reader(loader, file, errors)
         values = reader.plain(root, ()) if root is not None else {}
     except yaml.reader.ReaderError as error:
-        errors.add(LayoutInvalid(at(text[: error.position], file), f"no YAML: the character U+{error.character:04X}", "remove it"))
+        errors.add(
+            LayoutInvalid(
+                at(text[: error.position], file), f"no YAML: the character U+{error.character:04X}", "remove it"
+            )
+        )
         return None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -160,7 +170,11 @@ class _Reader:
         except yaml.constructor.ConstructorError:
             self.complain(node, f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')}", "remove it")
         except ValueError:
-            self.complain(node, f"{node.value} is no {node.tag.rpartition(':')[2]}, which YAML takes it for", "quote it if it is a name")
+            self.complain(
+                node,
+                f"{node.value} is no {node.tag.rpartition(':')[2]}, which YAML takes it for",
+                "quote it if it is a name",
+            )
         return None
 
 
@@ -208,7 +222,7 @@ WORDS = {
 
 def place_of(detail: Any, source: Source) -> Place:
     """Where a complaint of pydantic belongs."""
-    path: list[Union[str, int]] = []
+    path: list[str | int] = []
     values: list[Any] = [source.values]
     for part in detail["loc"]:
         # The location also names the alternatives that were tried; those are no keys.
@@ -221,7 +235,9 @@ def place_of(detail: Any, source: Source) -> Place:
         path.append(known)
         values.append(values[-1][known])
     if is_key(detail):
-        return (*path, detail["input"]) if isinstance(values[-1], dict) and detail["input"] in values[-1] else tuple(path)
+        return (
+            (*path, detail["input"]) if isinstance(values[-1], dict) and detail["input"] in values[-1] else tuple(path)
+        )
     # An alternative may be called as a key is: then the complaint is about something above.
     for depth in range(len(path), -1, -1):
         if values[depth] is detail.get("input"):
@@ -263,7 +279,9 @@ def invalid(detail: Any, source: Source) -> LayoutInvalid:
         case "type_form":
             return LayoutInvalid(span, f"{dotted} is no type", detail["msg"])
         case "too_short":
-            return LayoutInvalid(span, f"{dotted} has {context['actual_length']} entries", f"it needs at least {context['min_length']}")
+            return LayoutInvalid(
+                span, f"{dotted} has {context['actual_length']} entries", f"it needs at least {context['min_length']}"
+            )
         case "too_long":
             length = context["actual_length"]
             shown = "too many" if length is None else length

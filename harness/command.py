@@ -11,6 +11,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from codegen.standard_output import read_or_left
 
@@ -19,7 +21,7 @@ IN_SYS_ADMIN = ("CAP_BPF", "CAP_PERFMON")
 PROGRAMS = ("CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN")
 NAMESPACES = ("CAP_SYS_ADMIN", *PROGRAMS)
 
-_children: set[subprocess.Popen] = set()
+_children: set[subprocess.Popen[Any]] = set()
 _children_guard = threading.RLock()  # a signal's handler may come while its thread holds it
 _ending = threading.Event()
 
@@ -32,7 +34,7 @@ class NotPrivileged(RuntimeError):
 
 
 @contextlib.contextmanager
-def child(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
+def child(process: subprocess.Popen[Any]) -> Iterator[subprocess.Popen[Any]]:
     """For a block, the process is one that does not outlive this one: it is killed when the block is left before it has
     ended.
     """
@@ -49,7 +51,7 @@ def child(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
         process.wait()
 
 
-def _kill(process: subprocess.Popen) -> None:
+def _kill(process: subprocess.Popen[Any]) -> None:
     """With all that it started, where it leads a group of its own."""
     if process.poll() is not None:
         return
@@ -70,7 +72,7 @@ def end_children() -> None:
             _kill(process)
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     """At once, and not only when the exception has got through to the end: on its way it may wait for threads."""
     end_children()
     signal.default_int_handler(number, frame)
@@ -102,7 +104,7 @@ def run(name: str, main: Callable[[], int]) -> int:
 def need(capabilities: tuple[str, ...], doing: str) -> None:
     """NotPrivileged unless the process has them all. doing: what for, after `cannot`."""
     found = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(encoding="ascii"), re.MULTILINE)
-    effective = int(found[1], 16)
+    effective = int(found[1], 16) if found else 0
 
     def has(name: str) -> bool:
         names = (name, "CAP_SYS_ADMIN") if name in IN_SYS_ADMIN else (name,)

@@ -157,11 +157,11 @@ static int write_rows(const struct recovery *recovery, const struct stepwise_rec
 		log_error("cannot write rows: %s", strerror(ENOMEM));
 	if (!err) {
 		setvbuf(stream, NULL, _IOFBF, BUFFER_BYTES);
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Stream): end_output closes it. */
 		if (options->text)
 			write_text(stream, recovery, steps, row);
 		else
 			write_binary(stream, recovery, steps, row);
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Stream): it closes all but stdout. */
 		err = end_output(stream, options->output, partial);
 	}
 	free(partial);

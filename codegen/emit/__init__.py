@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.c_names import Names
-from codegen.emit.drain import drain_context
 from codegen.emit.codecs import codec_context, python_context, tla_context, wire_context
+from codegen.emit.drain import drain_context
 from codegen.emit.header import header_context, steps_context
 from codegen.emit.leaves import Leaves
 from codegen.emit.lines import resumed
@@ -20,9 +20,9 @@ __all__ = ["generate"]
 def generate(protocol: Protocol, quoting: bool = False) -> dict[str, str]:
     """Every generated file of a protocol, by its name. The same protocol gives the same bytes.
 
-    quoting: the same programs, less fit to be read: `#line` before every line of a step has whatever reads debug information,
-    and so the verifier's log, quote the TLA+ that it comes from. These directives name files relative to the repository, or
-    the generated file itself.
+    quoting: the same programs, less fit to be read: `#line` before every line of a step has whatever reads
+    debug information, and so the verifier's log, quote the TLA+ that it comes from. These directives name files
+    relative to the repository, or the generated file itself.
     """
     names = Names(protocol.name)
     numbers = Leaves(protocol, names)

@@ -15,9 +15,29 @@ from codegen.emit.lines import Lines
 from codegen.emit.terms import Choice, interval_of, is_path, type_interval
 from codegen.emit.types import WORD_BITS, c_type, is_scalar, width_bits
 from codegen.ir import (
-    Arith, Bits, Bool, Compare, Enum, Expr, Field, First, If, In, Index, Int, Interval, Let, Literal, Logic, Not, SetOf, SetOp, Type,
-    UInt, Var,
-)  # fmt: skip
+    Arith,
+    Bits,
+    Bool,
+    Compare,
+    Enum,
+    Expr,
+    Field,
+    First,
+    If,
+    In,
+    Index,
+    Int,
+    Interval,
+    Let,
+    Literal,
+    Logic,
+    Not,
+    SetOf,
+    SetOp,
+    Type,
+    UInt,
+    Var,
+)
 
 SEARCHED_MAX = 16
 """Items that are looked through without a branch; of more, most would be looked at for nothing."""
@@ -55,16 +75,21 @@ class Branchless:
                 fits = found is not None and found.low >= 0 and found.high < 1 << (WORD_BITS - 1)
                 return fits and self.computable(left, counters) and self.computable(right, counters)
             case If(condition=condition, then=then, otherwise=otherwise):
-                return self.testable(_bare(condition), counters) and all(self.computable(arm, counters) for arm in (then, otherwise))
+                return self.testable(_bare(condition), counters) and all(
+                    self.computable(arm, counters) for arm in (then, otherwise)
+                )
             case First():
                 return self.searchable(expr, counters)
             case Let(value=value, body=body):
                 return self.computable(value, counters) and self.computable(body, counters)
             case SetOp(left=left, right=right):
-                return isinstance(expr.type, Bits) and self.computable(left, counters) and self.computable(right, counters)
+                return (
+                    isinstance(expr.type, Bits) and self.computable(left, counters) and self.computable(right, counters)
+                )
             case SetOf(elements=elements):
                 return isinstance(expr.type, Bits) and all(
-                    self._counts_within(element, expr.type.size, counters) and self.computable(element, counters) for element in elements
+                    self._counts_within(element, expr.type.size, counters) and self.computable(element, counters)
+                    for element in elements
                 )
         return isinstance(expr.type, Bool) and self.testable(expr, counters)
 
@@ -96,7 +121,11 @@ class Branchless:
         if not (isinstance(domain.low, Int) and isinstance(domain.high, Int) and 0 < domain.bound <= SEARCHED_MAX):
             return False
         self.ranges[expr.variable] = Interval(domain.low.value, domain.high.value)
-        return expr.none is not None and self.computable(expr.none, counters) and self.testable(expr.predicate, counters | {expr.variable})
+        return (
+            expr.none is not None
+            and self.computable(expr.none, counters)
+            and self.testable(expr.predicate, counters | {expr.variable})
+        )
 
     def _places(self, expr: Expr, counters: frozenset[str]) -> bool:
         """Whether an object lies somewhere, whatever the conditions say."""
@@ -110,7 +139,9 @@ class Branchless:
         return False
 
     def _counts(self, index: Expr, counters: frozenset[str]) -> bool:
-        return isinstance(index, Int) or (isinstance(index, Var) and (index.name in counters or index.name in self.counters))
+        return isinstance(index, Int) or (
+            isinstance(index, Var) and (index.name in counters or index.name in self.counters)
+        )
 
     def natural(self, expr: Expr) -> Interval | None:
         """Where a number lies whatever the conditions around it say; None where that is not known."""
@@ -124,7 +155,9 @@ class Branchless:
                 return None if None in ends else Interval(min(end.low for end in ends), max(end.high for end in ends))
             case First(domain=domain, none=none) if isinstance(domain.low, Int) and isinstance(domain.high, Int):
                 end = self.natural(none) if none is not None else Interval(domain.low.value, domain.low.value)
-                return None if end is None else Interval(min(domain.low.value, end.low), max(domain.high.value, end.high))
+                return (
+                    None if end is None else Interval(min(domain.low.value, end.low), max(domain.high.value, end.high))
+                )
             case Arith(op=op, left=left, right=right):
                 one, other = self.natural(left), self.natural(right)
                 if one is None or other is None:
@@ -132,7 +165,11 @@ class Branchless:
                 if op in ("div", "%"):
                     if one.low < 0 or not isinstance(right, Int):
                         return None
-                    return Interval(0, right.value - 1) if op == "%" else Interval(one.low // right.value, one.high // right.value)
+                    return (
+                        Interval(0, right.value - 1)
+                        if op == "%"
+                        else Interval(one.low // right.value, one.high // right.value)
+                    )
                 values = [_OPERATIONS[op](a, b) for a in (one.low, one.high) for b in (other.low, other.high)]
                 return Interval(min(values), max(values))
         return type_interval(expr.type) if isinstance(expr.type, UInt) and not isinstance(expr, First) else None
@@ -146,7 +183,8 @@ class Branchless:
             return interval_of(element).low >= 0 and interval_of(element).high < size
         return is_path(element) and isinstance(element.type, UInt) and (1 << element.type.width) <= size
 
-    # --- Computing it ----------------------------------------------------------------------------------------------------
+    # --- Computing it
+    # ----------------------------------------------------------------------------------------------------
 
     def bit(self, expr: Expr) -> Text:
         """A condition that is testable, as 1 or 0."""
@@ -162,7 +200,9 @@ class Branchless:
                 members = " | ".join(f"1ULL << {self.scalar(member)}" for member in elements)
                 return Text(f"({members}) >> {self.scalar(element).at(SUM)} & 1", BIT_AND, "u64")
             case In(element=element, set=within):
-                return Text(f"{self.scalar(within).at(SHIFT)} >> {self.scalar(element).at(PRODUCT)} & 1", BIT_AND, "u64")
+                return Text(
+                    f"{self.scalar(within).at(SHIFT)} >> {self.scalar(element).at(PRODUCT)} & 1", BIT_AND, "u64"
+                )
         return self.scalar(expr)
 
     def _compared(self, expr: Compare) -> Text:
@@ -205,7 +245,11 @@ class Branchless:
         self.bound[expr.variable] = Text(name, ATOM, "u32")
         self.counters.add(expr.variable)
         self.lines.add("STEPWISE_UNROLL")
-        head = f"for (__u32 {name} = {high}; {name} >= {low}; {name}--)" if low else f"for (__s32 {name} = {high}; {name} >= 0; {name}--)"
+        head = (
+            f"for (__u32 {name} = {high}; {name} >= {low}; {name}--)"
+            if low
+            else f"for (__s32 {name} = {high}; {name} >= 0; {name}--)"
+        )
         bit_lines = self.lines.nested()
         outer, self.lines = self.lines, bit_lines
         try:

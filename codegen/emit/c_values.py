@@ -39,7 +39,8 @@ class Place:
     """An object; `pointer` says that the text is its address.
 
     shared: whether it is part of a cell that is stepped where it lies, so that an item is found by its address; what is
-    local shall stay in registers, which have none. elsewhere: the member that is a pointer to what it means, if there is one.
+    local shall stay in registers, which have none. elsewhere: the member that is a pointer to what it means, if there
+    is one.
     """
 
     text: str
@@ -47,10 +48,12 @@ class Place:
     shared: bool = False
     elsewhere: str = ""
 
-    def member(self, name: str) -> "Place":
-        return Place(f"{self.text}{'->' if self.pointer else '.'}{name}", pointer=name == self.elsewhere, shared=self.shared)
+    def member(self, name: str) -> Place:
+        return Place(
+            f"{self.text}{'->' if self.pointer else '.'}{name}", pointer=name == self.elsewhere, shared=self.shared
+        )
 
-    def item(self, position: str) -> "Place":
+    def item(self, position: str) -> Place:
         """Of the struct of an array."""
         return Place(f"{self.member('items').text}[{position}]", shared=self.shared)
 

@@ -7,10 +7,31 @@ from typing import Any
 
 from codegen.c_names import Names, field, python_field, upper
 from codegen.emit.identity import terms
-from codegen.emit.types import GeneratorError, WireField, bytes_alignment, c_type, declared_types, handover_place, is_scalar, packet_fields
+from codegen.emit.types import (
+    GeneratorError,
+    WireField,
+    bytes_alignment,
+    c_type,
+    declared_types,
+    handover_place,
+    is_scalar,
+    packet_fields,
+)
 from codegen.ir import (
-    TERMS, Array, Bits, Bool, Bytes, Enum, Protocol, Record, Section, Sequence, Set, Type, UInt,
-)  # fmt: skip
+    TERMS,
+    Array,
+    Bits,
+    Bool,
+    Bytes,
+    Enum,
+    Protocol,
+    Record,
+    Section,
+    Sequence,
+    Set,
+    Type,
+    UInt,
+)
 
 
 def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
@@ -34,15 +55,21 @@ def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
 
 
 def tail_macros(protocol: Protocol, names: Names) -> dict[str, Any] | None:
-    """What C says of a tail: where in the payload its length is, in how many bytes, between what it must be; its member's name and type."""
+    """What C says of a tail: where in the payload its length is, in how many bytes, between what it must be;
+    its member's name and type.
+    """
     tail = protocol.tail
     if tail is None:
         return None
     length = next(each for each in packet_fields(protocol) if each.name == tail.length)
     return {
-        "length": names.macro("wire", tail.length), "length_size": length.size, "over": names.macro("tail_over"),
-        "max": names.macro("tail_max"), "field": field(tail.field), "type": names.function("message", tail.field),
-    }  # fmt: skip
+        "length": names.macro("wire", tail.length),
+        "length_size": length.size,
+        "over": names.macro("tail_over"),
+        "max": names.macro("tail_max"),
+        "field": field(tail.field),
+        "type": names.function("message", tail.field),
+    }
 
 
 def handed_over_hashes(protocol: Protocol) -> set[str]:
@@ -68,9 +95,14 @@ def _c_field(names: Names, each: WireField) -> dict[str, Any]:
         read = f"stepwise_copy(message->{member}.bytes, payload + {offset}, {each.size}, {bytes_alignment(each.size)})"
         write = f"stepwise_copy(payload + {offset}, message->{member}.bytes, {each.size}, {bytes_alignment(each.size)})"
     return {
-        "member": member, "offset": offset, "size": each.size, "copied": copied, "is_bool": isinstance(each.type, Bool),
-        "read": read, "write": write,
-    }  # fmt: skip
+        "member": member,
+        "offset": offset,
+        "size": each.size,
+        "copied": copied,
+        "is_bool": isinstance(each.type, Bool),
+        "read": read,
+        "write": write,
+    }
 
 
 def _valid(names: Names, wire: tuple[WireField, ...]) -> str:
@@ -119,9 +151,15 @@ def python_context(protocol: Protocol) -> dict[str, Any]:
         "constants": [
             *((upper(name), _python_constant(value)) for name, value in protocol.constants),
             *([("TICK_NS", _python_constant(protocol.tick_ns))] if protocol.tick_ns else []),
-            *([(upper(TERMS), f'bytes.fromhex("{terms(protocol).hex()}")')] if TERMS in dict(protocol.env.fields) else []),
+            *(
+                [(upper(TERMS), f'bytes.fromhex("{terms(protocol).hex()}")')]
+                if TERMS in dict(protocol.env.fields)
+                else []
+            ),
         ],
-        "enums": [{"name": enum_class(protocol, each), "members": [upper(member) for member in each.members]} for each in used],
+        "enums": [
+            {"name": enum_class(protocol, each), "members": [upper(member) for member in each.members]} for each in used
+        ],
         "fields": [_python_field(protocol, each) for each in wire],
         "hashes": [_python_hash(protocol, each) for each in protocol.hashes],
         "tail": _plain_tail(protocol, python_field),
@@ -130,7 +168,11 @@ def python_context(protocol: Protocol) -> dict[str, Any]:
 
 def _plain_tail(protocol: Protocol, named: Callable[[str], str]) -> dict[str, Any] | None:
     tail = protocol.tail
-    return None if tail is None else {"member": named(tail.field), "length": named(tail.length), "over": tail.over, "max": tail.max}
+    return (
+        None
+        if tail is None
+        else {"member": named(tail.field), "length": named(tail.length), "over": tail.over, "max": tail.max}
+    )
 
 
 def enum_class(protocol: Protocol, enum: Enum) -> str:
@@ -194,13 +236,19 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
     title = f" MODULE {names.hooks_module()} "
     dashes = 78 - len(title)
     hooks = [("Xdp", protocol.xdp), ("Tc", protocol.tc)]
-    passes = [{"each": one.each, "sections": [_tla_section(section) for section in one.sections]} for one in protocol.sweep]
+    passes = [
+        {"each": one.each, "sections": [_tla_section(section) for section in one.sections]} for one in protocol.sweep
+    ]
     restored = passes.pop() if protocol.restore else None
     return {
         "rule_top": "-" * (dashes // 2) + title + "-" * (dashes - dashes // 2),
         "rule_bottom": "=" * 78,
         "module": protocol.module,
-        "hooks": [{"name": name, "sections": [_tla_section(section) for section in sections]} for name, sections in hooks if sections],
+        "hooks": [
+            {"name": name, "sections": [_tla_section(section) for section in sections]}
+            for name, sections in hooks
+            if sections
+        ],
         "rare_path": [_tla_section(section) for section in protocol.user],
         "handed_over": _tla_copied("message", protocol.handover, "from"),
         "passed_on": _tla_copied("HandedOver(packet, message)", protocol.forwards, "message"),
@@ -208,31 +256,41 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "restored": restored,
         "sweep_steps": [
             f"pass = {number} /\\ at = {at} -> {_tla_call(section)}"
-            for number, one in enumerate(protocol.sweep, 1) for at, section in enumerate(one.sections, 1)
+            for number, one in enumerate(protocol.sweep, 1)
+            for at, section in enumerate(one.sections, 1)
         ],
         **_tla_drain(protocol),
-        "tables": [{"name": table.name, "index": table.index, "initial": tla_zero(table.cell)} for table in protocol.tables],
+        "tables": [
+            {"name": table.name, "index": table.index, "initial": tla_zero(table.cell)} for table in protocol.tables
+        ],
         "blank_message": _tla_record(protocol.message),
-    }  # fmt: skip
+    }
 
 
 def _tla_drain(protocol: Protocol) -> dict[str, Any]:
     """The drain's sections, and the cell that recovery begins with."""
     drain, recovery = protocol.drain, protocol.recovery
-    sections = {} if drain is None else {
-        "takes": [_tla_section(section) for section in drain.takes],
-        "written": _tla_section(drain.written),
-        "synced": _tla_section(drain.synced),
-        "begins": [_tla_section(section) for section in drain.begins],
-    }  # fmt: skip
+    sections = (
+        {}
+        if drain is None
+        else {
+            "takes": [_tla_section(section) for section in drain.takes],
+            "written": _tla_section(drain.written),
+            "synced": _tla_section(drain.synced),
+            "begins": [_tla_section(section) for section in drain.begins],
+        }
+    )
     return {"drain": sections, "recovered": tla_zero(recovery.cell) if recovery else ""}
 
 
 def _tla_section(section: Section) -> dict[str, str]:
     return {
-        "table": section.table, "step": section.step.name, "contended": section.contended, "call": _tla_call(section),
+        "table": section.table,
+        "step": section.step.name,
+        "contended": section.contended,
+        "call": _tla_call(section),
         "reads": section.reads or "none",
-    }  # fmt: skip
+    }
 
 
 def _tla_copied(message: str, names: tuple[str, ...], other: str) -> str:
@@ -304,7 +362,13 @@ def wire_context(protocol: Protocol) -> dict[str, Any]:
 
 
 def _wire_row(each: WireField) -> dict[str, Any]:
-    return {"offset": each.offset, "size": each.size, "name": each.name, "type": _wire_type(each.type), "range": _wire_values(each)}
+    return {
+        "offset": each.offset,
+        "size": each.size,
+        "name": each.name,
+        "type": _wire_type(each.type),
+        "range": _wire_values(each),
+    }
 
 
 def _wire_type(type_: Type) -> str:

@@ -20,7 +20,9 @@ def drain_context(protocol: Protocol, names: Names) -> dict[str, Any]:
     entry = wire_fields(protocol.message, drain.entry)
     return {
         "message": names.tag(protocol.message),
-        "entry": [_bytes_of(each, names.macro("entry_at", each.name), f"message->{field(each.name)}", names) for each in entry],
+        "entry": [
+            _bytes_of(each, names.macro("entry_at", each.name), f"message->{field(each.name)}", names) for each in entry
+        ],
         "entry_size": entry[-1].offset + entry[-1].size,
         "entry_id": _identity([protocol.name, "entry", drain.lanes, *_described(entry)]),
         "enums": _enums(names, (*entry, *(_row_fields(protocol, protocol.recovery) if protocol.recovery else ()))),
@@ -40,7 +42,7 @@ def drain_context(protocol: Protocol, names: Names) -> dict[str, Any]:
         "segment_bytes": drain.segment_bytes,
         "sync_ms": drain.sync_ms,
         "recovery": _recovery(protocol, names, protocol.recovery) if protocol.recovery else None,
-    }  # fmt: skip
+    }
 
 
 def _identity(described: list[Any]) -> str:
@@ -66,9 +68,15 @@ def _bytes_of(each: WireField, macro: str, member: str, names: Names) -> dict[st
         get = f"stepwise_copy({member}.bytes, %s + {macro}, {each.size}, {bytes_alignment(each.size)})"
     shown = {Bool: "BOOL", Bytes: "BYTES"}.get(type(each.type), "NUMBER")
     return {
-        "name": each.name, "macro": macro, "offset": each.offset, "size": each.size, "write": put, "read": get, "shown": shown,
+        "name": each.name,
+        "macro": macro,
+        "offset": each.offset,
+        "size": each.size,
+        "write": put,
+        "read": get,
+        "shown": shown,
         "members": f"{names.tag(each.type)}_members" if isinstance(each.type, Enum) else "",
-    }  # fmt: skip
+    }
 
 
 def _enums(names: Names, fields: tuple[WireField, ...]) -> list[dict[str, Any]]:
@@ -79,8 +87,13 @@ def _enums(names: Names, fields: tuple[WireField, ...]) -> list[dict[str, Any]]:
 def _place_field(protocol: Protocol, names: Names, name: str) -> dict[str, Any]:
     """A field of the message that says where a record stands."""
     type_ = protocol.message.field(name)
-    return {"member": field(name), "macro": names.macro("entry_at", name), "size": -(-width_bits(type_) // 8),
-            "type": c_type(names, type_), "max": f"{(1 << width_bits(type_)) - 1:#x}"}  # fmt: skip
+    return {
+        "member": field(name),
+        "macro": names.macro("entry_at", name),
+        "size": -(-width_bits(type_) // 8),
+        "type": c_type(names, type_),
+        "max": f"{(1 << width_bits(type_)) - 1:#x}",
+    }
 
 
 def _section(protocol: Protocol, names: Names, section: Section, joined: str) -> dict[str, Any]:
@@ -116,7 +129,9 @@ def _tables(protocol: Protocol, names: Names, drain: Drain) -> list[dict[str, st
     for table in (each for each in protocol.tables if each.name in used):
         memory = f"({value_type(names, protocol, table.name)} *)tables->memory[{names.macro('table', table.name)}]"
         element = f"&({memory})[index].word" if is_lined(protocol, table.name) else f"{memory} + index"
-        found.append({"function": _at(names, table), "type": element_type(names, protocol, table.name), "element": element})
+        found.append(
+            {"function": _at(names, table), "type": element_type(names, protocol, table.name), "element": element}
+        )
     return found
 
 
@@ -151,7 +166,11 @@ def _recovery(protocol: Protocol, names: Names, recovery: Recovery) -> dict[str,
         "step": names.step(recovery.step),
         "step_name": recovery.step.name,
         "struct": f"struct {names.tag(recovery.cell)}",
-        "key": {"macro": names.macro("entry_at", recovery.key), "size": -(-width_bits(key) // 8), "row_macro": names.macro("row_at", recovery.key)},
+        "key": {
+            "macro": names.macro("entry_at", recovery.key),
+            "size": -(-width_bits(key) // 8),
+            "row_macro": names.macro("row_at", recovery.key),
+        },
         "row": [_bytes_of(each, names.macro("row_at", each.name), f"from->{field(each.name)}", names) for each in row],
         "row_size": row[-1].offset + row[-1].size,
-    }  # fmt: skip
+    }

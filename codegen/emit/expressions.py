@@ -12,9 +12,27 @@ from collections.abc import Callable
 from codegen.c_names import ENVIRONMENT, Names, field, variable
 from codegen.emit.branchless import Branchless
 from codegen.emit.c_values import (
-    AND, ATOM, BIT_AND, BIT_OR, CONDITIONAL, EQUALITY, OR, PRODUCT, RELATION, SHIFT, SUM, UNARY,
-    Place, Text, cast, common_kind, fits, integer, kind_of_width, smallest_kind,
-)  # fmt: skip
+    AND,
+    ATOM,
+    BIT_AND,
+    BIT_OR,
+    CONDITIONAL,
+    EQUALITY,
+    OR,
+    PRODUCT,
+    RELATION,
+    SHIFT,
+    SUM,
+    UNARY,
+    Place,
+    Text,
+    cast,
+    common_kind,
+    fits,
+    integer,
+    kind_of_width,
+    smallest_kind,
+)
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import Lines
 from codegen.emit.loops import Loops
@@ -22,14 +40,50 @@ from codegen.emit.terms import Choice, interval_of, is_path, location, substitut
 from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar
 from codegen.emit.values import Values
 from codegen.ir import (
-    TERMS, Arith, Array, Bits, Bool, Cardinality, Compare, Count, Enum, Expr, Field, Filter, First, If, Image, In, Index, Int,
-    Interval, Let, Literal, Logic, Not, Quantifier, Range, Record, RecordOf, Sequence, SequenceOf, Set, SetOf, SetOp,
-    Subset, Table, Type, UInt, Var,
-)  # fmt: skip
+    TERMS,
+    Arith,
+    Array,
+    Bits,
+    Bool,
+    Cardinality,
+    Compare,
+    Count,
+    Enum,
+    Expr,
+    Field,
+    Filter,
+    First,
+    If,
+    Image,
+    In,
+    Index,
+    Int,
+    Interval,
+    Let,
+    Literal,
+    Logic,
+    Not,
+    Quantifier,
+    Range,
+    Record,
+    RecordOf,
+    Sequence,
+    SequenceOf,
+    Set,
+    SetOf,
+    SetOp,
+    Subset,
+    Table,
+    Type,
+    UInt,
+    Var,
+)
 
 
 class Expressions(Values, Loops, Branchless):
-    """Renders the expressions of one step into `lines`. branchless: whether conditions shall become bits where they can."""
+    """Renders the expressions of one step into `lines`. branchless: whether conditions shall become bits where
+    they can.
+    """
 
     def __init__(self, names: Names, helpers: Helpers, taken: set[str], branchless: bool = False):
         self.branchless = branchless
@@ -41,7 +95,8 @@ class Expressions(Values, Loops, Branchless):
         self.bound: dict[str, Place | Text] = {}
         self.taken = taken  # names of C in this function
         self.counters: set[str] = set()  # variables of loops between constants
-        self.positions: dict[tuple[str, int], str] = {}  # locals that have the position of an index in an array of a size
+        # locals that have the position of an index in an array of a size
+        self.positions: dict[tuple[str, int], str] = {}
         self.hint = ""  # name of the next loop's result
 
     # --- Names and blocks -----------------------------------------------------------------------
@@ -120,7 +175,9 @@ class Expressions(Values, Loops, Branchless):
                     return found.item(str(expr.index.value - 1))
                 if found.shared:
                     return found.item(self.position(base.type, expr.index))
-                return Place(f"{self.helpers.at(base.type)}({self.place(base).address}, {self.scalar(expr.index)})", True)
+                return Place(
+                    f"{self.helpers.at(base.type)}({self.place(base).address}, {self.scalar(expr.index)})", True
+                )
         local = self.fresh(_label(expr))
         self.lines.add(f"{c_type(self.names, expr.type)} {local};")
         self.lines.add("")
@@ -270,7 +327,9 @@ class Expressions(Values, Loops, Branchless):
             if not right.elements:
                 return Text(f"{self.place(left).member('count').text} == 0", EQUALITY)
             if len(right.elements) == 1:
-                return Text(f"{self.helpers.only(left.type)}({self.place(left).address}, {self.argument(right.elements[0])})")
+                return Text(
+                    f"{self.helpers.only(left.type)}({self.place(left).address}, {self.argument(right.elements[0])})"
+                )
         function = self.helpers.equality(left.type, right.type)
         return Text(f"{function}({self.place(left).address}, {self.place(right).address})")
 
@@ -279,7 +338,11 @@ class Expressions(Values, Loops, Branchless):
             return self.scalar(operand.operand)
         inner = self.scalar(operand)
         if isinstance(operand, Compare) and inner.precedence == EQUALITY:
-            return Text(inner.text.replace(" == ", " != ", 1), EQUALITY) if inner.text.count(" == ") == 1 else Text(f"!({inner})", UNARY)
+            return (
+                Text(inner.text.replace(" == ", " != ", 1), EQUALITY)
+                if inner.text.count(" == ") == 1
+                else Text(f"!({inner})", UNARY)
+            )
         return Text(f"!{inner.at(UNARY)}", UNARY)
 
     def _logic(self, expr: Logic) -> Text:
@@ -319,7 +382,9 @@ class Expressions(Values, Loops, Branchless):
         otherwise, otherwise_lines = self.captured(lambda: self.scalar(expr.otherwise))
         kind = common_kind(then.kind, otherwise.kind) if then.kind else ""
         if not then_lines and not otherwise_lines:
-            return Text(f"{condition} ? {then.at(CONDITIONAL + 1)} : {otherwise.at(CONDITIONAL + 1)}", CONDITIONAL, kind)
+            return Text(
+                f"{condition} ? {then.at(CONDITIONAL + 1)} : {otherwise.at(CONDITIONAL + 1)}", CONDITIONAL, kind
+            )
         local = self.fresh("value")
         self.lines.add(f"{self.local_type(expr)} {local};")
         self.lines.add("")
@@ -344,9 +409,15 @@ class Expressions(Values, Loops, Branchless):
         place = self.declare(value.type, c_name or name, value)
         if is_scalar(value.type):
             interval = self.ranges[name] = interval_of(value)
-            kind = "" if not isinstance(value.type, (UInt, Bits)) else (
-                ("int" if fits(interval, "int") else "s64") if interval.low < 0 else kind_of_width(interval.high.bit_length())
-            )  # fmt: skip
+            kind = (
+                ""
+                if not isinstance(value.type, (UInt, Bits))
+                else (
+                    ("int" if fits(interval, "int") else "s64")
+                    if interval.low < 0
+                    else kind_of_width(interval.high.bit_length())
+                )
+            )
             self.bound[name] = Text(place.text, ATOM, kind)
         else:
             self.bound[name] = place
@@ -357,7 +428,9 @@ class Expressions(Values, Loops, Branchless):
         if not isinstance(element, (Int, Literal)) and not is_path(element) and not isinstance(set_, (Var, Field)):
             name = f"element {len(self.bound)}"
             self.bind(name, element, _item_name(element))
-            element = Var(name, element.type, element.span, interval_of(element) if isinstance(element.type, UInt) else None)
+            element = Var(
+                name, element.type, element.span, interval_of(element) if isinstance(element.type, UInt) else None
+            )
         same = lambda other: Compare("=", element, other, Bool(), element.span)  # noqa: E731
         match set_:
             case SetOf(elements=elements):
@@ -370,7 +443,10 @@ class Expressions(Values, Loops, Branchless):
                     within[1] = lambda: self._negated(self._in(element, right))
                 return self.joined("or" if op == "union" else "and", within)
             case Range(low=low, high=high):
-                bounds = [Compare(">=", element, low, Bool(), set_.span), Compare("<=", element, high, Bool(), set_.span)]
+                bounds = [
+                    Compare(">=", element, low, Bool(), set_.span),
+                    Compare("<=", element, high, Bool(), set_.span),
+                ]
                 return self.joined("and", [lambda bound=bound: self.scalar(bound) for bound in bounds])
             case Filter(variable=name, domain=domain, predicate=predicate):
                 inside = substitute(predicate, name, element)
@@ -421,7 +497,11 @@ class Expressions(Values, Loops, Branchless):
                 if not elements:
                     return integer(0)
                 parts = [f"{one} << {self.scalar(element).at(PRODUCT)}" for element in elements]
-                return Text(parts[0], SHIFT, wide) if len(parts) == 1 else Text(" | ".join(f"({part})" for part in parts), BIT_OR, wide)
+                return (
+                    Text(parts[0], SHIFT, wide)
+                    if len(parts) == 1
+                    else Text(" | ".join(f"({part})" for part in parts), BIT_OR, wide)
+                )
             case SetOp(op="minus", left=left, right=right):
                 return Text(f"{self.scalar(left).at(BIT_AND + 1)} & ~{self.scalar(right).at(UNARY)}", BIT_AND, wide)
             case SetOp(op=op, left=left, right=right):
@@ -431,10 +511,9 @@ class Expressions(Values, Loops, Branchless):
                 local = self.fresh("bits")
                 self.lines.add(f"{c_type(self.names, expr.type)} {local} = 0;")
                 self.lines.add("")
-                with self.loop(expr.variable, expr.domain) as element:
-                    with self.when(expr.predicate):
-                        value = element if isinstance(expr, Filter) else self.scalar(expr.value)
-                        self.lines.add(f"{local} |= {one} << {value.at(PRODUCT)};")
+                with self.loop(expr.variable, expr.domain) as element, self.when(expr.predicate):
+                    value = element if isinstance(expr, Filter) else self.scalar(expr.value)
+                    self.lines.add(f"{local} |= {one} << {value.at(PRODUCT)};")
                 return Text(local, ATOM, wide)
         raise GeneratorError(f"{expr.span}: {type(expr).__name__} is no bit set")
 

@@ -32,9 +32,9 @@ class Guarded:
     size: int
 
     @classmethod
-    def of(cls, table: TableLayout) -> "Guarded":
+    def of(cls, table: TableLayout) -> Guarded:
         fields = [memory_layout(inner) for _, inner in table.cell.fields]
-        plain, alignment = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields])
+        plain, _alignment = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields])
         behind, _ = struct_layout([(GUARD_BYTES, GUARD_BYTES), *fields], BEFORE_GUARD_BYTES)
         whole = -(-behind // LINE_BYTES) * LINE_BYTES
         if whole - plain > whole // WASTE_DENOMINATOR:
@@ -47,7 +47,8 @@ class Guarded:
         if not self.lined:
             return "A cell and its guard."
         return (
-            "A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so the\n"
+            "A cell and its guard, in whole cache lines. The values of an array start 8 bytes before a line does, so "
+            "the\n"
             " * guard and what comes first after it share one."
         )
 
@@ -58,7 +59,12 @@ class Guarded:
 
     def checked(self, names: Names) -> dict[str, object]:
         """For the header's assertions."""
-        return {"tag": names.tag(self.cell), "size": self.size, "guard": self.atomic, "at": BEFORE_GUARD_BYTES if self.lined else 0}
+        return {
+            "tag": names.tag(self.cell),
+            "size": self.size,
+            "guard": self.atomic,
+            "at": BEFORE_GUARD_BYTES if self.lined else 0,
+        }
 
 
 def struct_end(members: list[tuple[int, int]], start: int) -> int:

@@ -13,8 +13,17 @@ from codegen.emit.leaves import Leaves
 from codegen.emit.owned import ELEMENT_ALIGNMENT, cell_alignment
 from codegen.emit.steps import StepWriter, is_lined, value_type
 from codegen.emit.types import (
-    Vector, bytes_alignment, c_type, declaration, declared_types, is_vector, made_types, packet_fields, unsigned, word_fields,
-)  # fmt: skip
+    Vector,
+    bytes_alignment,
+    c_type,
+    declaration,
+    declared_types,
+    is_vector,
+    made_types,
+    packet_fields,
+    unsigned,
+    word_fields,
+)
 from codegen.ir import TERMS, Bytes, Enum, Protocol, Record, Table, TailLayout, Type
 
 PLAIN = {"alias": "", "tail": "", "attribute": ""}
@@ -35,27 +44,45 @@ def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[st
         *((names.macro("capacity", table.name), table.capacity) for table in protocol.tables),
         *((names.macro(name), value) for name, value in protocol.constants if type(value) is int),
         *([(names.macro("tick_ns"), protocol.tick_ns)] if protocol.tick_ns else []),
-        *([(names.macro(TERMS), f"{int.from_bytes(terms(protocol), 'little'):#018x}ULL")] if TERMS in dict(protocol.env.fields) else []),
-        *([(names.macro("tail_over"), protocol.tail.over), (names.macro("tail_max"), protocol.tail.max)] if protocol.tail else []),
+        *(
+            [(names.macro(TERMS), f"{int.from_bytes(terms(protocol), 'little'):#018x}ULL")]
+            if TERMS in dict(protocol.env.fields)
+            else []
+        ),
+        *(
+            [(names.macro("tail_over"), protocol.tail.over), (names.macro("tail_max"), protocol.tail.max)]
+            if protocol.tail
+            else []
+        ),
     ]
     return {
         "guarded": [guard.checked(names) for guard in guarded.values()],
         "defines": defines,
         "enums": [
             {"tag": names.tag(each), "members": [names.member(each, member) for member in each.members]}
-            for each in types if isinstance(each, Enum)
+            for each in types
+            if isinstance(each, Enum)
         ],
-        "structs": [{**PLAIN, **_declared(protocol, names, each, guarded.get(each))} for each in types if not isinstance(each, Enum)],
+        "structs": [
+            {**PLAIN, **_declared(protocol, names, each, guarded.get(each))}
+            for each in types
+            if not isinstance(each, Enum)
+        ],
         "words": [_word(names, cell) for cell in _word_cells(protocol)],
-        "leaves": [(macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}") for macro, _, leaf in numbers.ordered],
+        "leaves": [
+            (macro, numbers.numbers[macro], f"{leaf.verdict}, {_where(leaf.span)}")
+            for macro, _, leaf in numbers.ordered
+        ],
         "counters": numbers.counters,
         "counter_checks": [
-            (counter.macro, "TC" if counter.name.startswith("tc.") else "XDP", counter.leaf) for counter in numbers.counters if counter.leaf
+            (counter.macro, "TC" if counter.name.startswith("tc.") else "XDP", counter.leaf)
+            for counter in numbers.counters
+            if counter.leaf
         ],
         "xdp_base": 0,
         "tc_base": numbers.tc_base,
         "branches": numbers.branches,
-    }  # fmt: skip
+    }
 
 
 def _plural(number: int, noun: str) -> str:
@@ -77,7 +104,9 @@ def _word_cells(protocol: Protocol) -> list[Record]:
 def _declared(protocol: Protocol, names: Names, type_: Type, guarded: Guarded | None = None) -> dict[str, Any]:
     if type_ == protocol.message and protocol.tail is not None:
         return _tailed(names, type_, protocol.tail)
-    unguarded = next((table for table in protocol.tables if table.cell == type_ and table.atomic in ("user", "owned")), None)
+    unguarded = next(
+        (table for table in protocol.tables if table.cell == type_ and table.atomic in ("user", "owned")), None
+    )
     if unguarded is not None:
         # Userspace has the map's elements as an array, in which they are so far apart.
         alignment = ELEMENT_ALIGNMENT if unguarded.atomic == "user" else cell_alignment(unguarded)
@@ -135,13 +164,20 @@ def _word(names: Names, cell: Record) -> dict[str, Any]:
             shifted = f"({c_type(names, bits.type)})({shifted})"
         unpack.append((bits.path, shifted))
         layout.append(f"{bits.path} {bits.width}")
-    return {"function": names.tag(cell), "pack": pack, "unpack": unpack, "layout": "bits from the lowest, " + ", ".join(layout)}
+    return {
+        "function": names.tag(cell),
+        "pack": pack,
+        "unpack": unpack,
+        "layout": "bits from the lowest, " + ", ".join(layout),
+    }
 
 
 def steps_context(protocol: Protocol, names: Names, numbers: Leaves, quoting: bool = False) -> dict[str, Any]:
     helpers = Helpers(names)
     steps = {step.name: StepWriter(protocol, names, helpers, step, quoting).text() for step in numbers.steps.values()}
-    apart_from_kernel = {section.step.name for section in protocol.user} if protocol.user_row or protocol.tail else set()
+    apart_from_kernel = (
+        {section.step.name for section in protocol.user} if protocol.user_row or protocol.tail else set()
+    )
     apart_from_kernel |= {step.name for step in protocol.daemon_steps}
     scanned = []
     for step in numbers.steps.values():
@@ -160,10 +196,14 @@ def steps_context(protocol: Protocol, names: Names, numbers: Leaves, quoting: bo
 def _scanned(protocol: Protocol, names: Names, table: Table) -> dict[str, str]:
     layout = next(each for each in protocol.tables if each.name == table.name)
     function = names.tag(table.cell)
+    member = ".word" if is_lined(protocol, table.name) else ""
+    read = f"{function}_unpack(*(const volatile __u64 *)&table[index]{member})"
+    if layout.atomic != "word":
+        read = "table[index].cell"
     return {
         "name": table.name,
         "cell": function,
         "at": names.function(table.name, "at"),
         "value_type": value_type(names, protocol, table.name),
-        "read": f"{function}_unpack(*(const volatile __u64 *)&table[index]{'.word' if is_lined(protocol, table.name) else ''})" if layout.atomic == "word" else "table[index].cell",
+        "read": read,
     }

@@ -60,7 +60,9 @@ class Helpers:
             pointer = f"({base})" if base.startswith("&") else base
             return f"({element}){pointer}->items"
         body = f"\treturn ({element})(vector->items >> {vector.item_bits} * position & {self.mask(vector)});\n"
-        name = self._define(self._name(type_, "item"), element, f"{self._struct(type_, 'vector', True)}, __u32 position", body)
+        name = self._define(
+            self._name(type_, "item"), element, f"{self._struct(type_, 'vector', True)}, __u32 position", body
+        )
         return f"{name}({base}, {position})"
 
     def equal(self, type_: Type, left: str, right: str) -> str:
@@ -98,7 +100,11 @@ class Helpers:
             return f"\treturn {counts}left->items == right->items;\n"
         shorter = min(vector.size, Vector.of(other).size)
         left, right = self.item(type_, "left", "i"), self.item(other, "right", "i")
-        compare = f"{left} != {right}" if is_scalar(vector.element) else f"!{self.equality(vector.element)}(&{left}, &{right})"
+        compare = (
+            f"{left} != {right}"
+            if is_scalar(vector.element)
+            else f"!{self.equality(vector.element)}(&{left}, &{right})"
+        )
         counts = "\tif (left->count != right->count)\n\t\treturn false;\n" if vector.counted else ""
         inside = "i < left->count && " if vector.counted else ""
         return (
@@ -201,7 +207,8 @@ class Helpers:
         elif vector.packed:
             body = (
                 f"\tconst __u64 found = {self._find(vector)};\n\n\tif (found) {{\n"
-                f"\t\tset->items = stepwise_packed_cut(set->items, found, {vector.item_bits});\n\t\tset->count--;\n\t}}\n"
+                "\t\tset->items = stepwise_packed_cut(set->items, found, "
+                f"{vector.item_bits});\n\t\tset->count--;\n\t}}\n"
             )
         else:
             # The last item takes the place of the removed one: items have no order.
@@ -213,7 +220,8 @@ class Helpers:
                 "\t\tfound |= here;\n\t\thole |= stepwise_where(here, i);\n\t}\n"
                 "\tif (!found)\n\t\treturn;\n"
                 "\tlast = set->count - 1;\n"
-                f"\tif (!stepwise_in_bounds(&last, {vector.size}) || !stepwise_in_bounds(&hole, {vector.size}))\n\t\treturn;\n"
+                f"\tif (!stepwise_in_bounds(&last, {vector.size}) || !stepwise_in_bounds(&hole, "
+                f"{vector.size}))\n\t\treturn;\n"
                 "\tset->items[hole] = set->items[last];\n"
                 f"\tset->items[last] = {self._blank(vector)};\n"
                 "\tset->count = last;\n"
@@ -263,7 +271,9 @@ class Helpers:
         return self._define(self._name(type_, "union", other), "void", parameters, body)
 
     def _each_of_other(self, other: Type, size: int, call: str) -> str:
-        """The body that makes a call, of which the last argument is missing, for each of the first `size` items of `other`."""
+        """The body that makes a call, of which the last argument is missing, for each of the first `size` items
+        of `other`.
+        """
         item = self.item(other, "other", "i")
         argument = item if is_scalar(Vector.of(other).element) else "&" + item
         return (
@@ -272,7 +282,9 @@ class Helpers:
         )
 
     def convert(self, type_: Type, other: Type) -> str:
-        """Name of a function (vector *, const other *): the same items, which fit, in a vector with more or less room."""
+        """Name of a function (vector *, const other *): the same items, which fit, in a vector with more or
+        less room.
+        """
         vector, source = Vector.of(type_), Vector.of(other)
         if vector.packed and source.packed and vector.item_bits == source.item_bits:
             body = "\tvector->items = other->items;\n\tvector->count = other->count;\n"
@@ -290,9 +302,13 @@ class Helpers:
         element = c_type(self.names, vector.element)
         parameters = f"{self._struct(type_, 'vector', True)}, __u32 index"
         if vector.packed and vector.size == 1:
-            return self._define(self._name(type_, "at"), element, parameters, f"\t(void)index;\n\treturn ({element})vector->items;\n")
+            return self._define(
+                self._name(type_, "at"), element, parameters, f"\t(void)index;\n\treturn ({element})vector->items;\n"
+            )
         if vector.packed:
-            return self._define(self._name(type_, "at"), element, parameters, f"\treturn {self.item(type_, 'vector', 'index - 1')};\n")
+            return self._define(
+                self._name(type_, "at"), element, parameters, f"\treturn {self.item(type_, 'vector', 'index - 1')};\n"
+            )
         result = element if is_scalar(vector.element) else f"const {element} *"
         reference = "" if is_scalar(vector.element) else "&"
         body = (
@@ -314,7 +330,8 @@ class Helpers:
             wide = self.items_type(vector)
             body = (
                 f"\tconst __u32 shift = {vector.item_bits} * (index - 1);\n\n"
-                f"\tvector->items = (vector->items & ~(({wide}){self.mask(vector)} << shift)) | ({wide})element << shift;\n"
+                f"\tvector->items = (vector->items & ~(({wide}){self.mask(vector)} << shift)) | ({wide})element << "
+                "shift;\n"
             )
         else:
             body = (

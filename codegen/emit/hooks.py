@@ -11,7 +11,6 @@ from codegen.emit.types import c_type, memory_layout, struct_layout, width_bits
 from codegen.indices import found_first
 from codegen.ir import Field, Pass, Protocol, Record, Section, Step, TableLayout, Var
 
-
 HIDDEN_BITS_MAX = 32
 GUARDED = ("spin_lock", "res_spin_lock")
 
@@ -92,7 +91,8 @@ class Call:
     """One section of one hook. `element`: the local that points to the cell's element.
 
     when: the condition that the message is one that the section is for, '' where it is for all.
-    within: whether what is found so is there for every index, and the section may not be left out: if it were, that is as if it had been contended.
+    within: whether what is found so is there for every index, and the section may not be left out: if it were, that is
+    as if it had been contended.
     lookup: the C function that finds the element, where it is found right before the section; '' where that
     was done before the first one. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
     index_of: the expression that env.index gets before, '' where the step does not ask.
@@ -130,7 +130,7 @@ class Call:
     @property
     def skips(self) -> bool:
         """Whether the hook may go on without the section."""
-        return bool(self.lookup) and not self.within or self.fails and self.contended == "skip"
+        return (bool(self.lookup) and not self.within) or (self.fails and self.contended == "skip")
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,9 @@ class Hook:
 
     @property
     def guarded(self) -> bool:
-        """Whether a section works on a guarded cell: there are more paths then, most of which set or clear something."""
+        """Whether a section works on a guarded cell: there are more paths then, most of which set or clear
+        something.
+        """
         return any(call.function.atomic in GUARDED for call in self.calls)
 
 
@@ -187,7 +189,8 @@ class Hooks:
         late: dict[tuple[str, str | None], Lookup] = {}
         current: set[tuple[str, str | None]] = set()  # looked up by what the index is now
         sure = found_first(
-            (self._tables[section.table], section.when is None, set(written_fields(self._steps[section.step.name]))) for section in sections
+            (self._tables[section.table], section.when is None, set(written_fields(self._steps[section.step.name])))
+            for section in sections
         )
         calls = []
         for position, section in enumerate(sections):
@@ -201,7 +204,11 @@ class Hooks:
                 current.add(key)
             last = position == len(sections) - 1
             below = sure.get(section.index) if section.index not in written else None
-            calls.append(self._call(section, found, found if again else None, f"message->{field(section.index)}", last, below=below))
+            calls.append(
+                self._call(
+                    section, found, found if again else None, f"message->{field(section.index)}", last, below=below
+                )
+            )
             changed = set(written_fields(self._steps[section.step.name]))
             written |= changed
             current = {(table, index) for table, index in current if index not in changed}
@@ -209,7 +216,9 @@ class Hooks:
 
     def sweep(self, one: Pass) -> Hook:
         """One pass: the swept cell is `cell`, of index `index`; others are looked up where they are needed."""
-        swept = Lookup("swept", element_type(self._names, self._protocol, one.each), self._element_function(one.each), "index")
+        swept = Lookup(
+            "swept", element_type(self._names, self._protocol, one.each), self._element_function(one.each), "index"
+        )
         late: dict[tuple[str, str | None], Lookup] = {}
         calls = []
         for position, section in enumerate(one.sections):
@@ -227,24 +236,38 @@ class Hooks:
     def _made(self, calls: list[Call], early: dict, late: dict) -> Hook:
         steps = [self._steps[call.function.step_name] for call in calls]
         return Hook(
-            self._hidden(calls), tuple(early.values()), tuple(late.values()),
-            any(call.function.environment for call in calls), any(_uses_env(step, "now") for step in steps),
+            self._hidden(calls),
+            tuple(early.values()),
+            tuple(late.values()),
+            any(call.function.environment for call in calls),
+            any(_uses_env(step, "now") for step in steps),
             any(_uses_env(step, "cpu") for step in steps),
-        )  # fmt: skip
+        )
 
     def _lookup(self, section: Section, *taken: dict) -> Lookup:
         used = {lookup.element for group in taken for lookup in group.values()}
-        element = variable(section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used)
+        element = variable(
+            section.table, {"message", "environment", "tables", "skipped", "outcome", "index", "swept", "sweep"} | used
+        )
         return Lookup(
-            element, element_type(self._names, self._protocol, section.table), self._element_function(section.table),
+            element,
+            element_type(self._names, self._protocol, section.table),
+            self._element_function(section.table),
             f"message->{field(section.index)}",
-        )  # fmt: skip
+        )
 
     def _element_function(self, table: str) -> str:
         return self._names.function(table, "element")
 
     def _call(
-        self, section: Section, found: Lookup, lookup: Lookup | None, index: str, last: bool, sweep: bool = False, below: int | None = None
+        self,
+        section: Section,
+        found: Lookup,
+        lookup: Lookup | None,
+        index: str,
+        last: bool,
+        sweep: bool = False,
+        below: int | None = None,
     ) -> Call:
         """below: a number that the index is known to be less than."""
         step = self._steps[section.step.name]
@@ -297,7 +320,9 @@ class Hooks:
             hidden = {name for name in known & read if width_bits(message.field(name)) <= HIDDEN_BITS_MAX}
             after_skip = any(before.skips for before in found)
             hides_skip = call.skips and call.retries and any(after.retries for after in calls[at + 1 :])
-            found.append(replace(call, hidden=self._members(message, hidden), after_skip=after_skip, hides_skip=hides_skip))
+            found.append(
+                replace(call, hidden=self._members(message, hidden), after_skip=after_skip, hides_skip=hides_skip)
+            )
             written = (written - hidden) | set(written_fields(step))
             hidden_before |= hidden
             tested |= read
@@ -308,7 +333,9 @@ class Hooks:
         name = names.function(step.name, "on", table.name)
         if name not in self.functions:
             message = self._protocol.message
-            taken = {"message", "environment", "element", "before", "outcome"} | {one.local for one in self._saved(step)}
+            taken = {"message", "environment", "element", "before", "outcome"} | {
+                one.local for one in self._saved(step)
+            }
             self.functions[name] = SectionFunction(
                 name=name,
                 step=names.step(step),
@@ -343,7 +370,9 @@ class Hooks:
 
     def _members(self, record: Record, used: set[str]) -> tuple[Member, ...]:
         return tuple(
-            Member(field(name), c_type(self._names, type_), memory_layout(type_)[0]) for name, type_ in record.fields if name in used
+            Member(field(name), c_type(self._names, type_), memory_layout(type_)[0])
+            for name, type_ in record.fields
+            if name in used
         )
 
 

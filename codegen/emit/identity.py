@@ -1,4 +1,6 @@
-"""Hashes by which those who must agree find out that they do not: builds on the same tables, and a client and its server."""
+"""Hashes by which those who must agree find out that they do not: builds on the same tables, and a client and
+its server.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,18 @@ HASH = 2
 def layout_id(protocol: Protocol, numbers: Leaves) -> int:
     """A hash of everything that pinned maps depend on.
 
-    That is cells and how they lie in memory, capacities, atomicity and counters; what a cell's content means: constants, the
-    clock that its times are of, and which cell a key is in; and what is pinned beside the tables.
+    That is cells and how they lie in memory, capacities, atomicity and counters; what a cell's content means:
+    constants, the clock that its times are of, and which cell a key is in; and what is pinned beside the
+    tables.
     """
-    described = [MEMORY, HASH, protocol.name, [counter.name for counter in numbers.counters], _meaning(protocol), list(map(repr, protocol.hashes))]
+    described = [
+        MEMORY,
+        HASH,
+        protocol.name,
+        [counter.name for counter in numbers.counters],
+        _meaning(protocol),
+        list(map(repr, protocol.hashes)),
+    ]
     if tells_peers(protocol):
         described.append("a key beside the tables")
     for table in protocol.tables:
@@ -41,12 +51,15 @@ def tells_peers(protocol: Protocol) -> bool:
 
 
 def terms(protocol: Protocol) -> bytes:
-    """env.terms, a hash of everything that a client relies on: the message and its kinds, constants, and the length of a tick.
+    """env.terms, a hash of everything that a client relies on: the message and its kinds, constants, and the length of
+    a tick.
 
-    Of two builds whose terms are the same, either understands the other's messages, and none ends a lease before the other's
-    clients do.
+    Of two builds whose terms are the same, either understands the other's messages, and none ends a lease
+    before the other's clients do.
     """
-    return _digest(["terms", protocol.name, list(map(repr, packet_fields(protocol))), repr(protocol.tail), _meaning(protocol)])
+    return _digest(
+        ["terms", protocol.name, list(map(repr, packet_fields(protocol))), repr(protocol.tail), _meaning(protocol)]
+    )
 
 
 def _meaning(protocol: Protocol) -> list[Any]:

@@ -68,7 +68,9 @@ class Leaves:
         return [entry for group in order for entry in group]
 
     def _marked(self, step: Step) -> Step:
-        """The step with every choice's condition numbered, in what is left when binds are sunk: what nothing uses has no branches."""
+        """The step with every choice's condition numbered, in what is left when binds are sunk: what nothing
+        uses has no branches.
+        """
 
         def mark(node: object) -> object:
             if not isinstance(node, If):
@@ -95,7 +97,9 @@ class Leaves:
         entries = leaves_of("", 0, self.xdp_count)
         self.tc_base = len(entries) - self.tc_first
         entries += leaves_of("tc.", self.tc_first, self.tc_count)
-        return entries + [Counter(name, names.macro("counter", name), None) for name in (*XDP_FIXED, *TC_FIXED, *SWEEP_FIXED)]
+        return entries + [
+            Counter(name, names.macro("counter", name), None) for name in (*XDP_FIXED, *TC_FIXED, *SWEEP_FIXED)
+        ]
 
 
 def unique_steps(protocol: Protocol) -> list[Step]:

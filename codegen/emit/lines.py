@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class Lines:
@@ -44,7 +44,8 @@ def line_directive(line: int, file: str) -> str:
 def quoted(lines: list[str]) -> list[str]:
     """The statements of a function, each behind the directive that says where it comes from.
 
-    A directive counts on from line to line of C, which TLA+ does not: so every line has its own, and none is broken in two.
+    A directive counts on from line to line of C, which TLA+ does not: so every line has its own, and none is broken in
+    two.
     """
     found: list[str] = []
     current = ""
@@ -70,7 +71,9 @@ TAB_COLUMNS = 8
 
 
 def wrapped(line: str) -> str:
-    """A long line on as many as it takes, broken after the outermost `&&` or `||` that fit, or after what binds tighter."""
+    """A long line on as many as it takes, broken after the outermost `&&` or `||` that fit, or after what binds
+    tighter.
+    """
     text = line.lstrip("\t")
     indent = line[: len(line) - len(text)]
     first, room = True, COLUMNS_MAX - TAB_COLUMNS * len(indent)
@@ -96,7 +99,11 @@ def _break(text: str, room: int) -> int | None:
         for at, character in enumerate(text[:room]):
             depth += (character == "(") - (character == ")")
             for separator in separators:
-                if text.startswith(separator, at) and at + len(separator) - 1 <= room and (best is None or depth <= best[0]):
+                if (
+                    text.startswith(separator, at)
+                    and at + len(separator) - 1 <= room
+                    and (best is None or depth <= best[0])
+                ):
                     best = (depth, at + len(separator))
         if best is not None:
             return best[1]

@@ -107,7 +107,9 @@ class Loops:
                 item = ("&" if pointer else "") + f"{place.member('items').text}[{position}]"
             self.lines.add(f"const {c_type(self.names, vector.element)} {'*' if pointer else ''}{local} = {item};")
             self.lines.add("")
-            self.bound[name] = Place(local, True, place.shared) if pointer else Text(local, ATOM, self.kind(vector.element))
+            self.bound[name] = (
+                Place(local, True, place.shared) if pointer else Text(local, ATOM, self.kind(vector.element))
+            )
             if vector.counted:
                 self.lines.add(f"if ({position} >= {place.member('count').text})")
                 self.lines.add("\tbreak;")
@@ -115,10 +117,9 @@ class Loops:
 
     def _search(self, name: str, domain: Expr, predicate: Expr, result: str, value: Callable[[Text], str]) -> None:
         """Assigns `value` to `result` at the first element that satisfies the predicate."""
-        with self.loop(name, domain) as element:
-            with self.when(predicate):
-                self.lines.add(f"{result} = {value(element)};")
-                self.lines.add("break;")
+        with self.loop(name, domain) as element, self.when(predicate):
+            self.lines.add(f"{result} = {value(element)};")
+            self.lines.add("break;")
 
     def quantifier(self, expr: Quantifier) -> Text:
         exists = expr.op == "exists"
@@ -136,7 +137,9 @@ class Loops:
         if not expr.domain.elements:
             return Text("false" if expr.op == "exists" else "true")
         tests = [substitute(expr.predicate, expr.variable, element) for element in expr.domain.elements]
-        return self.joined("or" if expr.op == "exists" else "and", [lambda test=test: self.scalar(test) for test in tests])
+        return self.joined(
+            "or" if expr.op == "exists" else "and", [lambda test=test: self.scalar(test) for test in tests]
+        )
 
     def first(self, expr: First) -> Text:
         if self.branchless and self.searchable(expr):
@@ -154,7 +157,6 @@ class Loops:
         bits = max(1, interval_of(expr).high.bit_length())
         self.lines.add(f"{c_type(self.names, UInt(bits))} {local} = 0;")
         self.lines.add("")
-        with self.loop(expr.variable, expr.domain):
-            with self.when(expr.predicate):
-                self.lines.add(f"{local}++;")
+        with self.loop(expr.variable, expr.domain), self.when(expr.predicate):
+            self.lines.add(f"{local}++;")
         return Text(local, ATOM, kind_of_width(bits))

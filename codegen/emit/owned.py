@@ -1,4 +1,6 @@
-"""Cells that at any time at most one section has to do with: structs without a guard, which are stepped where they lie."""
+"""Cells that at any time at most one section has to do with: structs without a guard, which are stepped where
+they lie.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ ELEMENT_ALIGNMENT = 8
 
 
 def cell_alignment(table: TableLayout) -> int:
-    """Bytes that a cell takes a multiple of: whole cache lines where that costs little, as for guarded cells, or is asked for.
+    """Bytes that a cell takes a multiple of: whole cache lines where that costs little, as for guarded cells, or is
+    asked for.
 
     The values of a map that can be mapped begin with a page, so that lines of a cell are lines of the memory.
     """

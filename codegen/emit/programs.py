@@ -9,13 +9,12 @@ from codegen.emit.codecs import tail_macros
 from codegen.emit.hooks import GUARDED, Hooks, hook_fields
 from codegen.emit.identity import layout_id, tells_peers
 from codegen.emit.leaves import Leaves
-from codegen.emit.restore import restore_context
 from codegen.emit.rare_path import user_reads, user_sections
+from codegen.emit.restore import restore_context
 from codegen.emit.steps import element_type, is_lined, value_type
 from codegen.emit.terms import leaves
 from codegen.emit.types import bytes_alignment, c_type, handover_place, is_scalar, packet_fields, width_bits
 from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout
-
 
 CLOCK_BITS = 32
 """Ticks of env.now that fit beside the jiffy they were read in: see runtime/bpf/stepwise_clock.h."""
@@ -47,7 +46,13 @@ class Programs:
 
     def _sweep(self, hooks: Hooks, one: Any) -> dict[str, Any]:
         title = f"Pass {one.program.removeprefix('sweep_')}" if one.program != "restore" else "A row that is restored"
-        return {"program": one.program, "title": title, "each": one.each, "hook": hooks.sweep(one), "number_macro": self._table_macro(one.each)}
+        return {
+            "program": one.program,
+            "title": title,
+            "each": one.each,
+            "hook": hooks.sweep(one),
+            "number_macro": self._table_macro(one.each),
+        }
 
     def _table_macro(self, table: str) -> str:
         return self.names.macro("table", table)
@@ -58,7 +63,9 @@ class Programs:
         found = [{"name": "xdp", "base": "XDP", "counter": "", "hook": self.xdp, "stores": stores, "blanks": blanks}]
         if self.tc is not None:
             stores = self._stores(hook_fields(protocol.wire, protocol.tc))
-            found.append({"name": "tc", "base": "TC", "counter": "TC_", "hook": self.tc, "stores": stores, "blanks": blanks})
+            found.append(
+                {"name": "tc", "base": "TC", "counter": "TC_", "hook": self.tc, "stores": stores, "blanks": blanks}
+            )
         return found
 
     def _stores(self, changed: tuple[str, ...]) -> list[str]:
@@ -69,7 +76,10 @@ class Programs:
                 continue
             offset, member = self.names.macro("wire", each.name), f"message->{field(each.name)}"
             if not is_scalar(each.type):
-                found.append(f"stepwise_replace_block(payload, {offset}, {each.size}, {member}.bytes, {bytes_alignment(each.size)})")
+                found.append(
+                    f"stepwise_replace_block(payload, {offset}, {each.size}, {member}.bytes, "
+                    f"{bytes_alignment(each.size)})"
+                )
                 continue
             verb = "stepwise_replace_bytes" if isinstance(each.type, Bytes) else "stepwise_replace"
             found.append(f"{verb}(payload, {offset}, {each.size}, {member})")
@@ -98,16 +108,22 @@ class Programs:
             "sections": list(self.hooks.functions.values()),
             "forwards": bool(self.protocol.user),
             "promiscuous": self.protocol.promiscuous,
-            "handover_stores": self._stores((*self.protocol.handover, *hook_fields(self.protocol.forwards, self.protocol.xdp))),
+            "handover_stores": self._stores(
+                (*self.protocol.handover, *hook_fields(self.protocol.forwards, self.protocol.xdp))
+            ),
             "handover": bool(self.protocol.handover),
             "encode_forwarded": self._encode_forwarded(),
             "tail": tail_macros(self.protocol, self.names),
             "ahead": self._ahead(),
-            "decode_handed_over": self.names.function("message", "decode", *(["handed", "over"] if self.protocol.handover else [])),
+            "decode_handed_over": self.names.function(
+                "message", "decode", *(["handed", "over"] if self.protocol.handover else [])
+            ),
         }
 
     def _ahead(self) -> dict[str, Any] | None:
-        """Whose cells are read ahead. tail_size: what has one is not put off, since the copy for the daemon has no tail; None without."""
+        """Whose cells are read ahead. tail_size: what has one is not put off, since the copy for the daemon has
+        no tail; None without.
+        """
         table = self.protocol.ahead
         if table is None:
             return None
@@ -127,14 +143,19 @@ class Programs:
         return self.names.function("message", "encode", "handover") if self.protocol.handover else ""
 
     def _table(self, table: TableLayout) -> dict[str, Any]:
-        memory, value = f"opened->memory[{self._table_macro(table.name)}]", value_type(self.names, self.protocol, table.name)
+        memory, value = (
+            f"opened->memory[{self._table_macro(table.name)}]",
+            value_type(self.names, self.protocol, table.name),
+        )
         return {
             "name": table.name,
             "map": table.map,
             "capacity": self.names.macro("capacity", table.name),
             "element_type": element_type(self.names, self.protocol, table.name),
             "value_type": value,
-            "found": f"&(({value} *){memory})[index].word" if is_lined(self.protocol, table.name) else f"({value} *){memory} + index",
+            "found": f"&(({value} *){memory})[index].word"
+            if is_lined(self.protocol, table.name)
+            else f"({value} *){memory} + index",
             "function": self.names.function(table.name, "element"),
             "mmapable": table.atomic not in GUARDED,
             "guard": table.atomic,
@@ -146,7 +167,9 @@ class Programs:
 
     def _kernel_asks_for_now(self) -> bool:
         """The user hook does not count: the daemon hands it the time."""
-        return any(hook.now for hook in (self.xdp, self.tc, *(sweep["hook"] for sweep in self.sweeps)) if hook is not None)
+        return any(
+            hook.now for hook in (self.xdp, self.tc, *(sweep["hook"] for sweep in self.sweeps)) if hook is not None
+        )
 
     def _now(self) -> dict[str, Any] | None:
         if self.protocol.tick_ns is None:
@@ -175,7 +198,9 @@ class Programs:
             "user_row": row,
             "again": [
                 self.names.leaf(section.step, leaf)
-                for section in self.protocol.user for leaf in leaves(section.step.body) if leaf.name in section.again
+                for section in self.protocol.user
+                for leaf in leaves(section.step.body)
+                if leaf.name in section.again
             ],
             "user_environment": any(section.step.env is not None for section in self.protocol.user),
             "environment_fields": self._environment_fields(),
@@ -187,10 +212,12 @@ class Programs:
             "recovers": self.protocol.recovery is not None,
             "tells_peers": tells_peers(self.protocol),
             "token_at": self.names.macro("wire", self.protocol.token) if self.protocol.token else None,
-            "terms": self.names.macro(TERMS) if self.protocol.token and TERMS in dict(self.protocol.env.fields) else None,
+            "terms": self.names.macro(TERMS)
+            if self.protocol.token and TERMS in dict(self.protocol.env.fields)
+            else None,
             "young_ns": self.protocol.young_ticks * (self.protocol.tick_ns or 0),
             "layout_id": f"{layout_id(self.protocol, self.numbers):#x}",
-        }  # fmt: skip
+        }
 
     def _user(self, user: Section) -> dict[str, Any]:
         layout = next(table for table in self.protocol.tables if table.name == user.table)
@@ -212,17 +239,27 @@ class Programs:
     def _userspace_sets_environment(self) -> bool:
         """Whether a step asks for env: all run in userspace too."""
         hooks = [one["hook"] for one in self._named_hooks()]
-        return any(section.step.env is not None for section in self.protocol.user) or any(hook.environment for hook in hooks)
+        return any(section.step.env is not None for section in self.protocol.user) or any(
+            hook.environment for hook in hooks
+        )
 
     def _environment_fields(self) -> list[tuple[str, str]]:
         found, now = [], self._now()
         for name, type_ in self.protocol.environment.fields:
             if name == "now" and now is not None:
-                found.append((field(name), f"({c_type(self.names, type_)})(from->now_ns >> {now['shift']} & {now['mask']})"))
+                found.append(
+                    (field(name), f"({c_type(self.names, type_)})(from->now_ns >> {now['shift']} & {now['mask']})")
+                )
             elif name == "cpu":
                 found.append((field(name), f"from->cpu{self._cpu()['mask']}"))
             elif name == "age":
-                found.append((field(name), f"stepwise_at_most(from->age_ns >> {self.protocol.tick_ns.bit_length() - 1}, {(1 << width_bits(type_)) - 1:#x})"))
+                found.append(
+                    (
+                        field(name),
+                        f"stepwise_at_most(from->age_ns >> {self.protocol.tick_ns.bit_length() - 1}, "
+                        f"{(1 << width_bits(type_)) - 1:#x})",
+                    )
+                )
             elif name == "peer":
                 found.append((field(name), "from->peer" + _mask(width_bits(type_), PEER_BITS)))
             elif name in ("random", "token", "validated"):

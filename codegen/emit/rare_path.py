@@ -13,8 +13,9 @@ from codegen.ir import Protocol, Section, Table, TableLayout
 class UserSection:
     """One of a row.
 
-    form: `read` on a copy of a cell under a guard, `word` by compare-and-swap, `memory` where it lies, on what only the daemon
-        has, or nobody else at that time. cell: the local for it. writes: whether the step ever changes the cell.
+    form: `read` on a copy of a cell under a guard, `word` by compare-and-swap, `memory` where it lies, on what
+        only the daemon has, or nobody else at that time. cell: the local for it. writes: whether the step ever
+        changes the cell.
     """
 
     name: str
@@ -51,7 +52,9 @@ def _section(protocol: Protocol, names: Names, section: Section) -> UserSection:
         number_macro=names.macro("table", table.name),
         index=f"message->{field(table.index)}",
         form="read" if section.reads else "word" if table.atomic == "word" else "memory",
-        cell=variable(section.step.cell, {"tables", "message", "environment", "element", "attempt", "before", "after", "outcome"}),
+        cell=variable(
+            section.step.cell, {"tables", "message", "environment", "element", "attempt", "before", "after", "outcome"}
+        ),
         cell_struct=f"struct {names.tag(table.cell)}",
         cell_function=names.tag(table.cell),
         element_type=element_type(names, protocol, table.name),
@@ -63,7 +66,9 @@ def _section(protocol: Protocol, names: Names, section: Section) -> UserSection:
 def user_reads(protocol: Protocol, table: TableLayout) -> str:
     """What the daemon has to do with a table: the name of a constant of runtime/stepwise.h."""
     sections = [section for section in protocol.user if section.table == table.name]
-    drained = [section for section in (protocol.drain.sections if protocol.drain else ()) if section.table == table.name]
+    drained = [
+        section for section in (protocol.drain.sections if protocol.drain else ()) if section.table == table.name
+    ]
     if any(not section.reads for section in drained):
         return "STEPWISE_USER_STEPS"
     if any(isinstance(section.step.cell_type, Table) for section in sections):

@@ -10,7 +10,9 @@ from codegen.ir import Bytes, Enum, HashIndex, Protocol
 
 
 def restore_context(protocol: Protocol, names: Names) -> dict[str, Any] | None:
-    """What user.c.j2 needs of the rows: fields that come with a row, and those that are computed. None where none are restored."""
+    """What user.c.j2 needs of the rows: fields that come with a row, and those that are computed. None where
+    none are restored.
+    """
     restore = protocol.restore
     if restore is None:
         return None

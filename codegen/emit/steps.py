@@ -12,10 +12,37 @@ from codegen.emit.expressions import Expressions, index_key
 from codegen.emit.helpers import Helpers
 from codegen.emit.lines import line_directive, quoted, wrapped
 from codegen.emit.terms import (
-    Location, interval_of, is_path, leaves, location, overlap, reads, reads_location, target_location, uses, walk,
-)  # fmt: skip
+    Location,
+    interval_of,
+    is_path,
+    leaves,
+    location,
+    overlap,
+    reads,
+    reads_location,
+    target_location,
+    uses,
+    walk,
+)
 from codegen.emit.types import Vector, c_type
-from codegen.ir import TERMS, Assign, Bind, Body, Decide, Expr, Field, Index, Int, Leaf, Protocol, Span, Step, Table, Type, Var
+from codegen.ir import (
+    TERMS,
+    Assign,
+    Bind,
+    Body,
+    Decide,
+    Expr,
+    Field,
+    Index,
+    Int,
+    Leaf,
+    Protocol,
+    Span,
+    Step,
+    Table,
+    Type,
+    Var,
+)
 
 _VERDICTS = {
     "Continue": "stepwise_continue",
@@ -35,10 +62,14 @@ class StepWriter:
         self.step = step
         self.cell = variable(step.cell, {MESSAGE, ENVIRONMENT})
         shared = not self._is_word()
-        in_kernel = step.name not in {step.name for step in (*(section.step for section in protocol.user), *protocol.daemon_steps)}
+        in_kernel = step.name not in {
+            step.name for step in (*(section.step for section in protocol.user), *protocol.daemon_steps)
+        }
         self.out = Expressions(names, helpers, {self.cell, MESSAGE, ENVIRONMENT}, branchless=shared and in_kernel)
         self.out.bound[step.cell] = Place(self.cell, pointer=True, shared=shared)
-        self.out.bound[step.message] = Place(MESSAGE, pointer=True, elsewhere=field(protocol.tail.field) if protocol.tail else "")
+        self.out.bound[step.message] = Place(
+            MESSAGE, pointer=True, elsewhere=field(protocol.tail.field) if protocol.tail else ""
+        )
         if step.env is not None:
             self.out.bound[step.env] = Place(ENVIRONMENT, pointer=True)
 
@@ -50,7 +81,9 @@ class StepWriter:
     def _is_word(self) -> bool:
         """Whether the cell is a local that was unpacked from its word."""
         cell = self.step.cell_type
-        return any(table.atomic == "word" for table in self.protocol.tables if cell == table.cell or cell.name == table.name)
+        return any(
+            table.atomic == "word" for table in self.protocol.tables if cell == table.cell or cell.name == table.name
+        )
 
     def parameters(self) -> list[str]:
         if self.scans:
@@ -67,7 +100,9 @@ class StepWriter:
     def text(self) -> str:
         span = self.step.span
         self._body(self.step.body, self.step.name)
-        unused = [name for name, parameter in self._arguments() if not self._used(parameter) and not self._assigned(parameter)]
+        unused = [
+            name for name, parameter in self._arguments() if not self._used(parameter) and not self._assigned(parameter)
+        ]
         head = _signature(f"static __always_inline __u32 {self.names.step(self.step)}(", self.parameters())
         comment = f"/* {self.step.name}, {_where(span)} */"
         voids = [f"\t(void){name};" for name in unused]
@@ -134,14 +169,20 @@ class StepWriter:
         found: Counter[tuple[str, int]] = Counter()
         indices: dict[tuple[str, int], Expr] = {}
         for index, vector in self._indices(leaf):
-            if is_path(index) and location(index)[0] in self.out.bound and not (isinstance(index, Var) and index.name in self.out.counters):
+            if (
+                is_path(index)
+                and location(index)[0] in self.out.bound
+                and not (isinstance(index, Var) and index.name in self.out.counters)
+            ):
                 place = (index_key(index), vector.size)
                 found[place] += 1
                 indices[place] = index
         for place, times in found.items():
             if times > 1:
                 local = self.out.fresh("at")
-                self.out.lines.add(f"const __u32 {local} = stepwise_position({self.out.scalar(indices[place])}, {place[1]});")
+                self.out.lines.add(
+                    f"const __u32 {local} = stepwise_position({self.out.scalar(indices[place])}, {place[1]});"
+                )
                 self.out.lines.add("")
                 self.out.positions[place] = local
 
@@ -195,7 +236,7 @@ class StepWriter:
         for entry in late:
             self._write(entry)
 
-    def _computed(self, entry: "_Pending") -> "_Pending":
+    def _computed(self, entry: _Pending) -> _Pending:
         """With its value in a local, and the indices of its path."""
         assign = entry.assign
         place = self.out.declare(self._target_type(entry.root, assign), _last_name(assign), assign.value)
@@ -210,7 +251,7 @@ class StepWriter:
         self.out.bind(name, index)
         return Var(name, index.type, index.span, interval_of(index))
 
-    def _write(self, entry: "_Pending") -> None:
+    def _write(self, entry: _Pending) -> None:
         self._quote(entry.assign.span)
         target, type_ = self.out.bound[entry.root], self._root_type(entry.root)
         value = entry.assign.value

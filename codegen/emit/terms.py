@@ -8,8 +8,24 @@ from typing import Any
 
 from codegen.emit.types import width_bits
 from codegen.ir import (
-    Bind, Bits, Body, Cardinality, Decide, Enum, Expr, Field, Index, Int, Interval, Leaf, Span, Type, UInt, Var,
-)  # fmt: skip
+    Bind,
+    Bits,
+    Body,
+    Cardinality,
+    Decide,
+    Enum,
+    Expr,
+    Field,
+    Index,
+    Int,
+    Interval,
+    Leaf,
+    Span,
+    Type,
+    UInt,
+    Var,
+)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -61,7 +77,9 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
             return rewrite(value, change)
         return value
 
-    changed = {entry.name: value_of(getattr(node, entry.name)) for entry in fields(node) if entry.name not in ("type", "span")}
+    changed = {
+        entry.name: value_of(getattr(node, entry.name)) for entry in fields(node) if entry.name not in ("type", "span")
+    }
     return change(replace(node, **changed))
 
 

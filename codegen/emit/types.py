@@ -13,9 +13,28 @@ from typing import Any, get_args
 
 from codegen.c_names import Names, field, type_label
 from codegen.ir import (
-    Append, Array, Bits, Bool, Bytes, Enum, Filter, Image, In, Interval, Protocol, Record, Sequence, SequenceOf, Set, SetOf,
-    SetOp, Span, Tail, Type, UInt,
-)  # fmt: skip
+    Append,
+    Array,
+    Bits,
+    Bool,
+    Bytes,
+    Enum,
+    Filter,
+    Image,
+    In,
+    Interval,
+    Protocol,
+    Record,
+    Sequence,
+    SequenceOf,
+    Set,
+    SetOf,
+    SetOp,
+    Span,
+    Tail,
+    Type,
+    UInt,
+)
 
 WORD_BITS = 64
 
@@ -64,7 +83,7 @@ class Vector:
     counted: bool
 
     @classmethod
-    def of(cls, type_: Type) -> "Vector":
+    def of(cls, type_: Type) -> Vector:
         match type_:
             case Set(element, size) | Sequence(element, size):
                 return cls(type_, element, size, True)
@@ -179,7 +198,12 @@ def declared_types(roots: tuple[Type, ...]) -> Iterator[Type]:
 
 def made_types(protocol: Protocol) -> Iterator[Type]:
     """The types of sets and sequences that steps make on the way and no field has, in the order of the steps."""
-    sections = [*protocol.xdp, *protocol.tc, *(section for one in protocol.sweep for section in one.sections), *protocol.user]
+    sections = [
+        *protocol.xdp,
+        *protocol.tc,
+        *(section for one in protocol.sweep for section in one.sections),
+        *protocol.user,
+    ]
     steps = [*(section.step for section in sections), *protocol.daemon_steps]
 
     def visit(node: Any) -> Iterator[Type]:
@@ -192,7 +216,9 @@ def made_types(protocol: Protocol) -> Iterator[Type]:
             for each in fields(node):
                 inner = getattr(node, each.name)
                 # A literal that is compared element by element, inserted or removed is no set in C.
-                unmade = isinstance(node, In) or isinstance(node, SetOp) and node.op != "intersect" and each.name == "right"
+                unmade = isinstance(node, In) or (
+                    isinstance(node, SetOp) and node.op != "intersect" and each.name == "right"
+                )
                 if unmade and isinstance(inner, SetOf) and (isinstance(node, In) or len(inner.elements) == 1):
                     inner = inner.elements
                 yield from visit(inner)
@@ -276,7 +302,9 @@ def packet_fields(protocol: Protocol) -> tuple[WireField, ...]:
 
 
 def handover_place(protocol: Protocol) -> tuple[str, int]:
-    """The first field that the hooks hand over, and the bytes of all of them, which follow one another; "" and 0 where there is none."""
+    """The first field that the hooks hand over, and the bytes of all of them, which follow one another; "" and
+    0 where there is none.
+    """
     found = packet_fields(protocol)[len(protocol.wire) :]
     return (found[0].name, sum(each.size for each in found)) if found else ("", 0)
 

@@ -16,9 +16,29 @@ from codegen.emit.lines import Lines
 from codegen.emit.terms import location, reads_location
 from codegen.emit.types import GeneratorError, Vector, c_type, is_scalar
 from codegen.ir import (
-    Append, Array, ArrayOf, Expr, Field, Filter, If, Image, Index, Int, Let, Range, RecordOf, SequenceOf, Set, SetOf,
-    SetOp, Tail, Type, UInt, Update, Var,
-)  # fmt: skip
+    Append,
+    Array,
+    ArrayOf,
+    Expr,
+    Field,
+    Filter,
+    If,
+    Image,
+    Index,
+    Int,
+    Let,
+    Range,
+    RecordOf,
+    SequenceOf,
+    Set,
+    SetOf,
+    SetOp,
+    Tail,
+    Type,
+    UInt,
+    Update,
+    Var,
+)
 
 
 class Values:
@@ -50,7 +70,9 @@ class Values:
         if _is_at(expr, at):
             return
         if (at is not None and not _in_place(expr, at)) or _outgrows(expr, type_):
-            self._copy(target, type_, self.declare(expr.type if _outgrows(expr, type_) else type_, "value", expr), expr.type)
+            self._copy(
+                target, type_, self.declare(expr.type if _outgrows(expr, type_) else type_, "value", expr), expr.type
+            )
             return
         match expr:
             case If():
@@ -132,7 +154,9 @@ class Values:
         for element in elements[1:]:
             self.lines.add(f"{add}({target.address}, {self.argument(element)});")
 
-    def _set_op_into(self, target: Place, type_: Type, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None) -> None:
+    def _set_op_into(
+        self, target: Place, type_: Type, op: str, left: Expr, right: Expr, at: tuple[str, ...] | None
+    ) -> None:
         if op == "union" and at is not None and not _in_place(left, at):
             left, right = right, left
         if op == "union" and isinstance(left, SetOf) and not isinstance(right, SetOf):
@@ -149,18 +173,18 @@ class Values:
         filtered = isinstance(expr, Filter)
         self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
         add = self.helpers.append(type_) if filtered else self.helpers.insert(type_)
-        with self.loop(expr.variable, expr.domain) as element:
-            with self.when(expr.predicate if filtered else None):
-                if not filtered:
-                    argument = self.argument(expr.value)
-                else:
-                    argument = element.text.removeprefix("*")
-                self.lines.add(f"{add}({target.address}, {argument});")
+        with self.loop(expr.variable, expr.domain) as element, self.when(expr.predicate if filtered else None):
+            argument = element.text.removeprefix("*") if filtered else self.argument(expr.value)
+            self.lines.add(f"{add}({target.address}, {argument});")
 
     def _array_into(self, target: Place, type_: Array, name: str, value: Expr) -> None:
         self.lines.add(f"{target.value} = ({c_type(self.names, type_)}){{}};")
         domain = Range(
-            Int(1, UInt(32), value.span), Int(type_.size, UInt(32), value.span), type_.size, Set(UInt(32), type_.size), value.span
+            Int(1, UInt(32), value.span),
+            Int(type_.size, UInt(32), value.span),
+            type_.size,
+            Set(UInt(32), type_.size),
+            value.span,
         )
         with self.loop(name, domain) as index:
             self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {self.argument(value)});")
@@ -183,7 +207,9 @@ class Values:
             return
         index = self.scalar(head)
         item = Place(self.fresh("item"))
-        self.lines.add(f"{c_type(self.names, vector.element)} {item.text} = *{self.helpers.at(type_)}({target.address}, {index});")
+        self.lines.add(
+            f"{c_type(self.names, vector.element)} {item.text} = *{self.helpers.at(type_)}({target.address}, {index});"
+        )
         self.lines.add("")
         self.put(item, vector.element, rest, value)
         self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {item.address});")

@@ -7,13 +7,22 @@ interval, and refuses what cannot be shown, with the interval that was inferred.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Union
 
 from codegen import ir
 from codegen.errors import (
-    DividendNegative, DivisorNotPositive, Errors, IndexOutOfRange, LoopUnbounded, MayNotFit, MayOverflow, NoneChosen,
-    NoRoom, SignsMixed, SpecError, interval_text,
-)  # fmt: skip
+    DividendNegative,
+    DivisorNotPositive,
+    Errors,
+    IndexOutOfRange,
+    LoopUnbounded,
+    MayNotFit,
+    MayOverflow,
+    NoneChosen,
+    NoRoom,
+    SignsMixed,
+    SpecError,
+    interval_text,
+)
 from codegen.ir import Interval, Span
 from codegen.passes.conditions import assume, element_interval, interval, size_interval, size_of
 from codegen.passes.expressions import BOOL, INTEGER, choice, compare, count, integer, logic, negation, truth
@@ -64,7 +73,7 @@ class Bounds:
 
     def path(self, path: ir.Path, base: ir.Expr, facts: Facts) -> tuple[ir.Path, ir.Type]:
         """A path with its indices shown to be in range, and the type it leads to."""
-        done: list[Union[str, ir.Expr]] = []
+        done: list[str | ir.Expr] = []
         for place in path:
             if isinstance(place, str):
                 done.append(place)
@@ -87,10 +96,15 @@ class Bounds:
             case ir.UInt(width), _:
                 found, room = interval(done), type_interval(kind)
                 if found.low < room.low or found.high > room.high:
-                    self.refuse(facts, MayNotFit, done.span,
-                                f"{name} may become anything in {interval_text(found)}, but u{width} holds {interval_text(room)}",
-                                hint(done, found, room))  # fmt: skip
-            case (ir.Set() | ir.Sequence()), (ir.Set() | ir.Sequence()):
+                    self.refuse(
+                        facts,
+                        MayNotFit,
+                        done.span,
+                        f"{name} may become anything in {interval_text(found)}, but u{width} holds "
+                        f"{interval_text(room)}",
+                        hint(done, found, room),
+                    )
+            case ((ir.Set() | ir.Sequence()), (ir.Set() | ir.Sequence())):
                 # Of its own type it has been shown to be when it was visited.
                 if done.type.max > kind.max:
                     self.has_room(done, kind, name, facts)
@@ -107,12 +121,18 @@ class Bounds:
         self.elements_fit(value, value.type, name, facts)
         return value
 
-    def has_room(self, value: ir.Expr, kind: Union[ir.Set, ir.Sequence], name: str, facts: Facts) -> None:
+    def has_room(self, value: ir.Expr, kind: ir.Set | ir.Sequence, name: str, facts: Facts) -> None:
         found = size_interval(value, facts)
         if found.high <= kind.max:
             return
-        test = "size first, for example `Cardinality(S) < N`" if isinstance(kind, ir.Set) else "length first, for example `Len(s) < N`"
-        self.refuse(facts, NoRoom, value.span, f"{name} may get {found.high} elements, but holds {kind.max}", f"test its {test}")
+        test = (
+            "size first, for example `Cardinality(S) < N`"
+            if isinstance(kind, ir.Set)
+            else "length first, for example `Len(s) < N`"
+        )
+        self.refuse(
+            facts, NoRoom, value.span, f"{name} may get {found.high} elements, but holds {kind.max}", f"test its {test}"
+        )
 
     def elements_fit(self, value: ir.Expr, kind: ir.Type, name: str, facts: Facts) -> None:
         if isinstance(kind, ir.Bits):
@@ -123,9 +143,13 @@ class Bounds:
             return
         found = element_interval(value)
         if found.low < room.low or found.high > room.high:
-            self.refuse(facts, MayNotFit, value.span,
-                        f"an element of {name} may be anything in {interval_text(found)}, but {holder} {interval_text(room)}",
-                        "test the element first, or make the type wider")  # fmt: skip
+            self.refuse(
+                facts,
+                MayNotFit,
+                value.span,
+                f"an element of {name} may be anything in {interval_text(found)}, but {holder} {interval_text(room)}",
+                "test the element first, or make the type wider",
+            )
 
     # --- Expressions -------------------------------------------------------------------------------------------
 
@@ -175,7 +199,9 @@ class Bounds:
         """The rest of `visit`: sets, sequences, arrays, records and loops."""
         match expression:
             case ir.SetOf() | ir.SequenceOf():
-                done = replace(expression, elements=tuple(self.visit(element, facts) for element in expression.elements))
+                done = replace(
+                    expression, elements=tuple(self.visit(element, facts) for element in expression.elements)
+                )
                 return self.holds(done, facts)
             case ir.SetOp():
                 return self.set_operation(expression, facts)
@@ -185,13 +211,17 @@ class Bounds:
                 tests = [ir.In(element, right, BOOL, expression.span) for element in elements]
                 return self.visit(logic("and", tests, expression.span), facts)
             case ir.Subset():
-                return replace(expression, left=self.visit(expression.left, facts), right=self.visit(expression.right, facts))
+                return replace(
+                    expression, left=self.visit(expression.left, facts), right=self.visit(expression.right, facts)
+                )
             case ir.Cardinality():
                 operand = self.visit(expression.operand, facts)
                 return replace(expression, operand=operand, interval=size_interval(operand, facts))
             case ir.RecordOf():
                 kinds = dict(expression.type.fields)
-                fields = tuple((name, self.stored(value, kinds[name], name, facts)) for name, value in expression.fields)
+                fields = tuple(
+                    (name, self.stored(value, kinds[name], name, facts)) for name, value in expression.fields
+                )
                 return replace(expression, fields=fields)
             case ir.Append():
                 sequence, element = self.visit(expression.sequence, facts), self.visit(expression.element, facts)
@@ -199,8 +229,13 @@ class Bounds:
             case ir.Tail():
                 sequence = self.visit(expression.sequence, facts)
                 if size_interval(sequence, facts).low < 1:
-                    self.refuse(facts, IndexOutOfRange, expression.span, "Tail of a sequence that may be empty",
-                                "test it first, for example `Len(s) > 0`")  # fmt: skip
+                    self.refuse(
+                        facts,
+                        IndexOutOfRange,
+                        expression.span,
+                        "Tail of a sequence that may be empty",
+                        "test it first, for example `Len(s) > 0`",
+                    )
                 return replace(expression, sequence=sequence)
             case ir.Update():
                 return self.update(expression, facts)
@@ -232,21 +267,36 @@ class Bounds:
                 natural = self.division(done, one, other, facts)
         found = facts.interval(done, natural)
         if found.low < SIGNED.low or found.high > SIGNED.high:
-            self.refuse(facts, MayOverflow, expression.span,
-                        f"the result of `{expression.op}` lies in {interval_text(found)}, which may not fit a signed 64-bit integer",
-                        "test or reduce the operands first")  # fmt: skip
+            self.refuse(
+                facts,
+                MayOverflow,
+                expression.span,
+                f"the result of `{expression.op}` lies in {interval_text(found)}, which may not fit a signed "
+                "64-bit integer",
+                "test or reduce the operands first",
+            )
             found = intersect(found, SIGNED) or SIGNED
         return replace(done, interval=found)
 
     def division(self, expression: ir.Arith, one: Interval, other: Interval, facts: Facts) -> Interval:
         name = "\\div" if expression.op == "div" else "%"
         if other.low < 1:
-            self.refuse(facts, DivisorNotPositive, expression.right.span,
-                        f"the divisor of {name} lies in {interval_text(other)}", "test that it is positive first")  # fmt: skip
+            self.refuse(
+                facts,
+                DivisorNotPositive,
+                expression.right.span,
+                f"the divisor of {name} lies in {interval_text(other)}",
+                "test that it is positive first",
+            )
             return Interval(0, max(0, one.high))
         if one.low < 0:
-            self.refuse(facts, DividendNegative, expression.left.span,
-                        f"the dividend of {name} lies in {interval_text(one)}", "add the divisor first: `(a + m - b) % m`")  # fmt: skip
+            self.refuse(
+                facts,
+                DividendNegative,
+                expression.left.span,
+                f"the dividend of {name} lies in {interval_text(one)}",
+                "add the divisor first: `(a + m - b) % m`",
+            )
             return Interval(0, max(0, one.high))
         if expression.op == "div":
             return Interval(one.low // other.high, one.high // other.low)
@@ -257,9 +307,13 @@ class Bounds:
         if isinstance(left.type, ir.UInt):
             one, other = interval(left), interval(right)
             if min(one.low, other.low) < 0 and max(one.high, other.high) > SIGNED.high:
-                self.refuse(facts, SignsMixed, expression.span,
-                            f"a comparison of {interval_text(one)} with {interval_text(other)}: no C integer holds both",
-                            "test for negative values first, or use a field of at most 63 bits")  # fmt: skip
+                self.refuse(
+                    facts,
+                    SignsMixed,
+                    expression.span,
+                    f"a comparison of {interval_text(one)} with {interval_text(other)}: no C integer holds both",
+                    "test for negative values first, or use a field of at most 63 bits",
+                )
         return replace(expression, left=left, right=right)
 
     def logic(self, expression: ir.Logic, facts: Facts) -> ir.Expr:
@@ -281,8 +335,13 @@ class Bounds:
             return done
         found = hull(interval(then), interval(otherwise))
         if found.low < 0 and found.high > SIGNED.high:
-            self.refuse(facts, SignsMixed, expression.span, f"a choice between values in {interval_text(found)}: no C integer holds all",
-                        "test for negative values first, or use a field of at most 63 bits")  # fmt: skip
+            self.refuse(
+                facts,
+                SignsMixed,
+                expression.span,
+                f"a choice between values in {interval_text(found)}: no C integer holds all",
+                "test for negative values first, or use a field of at most 63 bits",
+            )
         return replace(done, interval=facts.interval(done, found))
 
     def update(self, expression: ir.Update, facts: Facts) -> ir.Expr:
@@ -306,7 +365,7 @@ class Bounds:
                 self.elements_fit(left, kind, self.place or "the set", facts)
         return self.holds(replace(expression, left=left, right=right), facts)
 
-    def fits(self, value: ir.Expr, kind: Union[ir.Set, ir.Sequence], facts: Facts) -> bool:
+    def fits(self, value: ir.Expr, kind: ir.Set | ir.Sequence, facts: Facts) -> bool:
         if size_interval(value, facts).high > kind.max:
             return False
         if not isinstance(kind.element, ir.UInt):
@@ -316,7 +375,12 @@ class Bounds:
 
     def narrowed(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
         """A set or a sequence that is made here, as one of type `kind` if it fits that; also what it is made of."""
-        if value.type == kind or not made(value) or not isinstance(kind, (ir.Set, ir.Sequence)) or not self.fits(value, kind, facts):
+        if (
+            value.type == kind
+            or not made(value)
+            or not isinstance(kind, (ir.Set, ir.Sequence))
+            or not self.fits(value, kind, facts)
+        ):
             return value
         match value:
             case ir.SetOp(left=left, right=right):
@@ -362,24 +426,39 @@ class Bounds:
                 self.in_sequence(base, index, span, facts)
                 return
         if found.low < low or found.high > high:
-            self.refuse(facts, IndexOutOfRange, span, f"the index lies in {interval_text(found)}, {what} has {low}..{high}",
-                        f"test it first, for example `i >= {low} /\\ i <= {high}`")  # fmt: skip
+            self.refuse(
+                facts,
+                IndexOutOfRange,
+                span,
+                f"the index lies in {interval_text(found)}, {what} has {low}..{high}",
+                f"test it first, for example `i >= {low} /\\ i <= {high}`",
+            )
 
     def in_sequence(self, base: ir.Expr, index: ir.Expr, span: Span, facts: Facts) -> None:
         found, length = interval(index), size_interval(base, facts)
-        left = facts.interval(ir.Arith("-", size_of(base), index, INTEGER, span, EVERYTHING), plus(length, scaled(found, -1)))
+        left = facts.interval(
+            ir.Arith("-", size_of(base), index, INTEGER, span, EVERYTHING), plus(length, scaled(found, -1))
+        )
         if found.low < 1 or left.low < 0:
-            self.refuse(facts, IndexOutOfRange, span,
-                        f"the index lies in {interval_text(found)}, the sequence has 1..{length.low} for certain",
-                        "test it first, for example `i <= Len(s)`, or `Len(s) > 0` for Head")  # fmt: skip
+            self.refuse(
+                facts,
+                IndexOutOfRange,
+                span,
+                f"the index lies in {interval_text(found)}, the sequence has 1..{length.low} for certain",
+                "test it first, for example `i <= Len(s)`, or `Len(s) > 0` for Head",
+            )
 
     # --- Loops ----------------------------------------------------------------------------------------------------
 
     def loop(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
         if isinstance(expression, ir.ArrayOf):
             variable = ir.Var(expression.variable, INTEGER, expression.span)
-            inner = self.ranged(variable, integer(1, expression.span), integer(expression.type.size, expression.span), facts)
-            return replace(expression, value=self.stored(expression.value, expression.type.element, "the element", inner))
+            inner = self.ranged(
+                variable, integer(1, expression.span), integer(expression.type.size, expression.span), facts
+            )
+            return replace(
+                expression, value=self.stored(expression.value, expression.type.element, "the element", inner)
+            )
         domain, inner = self.domain(expression, facts)
         inside = expression.value if isinstance(expression, ir.Image) else expression.predicate
         filtered = isinstance(expression, ir.Image) and expression.predicate is not None
@@ -421,8 +500,13 @@ class Bounds:
         else:
             exists = ir.Quantifier("exists", done.variable, domain, predicate, BOOL, done.span)
             if facts.truths.get(facts.key(exists)) is not True:
-                self.refuse(facts, NoneChosen, expression.span, "CHOOSE where nothing shows that there is one to choose",
-                            "write IF \\E i \\in a..b : P(i) THEN CHOOSE ... ELSE ..., or use FirstIndex")  # fmt: skip
+                self.refuse(
+                    facts,
+                    NoneChosen,
+                    expression.span,
+                    "CHOOSE where nothing shows that there is one to choose",
+                    "write IF \\E i \\in a..b : P(i) THEN CHOOSE ... ELSE ..., or use FirstIndex",
+                )
         return replace(done, interval=facts.interval(done, found))
 
     def domain(self, expression: ir.Expr, facts: Facts) -> tuple[ir.Expr, Facts]:
@@ -445,8 +529,13 @@ class Bounds:
         natural = plus(interval(high), scaled(interval(low), -1))
         most = max(0, facts.interval(ir.Arith("-", high, low, INTEGER, span, EVERYTHING), natural).high + 1)
         if self.kernel and most > LOOP_MAX:
-            self.refuse(facts, LoopUnbounded, span, f"a loop of up to {most} iterations",
-                        f"{LOOP_MAX} are the most that a step in the kernel may have")  # fmt: skip
+            self.refuse(
+                facts,
+                LoopUnbounded,
+                span,
+                f"a loop of up to {most} iterations",
+                f"{LOOP_MAX} are the most that a step in the kernel may have",
+            )
             most = LOOP_MAX
         return replace(expression, low=low, high=high, bound=most)
 
@@ -458,6 +547,7 @@ class Bounds:
         above = ir.Arith("-", variable, low, INTEGER, span, EVERYTHING)
         below = ir.Arith("-", high, variable, INTEGER, span, EVERYTHING)
         return facts.with_number(above, Interval(0, INFINITY)).with_number(below, Interval(0, INFINITY))
+
 
 def without_variable(loop: ir.Expr, inside: ir.Expr) -> ir.Expr | None:
     """A loop whose body does not depend on its variable, without the loop; None where that cannot be said shortly."""

@@ -65,7 +65,9 @@ def size_interval(value: ir.Expr, facts: Facts) -> Interval:
     """How many elements a set or a sequence may have."""
     natural = natural_size(value, facts)
     if isinstance(value.type, ir.Set) and isinstance(value.type.element, ir.UInt):
-        natural = Interval(min(natural.low, 2**value.type.element.width), min(natural.high, 2**value.type.element.width))
+        natural = Interval(
+            min(natural.low, 2**value.type.element.width), min(natural.high, 2**value.type.element.width)
+        )
     return facts.interval(size_of(value), natural)
 
 
@@ -96,8 +98,10 @@ def natural_size(value: ir.Expr, facts: Facts) -> Interval:
             over = plus(size_interval(sequence, facts), Interval(-1, -1))
             return Interval(max(0, over.low), max(0, over.high))
         case ir.If(condition, then, otherwise):
-            return hull(size_interval(then, assume(condition, True, facts)),
-                        size_interval(otherwise, assume(condition, False, facts)))  # fmt: skip
+            return hull(
+                size_interval(then, assume(condition, True, facts)),
+                size_interval(otherwise, assume(condition, False, facts)),
+            )
         case ir.Let(name, bound, body):
             return size_interval(body, facts.with_let(name, bound))
     return Interval(0, set_max(value.type))
@@ -109,7 +113,11 @@ def union_size(left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
     high = found[0].high + found[1].high
     for one, other, size in ((left, right, found[0]), (right, left, found[1])):
         if isinstance(other, ir.SetOf):
-            new = {facts.key(item) for item in other.elements if not facts.truths.get(facts.key(ir.In(item, one, BOOL, item.span)))}
+            new = {
+                facts.key(item)
+                for item in other.elements
+                if not facts.truths.get(facts.key(ir.In(item, one, BOOL, item.span)))
+            }
             high = min(high, size.high + len(new))
         if facts.truths.get(facts.key(ir.Subset(other, one, BOOL, other.span))):
             high = min(high, size.high)
@@ -207,12 +215,16 @@ def assume_order(op: str, left: ir.Expr, right: ir.Expr, value: bool, facts: Fac
     span = left.span
     difference = ir.Arith("-", left, right, INTEGER, span, EVERYTHING)
     allowed = {
-        ("<", True): Interval(-INFINITY, -1), ("<=", True): Interval(-INFINITY, 0),
-        (">", True): Interval(1, INFINITY), (">=", True): Interval(0, INFINITY),
-        ("<", False): Interval(0, INFINITY), ("<=", False): Interval(1, INFINITY),
-        (">", False): Interval(-INFINITY, 0), (">=", False): Interval(-INFINITY, -1),
+        ("<", True): Interval(-INFINITY, -1),
+        ("<=", True): Interval(-INFINITY, 0),
+        (">", True): Interval(1, INFINITY),
+        (">=", True): Interval(0, INFINITY),
+        ("<", False): Interval(0, INFINITY),
+        ("<=", False): Interval(1, INFINITY),
+        (">", False): Interval(-INFINITY, 0),
+        (">=", False): Interval(-INFINITY, -1),
         ("=", True): Interval(0, 0),
-    }.get((op, value))  # fmt: skip
+    }.get((op, value))
     for side in (left, right):
         facts = facts.with_number(side, interval(side))
     if allowed is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, Callable
+from typing import Any
 
 from codegen import ir
 from codegen.ir import Span
@@ -38,7 +39,7 @@ def rebuild(value: Any, change: Callable[[ir.Expr], ir.Expr]) -> Any:
     """`value` (an expression, or a tuple of them) with `change` applied to each expression directly below."""
     if isinstance(value, tuple):
         return tuple(change(item) if isinstance(item, EXPRESSIONS) else rebuild(item, change) for item in value)
-    if not isinstance(value, EXPRESSIONS + (ir.Assign,)):
+    if not isinstance(value, (*EXPRESSIONS, ir.Assign)):
         return value
     changed = {}
     for name in _parts(type(value)):
@@ -66,7 +67,7 @@ def count(name: str, value: Any) -> int:
     if isinstance(value, ir.Var):
         return int(value.name == name)
     if isinstance(value, tuple):
-        return sum(count(name, item) for item in value if isinstance(item, (tuple, ir.Assign) + EXPRESSIONS))
+        return sum(count(name, item) for item in value if isinstance(item, (tuple, ir.Assign, *EXPRESSIONS)))
     below = [count(name, child) for child in children(value)]
     if isinstance(value, BINDING):
         domain = count(name, value.domain) if not isinstance(value, ir.ArrayOf) else 0
@@ -181,7 +182,9 @@ def choice(condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr, span: Span) ->
         return then if condition.value else otherwise
     if isinstance(then.type, ir.Bool):
         if isinstance(then, ir.Literal):
-            return logic("or" if then.value else "and", [condition if then.value else negation(condition, span), otherwise], span)
+            return logic(
+                "or" if then.value else "and", [condition if then.value else negation(condition, span), otherwise], span
+            )
         if isinstance(otherwise, ir.Literal):
             first = negation(condition, span) if otherwise.value else condition
             return logic("or" if otherwise.value else "and", [first, then], span)
@@ -198,7 +201,7 @@ def wider(one: ir.Type, other: ir.Type) -> ir.Type:
     return one
 
 
-def selected(base: ir.Expr, place: "str | ir.Expr", kind: ir.Type, span: Span) -> ir.Expr:
+def selected(base: ir.Expr, place: str | ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
     """`base.place` or `base[place]`: read from what an update or a literal says, where it says it."""
     if isinstance(base, ir.RecordOf):
         return dict(base.fields)[place]
@@ -214,7 +217,7 @@ def selected(base: ir.Expr, place: "str | ir.Expr", kind: ir.Type, span: Span) -
     return ir.Index(base, place, kind, span)
 
 
-def selected_of_update(base: ir.Update, place: "str | ir.Expr", kind: ir.Type, span: Span) -> ir.Expr:
+def selected_of_update(base: ir.Update, place: str | ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
     """The last update that speaks of the place wins; an index may turn out equal only when it runs."""
     *earlier, (path, value) = base.updates
     before = replace(base, updates=tuple(earlier)) if earlier else base.base

@@ -114,21 +114,21 @@ class Facts:
         """What an atom's type or binder says of it, wherever it stands: names are unique in a step."""
         self.ranges.setdefault(self.key(expression), interval)
 
-    def with_let(self, name: str, value: ir.Expr) -> "Facts":
+    def with_let(self, name: str, value: ir.Expr) -> Facts:
         return replace(self, names={**self.names, name: self.key(value)}, values={**self.values, name: value})
 
-    def with_truth(self, condition: ir.Expr, value: bool) -> "Facts":
+    def with_truth(self, condition: ir.Expr, value: bool) -> Facts:
         known = self.truths.get(self.key(condition))
         if known is not None and known is not value:
             return replace(self, dead=True)
         return replace(self, truths={**self.truths, self.key(condition): value})
 
-    def with_members(self, expression: ir.Expr, members: frozenset[str]) -> "Facts":
+    def with_members(self, expression: ir.Expr, members: frozenset[str]) -> Facts:
         atom = self.key(expression)
         left = members & self.members.get(atom, members)
         return replace(self, members={**self.members, atom: left}, dead=self.dead or not left)
 
-    def with_number(self, expression: ir.Expr, interval: Interval) -> "Facts":
+    def with_number(self, expression: ir.Expr, interval: Interval) -> Facts:
         """The number lies in the interval; so do its parts, as far as that says anything of them."""
         atoms, constant = self.form(expression)
         if not atoms:
@@ -144,7 +144,7 @@ class Facts:
                 facts = facts.with_sum({atom: 1}, divided(room, factor))
         return facts
 
-    def with_sum(self, atoms: dict[Any, int], interval: Interval) -> "Facts":
+    def with_sum(self, atoms: dict[Any, int], interval: Interval) -> Facts:
         normal, sign = normalised(atoms)
         if len(normal) == 1 and abs(normal[0][1]) != 1:
             interval, normal = divided(scaled(interval, sign), normal[0][1]), ((normal[0][0], 1),)
@@ -158,11 +158,13 @@ class Facts:
             return replace(self, dead=True)
         return replace(self, linear={**self.linear, normal: new})
 
-    def joined(self, other: "Facts") -> "Facts":
+    def joined(self, other: Facts) -> Facts:
         """What holds whichever of the two does."""
         if self.dead or other.dead:
             return other if self.dead else self
-        linear = {atoms: hull(known, other.linear[atoms]) for atoms, known in self.linear.items() if atoms in other.linear}
+        linear = {
+            atoms: hull(known, other.linear[atoms]) for atoms, known in self.linear.items() if atoms in other.linear
+        }
         truths = {atom: value for atom, value in self.truths.items() if other.truths.get(atom) is value}
         members = {atom: names | other.members[atom] for atom, names in self.members.items() if atom in other.members}
         return replace(self, linear=linear, truths=truths, members=members)

@@ -8,15 +8,27 @@ and the substitutions of INSTANCE ... WITH are carried down. All names come out 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Union
 
 from codegen.errors import NotCompilable, Recursive, Stop
 from codegen.ir import Span
 from codegen.passes.terms import Term
-from codegen.sany import Apply, At, Binder, Labelled, LetIn, Module, Node, Numeral, Operator, OperatorArgument
-from codegen.sany import Reference, Substitution, Text
+from codegen.sany import (
+    Apply,
+    At,
+    Binder,
+    Labelled,
+    LetIn,
+    Module,
+    Node,
+    Numeral,
+    Operator,
+    OperatorArgument,
+    Reference,
+    Substitution,
+    Text,
+)
 
-ConstantValue = Union[int, bool, str, tuple[Union[int, str], ...]]
+ConstantValue = int | bool | str | tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
@@ -25,36 +37,69 @@ class Closure:
 
     operator: Operator | None
     reference: Reference
-    scope: "Scope"
+    scope: Scope
 
 
 @dataclass(frozen=True)
 class Scope:
     """What names mean: parameters and LETs (by number) and instantiated constants; `at` is what @ stands for."""
 
-    names: dict[str, Union[Term, Closure]]
-    constants: dict[str, Union[Term, Closure]]
+    names: dict[str, Term | Closure]
+    constants: dict[str, Term | Closure]
     at: Term | None
     operator: str
 
-    def bind(self, added: dict[str, Union[Term, Closure]]) -> "Scope":
+    def bind(self, added: dict[str, Term | Closure]) -> Scope:
         return replace(self, names={**self.names, **added})
 
 
 OPERATIONS = {
-    "=": "equal", "/=": "differ", "\\lnot": "not", "\\land": "and", "\\lor": "or", "=>": "implies", "\\equiv": "equal",
-    "$ConjList": "and", "$DisjList": "or", "\\in": "in", "\\notin": "notin", "\\subseteq": "subseteq",
-    "\\union": "union", "\\intersect": "intersect", "\\": "minus", "$SetEnumerate": "set", "$Tuple": "tuple",
-    "$IfThenElse": "if", "$FcnApply": "apply",
-    "+": "add", "-": "subtract", "*": "multiply", "\\div": "divide", "%": "modulo", "^": "power", "-.": "negate",
-    "<": "less", "\\leq": "atmost", ">": "more", "\\geq": "atleast", "..": "range",
-    "Cardinality": "cardinality", "Len": "length", "Append": "append", "Head": "head", "Tail": "tail",
-}  # fmt: skip
+    "=": "equal",
+    "/=": "differ",
+    "\\lnot": "not",
+    "\\land": "and",
+    "\\lor": "or",
+    "=>": "implies",
+    "\\equiv": "equal",
+    "$ConjList": "and",
+    "$DisjList": "or",
+    "\\in": "in",
+    "\\notin": "notin",
+    "\\subseteq": "subseteq",
+    "\\union": "union",
+    "\\intersect": "intersect",
+    "\\": "minus",
+    "$SetEnumerate": "set",
+    "$Tuple": "tuple",
+    "$IfThenElse": "if",
+    "$FcnApply": "apply",
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "\\div": "divide",
+    "%": "modulo",
+    "^": "power",
+    "-.": "negate",
+    "<": "less",
+    "\\leq": "atmost",
+    ">": "more",
+    "\\geq": "atleast",
+    "..": "range",
+    "Cardinality": "cardinality",
+    "Len": "length",
+    "Append": "append",
+    "Head": "head",
+    "Tail": "tail",
+}
 
 BINDING = {
-    "$BoundedExists": "exists", "$BoundedForall": "forall", "$BoundedChoose": "choose", "$SubsetOf": "filter",
-    "$SetOfAll": "image", "$FcnConstructor": "function",
-}  # fmt: skip
+    "$BoundedExists": "exists",
+    "$BoundedForall": "forall",
+    "$BoundedChoose": "choose",
+    "$SubsetOf": "filter",
+    "$SetOfAll": "image",
+    "$FcnConstructor": "function",
+}
 
 
 class Inliner:
@@ -74,7 +119,8 @@ class Inliner:
         """The names of a step's parameters, and its body."""
         names = tuple(self.fresh(parameter.name) for parameter in operator.parameters)
         arguments = {
-            parameter.uid: Term("var", (), name, operator.name, None) for parameter, name in zip(operator.parameters, names)
+            parameter.uid: Term("var", (), name, operator.name, None)
+            for parameter, name in zip(operator.parameters, names)
         }
         return names, self.term(operator.body, Scope(arguments, {}, None, operator.name))
 
@@ -128,12 +174,12 @@ class Inliner:
             names[uid] = Term("var", (), name, scope.operator, None)
         return wrapped(values, self.term(node.body, replace(inner, names=dict(names))))
 
-    def argument(self, node: Node, scope: Scope) -> Union[Term, Closure]:
+    def argument(self, node: Node, scope: Scope) -> Term | Closure:
         if isinstance(node, OperatorArgument):
             return self.operator_value(node.operator, scope, node.span)
         return self.term(node, scope)
 
-    def operator_value(self, reference: Reference, scope: Scope, span: Span) -> Union[Term, Closure]:
+    def operator_value(self, reference: Reference, scope: Scope, span: Span) -> Term | Closure:
         """What an operator's name stands for."""
         if reference.uid in scope.names:
             return scope.names[reference.uid]
@@ -147,17 +193,20 @@ class Inliner:
             return Closure(operator, reference, replace(scope, names=names, at=at))
         return Closure(None, reference, scope)
 
-    def constant(self, reference: Reference, scope: Scope, span: Span) -> Union[Term, Closure]:
+    def constant(self, reference: Reference, scope: Scope, span: Span) -> Term | Closure:
         if reference.uid in scope.constants:
             return scope.constants[reference.uid]
         if self.module.constants[reference.uid].variable or reference.name not in self.constants:
-            raise Stop(NotCompilable(span, f"{reference.name} has no value", "give it one under constants in the layout"))
+            raise Stop(
+                NotCompilable(span, f"{reference.name} has no value", "give it one under constants in the layout")
+            )
         return constant_term(self.constants[reference.name], scope.operator, span)
 
     def refuse_recursion(self, operator: Operator, span: Span) -> None:
         if operator.recursive:
-            raise Stop(Recursive(span, f"{operator.name} is recursive",
-                                 "quantify over a range or a set instead, or unfold it"))  # fmt: skip
+            raise Stop(
+                Recursive(span, f"{operator.name} is recursive", "quantify over a range or a set instead, or unfold it")
+            )
 
     # --- Applications ------------------------------------------------------------------------------
 
@@ -186,7 +235,7 @@ class Inliner:
             raise Stop(NotCompilable(node.span, f"{reference.name} cannot be compiled", "see docs/language.md"))
         return Term(operation, tuple(operands), None, scope.operator, node.span)
 
-    def expand(self, closure: Closure, arguments: list[Union[Term, Closure]], node: Apply, scope: Scope) -> Term:
+    def expand(self, closure: Closure, arguments: list[Term | Closure], node: Apply, scope: Scope) -> Term:
         """A user operator applied: its body, with the arguments as names."""
         operator = closure.operator
         self.refuse_recursion(operator, node.span)
@@ -259,7 +308,9 @@ class Inliner:
                 variables.append((name, domain))
                 names[parameter.uid] = Term("var", (), name, scope.operator, None)
         if len(variables) > 1 and operation not in ("exists", "forall"):
-            raise Stop(NotCompilable(node.span, "a set or a function over more than one name", "bind one name at a time"))
+            raise Stop(
+                NotCompilable(node.span, "a set or a function over more than one name", "bind one name at a time")
+            )
         term = self.term(node.operands[0], scope.bind(names))
         for name, domain in reversed(variables):
             term = Term(operation, (domain, term), name, scope.operator, node.span)
@@ -267,8 +318,11 @@ class Inliner:
 
     def domain(self, binder: Binder, scope: Scope, span: Span) -> Term:
         if binder.domain is None or binder.tuple:
-            raise Stop(NotCompilable(span, "a name without a bound" if binder.domain is None else "a tuple of names",
-                                     "write `x \\in S`"))  # fmt: skip
+            raise Stop(
+                NotCompilable(
+                    span, "a name without a bound" if binder.domain is None else "a tuple of names", "write `x \\in S`"
+                )
+            )
         return self.term(binder.domain, scope)
 
 

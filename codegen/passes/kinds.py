@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Union
 
 from codegen import ir
 from codegen.errors import SpecError, Stop
@@ -21,10 +20,11 @@ class Later:
     """A LET whose value takes its type from each place that uses it."""
 
     term: Term
-    scope: "Scope"
+    scope: Scope
 
 
-Scope = dict[str, Union[ir.Expr, Later]]
+Scope = dict[str, ir.Expr | Later]
+
 
 def type_text(kind: ir.Type) -> str:
     """A type as a message shows it."""
@@ -144,7 +144,9 @@ def bare(term: Term, scope: Scope) -> Term:
 def over_range(image: Term, scope: Scope) -> bool:
     """Whether an image goes over a range or a part of one: then only its place says that it is bits."""
     domain = bare(image.arguments[0], scope)
-    return domain.operation == "range" or (domain.operation == "filter" and bare(domain.arguments[0], scope).operation == "range")
+    return domain.operation == "range" or (
+        domain.operation == "filter" and bare(domain.arguments[0], scope).operation == "range"
+    )
 
 
 def spread(term: Term, scope: Scope, change) -> Term | None:
@@ -183,6 +185,11 @@ def picked(term: Term, name: str, scope: Scope) -> Term | None:
 
 def described(term: Term) -> str:
     """A term as a message names it."""
-    names = {"string": f'the string "{term.value}"', "set": "the set", "tuple": "the sequence", "record": "the record",
-             "function": "the function"}  # fmt: skip
+    names = {
+        "string": f'the string "{term.value}"',
+        "set": "the set",
+        "tuple": "the sequence",
+        "record": "the record",
+        "function": "the function",
+    }
     return names.get(term.operation, "the expression")

@@ -15,8 +15,15 @@ from codegen import ir
 from codegen.errors import Errors, ResultMalformed, Stop
 from codegen.ir import Span
 from codegen.passes.expressions import (
-    BINDING, EXPRESSIONS, choice, count, key, rebuild, selected, substitute,
-)  # fmt: skip
+    BINDING,
+    EXPRESSIONS,
+    choice,
+    count,
+    key,
+    rebuild,
+    selected,
+    substitute,
+)
 from codegen.passes.kinds import Ambiguous, Later, Scope, bare, trivial
 from codegen.passes.terms import Term
 from codegen.passes.types import Typer
@@ -78,8 +85,13 @@ class Lowering:
             case "record":
                 where = site or Site(term.operator, term.span)
                 return self.attempt(lambda: self.leaf(term, scope, where), nothing)
-        self.errors.add(ResultMalformed(term.span, f"{self.name} ends in something that is not a result",
-                                        "end with Continue, Reply, Forward or Drop of a cell and a message"))  # fmt: skip
+        self.errors.add(
+            ResultMalformed(
+                term.span,
+                f"{self.name} ends in something that is not a result",
+                "end with Continue, Reply, Forward or Drop of a cell and a message",
+            )
+        )
         return nothing
 
     def let(self, term: Term, scope: Scope, site: Site | None) -> ir.Body:
@@ -111,8 +123,13 @@ class Lowering:
 
     def leaf(self, term: Term, scope: Scope, site: Site) -> ir.Body:
         if set(term.value) != set(RESULT):
-            raise Stop(ResultMalformed(term.span, f"{self.name} ends in a record of {', '.join(term.value)}",
-                                       "a result has verdict, cell and msg: use Continue, Reply, Forward or Drop"))  # fmt: skip
+            raise Stop(
+                ResultMalformed(
+                    term.span,
+                    f"{self.name} ends in a record of {', '.join(term.value)}",
+                    "a result has verdict, cell and msg: use Continue, Reply, Forward or Drop",
+                )
+            )
         parts = dict(zip(term.value, term.arguments))
         cell = self.typer.check(parts["cell"], self.cell.type, scope)
         message = self.typer.check(parts["msg"], self.message.type, scope)
@@ -201,7 +218,9 @@ def simultaneous(update: ir.Update, target: ir.Var) -> tuple[ir.Assign, ...]:
     They may happen in any order, but for two that may speak of one place (an element, by two indices): there the later
     one wins. A field that is given its own value is left out, unless another assignment may have changed it before.
     """
-    update = replace(update, updates=tuple(one for path, value in update.updates for one in in_place(target, path, value)))
+    update = replace(
+        update, updates=tuple(one for path, value in update.updates for one in in_place(target, path, value))
+    )
     assigns: list[ir.Assign] = []
     for path, value in update.updates:
         if key(value) != key(at_path(target, path, value)) or any(not apart(before.path, path) for before in assigns):
@@ -249,7 +268,9 @@ def sunk(name: str, value: ir.Expr, body: ir.Body, span: Span) -> ir.Body:
         case ir.Leaf():
             uses = count(name, body.cell) + count(name, body.message)
             if uses == 1:
-                return replace(body, cell=substitute(name, value, body.cell), message=substitute(name, value, body.message))
+                return replace(
+                    body, cell=substitute(name, value, body.cell), message=substitute(name, value, body.message)
+                )
             return ir.Bind(name, value, body, span) if uses else body
         case ir.Bind():
             if count(name, body.value) and uses_below(name, body.body):
@@ -300,7 +321,9 @@ def uses_below(name: str, body: ir.Body) -> int:
 
 
 def named(body: ir.Body, step: str) -> ir.Body:
-    """Gives every leaf its name: its label, with a number where several leaves have it, else the step's and its number."""
+    """Gives every leaf its name: its label, with a number where several leaves have it, else the step's and its
+    number.
+    """
     used: Counter[str] = Counter()
     number = 0
 
@@ -346,7 +369,11 @@ def unique(body: ir.Body, taken: set[str]) -> ir.Body:
         if isinstance(node, BINDING):
             new = fresh(node.variable)
             inner = {**names, node.variable: new}
-            outer = {at: expression(getattr(node, at), names) for at in ("domain", "none") if isinstance(getattr(node, at, None), EXPRESSIONS)}
+            outer = {
+                at: expression(getattr(node, at), names)
+                for at in ("domain", "none")
+                if isinstance(getattr(node, at, None), EXPRESSIONS)
+            }
             below = {at: expression(getattr(node, at), inner) for at in ("predicate", "value") if hasattr(node, at)}
             return replace(node, variable=new, **outer, **below)
         return rebuild(node, lambda child: expression(child, names))

@@ -9,8 +9,20 @@ from dataclasses import dataclass
 
 from codegen.errors import Errors, NotCompilable, NotConstantLevel, Recursive
 from codegen.ir import Span
-from codegen.sany import Apply, At, Labelled, LetIn, Module, Node, Numeral, Operator, OperatorArgument
-from codegen.sany import Reference, Substitution, Text
+from codegen.sany import (
+    Apply,
+    At,
+    Labelled,
+    LetIn,
+    Module,
+    Node,
+    Numeral,
+    Operator,
+    OperatorArgument,
+    Reference,
+    Substitution,
+    Text,
+)
 
 
 @dataclass(frozen=True)
@@ -30,22 +42,44 @@ class Construct:
 
 COMPILABLE: tuple[Construct, ...] = (
     Construct(("$RcdSelect",), "r.field", "cell.count", "count"),
-    Construct(("$Except", "$Pair", "$Seq"), "[r EXCEPT !.f = e, !.g[i].h = e]", "[cell.slots EXCEPT ![1].used = ~ @]", "slots",
-              "`@` is the old value; of several updates the later see the earlier"),
-    Construct(("$RcdConstructor",), "[f |-> e, ...]", "[used |-> TRUE, owner |-> msg.client]", "spare",
-              "with every field of the record's type"),
+    Construct(
+        ("$Except", "$Pair", "$Seq"),
+        "[r EXCEPT !.f = e, !.g[i].h = e]",
+        "[cell.slots EXCEPT ![1].used = ~ @]",
+        "slots",
+        "`@` is the old value; of several updates the later see the earlier",
+    ),
+    Construct(
+        ("$RcdConstructor",),
+        "[f |-> e, ...]",
+        "[used |-> TRUE, owner |-> msg.client]",
+        "spare",
+        "with every field of the record's type",
+    ),
     Construct(("TRUE", "FALSE"), "TRUE, FALSE", "cell.open = TRUE"),
-    Construct(("=",), "a = b", "cell.state = \"Idle\"", remark="of any type, both sides of the same"),
+    Construct(("=",), "a = b", 'cell.state = "Idle"', remark="of any type, both sides of the same"),
     Construct(("/=",), "a # b, a /= b", "cell.state # msg.state"),
-    Construct(("\\land", "$ConjList"), "a /\\ b", "cell.open /\\ cell.count > 0", remark="from the left, no further than needed"),
+    Construct(
+        ("\\land", "$ConjList"),
+        "a /\\ b",
+        "cell.open /\\ cell.count > 0",
+        remark="from the left, no further than needed",
+    ),
     Construct(("\\lor", "$DisjList"), "a \\/ b", "cell.open \\/ cell.count > 0"),
     Construct(("\\lnot",), "~ a", "~ cell.open"),
     Construct(("=>",), "a => b", "cell.open => cell.count > 0"),
     Construct(("\\equiv",), "a <=> b", "cell.open <=> cell.count > 0"),
     Construct(("$IfThenElse",), "IF c THEN a ELSE b", "IF cell.open THEN 1 ELSE 2", "count"),
-    Construct(("$Case",), "CASE c -> a [] OTHER -> b", "CASE cell.open -> 1 [] cell.count > 9 -> 2 [] OTHER -> 3", "count",
-              "the first arm that holds, as TLC takes it; OTHER is required"),
-    Construct(("+",), "a + b", "IF cell.count < 255 THEN cell.count + 1 ELSE 0", "count", "the result must be shown to fit"),
+    Construct(
+        ("$Case",),
+        "CASE c -> a [] OTHER -> b",
+        "CASE cell.open -> 1 [] cell.count > 9 -> 2 [] OTHER -> 3",
+        "count",
+        "the first arm that holds, as TLC takes it; OTHER is required",
+    ),
+    Construct(
+        ("+",), "a + b", "IF cell.count < 255 THEN cell.count + 1 ELSE 0", "count", "the result must be shown to fit"
+    ),
     Construct(("-",), "a - b", "IF cell.count > 0 THEN cell.count - 1 ELSE 0", "count"),
     Construct(("-.",), "- a", "cell.count - 3 > - 1"),
     Construct(("*",), "a * b", "(cell.count * 3) % 256", "count"),
@@ -57,31 +91,80 @@ COMPILABLE: tuple[Construct, ...] = (
     Construct(("\\notin",), "x \\notin S", "cell.count \\notin 3..5"),
     Construct(("\\subseteq",), "S \\subseteq T", "cell.members \\subseteq {msg.client}"),
     Construct(("$SetEnumerate",), "{a, b}", "{msg.client}", "members"),
-    Construct(("\\union",), "S \\cup T", "IF Cardinality(cell.members) < 3 THEN cell.members \\cup {msg.client} ELSE {}", "members",
-              "the result must be shown to have room"),
+    Construct(
+        ("\\union",),
+        "S \\cup T",
+        "IF Cardinality(cell.members) < 3 THEN cell.members \\cup {msg.client} ELSE {}",
+        "members",
+        "the result must be shown to have room",
+    ),
     Construct(("\\intersect",), "S \\cap T", "cell.members \\cap {1, 2}", "members"),
     Construct(("\\",), "S \\ T", "cell.members \\ {msg.client}", "members"),
-    Construct(("$SubsetOf",), "{x \\in S : P(x)}", "{m \\in cell.members : m > msg.client}", "members",
-              "over a range only for bits, or under Cardinality"),
+    Construct(
+        ("$SubsetOf",),
+        "{x \\in S : P(x)}",
+        "{m \\in cell.members : m > msg.client}",
+        "members",
+        "over a range only for bits, or under Cardinality",
+    ),
     Construct(("$SetOfAll",), "{f(x) : x \\in S}", "{m \\div 2 : m \\in cell.members}", "members", "over a set"),
-    Construct(("$SetOfAll",), "{f(x) : x \\in {y \\in a..b : P(y)}}", "{i * 3 : i \\in {j \\in 1..4 : cell.slots[j].used}}", "marks",
-              "over a range, or a part of one, only for bits"),
-    Construct(("Cardinality",), "Cardinality(S)", "Cardinality(cell.members)", "count", "of a filter it counts and builds no set"),
-    Construct(("$BoundedExists",), "\\E x \\in S : P(x)", "\\E i \\in 1..4 : cell.slots[i].used", remark="S a set or a range"),
+    Construct(
+        ("$SetOfAll",),
+        "{f(x) : x \\in {y \\in a..b : P(y)}}",
+        "{i * 3 : i \\in {j \\in 1..4 : cell.slots[j].used}}",
+        "marks",
+        "over a range, or a part of one, only for bits",
+    ),
+    Construct(
+        ("Cardinality",),
+        "Cardinality(S)",
+        "Cardinality(cell.members)",
+        "count",
+        "of a filter it counts and builds no set",
+    ),
+    Construct(
+        ("$BoundedExists",), "\\E x \\in S : P(x)", "\\E i \\in 1..4 : cell.slots[i].used", remark="S a set or a range"
+    ),
     Construct(("$BoundedForall",), "\\A x \\in S : P(x)", "\\A m \\in cell.members : m > 3"),
-    Construct(("$BoundedChoose",), "CHOOSE the least of a range",
-              "IF \\E i \\in 1..4 : cell.slots[i].used THEN CHOOSE i \\in 1..4 : cell.slots[i].used /\\ \\A j \\in 1..(i - 1) : ~ cell.slots[j].used ELSE 0",
-              "count", "in this form, or as FirstIndex of Offload.tla"),
-    Construct(("..",), "a..b", "\\E i \\in 1..cell.count : i = 7", remark="what a binder goes over, or what an element is tested for"),
-    Construct(("$FcnApply",), "f[i]", "cell.slots[1].used", remark="of an array (from 1), a sequence, or a user step's table (from 0)"),
+    Construct(
+        ("$BoundedChoose",),
+        "CHOOSE the least of a range",
+        "IF \\E i \\in 1..4 : cell.slots[i].used THEN CHOOSE i \\in 1..4 : cell.slots[i].used /\\ \\A j \\in "
+        "1..(i - 1) : ~ cell.slots[j].used ELSE 0",
+        "count",
+        "in this form, or as FirstIndex of Offload.tla",
+    ),
+    Construct(
+        ("..",),
+        "a..b",
+        "\\E i \\in 1..cell.count : i = 7",
+        remark="what a binder goes over, or what an element is tested for",
+    ),
+    Construct(
+        ("$FcnApply",),
+        "f[i]",
+        "cell.slots[1].used",
+        remark="of an array (from 1), a sequence, or a user step's table (from 0)",
+    ),
     Construct(("$FcnConstructor",), "[i \\in 1..N |-> e]", "[i \\in 1..4 |-> [used |-> i = 1, owner |-> 0]]", "slots"),
     Construct(("$Tuple",), "<<a, b>>", "<<msg.client, 5>>", "queue"),
     Construct(("Len",), "Len(s)", "Len(cell.queue) < 4"),
-    Construct(("Append",), "Append(s, e)", "IF Len(cell.queue) < 4 THEN Append(cell.queue, msg.client) ELSE cell.queue", "queue",
-              "the result must be shown to have room"),
+    Construct(
+        ("Append",),
+        "Append(s, e)",
+        "IF Len(cell.queue) < 4 THEN Append(cell.queue, msg.client) ELSE cell.queue",
+        "queue",
+        "the result must be shown to have room",
+    ),
     Construct(("Head",), "Head(s)", "Len(cell.queue) > 0 /\\ Head(cell.queue) = 3", remark="s shown not to be empty"),
-    Construct(("Tail",), "Tail(s)", "IF Len(cell.queue) > 0 THEN Tail(cell.queue) ELSE <<>>", "queue", "s shown not to be empty"),
-)  # fmt: skip
+    Construct(
+        ("Tail",),
+        "Tail(s)",
+        "IF Len(cell.queue) > 0 THEN Tail(cell.queue) ELSE <<>>",
+        "queue",
+        "s shown not to be empty",
+    ),
+)
 
 COMPILABLE_NAMES = frozenset(name for construct in COMPILABLE for name in construct.names)
 
@@ -136,7 +219,9 @@ class Subset:
             return self.verdicts[operator.uid]
         self.verdicts[operator.uid] = True
         if operator.recursive:
-            self.errors.add(Recursive(operator.span, f"{operator.name} is recursive", "quantify over a range or a set instead"))
+            self.errors.add(
+                Recursive(operator.span, f"{operator.name} is recursive", "quantify over a range or a set instead")
+            )
             self.verdicts[operator.uid] = False
             return False
         self.verdicts[operator.uid] = self.node(operator.body)
@@ -179,8 +264,11 @@ class Subset:
                 return operator is None or self.check(operator)
             case "constant":
                 if self.module.constants[reference.uid].variable:
-                    self.errors.add(NotConstantLevel(span, f"the variable {reference.name}",
-                                                     "a step sees only its cell, its message and env"))  # fmt: skip
+                    self.errors.add(
+                        NotConstantLevel(
+                            span, f"the variable {reference.name}", "a step sees only its cell, its message and env"
+                        )
+                    )
                     return False
                 return True
             case "builtin" | "standard":

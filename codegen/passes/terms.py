@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
 
 from codegen.ir import Span
 
@@ -23,8 +22,8 @@ class Term:
     """
 
     operation: str
-    arguments: tuple["Term", ...]
-    value: Union[int, bool, str, tuple[str, ...], None]
+    arguments: tuple[Term, ...]
+    value: int | bool | str | tuple[str, ...] | None
     operator: str
     span: Span | None
 
@@ -45,7 +44,9 @@ def same(left: Term, right: Term, renamed: dict[str, str] | None = None) -> bool
         return renamed.get(left.value, left.value) == right.value
     if left.operation == "let" or left.operation in BINDERS:
         inner = {**renamed, left.value: right.value}
-        return same(left.arguments[0], right.arguments[0], renamed) and same(left.arguments[1], right.arguments[1], inner)
+        return same(left.arguments[0], right.arguments[0], renamed) and same(
+            left.arguments[1], right.arguments[1], inner
+        )
     if left.value != right.value:
         return False
     return all(same(one, other, renamed) for one, other in zip(left.arguments, right.arguments))

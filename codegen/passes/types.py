@@ -8,18 +8,48 @@ their place. Records are never values in C: selecting from an update or a litera
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Union
 
 from codegen import ir
 from codegen.errors import NoSuchField, NoSuchMember, NotCompilable, TypeMismatch, TypeUnknown
 from codegen.ir import Span
 from codegen.passes.expressions import (
-    BOOL, INTEGER, arithmetic, choice, compare, count, integer, key, logic, negation, selected, substitute, truth, updated, wider,
-)  # fmt: skip
+    BOOL,
+    INTEGER,
+    arithmetic,
+    choice,
+    compare,
+    count,
+    integer,
+    key,
+    logic,
+    negation,
+    selected,
+    substitute,
+    truth,
+    updated,
+    wider,
+)
 from codegen.passes.kinds import (
-    Ambiguous, Later, Scope, agree, bare, called, described, element_type, joined, least_pattern, over_range, picked, set_max, set_room,
-    spread, stop, trivial, type_text, wide,
-)  # fmt: skip
+    Ambiguous,
+    Later,
+    Scope,
+    agree,
+    bare,
+    called,
+    described,
+    element_type,
+    joined,
+    least_pattern,
+    over_range,
+    picked,
+    set_max,
+    set_room,
+    spread,
+    stop,
+    trivial,
+    type_text,
+    wide,
+)
 from codegen.passes.terms import Term, same
 
 ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "div", "modulo": "%"}
@@ -40,8 +70,11 @@ class Typer:
                 return self.let(term, scope, lambda body, inner: self.check(body, kind, inner))
             case "if":
                 least = self.least_or_none(term, scope)
-                return self.expect(least, kind) if least is not None else self.choice(
-                    term, scope, lambda branch: self.check(branch, kind, scope))  # fmt: skip
+                return (
+                    self.expect(least, kind)
+                    if least is not None
+                    else self.choice(term, scope, lambda branch: self.check(branch, kind, scope))
+                )
             case "string":
                 return self.member(term, kind)
             case "int" if isinstance(kind, ir.Bytes) and term.value == 0:
@@ -53,7 +86,9 @@ class Typer:
                 return ir.SequenceOf(elements, kind, term.span)
             case "append" if isinstance(kind, ir.Sequence):
                 sequence, element = term.arguments
-                return ir.Append(self.check(sequence, kind, scope), self.check(element, kind.element, scope), kind, term.span)
+                return ir.Append(
+                    self.check(sequence, kind, scope), self.check(element, kind.element, scope), kind, term.span
+                )
             case "record":
                 return self.record(term, kind, scope)
             case "function" if isinstance(kind, ir.Array):
@@ -77,8 +112,12 @@ class Typer:
         if not isinstance(kind, ir.Enum):
             raise stop(TypeMismatch, term.span, f'the string "{term.value}" where {type_text(kind)} is needed')
         if term.value not in kind.members:
-            raise stop(NoSuchMember, term.span, f'"{term.value}" is no member of enum {kind.name}',
-                       f"it has {', '.join(kind.members)}")  # fmt: skip
+            raise stop(
+                NoSuchMember,
+                term.span,
+                f'"{term.value}" is no member of enum {kind.name}',
+                f"it has {', '.join(kind.members)}",
+            )
         return ir.Literal(term.value, kind, term.span)
 
     def record(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
@@ -89,23 +128,33 @@ class Typer:
             self.field_type(kind, name, term.span)
         missing = [name for name, _ in kind.fields if name not in values]
         if missing:
-            raise stop(TypeMismatch, term.span, f"a record without {', '.join(missing)}",
-                       f"give every field of {kind.name}, or use EXCEPT")  # fmt: skip
-        return ir.RecordOf(tuple((name, self.check(values[name], of, scope)) for name, of in kind.fields), kind, term.span)
+            raise stop(
+                TypeMismatch,
+                term.span,
+                f"a record without {', '.join(missing)}",
+                f"give every field of {kind.name}, or use EXCEPT",
+            )
+        return ir.RecordOf(
+            tuple((name, self.check(values[name], of, scope)) for name, of in kind.fields), kind, term.span
+        )
 
     def array(self, term: Term, kind: ir.Array, scope: Scope) -> ir.Expr:
         domain, value = term.arguments
         span = term.span
         bounds = [self.infer(bound, scope) for bound in domain.arguments] if domain.operation == "range" else []
         if [bound.value if isinstance(bound, ir.Int) else None for bound in bounds] != [1, kind.size]:
-            raise stop(TypeMismatch, span, f"a function whose domain is not 1..{kind.size}",
-                       f"write [i \\in 1..{kind.size} |-> ...]")  # fmt: skip
+            raise stop(
+                TypeMismatch,
+                span,
+                f"a function whose domain is not 1..{kind.size}",
+                f"write [i \\in 1..{kind.size} |-> ...]",
+            )
         variable = ir.Var(term.value, INTEGER, span)
         return ir.ArrayOf(term.value, self.check(value, kind.element, {**scope, term.value: variable}), kind, span)
 
     # --- Sets ----------------------------------------------------------------------------------------------
 
-    def check_set(self, term: Term, kind: Union[ir.Set, ir.Bits], scope: Scope) -> ir.Expr:
+    def check_set(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
         """A set of the place's type. Its parts may be larger than the whole: each says itself how much it holds."""
         element = element_type(kind)
         match term.operation:
@@ -127,7 +176,9 @@ class Typer:
         return ir.Filter(variable, domain, predicate, kind, term.span)
 
     def bits_image(self, term: Term, kind: ir.Bits, scope: Scope) -> ir.Expr:
-        """{value : x \\in domain} as bits: one loop, which needs no set to go over, also where the domain is a filter."""
+        """{value : x \\in domain} as bits: one loop, which needs no set to go over, also where the domain is a
+        filter.
+        """
         inside = bare(term.arguments[0], scope)
         if inside.operation != "filter":
             domain, variable, inner = self.domain(term, scope)
@@ -137,7 +188,7 @@ class Typer:
         value = self.check(term.arguments[1], INTEGER, {**scope, term.value: inner[variable]})
         return ir.Image(variable, domain, value, kind, term.span, predicate)
 
-    def part(self, term: Term, kind: Union[ir.Set, ir.Bits], scope: Scope) -> ir.Expr:
+    def part(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
         """One side of a set operation whose result is a `kind`."""
         if isinstance(kind, ir.Bits):
             return self.check(term, kind, scope)
@@ -196,8 +247,12 @@ class Typer:
         domain = bare(term.arguments[0], scope)
         if domain.operation == "range":
             if not allow_range:
-                raise stop(NotCompilable, term.span, "a set that is a part of a range",
-                           "count it with Cardinality, quantify over it, or give the field the type bits")  # fmt: skip
+                raise stop(
+                    NotCompilable,
+                    term.span,
+                    "a set that is a part of a range",
+                    "count it with Cardinality, quantify over it, or give the field the type bits",
+                )
             low, high = (self.check(bound, INTEGER, scope) for bound in domain.arguments)
             over: ir.Expr = ir.Range(low, high, 0, ir.Set(INTEGER, 0), domain.span)
             element: ir.Type = INTEGER
@@ -216,13 +271,25 @@ class Typer:
             return self.infer(term, scope)
         except Ambiguous:
             if bare(term, scope).operation == "image":
-                raise stop(NotCompilable, term.span, "a set made of a range",
-                           "give the field that it goes to the type bits, or count or quantify over the range") from None  # fmt: skip
+                raise stop(
+                    NotCompilable,
+                    term.span,
+                    "a set made of a range",
+                    "give the field that it goes to the type bits, or count or quantify over the range",
+                ) from None
             if bare(term, scope).operation == "range":
-                raise stop(NotCompilable, term.span, "a range as a set of its own",
-                           "quantify over it, or compare with its ends") from None  # fmt: skip
-            raise stop(TypeUnknown, term.span, f"nothing says of what type {described(term)} is",
-                       "compare it with a field, or assign it to one")  # fmt: skip
+                raise stop(
+                    NotCompilable,
+                    term.span,
+                    "a range as a set of its own",
+                    "quantify over it, or compare with its ends",
+                ) from None
+            raise stop(
+                TypeUnknown,
+                term.span,
+                f"nothing says of what type {described(term)} is",
+                "compare it with a field, or assign it to one",
+            ) from None
 
     def infer(self, term: Term, scope: Scope) -> ir.Expr:
         span, arguments = term.span, term.arguments
@@ -350,7 +417,9 @@ class Typer:
         base = self.infer_or_report(base_term, scope)
         if term.operation == "field":
             if not isinstance(base.type, ir.Record):
-                raise stop(TypeMismatch, term.span, f"field {term.value} of {type_text(base.type)}", "only a record has fields")
+                raise stop(
+                    TypeMismatch, term.span, f"field {term.value} of {type_text(base.type)}", "only a record has fields"
+                )
             return selected(base, term.value, self.field_type(base.type, term.value, term.span), term.span)
         index = self.check(term.arguments[1], INTEGER, scope)
         return selected(base, index, self.indexed_type(base.type, term.span), term.span)
@@ -367,19 +436,30 @@ class Typer:
                 return element
             case ir.Table():
                 return kind.cell
-        raise stop(TypeMismatch, span, f"an index into {type_text(kind)}", "arrays, sequences and a user step's table have one")
+        raise stop(
+            TypeMismatch, span, f"an index into {type_text(kind)}", "arrays, sequences and a user step's table have one"
+        )
 
     def update(self, term: Term, scope: Scope) -> ir.Expr:
         base_term, value_term, *places = term.arguments
         base = self.infer(base_term, scope)
         if isinstance(base.type, ir.Table):
-            raise stop(NotCompilable, term.span, "a user step that changes its table",
-                       "it only finds; say in the message what a TC or sweep step is to change")  # fmt: skip
+            raise stop(
+                NotCompilable,
+                term.span,
+                "a user step that changes its table",
+                "it only finds; say in the message what a TC or sweep step is to change",
+            )
         kind, path = base.type, []
         for place in places:
             if place.operation == "string":
                 if not isinstance(kind, ir.Record):
-                    raise stop(TypeMismatch, place.span, f"field {place.value} of {type_text(kind)}", "only a record has fields")
+                    raise stop(
+                        TypeMismatch,
+                        place.span,
+                        f"field {place.value} of {type_text(kind)}",
+                        "only a record has fields",
+                    )
                 kind = self.field_type(kind, place.value, place.span)
                 path.append(place.value)
             else:
@@ -418,14 +498,15 @@ class Typer:
             return truth(left_term.value == right_term.value, term.span)
         for one, other in ((left_term, right_term), (right_term, left_term)):
             if other.operation == "string" and one.operation in ("if", "let"):
-                tests = spread(one, scope, lambda text: replace(term, arguments=(text, other)))
+                tests = spread(one, scope, lambda text, other=other: replace(term, arguments=(text, other)))
                 if tests is not None:
                     return self.check(tests, BOOL, scope)
         try:
             left, right = self.pair(*term.arguments, scope)
         except Ambiguous:
-            raise stop(TypeUnknown, term.span, "nothing says of what type the two sides are",
-                       "compare with a field") from None  # fmt: skip
+            raise stop(
+                TypeUnknown, term.span, "nothing says of what type the two sides are", "compare with a field"
+            ) from None
         if isinstance(left.type, ir.Table):
             raise stop(NotCompilable, term.span, "a comparison of tables", "compare cells")
         return self.equal(left, right, term.span)
@@ -495,8 +576,12 @@ class Typer:
     def least(self, term: Term, none: Term | None, scope: Scope) -> ir.Expr:
         predicate_term = least_pattern(term)
         if predicate_term is None:
-            raise stop(NotCompilable, term.span, "a CHOOSE that is not the least of a range",
-                       "use FirstIndex, or CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)")  # fmt: skip
+            raise stop(
+                NotCompilable,
+                term.span,
+                "a CHOOSE that is not the least of a range",
+                "use FirstIndex, or CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)",
+            )
         domain, variable, inner = self.domain(term, scope)
         predicate = self.check(predicate_term, BOOL, inner)
         otherwise = self.check(none, INTEGER, scope) if none is not None else None

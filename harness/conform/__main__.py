@@ -23,7 +23,17 @@ from harness.results import ResultsError, begin
 from harness.rig.bpf import BpfError
 
 SHOWN = 5
-ERRORS = (BuildError, BpfError, DomainError, ResultsError, RunnerError, ShapeError, SpecErrors, UnknownProtocol, tlc.TlcError)
+ERRORS = (
+    BuildError,
+    BpfError,
+    DomainError,
+    ResultsError,
+    RunnerError,
+    ShapeError,
+    SpecErrors,
+    UnknownProtocol,
+    tlc.TlcError,
+)
 """What is wrong with what was asked for, and no fault of the comparison's own."""
 
 Edits = tuple[tuple[str, str, str], ...]
@@ -37,7 +47,10 @@ def progress(text: str) -> None:
 def show(protocol: str, result: Result) -> list[str]:
     """Prints a build's result; returns what is wrong with it."""
     hooks = ", ".join(f"{hook} {count:,}" for hook, count in result.inputs.items())
-    print(f"{protocol}, {result.name}: {counted(sum(result.inputs.values()), 'input')} in {result.seconds:.1f} s ({hooks})")
+    print(
+        f"{protocol}, {result.name}: {counted(sum(result.inputs.values()), 'input')} in {result.seconds:.1f} s "
+        f"({hooks})"
+    )
     for mismatch in result.mismatches[:SHOWN]:
         print(f"MISMATCH {mismatch}")
     if len(result.mismatches) > SHOWN:
@@ -71,26 +84,45 @@ def show_pairs(protocol: str, small: list[Result], pairs_min: int = PAIRS_MIN) -
         for branch in missed:
             print(f"  NOT TAKEN {branch.span}: {branch.label}")
         if missed:
-            problems.append(f"{result.name}: {len(missed)} of {total} branches were not taken: "
-                            f"give a family of spec/{protocol}/conform.yaml cells and messages that take them")  # fmt: skip
+            problems.append(
+                f"{result.name}: {len(missed)} of {total} branches were not taken: "
+                f"give a family of spec/{protocol}/conform.yaml cells and messages that take them"
+            )
         if pairs < pairs_min:
-            problems.append(f"{result.name}: {pairs:,} pairs are too few, {pairs_min:,} are wanted: vary more in spec/{protocol}/conform.yaml, "
-                            f"or give it the pairs_min that its domain comes to, if that is all there is (docs/conform.md)")  # fmt: skip
+            problems.append(
+                f"{result.name}: {pairs:,} pairs are too few, {pairs_min:,} are wanted: vary more in "
+                f"spec/{protocol}/conform.yaml, "
+                "or give it the pairs_min that its domain comes to, if that is all there is "
+                "(docs/conform.md)"
+            )
     return problems
 
 
 def conform(
-    protocol: str, forms: tuple[str, ...], seed: int, stop_early: bool, edits: Edits, work: Path | None, program: Path | None,
+    protocol: str,
+    forms: tuple[str, ...],
+    seed: int,
+    stop_early: bool,
+    edits: Edits,
+    work: Path | None,
+    program: Path | None,
     shared: Shared | None,
-) -> bool:  # fmt: skip
-    """Runs one protocol's campaign; whether it conforms. With stop_early: only up to the first mismatch, in a small build."""
+) -> bool:
+    """Runs one protocol's campaign; whether it conforms. With stop_early: only up to the first mismatch, in a
+    small build.
+    """
     spec = ROOT / "spec" / protocol
     if not (spec / "conform.yaml").exists():
-        print(f"error: spec/{protocol}/conform.yaml is not there: it declares the domain of the comparison, see docs/conform.md",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"error: spec/{protocol}/conform.yaml is not there: it declares the domain of the comparison, see "
+            "docs/conform.md",
+            file=sys.stderr,
+        )
         return False
     run = begin()
-    campaign = Campaign(spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits, program, shared)
+    campaign = Campaign(
+        spec, work or ROOT / "build" / "conform" / protocol, progress, stop_early, edits, program, shared
+    )
     if stop_early:
         return not any([show(protocol, campaign.small(form)) for form in forms])
     results = campaign.results(forms, seed)
@@ -115,9 +147,15 @@ def main(arguments: list[str] | None = None, shared: Shared | None = None) -> in
     parser.add_argument("--form", choices=[*FORMS, "all"], default="all", help="how the tables' cells are made atomic")
     parser.add_argument("--seed", type=int, default=1, help="of the samples and of the garbage")
     parser.add_argument("--packets", type=int, default=1_000_000, help="of garbage, a protocol")
-    parser.add_argument("--stop-early", action="store_true", help="the small builds alone, each up to its first mismatch")
-    parser.add_argument("--edits", type=Path, metavar="FILE.json", help="[[file, old, new], ...]: changes to generated files")
-    parser.add_argument("--program", type=Path, metavar="DIR", help="the steps that are compiled, instead of spec/PROTOCOL")
+    parser.add_argument(
+        "--stop-early", action="store_true", help="the small builds alone, each up to its first mismatch"
+    )
+    parser.add_argument(
+        "--edits", type=Path, metavar="FILE.json", help="[[file, old, new], ...]: changes to generated files"
+    )
+    parser.add_argument(
+        "--program", type=Path, metavar="DIR", help="the steps that are compiled, instead of spec/PROTOCOL"
+    )
     parser.add_argument("--work", type=Path, metavar="DIR", help="where builds go, instead of build/conform/PROTOCOL")
     options = parser.parse_args(arguments)
     forms = FORMS if options.form == "all" else (options.form,)
@@ -128,7 +166,10 @@ def main(arguments: list[str] | None = None, shared: Shared | None = None) -> in
             return 0 if all([garbage.main(each, options.packets, options.seed) for each in chosen([])]) else 1
         names = chosen([] if options.protocol == "all" else [options.protocol])
         edits: Edits = tuple(map(tuple, json.loads(options.edits.read_text()))) if options.edits else ()
-        done = [conform(each, forms, options.seed, options.stop_early, edits, options.work, options.program, shared) for each in names]
+        done = [
+            conform(each, forms, options.seed, options.stop_early, edits, options.work, options.program, shared)
+            for each in names
+        ]
         return 0 if all(done) else 1
     except ERRORS as error:
         print(f"error: {error}", file=sys.stderr)

@@ -74,20 +74,25 @@ def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[st
     """
     if form == LAYOUT:
         return small
-    forms = {table.name: {"atomic": form, **({"own_line": False} if table.own_line else {})} for table in protocol.tables if _readable(protocol, table.name, form)}
+    forms = {
+        table.name: {"atomic": form, **({"own_line": False} if table.own_line else {})}
+        for table in protocol.tables
+        if _readable(protocol, table.name, form)
+    }
     return merged(small, {"tables": forms})
 
 
 def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
-    """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no res_spin_lock's, and steps words.
+    """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no
+    res_spin_lock's, and steps words.
 
     What is drained, and rows that are restored, are in memory that is mapped, and stay as they are.
     """
     mapped = {section.table for section in protocol.drain.sections} if protocol.drain else set()
-    if table in mapped or protocol.restore and table == protocol.restore.rows:
+    if table in mapped or (protocol.restore and table == protocol.restore.rows):
         return False
     reads = {section.reads for section in protocol.user if section.table == table}
-    return not reads or form == "spin_lock" and reads == {"cell"}
+    return not reads or (form == "spin_lock" and reads == {"cell"})
 
 
 def write(sources: Sources, protocol: ir.Protocol, texts: dict[str, str], form: str, name: str) -> Build:
@@ -123,12 +128,20 @@ def compile_build(sources: Sources, build: Build) -> None:
     if make is None:
         raise BuildError("cannot compile: there is no make on the PATH; run ./bootstrap")
     command = [
-        make, "--no-print-directory", "-C", str(sources.root / "runtime"), f"PROTOCOL={name}", f"GENERATED={build.generated}",
-        f"BUILD={build.folder}", f"DEFINES={DEFINES_SMALL if build.form in FORMS else DEFINES_SHIPPED}", str(build.object), str(build.library),
-    ]  # fmt: skip
+        make,
+        "--no-print-directory",
+        "-C",
+        str(sources.root / "runtime"),
+        f"PROTOCOL={name}",
+        f"GENERATED={build.generated}",
+        f"BUILD={build.folder}",
+        f"DEFINES={DEFINES_SMALL if build.form in FORMS else DEFINES_SHIPPED}",
+        str(build.object),
+        str(build.library),
+    ]
     with alone(build.folder):
         if build.object.exists() and build.object.stat().st_mtime < (HERE / "interfere.h").stat().st_mtime:
             build.object.unlink()  # make does not know that header
-        run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+        run = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     if run.returncode:
         raise BuildError(f"compiling {name} ({build.form}) in {build.folder}:\n{run.stdout}{run.stderr}".rstrip())

@@ -75,7 +75,11 @@ class Result:
 
     def after_a_loss(self) -> set[Branch]:
         """The branches that were taken, but only after a section had lost its races."""
-        return {branch for branch, times, calm in zip(self.branches, self.taken, self.calmly, strict=True) if times and not calm}
+        return {
+            branch
+            for branch, times, calm in zip(self.branches, self.taken, self.calmly, strict=True)
+            if times and not calm
+        }
 
 
 @dataclass(frozen=True)
@@ -96,13 +100,20 @@ class Campaign:
     """Conformance of one protocol.
 
     spec: its folder; work: where builds go. `report` is told what is being done. stop_early: no more is run
-    after the first mismatch. edits and program: see Sources. shared: what other campaigns of the protocol have made already.
+    after the first mismatch. edits and program: see Sources. shared: what other campaigns of the protocol have made
+    already.
     """
 
     def __init__(
-        self, spec: Path, work: Path, report: Callable[[str], None] = lambda _: None, stop_early: bool = False,
-        edits: tuple[tuple[str, str, str], ...] = (), program: Path | None = None, shared: Shared | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        spec: Path,
+        work: Path,
+        report: Callable[[str], None] = lambda _: None,
+        stop_early: bool = False,
+        edits: tuple[tuple[str, str, str], ...] = (),
+        program: Path | None = None,
+        shared: Shared | None = None,
+    ) -> None:
         self.sources = Sources(ROOT, spec, work, edits, program)
         self._shared = shared or Shared(spec)
         self.text = self._shared.text
@@ -121,13 +132,17 @@ class Campaign:
         return Stage(build, ground.patterns, ground.noise, cases, ground.complete)
 
     def make_ready(self, oracles: Path) -> None:
-        """Has ready what others that share it begin with where they stop early. oracles: where they keep what TLC says."""
+        """Has ready what others that share it begin with where they stop early. oracles: where they keep what
+        TLC says.
+        """
         build = self._written(LAYOUT)
         self._shared.cases(self._ground(build), EARLY_PARTS[0], oracles)
 
     def _written(self, form: str, variant: str = "") -> Build:
         small = merged(self.text.small, self.text.variants[variant]) if variant else self.text.small
-        return self._generated(form, override(small, self.shipped, form), "small-" + (variant or form).replace(" ", "-"))
+        return self._generated(
+            form, override(small, self.shipped, form), "small-" + (variant or form).replace(" ", "-")
+        )
 
     def _generated(self, form: str, over: dict[str, Any], name: str) -> Build:
         protocol, texts = self._shared.generated(self.sources.program or self.sources.spec, over)
@@ -156,7 +171,9 @@ class Campaign:
         patterns = Patterns(build.protocol)
         domain = Domain(self.text, build.protocol, patterns, str(self.sources.spec / "conform.yaml"), "shipped")
         generator = random.Random(seed)
-        families = [domain.sample(each, self.text.samples, generator) for each in domain.families if not each.trouble.section]
+        families = [
+            domain.sample(each, self.text.samples, generator) for each in domain.families if not each.trouble.section
+        ]
         oracle = Oracle(build.protocol, families, {}, self.sources.search_path(build.generated))
         cases = list(oracle.cases(self.sources.work / "oracle"))
         stage = Stage(build, patterns, {}, cases)
@@ -197,9 +214,16 @@ class Trial:
             first = bytes(data.mmap()[: data.value_size]) if data else b""
             variables = self._controls(programs)
         self.comparison = Comparison(
-            self.protocol, name, patterns, self._codecs, record, noise, self._native.counters(), first,
+            self.protocol,
+            name,
+            patterns,
+            self._codecs,
+            record,
+            noise,
+            self._native.counters(),
+            first,
             variables,
-        )  # fmt: skip
+        )
 
     def runner(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> Runner:
         """What runs a hook's program, watched on the columns."""
@@ -226,7 +250,9 @@ class Trial:
         """Runs and compares the cases, hook by hook."""
         groups: dict[tuple[bool, str, int], list[Case]] = {}
         for case in cases:
-            groups.setdefault((bool(case.family.trouble.section), case.family.hook, case.family.sweep_pass), []).append(case)
+            groups.setdefault((bool(case.family.trouble.section), case.family.hook, case.family.sweep_pass), []).append(
+                case
+            )
         self.result.branches = Leaves(self.protocol, c_names.Names(self.protocol.name)).branches
         before = self._native_coverage()
         measured = self.build.form in FORMS

@@ -74,7 +74,9 @@ def cell_codecs(protocol: ir.Protocol, shapes: Shapes, patterns: Patterns) -> di
 
 def has_records(kind: ir.Type) -> bool:
     """Whether a value of the type has records in it."""
-    return isinstance(kind, ir.Record) or isinstance(kind, (ir.Array, ir.Sequence, ir.Set)) and has_records(kind.element)
+    return isinstance(kind, ir.Record) or (
+        isinstance(kind, (ir.Array, ir.Sequence, ir.Set)) and has_records(kind.element)
+    )
 
 
 def show_record(value: dict[str, Any]) -> str:

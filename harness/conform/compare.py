@@ -14,7 +14,16 @@ from harness.conform.cells import CellCodec, show_record
 from harness.conform.kernel import Input, Output
 from harness.conform.native import Surroundings
 from harness.conform.oracle import Case
-from harness.conform.packing import NotCanonical, Struct, StructCodec, WireCodec, WordCodec, fields_size, wire_message, wire_noise
+from harness.conform.packing import (
+    NotCanonical,
+    Struct,
+    StructCodec,
+    WireCodec,
+    WordCodec,
+    fields_size,
+    wire_message,
+    wire_noise,
+)
 from harness.conform.tails import Tails
 from harness.conform.values import Patterns, steps_of, zero
 from harness.rig import bpf
@@ -25,8 +34,10 @@ VERDICTS = {
     "ahead": {"Reply": (bpf.XDP_PASS,), "Forward": (bpf.XDP_DROP,), "Drop": (bpf.XDP_DROP,)},
     "native": {"Reply": (1,), "Forward": (2,), "Drop": (3,)},
 }
-"""By side: a hook's own program; `ahead`, the one that runs xdp's sections where cells are read ahead (its copies for the
-daemon go another way); `native`, a hook's form in userspace, which has neither headers nor counters."""
+"""By side: a hook's own program; `ahead`, the one that runs xdp's sections where cells are read ahead (its
+copies for the daemon go another way); `native`, a hook's form in userspace, which has neither headers nor
+counters.
+"""
 
 AGAIN = 4
 """What the daemon's handler says of a message that it drops and is to look at again, which to the model is a Drop."""
@@ -36,7 +47,13 @@ NAMES = {
     "xdp": XDP_NAMES,
     "tc": {-1: "TC_ACT_UNSPEC", 0: "TC_ACT_OK", 2: "TC_ACT_SHOT"},
     "ahead": XDP_NAMES,
-    "native": {0: "STEPWISE_CONTINUE", 1: "STEPWISE_REPLY", 2: "STEPWISE_FORWARD", 3: "STEPWISE_DROP", AGAIN: "STEPWISE_AGAIN"},
+    "native": {
+        0: "STEPWISE_CONTINUE",
+        1: "STEPWISE_REPLY",
+        2: "STEPWISE_FORWARD",
+        3: "STEPWISE_DROP",
+        AGAIN: "STEPWISE_AGAIN",
+    },
 }
 SIDE_LABELS = {"native": ", userspace", "ahead": ", read ahead"}
 SWEEP_HEAD = struct.Struct("<IIII")  # struct stepwise_sweep: first, count, visited, continued
@@ -69,10 +86,17 @@ class Comparison:
     """
 
     def __init__(
-        self, protocol: ir.Protocol, form: str, patterns: Patterns, tables: dict[str, CellCodec],
-        record: Struct | None, noise: dict[str, list[dict[str, Any]]], counters: list[str],
-        data: bytes, variables: dict[str, tuple[int, int]],
-    ) -> None:  # fmt: skip
+        self,
+        protocol: ir.Protocol,
+        form: str,
+        patterns: Patterns,
+        tables: dict[str, CellCodec],
+        record: Struct | None,
+        noise: dict[str, list[dict[str, Any]]],
+        counters: list[str],
+        data: bytes,
+        variables: dict[str, tuple[int, int]],
+    ) -> None:
         self.protocol = protocol
         self.form = form
         self.patterns = patterns
@@ -81,7 +105,10 @@ class Comparison:
         self.counters = counters
         self._tails = Tails(protocol, patterns, tables)
         self._drained = drained.Drained(protocol, patterns)
-        self._swept = ir.Record("message", tuple(each for each in protocol.message.fields if not protocol.tail or each[0] != protocol.tail.field))
+        self._swept = ir.Record(
+            "message",
+            tuple(each for each in protocol.message.fields if not protocol.tail or each[0] != protocol.tail.field),
+        )
         self._wire = WireCodec(protocol, patterns, protocol.wire)
         self._handover = WireCodec(protocol, patterns, protocol.handover)
         self._frames: dict[int, frames.Frame] = {}
@@ -123,7 +150,9 @@ class Comparison:
         waiting: dict[str, list[int]] = {}
         for table, index in self._touched(case):
             waiting.setdefault(table, []).append(index)
-        return [(table, (waiting[table].pop() if waiting.get(table) else self._spare(case, table))) for table in columns]
+        return [
+            (table, (waiting[table].pop() if waiting.get(table) else self._spare(case, table))) for table in columns
+        ]
 
     @staticmethod
     def _spare(case: Case, table: str) -> int:
@@ -135,7 +164,9 @@ class Comparison:
     def _noise_image(self, tail_size: int) -> bytes:
         if tail_size not in self._noise_images:
             tables = self._tails.tables(tail_size)
-            cells = [(name, cell, bool(index % 2)) for name, cells in self._noise.items() for index, cell in enumerate(cells)]
+            cells = [
+                (name, cell, bool(index % 2)) for name, cells in self._noise.items() for index, cell in enumerate(cells)
+            ]
             self._noise_images[tail_size] = b"".join(tables[name].pack(cell, flip) for name, cell, flip in cells)
         return self._noise_images[tail_size]
 
@@ -158,14 +189,20 @@ class Comparison:
         """The fields of env, with the program's values."""
         kinds = dict(self.protocol.env.fields)
         given = {name: self.patterns.real(kinds[name], case.env[name]) for name in ("random", "token") if name in kinds}
-        return Surroundings(**given, **{name: case.env[name] for name in ("now", "cpu", "age", "peer", "validated") if name in case.env})
+        return Surroundings(
+            **given, **{name: case.env[name] for name in ("now", "cpu", "age", "peer", "validated") if name in case.env}
+        )
 
     def environment(self, case: Case, flip: bool) -> bytes:
-        """The program's global variables: its clock, its random bytes, its processor, and which section loses its races."""
+        """The program's global variables: its clock, its random bytes, its processor, and which section loses
+        its races.
+        """
         data = bytearray(self._data)
         surroundings = self.surroundings(case)
-        for name, numbers in (("stepwise_conform_env", (surroundings.now, surroundings.random, surroundings.cpu)),
-                              ("conform_interference", self._interference(case, flip))):  # fmt: skip
+        for name, numbers in (
+            ("stepwise_conform_env", (surroundings.now, surroundings.random, surroundings.cpu)),
+            ("conform_interference", self._interference(case, flip)),
+        ):
             if name in self._variables:
                 offset, size = self._variables[name]  # a protocol without env.cpu has a shorter one
                 data[offset : offset + size] = struct.pack(f"<{len(numbers)}Q", *numbers)[:size]
@@ -201,13 +238,21 @@ class Comparison:
         payload = self._wire.encode(case.message) + self._handed(case, number) + self._tails.sent(case, number)
         version = 4 if number % 2 else 6
         unchecked = 0 if version == 4 and number % 14 == 1 else None
-        frame = frames.Frame(payload, self.protocol.port, version=version, udp_checksum=unchecked,
-                             source_port=1024 + number * 7919 % 64_000)  # fmt: skip
+        frame = frames.Frame(
+            payload,
+            self.protocol.port,
+            version=version,
+            udp_checksum=unchecked,
+            source_port=1024 + number * 7919 % 64_000,
+        )
         return frame.turned(payload) if case.family.hook == "tc" else frame
 
     def _handed(self, case: Case, number: int) -> bytes:
         """What is in the fields that hooks hand over: when xdp gets a packet, anything that its sender liked."""
-        size, kinds = fields_size(self.protocol, self.protocol.handover), map(self.protocol.message.field, self.protocol.handover)
+        size, kinds = (
+            fields_size(self.protocol, self.protocol.handover),
+            map(self.protocol.message.field, self.protocol.handover),
+        )
         if case.family.hook != "xdp" or number % 5 == 0:
             return self._handover.encode(case.message)
         generator = random.Random(number)
@@ -240,9 +285,14 @@ class Comparison:
     # --- Outputs ---------------------------------------------------------------------------
 
     def compare(
-        self, cases: list[Case], columns: list[str], inputs: list[Input], outputs: list[Output],
-        side: str, stop: Callable[[Mismatch], bool],
-    ) -> list[Mismatch]:  # fmt: skip
+        self,
+        cases: list[Case],
+        columns: list[str],
+        inputs: list[Input],
+        outputs: list[Output],
+        side: str,
+        stop: Callable[[Mismatch], bool],
+    ) -> list[Mismatch]:
         """The cases that came out wrong on one of the sides; no more are looked for once stop() says so."""
         wrong: list[Mismatch] = []
         for number, (case, given, found) in enumerate(zip(cases, inputs, outputs, strict=True)):
@@ -270,7 +320,7 @@ class Comparison:
             names = NAMES[side]
             wanted, got = names[allowed[0]], names.get(found.verdict, found.verdict)
             problems.append(f"verdict: expected {wanted}, found {got}")
-        elif verdict == "Reply" or verdict == "Forward" and case.family.hook != "tc":
+        elif verdict == "Reply" or (verdict == "Forward" and case.family.hook != "tc"):
             expected = self._answer(case, number, given, verdict, native)
             problems += self._check_bytes(expected, found.packet, self.frame(case, number))
         return problems if native else problems + self._check_counter(case, found)
@@ -313,7 +363,9 @@ class Comparison:
     def _check_counter(self, case: Case, found: Output) -> list[str]:
         """Every packet is counted once, and each section that was skipped beside that."""
         sections, prefix = (self.protocol.xdp, "") if case.family.hook == "xdp" else (self.protocol.tc, "tc.")
-        names = list(dict.fromkeys(self._counter(each) for each in (found.first_counter, found.counter) if each is not None))
+        names = list(
+            dict.fromkeys(self._counter(each) for each in (found.first_counter, found.counter) if each is not None)
+        )
         if found.rises == 2 and f"{prefix}skipped" in names:
             names.remove(f"{prefix}skipped")
         elif found.rises != 1:
@@ -337,8 +389,12 @@ class Comparison:
         if len(found.packet) != len(given.packet):
             return [*problems, f"record: expected {len(given.packet)} bytes, found {len(found.packet)}"]
         first, count, visited, continued = SWEEP_HEAD.unpack_from(found.packet)
-        for name, wanted, got in (("first", case.family.first, first), ("count", case.family.count, count),
-                                  ("visited", case.ended, visited), ("continued", case.verdict, continued)):  # fmt: skip
+        for name, wanted, got in (
+            ("first", case.family.first, first),
+            ("count", case.family.count, count),
+            ("visited", case.ended, visited),
+            ("continued", case.verdict, continued),
+        ):
             if wanted != got:
                 problems.append(f"sweep.{name}: expected {wanted}, found {got}")
         try:

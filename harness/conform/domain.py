@@ -33,7 +33,7 @@ HOOKS = ("xdp", "tc", "user", "restore", *drained.HOOKS)
 
 
 def _hook(value: Any) -> Any:
-    if value in HOOKS or isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+    if value in HOOKS or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return value
     raise ValueError(f"it must be {', '.join(HOOKS)}, or the number of a pass of the sweep, counted from 1")
 
@@ -49,7 +49,7 @@ def _names(value: Any) -> Any:
 
 
 def _section(value: Any) -> Any:
-    if isinstance(value, str) or isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
     raise ValueError("it must be the step of a section, or its number")
 
@@ -64,13 +64,13 @@ class FamilyText(documents.Strict):
     hook: Annotated[Any, pydantic.BeforeValidator(_hook)]
     only: Annotated[tuple[str, ...], pydantic.BeforeValidator(_names)] = ()
     sample: Count = 0
-    given: dict[str, Any] = {}
-    vary: dict[str, Annotated[Any, pydantic.BeforeValidator(_varied)]] = {}
-    together: list[Annotated[list[dict[str, Any]], pydantic.Field(min_length=1)]] = []
+    given: dict[str, Any] = pydantic.Field(default_factory=dict)
+    vary: dict[str, Annotated[Any, pydantic.BeforeValidator(_varied)]] = pydantic.Field(default_factory=dict)
+    together: list[Annotated[list[dict[str, Any]], pydantic.Field(min_length=1)]] = pydantic.Field(default_factory=list)
     first: Count = 0
     count: Count = 0
     contended: Annotated[int | str, pydantic.BeforeValidator(_section)] = 0
-    rival: dict[str, Any] = {}
+    rival: dict[str, Any] = pydantic.Field(default_factory=dict)
     most: Count = 0
 
 
@@ -82,7 +82,7 @@ class UseText(documents.Strict):
     """
 
     domain: str
-    without: list[str] = []
+    without: list[str] = pydantic.Field(default_factory=list)
     most: Count = 0
 
 
@@ -96,10 +96,10 @@ class DomainText(documents.Strict):
     """
 
     use: UseText | None = None
-    small: dict[str, Any] = {}
-    shipped: dict[str, Any] = {}
-    variants: dict[str, dict[str, Any]] = {}
-    values: dict[str, list[Any]] = {}
+    small: dict[str, Any] = pydantic.Field(default_factory=dict)
+    shipped: dict[str, Any] = pydantic.Field(default_factory=dict)
+    variants: dict[str, dict[str, Any]] = pydantic.Field(default_factory=dict)
+    values: dict[str, list[Any]] = pydantic.Field(default_factory=dict)
     families: Annotated[list[FamilyText], pydantic.Field(min_length=1)]
     samples: Annotated[int, pydantic.Field(ge=1, strict=True)] = 150
     variant_samples: Annotated[int, pydantic.Field(ge=1, strict=True)] = 500
@@ -112,7 +112,9 @@ class Domain:
     complete: whether it has all that are for it; but for those of a section that cannot lose its races there.
     """
 
-    def __init__(self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small") -> None:
+    def __init__(
+        self, text: DomainText, protocol: ir.Protocol, patterns: Patterns, source: str, build: str = "small"
+    ) -> None:
         self.protocol = protocol = drained.with_entry(outline(protocol))
         self.patterns = patterns
         self.source = source
@@ -135,7 +137,9 @@ class Domain:
         for family in text.families:
             for name in family.only:
                 if name not in known:
-                    raise DomainError(f"{self.source}: family {family.name!r}: only {name!r}: there is {', '.join(known)}")
+                    raise DomainError(
+                        f"{self.source}: family {family.name!r}: only {name!r}: there is {', '.join(known)}"
+                    )
 
     def _can_lose(self, family: Family) -> bool:
         """Whether the build has such a family: a bpf_spin_lock is always got, and none writes beside its holder.
@@ -147,9 +151,11 @@ class Domain:
         sections = self._sections(family.hook)[: family.trouble.section]
         section = sections[-1]
         atomic = self._table(section.table).atomic
-        if atomic == "res_spin_lock" and any(each.when and self._table(each.table).atomic == atomic for each in sections):
+        if atomic == "res_spin_lock" and any(
+            each.when and self._table(each.table).atomic == atomic for each in sections
+        ):
             return False
-        return atomic == "word" and section.writes or atomic == "res_spin_lock" and family.trouble.rival is None
+        return (atomic == "word" and section.writes) or (atomic == "res_spin_lock" and family.trouble.rival is None)
 
     def _sections(self, hook: str) -> tuple[ir.Section, ...]:
         return {"xdp": self.protocol.xdp, "tc": self.protocol.tc}.get(hook, ())
@@ -218,7 +224,16 @@ class Domain:
             choice = self._together(text.name, choices)
             if not choice or choice[0]:  # none at all is a family without a case
                 dimensions.append(choice)
-        family = Family(text.name, hook, number, text.first, text.count, tuple(dimensions), frozenset(free), self._trouble(text, hook))
+        family = Family(
+            text.name,
+            hook,
+            number,
+            text.first,
+            text.count,
+            tuple(dimensions),
+            frozenset(free),
+            self._trouble(text, hook),
+        )
         self._check(family, text.sample)
         count = self._samples(text, family)
         if not count:
@@ -274,11 +289,23 @@ class Domain:
                     raise DomainError(f"{self.source}: family {family.name!r}: {place} and {other}: give one of them")
         for place in places:
             if family.hook == "xdp" and place.home == "message" and place.field in self.protocol.handover:
-                raise DomainError(f"{self.source}: family {family.name!r}: {place} is handed over: xdp takes it as zero, whatever the packet has there")
+                raise DomainError(
+                    f"{self.source}: family {family.name!r}: {place} is handed over: xdp takes it as zero, whatever "
+                    "the packet has there"
+                )
             if place.home == "env" and place.field == ir.TERMS:
-                raise DomainError(f"{self.source}: family {family.name!r}: {place} is a constant of the program: do not give it")
-            if family.hook in drained.HOOKS and place.home == "message" and place.field not in (has := drained.message_fields(self.protocol, family.hook)):
-                raise DomainError(f"{self.source}: family {family.name!r}: {place} is zero: in {family.hook} the message has {', '.join(has)}")
+                raise DomainError(
+                    f"{self.source}: family {family.name!r}: {place} is a constant of the program: do not give it"
+                )
+            if (
+                family.hook in drained.HOOKS
+                and place.home == "message"
+                and place.field not in (has := drained.message_fields(self.protocol, family.hook))
+            ):
+                raise DomainError(
+                    f"{self.source}: family {family.name!r}: {place} is zero: in {family.hook} the message has "
+                    f"{', '.join(has)}"
+                )
 
     def _trouble(self, text: FamilyText, hook: str) -> Trouble:
         """Which section loses. Words lose when they are written, other cells before the step is run."""
@@ -289,7 +316,9 @@ class Domain:
         if isinstance(number, str):
             number = next((at for at, section in enumerate(sections, 1) if section.step.name == number), 0)
         if not 1 <= number <= len(sections) or not self._may_lose(sections[number - 1]):
-            raise DomainError(f"{self.source}: family {text.name!r}: section {text.contended} of {hook} takes no cell for itself")
+            raise DomainError(
+                f"{self.source}: family {text.name!r}: section {text.contended} of {hook} takes no cell for itself"
+            )
         table = self._table(sections[number - 1].table)
         if not text.rival:
             return Trouble(number, table.atomic != "word")
@@ -301,14 +330,16 @@ class Domain:
 
     def _may_lose(self, section: ir.Section) -> bool:
         atomic = self._table(section.table).atomic
-        return atomic == "word" and section.writes or atomic in GUARDS
+        return (atomic == "word" and section.writes) or atomic in GUARDS
 
     def _together(self, name: str, choices: list[dict[str, Any]]) -> tuple[Assignment, ...]:
         if len({frozenset(choice) for choice in choices}) != 1:
             raise DomainError(f"{self.source}: family {name!r}: choices of `together` must name the same places")
         order = [(key, place) for key in choices[0] if (place := self._reached(key))]
         if self._build not in STRICT:
-            choices = [choice for choice in choices if all(self._possible(place, [choice[key]]) for key, place in order)]
+            choices = [
+                choice for choice in choices if all(self._possible(place, [choice[key]]) for key, place in order)
+            ]
         return tuple(tuple((place, self._coerce(place, choice[key])) for key, place in order) for choice in choices)
 
     # --- What is hashed when a packet arrives ------------------------------------------------
@@ -323,11 +354,14 @@ class Domain:
             found = False
             for at, dimension in enumerate(dimensions):
                 if any(place == target for place, _ in dimension[0]):
-                    raise DomainError(f"{self.source}: family {family.name!r}: {target} is hashed from {source}; vary that")
+                    raise DomainError(
+                        f"{self.source}: family {family.name!r}: {target} is hashed from {source}; vary that"
+                    )
                 if any(place == source for place, _ in dimension[0]):
                     found = True
                     dimensions[at] = tuple(
-                        assignment + ((target, self._hashed(hashed, dict(assignment)[source])),) for assignment in dimension
+                        (*assignment, (target, self._hashed(hashed, dict(assignment)[source])))
+                        for assignment in dimension
                     )
             if not found:
                 dimensions.append((((target, self._hashed(hashed, 0)),),))
@@ -362,8 +396,12 @@ class Domain:
         for table in self.protocol.tables:
             if table.name == ENTRY:
                 continue
-            choices = {name: self._places.generate(Place(table.name, None, name), self._plain) for name, _ in table.cell.fields}
-            noise[table.name] = [{name: generator.choice(values) for name, values in choices.items()} for _ in range(table.capacity)]
+            choices = {
+                name: self._places.generate(Place(table.name, None, name), self._plain) for name, _ in table.cell.fields
+            }
+            noise[table.name] = [
+                {name: generator.choice(values) for name, values in choices.items()} for _ in range(table.capacity)
+            ]
         return noise
 
     def _plain(self, place: Place, kind: ir.Type) -> list[Any]:
@@ -388,11 +426,18 @@ def _over(used: DomainText, text: DomainText, source: str) -> DomainText:
             raise DomainError(f"{source}: use.without: {use.domain} has no family {name!r}")
     for name in (family.name for family in text.families):
         if name in names and name not in use.without:
-            raise DomainError(f"{source}: {use.domain} has a family {name!r} already: call this one otherwise, or name that one in use.without")
+            raise DomainError(
+                f"{source}: {use.domain} has a family {name!r} already: call this one otherwise, or name that one in "
+                "use.without"
+            )
     taken = [family for family in used.families if family.name not in use.without]
     if use.most:
         taken = [family.model_copy(update={"most": min(family.most or use.most, use.most)}) for family in taken]
-    return text.model_copy(update={
-        "small": merged(used.small, text.small), "shipped": merged(used.shipped, text.shipped), "values": used.values | text.values,
-        "families": [*taken, *text.families],
-    })  # fmt: skip
+    return text.model_copy(
+        update={
+            "small": merged(used.small, text.small),
+            "shipped": merged(used.shipped, text.shipped),
+            "values": used.values | text.values,
+            "families": [*taken, *text.families],
+        }
+    )

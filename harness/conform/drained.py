@@ -1,7 +1,8 @@
 """The daemon's drain and recovery, for conformance: what their steps are run on, and what came of it.
 
-They have no packet. `takes` is given a lane and takes a family's `count` of records from it, of which the last is looked at;
-`written`, `synced` and `begins` are given a place, for each of their sections; `recover` a cell and an entry.
+They have no packet. `takes` is given a lane and takes a family's `count` of records from it, of which the last
+is looked at; `written`, `synced` and `begins` are given a place, for each of their sections; `recover` a cell
+and an entry.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def evaluation(protocol: ir.Protocol, hook: str, count: int) -> str:
     if hook == "recover":
         return f'O!RunRecovery("{ENTRY}", LAMBDA c, m : {protocol.recovery.step.name}(c, m), cells, msg)'
     listed = "DrainBegins" if hook == "begins" else f"<<Drain{hook.capitalize()}>>"
-    steps = " [] ".join(f"at = {at} -> {section.step.name}(c, m)" for at, section in enumerate(sections(protocol, hook), 1))
+    steps = " [] ".join(
+        f"at = {at} -> {section.step.name}(c, m)" for at, section in enumerate(sections(protocol, hook), 1)
+    )
     return f"O!RunMarks({listed}, LAMBDA at, c, m : CASE {steps}, cells, msg)"
 
 
@@ -96,8 +99,15 @@ class Drained:
         message, drain = case.message, self.protocol.drain
         if case.family.hook == "recover":
             cell = self._structs.pack(self.protocol.recovery.cell, self._before(case), self._cell)
-            return cell + b"".join(self._number(message, name).to_bytes(wire_size(self.protocol.message.field(name)), "little") for name in drain.entry)
-        epoch, number = (0, 0) if case.family.hook == "takes" else (self._number(message, name) for name in (ir.EPOCH, drain.number))
+            return cell + b"".join(
+                self._number(message, name).to_bytes(wire_size(self.protocol.message.field(name)), "little")
+                for name in drain.entry
+            )
+        epoch, number = (
+            (0, 0)
+            if case.family.hook == "takes"
+            else (self._number(message, name) for name in (ir.EPOCH, drain.number))
+        )
         return PLACE.pack(epoch, number, self._number(message, drain.lane), max(case.family.count, 1))
 
     def _before(self, case: Case) -> dict[str, Any]:
@@ -110,17 +120,27 @@ class Drained:
         hook, drain = case.family.hook, self.protocol.drain
         if hook == "recover":
             written = [cell for table, _, cell, _ in case.writes if table == ENTRY]
-            expected = {self.protocol.recovery.key: case.message[self.protocol.recovery.key], **(written[-1] if written else self._before(case))}
-            kinds = [(self.protocol.recovery.key, self.protocol.message.field(self.protocol.recovery.key)), *self.protocol.recovery.cell.fields]
+            expected = {
+                self.protocol.recovery.key: case.message[self.protocol.recovery.key],
+                **(written[-1] if written else self._before(case)),
+            }
+            kinds = [
+                (self.protocol.recovery.key, self.protocol.message.field(self.protocol.recovery.key)),
+                *self.protocol.recovery.cell.fields,
+            ]
             return self._compare("row", kinds, expected, found.packet)
         if found.verdict != case.verdict:
             what = "records taken" if hook == "takes" else "sections that had something to write"
             return [f"{what}: expected {case.verdict}, found {found.verdict}"]
         if hook == "takes" and case.verdict:
-            return self._compare("entry", [(name, self.protocol.message.field(name)) for name in drain.entry], case.answer, found.packet)
+            return self._compare(
+                "entry", [(name, self.protocol.message.field(name)) for name in drain.entry], case.answer, found.packet
+            )
         return []
 
-    def _compare(self, what: str, kinds: list[tuple[str, ir.Type]], expected: dict[str, Any], packed: bytes) -> list[str]:
+    def _compare(
+        self, what: str, kinds: list[tuple[str, ir.Type]], expected: dict[str, Any], packed: bytes
+    ) -> list[str]:
         """Packed fields, little endian."""
         wanted, found, at = {name: expected[name] for name, _ in kinds}, {}, 0
         if len(packed) != sum(wire_size(kind) for _, kind in kinds):
@@ -132,7 +152,11 @@ class Drained:
                 found[name] = self._words.unpack(kind, int.from_bytes(raw, "little"))
             except NotCanonical:
                 found[name] = raw.hex()
-        return [] if found == wanted else [f"{what} expected: {show_record(wanted)}", f"{what} found:    {show_record(found)}"]
+        return (
+            []
+            if found == wanted
+            else [f"{what} expected: {show_record(wanted)}", f"{what} found:    {show_record(found)}"]
+        )
 
 
 # --- The daemon's functions ------------------------------------------------------------------------
@@ -157,7 +181,12 @@ class _Drain(ctypes.Structure):
         ("batch", ctypes.c_uint32),
         ("segment_bytes", ctypes.c_uint64),
         ("sync_ms", ctypes.c_uint32),
-        ("take", ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)),
+        (
+            "take",
+            ctypes.CFUNCTYPE(
+                ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
+            ),
+        ),
         ("written", _Mark),
         ("synced", _Mark),
         ("marks", ctypes.c_void_p),

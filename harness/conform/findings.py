@@ -12,8 +12,9 @@ from harness.protocols import REPOSITORY
 def findings(protocol: str, seed: int, results: list[Result], forms_count: int, problems: list[str]) -> dict[str, Any]:
     """Of each build: inputs by hook, evaluations of each step, how often each branch was taken.
 
-    The first `forms_count` results are the forms of the small build, in which every branch has to be taken; but for those that
-    are only taken after a lost race, in a form that has none: they are `excused`. sources: the text that the branches are of.
+    The first `forms_count` results are the forms of the small build, in which every branch has to be taken; but
+    for those that are only taken after a lost race, in a form that has none: they are `excused`. sources: the
+    text that the branches are of.
     """
     lost = {branch for result in results[:forms_count] for branch in result.after_a_loss()}
     files = dict.fromkeys(branch.span.file for result in results for branch in result.branches)
@@ -22,7 +23,9 @@ def findings(protocol: str, seed: int, results: list[Result], forms_count: int, 
         "seed": seed,
         "problems": problems,
         "builds": [_build(result, at < forms_count, lost) for at, result in enumerate(results)],
-        "sources": {file: (REPOSITORY / file).read_text(encoding="utf-8") for file in files if (REPOSITORY / file).is_file()},
+        "sources": {
+            file: (REPOSITORY / file).read_text(encoding="utf-8") for file in files if (REPOSITORY / file).is_file()
+        },
     }
 
 
@@ -35,7 +38,9 @@ def _build(result: Result, is_form: bool, lost: set[Branch]) -> dict[str, Any]:
         "seconds": round(result.seconds, 1),
         "mismatches": [str(mismatch) for mismatch in result.mismatches] + result.stray,
         "steps": result.evaluations(),
-        "branches": [_branch(branch, times, is_form and not result.complete and branch in lost) for branch, times in counted],
+        "branches": [
+            _branch(branch, times, is_form and not result.complete and branch in lost) for branch, times in counted
+        ],
     }
 
 

@@ -62,10 +62,16 @@ class Frame:
         """The answer to this frame: addresses and ports exchanged, and another payload of the same size."""
         source, destination = self.addresses()
         return replace(
-            self, payload=payload, source_mac=self.destination_mac, destination_mac=self.source_mac,
-            source=destination, destination=source, source_port=self.destination_port,
-            destination_port=self.source_port, udp_checksum=0 if self.udp_checksum == 0 else None,
-        )  # fmt: skip
+            self,
+            payload=payload,
+            source_mac=self.destination_mac,
+            destination_mac=self.source_mac,
+            source=destination,
+            destination=source,
+            source_port=self.destination_port,
+            destination_port=self.source_port,
+            udp_checksum=0 if self.udp_checksum == 0 else None,
+        )
 
     def addresses(self) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, ...]:
         """Source and destination."""
@@ -123,14 +129,23 @@ def differences(expected: bytes, found: bytes, version: int) -> list[str]:
     regions = [("Ethernet destination", 0, 6), ("Ethernet source", 6, 12), ("ethertype", 12, 14)]
     at = 14
     if version == 4:
-        regions += [("IPv4 fields", at, at + 10), ("IPv4 header checksum", at + 10, at + 12),
-                    ("IP source", at + 12, at + 16), ("IP destination", at + 16, at + 20)]  # fmt: skip
+        regions += [
+            ("IPv4 fields", at, at + 10),
+            ("IPv4 header checksum", at + 10, at + 12),
+            ("IP source", at + 12, at + 16),
+            ("IP destination", at + 16, at + 20),
+        ]
         at += 20
     else:
         regions += [("IPv6 fields", at, at + 8), ("IP source", at + 8, at + 24), ("IP destination", at + 24, at + 40)]
         at += 40
-    regions += [("UDP source port", at, at + 2), ("UDP destination port", at + 2, at + 4), ("UDP length", at + 4, at + 6),
-                ("UDP checksum", at + 6, at + 8), ("payload", at + 8, max(len(expected), len(found)))]  # fmt: skip
+    regions += [
+        ("UDP source port", at, at + 2),
+        ("UDP destination port", at + 2, at + 4),
+        ("UDP length", at + 4, at + 6),
+        ("UDP checksum", at + 6, at + 8),
+        ("payload", at + 8, max(len(expected), len(found))),
+    ]
     return [
         f"{name}: expected {expected[low:high].hex()}, found {found[low:high].hex()}"
         for name, low, high in regions
@@ -139,7 +154,8 @@ def differences(expected: bytes, found: bytes, version: int) -> list[str]:
 
 
 def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[bytes], int] = lambda payload: 0) -> str:
-    """Whose a packet is that came by lo, as test runs say: `foreign`, `malformed`, `malformed.checksum`, or `ours` as far as the frame tells.
+    """Whose a packet is that came by lo, as test runs say: `foreign`, `malformed`, `malformed.checksum`, or `ours` as
+    far as the frame tells.
 
     tail_size: bytes that must follow a payload of payload_size.
     docs/layout.md in Python, independent of runtime/bpf/stepwise_frame.h.
@@ -150,7 +166,9 @@ def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[b
     if ethertype == ETHERNET_IPV4:
         header = 20
         ours = packet[14:15] == b"\x45" and len(packet) >= 34 and packet[23] == PROTOCOL_UDP
-        ours = ours and not int.from_bytes(packet[20:22], "big") & 0x3FFF and ones_complement_sum(packet[14:34]) == 0xFFFF
+        ours = (
+            ours and not int.from_bytes(packet[20:22], "big") & 0x3FFF and ones_complement_sum(packet[14:34]) == 0xFFFF
+        )
         ours = ours and 0 < packet[26] < 224
     elif ethertype == ETHERNET_IPV6:
         header = 40
@@ -165,7 +183,11 @@ def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[b
         size += tail_size(datagram[UDP_SIZE:size])
     length_at, addresses_at, addresses_size = (16, 26, 8) if header == 20 else (18, 22, 32)
     length = int.from_bytes(packet[length_at : length_at + 2], "big")
-    if len(datagram) < size or int.from_bytes(datagram[4:6], "big") != size or length != size + (20 if header == 20 else 0):
+    if (
+        len(datagram) < size
+        or int.from_bytes(datagram[4:6], "big") != size
+        or length != size + (20 if header == 20 else 0)
+    ):
         return "malformed"
     if datagram[6:8] == b"\0\0":
         return "ours" if header == 20 else "malformed.checksum"

@@ -40,16 +40,29 @@ class Generator:
         self._random = random.Random(f"{protocol.name} {seed}")
         self._size = message_size(protocol)
         self._kinds: list[Callable[[frames.Frame], bytes]] = [
-            self.garbled, self.garbled, self.truncated, self.noise, self.other_ethertype, self.other_protocol, self.fragment,
-            self.options, self.other_port, self.multicast, self.wrong_length, self.wrong_payload_size, self.no_checksum,
+            self.garbled,
+            self.garbled,
+            self.truncated,
+            self.noise,
+            self.other_ethertype,
+            self.other_protocol,
+            self.fragment,
+            self.options,
+            self.other_port,
+            self.multicast,
+            self.wrong_length,
+            self.wrong_payload_size,
+            self.no_checksum,
             self.outside_its_type,
-        ]  # fmt: skip
+        ]
 
     def packet(self, payload: bytes) -> tuple[str, bytes]:
         """A packet that is not a valid request, and what was done to it."""
         while True:
             version = self._random.choice((4, 6))
-            frame = frames.Frame(payload, self._protocol.port, source_port=self._random.randrange(1, 65_536), version=version)
+            frame = frames.Frame(
+                payload, self._protocol.port, source_port=self._random.randrange(1, 65_536), version=version
+            )
             spoil = self._random.choice(self._kinds)
             packet = spoil(frame)
             if len(packet) >= frames.ETHERNET_SIZE and self.expected(packet) != "ours":
@@ -88,11 +101,15 @@ class Generator:
 
     def other_protocol(self, frame: frames.Frame) -> bytes:
         """TCP, ICMP, IPv6 extension headers and the like: any protocol but UDP."""
-        return replace(frame, protocol=self._random.choice([n for n in range(256) if n != frames.PROTOCOL_UDP])).to_bytes()
+        return replace(
+            frame, protocol=self._random.choice([n for n in range(256) if n != frames.PROTOCOL_UDP])
+        ).to_bytes()
 
     def fragment(self, frame: frames.Frame) -> bytes:
         """A first or a later fragment."""
-        fragment = self._random.choice((0x2000, self._random.randrange(1, 0x2000), self._random.randrange(0x2001, 0x4000)))
+        fragment = self._random.choice(
+            (0x2000, self._random.randrange(1, 0x2000), self._random.randrange(0x2001, 0x4000))
+        )
         return replace(frame, version=4, fragment=fragment).to_bytes()
 
     def options(self, frame: frames.Frame) -> bytes:
@@ -104,7 +121,9 @@ class Generator:
 
     def other_port(self, frame: frames.Frame) -> bytes:
         """Another destination port, near ours or anywhere."""
-        port = self._random.choice((frame.destination_port ^ 1, frame.destination_port ^ 0x100, self._random.randrange(65_536)))
+        port = self._random.choice(
+            (frame.destination_port ^ 1, frame.destination_port ^ 0x100, self._random.randrange(65_536))
+        )
         return replace(frame, destination_port=port).to_bytes()
 
     def multicast(self, frame: frames.Frame) -> bytes:
@@ -142,8 +161,11 @@ class GarbageRun:
 
     def __init__(self, stage: Stage, seed: int) -> None:
         self._trial = Trial(stage, LAYOUT)
-        requests = [case for case in stage.cases
-                    if case.family.hook == "xdp" and case.writes and not case.family.trouble.section]  # fmt: skip
+        requests = [
+            case
+            for case in stage.cases
+            if case.family.hook == "xdp" and case.writes and not case.family.trouble.section
+        ]
         self._columns = self._trial.comparison.columns(requests)
         self._requests = self._trial.comparison.inputs(requests, self._columns)
         self._generator = Generator(stage.build.protocol, seed)
@@ -202,8 +224,11 @@ def main(protocol: str, packets: int, seed: int) -> bool:
     tally = GarbageRun(campaign.stage(LAYOUT), seed).run(packets, report)
     kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.by_kind.items()))
     print(f"{protocol}, seed {seed}: {tally.packets:,} packets ({kinds})")
-    print(f"{protocol}: {tally.foreign:,} counted as foreign and passed on, {tally.malformed:,} as malformed and dropped, "
-          f"{tally.packets - tally.foreign - tally.malformed:,} otherwise ({time.monotonic() - started:.1f} s)")  # fmt: skip
+    print(
+        f"{protocol}: {tally.foreign:,} counted as foreign and passed on, {tally.malformed:,} as malformed and "
+        "dropped, "
+        f"{tally.packets - tally.foreign - tally.malformed:,} otherwise ({time.monotonic() - started:.1f} s)"
+    )
     for problem in tally.problems[:5]:
         print(f"FAILED {problem}")
     if not tally.problems:

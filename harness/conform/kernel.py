@@ -51,7 +51,9 @@ class _Outcome(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Input:
-    """indexes: the index of each watched cell; image: their bytes one after the other. payload_at: where in the packet the payload is."""
+    """indexes: the index of each watched cell; image: their bytes one after the other. payload_at: where in the
+    packet the payload is.
+    """
 
     indexes: tuple[int, ...]
     image: bytes
@@ -62,7 +64,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """counter and first_counter: of those that rose the last and the first by number; rises: by how much all did together."""
+    """counter and first_counter: of those that rose the last and the first by number; rises: by how much all
+    did together.
+    """
 
     verdict: int
     packet: bytes
@@ -78,8 +82,19 @@ def library() -> ctypes.CDLL:
     if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_suffix(f".{os.getpid()}")
-        command = ["clang-19", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", str(partial), str(source)]
-        run = subprocess.run(command, capture_output=True, text=True)
+        command = [
+            "clang-19",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-o",
+            str(partial),
+            str(source),
+        ]
+        run = subprocess.run(command, check=False, capture_output=True, text=True)
         if run.returncode:
             raise RunnerError(f"compiling {source.name}:\n{run.stderr}")
         partial.replace(target)
@@ -92,7 +107,8 @@ class Runner:
     """One program of a loaded object, with the cells it is watched on.
 
     watched: the map of each watched cell, in the order of an Input's indexes.
-    data: the map of the object's global variables, which an Input's environment is the whole of; None where it has none.
+    data: the map of the object's global variables, which an Input's environment is the whole of; None where it has
+    none.
     clear: whether cells are zeroed after each case, for tables too large to be set as a whole.
     """
 
@@ -142,9 +158,17 @@ class Runner:
         outcomes = (_Outcome * count)()
         failed = ctypes.c_uint32()
         error = self._library.conform_run(
-            ctypes.byref(batch), count, indexes, images, environments, packets, lengths, packets_out, outcomes,
+            ctypes.byref(batch),
+            count,
+            indexes,
+            images,
+            environments,
+            packets,
+            lengths,
+            packets_out,
+            outcomes,
             ctypes.byref(failed),
-        )  # fmt: skip
+        )
         if error:
             raise RunnerError(f"running {self._name} on input {failed.value} of {count}: {os.strerror(-error)}")
         all_packets, all_images, size = packets_out.raw, images.raw, self.image_size

@@ -13,7 +13,6 @@ from codegen import ir
 from harness.conform.drained import Handlers
 from harness.conform.kernel import Input, Output, RunnerError
 
-
 STALE = b"\xa5"  # what lies behind a payload
 
 
@@ -33,7 +32,9 @@ class _Environment(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What steps see beside their cell and their message; 0 where the layout has no such field of env. now and age are in ticks."""
+    """What steps see beside their cell and their message; 0 where the layout has no such field of env. now and
+    age are in ticks.
+    """
 
     now: int = 0
     random: int = 0
@@ -44,7 +45,9 @@ class Surroundings:
     validated: bool = False
 
     def environment(self, tick_ns: int) -> _Environment:
-        return _Environment(self.now * tick_ns, self.random, self.age * tick_ns, self.peer, self.token, self.validated, self.cpu)
+        return _Environment(
+            self.now * tick_ns, self.random, self.age * tick_ns, self.peer, self.token, self.validated, self.cpu
+        )
 
 
 _ReadCell = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint32, ctypes.c_void_p)
@@ -58,7 +61,10 @@ class _Tables(ctypes.Structure):
 
 
 _Handler = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(_Tables), ctypes.POINTER(_Environment), ctypes.POINTER(ctypes.c_ubyte),
+    ctypes.c_int,
+    ctypes.POINTER(_Tables),
+    ctypes.POINTER(_Environment),
+    ctypes.POINTER(ctypes.c_ubyte),
     ctypes.POINTER(ctypes.c_size_t),
 )
 
@@ -100,7 +106,9 @@ class _Protocol(ctypes.Structure):
 
 
 class Native:
-    """lib<protocol>_user.so of one build, with maps of its own in ordinary memory. sizes: bytes of each map's elements."""
+    """lib<protocol>_user.so of one build, with maps of its own in ordinary memory. sizes: bytes of each map's
+    elements.
+    """
 
     def __init__(self, path: Path, protocol: ir.Protocol, sizes: dict[str, int]) -> None:
         try:
@@ -118,7 +126,11 @@ class Native:
         views = (ctypes.c_char.from_buffer(self._memory[name]) for name in self._names)
         self._pointers = (ctypes.c_void_p * len(self._names))(*map(ctypes.addressof, views))
         self._tables = _Tables(self._pointers, _ReadCell(self._read_cell), _Cell(self._cell))
-        self._handlers = {"xdp": self._descriptor.run_xdp, "tc": self._descriptor.run_tc, "user": self._descriptor.on_forwarded}
+        self._handlers = {
+            "xdp": self._descriptor.run_xdp,
+            "tc": self._descriptor.run_tc,
+            "user": self._descriptor.on_forwarded,
+        }
         self._drained = Handlers(self._descriptor.drain, self._descriptor.recovery)
         self.hooks = [*(hook for hook, handler in self._handlers.items() if handler), *self._drained.hooks]
 
@@ -155,7 +167,9 @@ class Native:
         watched = list(zip((self._memory[name] for name in columns), sizes, itertools.accumulate(sizes, initial=0)))
         outputs = []
         for given, surroundings in zip(inputs, environments, strict=True):
-            places = [(memory, index * size, size, where) for index, (memory, size, where) in zip(given.indexes, watched)]
+            places = [
+                (memory, index * size, size, where) for index, (memory, size, where) in zip(given.indexes, watched)
+            ]
             for memory, start, size, where in places:
                 memory[start : start + size] = given.image[where : where + size]
             if hook in self._handlers:
@@ -173,5 +187,7 @@ class Native:
         offset = given.payload_at
         payload = (ctypes.c_ubyte * room).from_buffer_copy(given.packet[offset:].ljust(room, STALE))
         payload_size = ctypes.c_size_t(len(given.packet) - offset)
-        verdict = self._handlers[hook](ctypes.byref(self._tables), ctypes.byref(environment), payload, ctypes.byref(payload_size))
+        verdict = self._handlers[hook](
+            ctypes.byref(self._tables), ctypes.byref(environment), payload, ctypes.byref(payload_size)
+        )
         return verdict, given.packet[:offset] + bytes(payload)[: payload_size.value]

@@ -11,11 +11,11 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 from codegen import ir
 from codegen.drain import ENTRY
@@ -83,7 +83,11 @@ class Oracle:
     """
 
     def __init__(
-        self, protocol: ir.Protocol, families: list[Family], noise: dict[str, list[dict[str, Any]]], search_path: list[Path]
+        self,
+        protocol: ir.Protocol,
+        families: list[Family],
+        noise: dict[str, list[dict[str, Any]]],
+        search_path: list[Path],
     ) -> None:
         self._early = dict(self.early(protocol))
         self.protocol = protocol = drained.with_entry(outline(protocol))
@@ -100,7 +104,9 @@ class Oracle:
     @staticmethod
     def early(protocol: ir.Protocol) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """By hook, the tables whose index is checked first: all that an oracle has from what steps do."""
-        return tuple((hook, tuple(early_tables(sections))) for hook, sections in (("xdp", protocol.xdp), ("tc", protocol.tc)))
+        return tuple(
+            (hook, tuple(early_tables(sections))) for hook, sections in (("xdp", protocol.xdp), ("tc", protocol.tc))
+        )
 
     @staticmethod
     def modules(protocol: ir.Protocol, search_path: list[Path]) -> tuple[str, ...]:
@@ -126,7 +132,8 @@ class Oracle:
             f"FlatMessage(m) == {flat(self.protocol.message, 'm')}",
             "FlatCell(t, c) ==",
             *self._flat_cells(),
-            "FlatWrites(writes) == [w \\in DOMAIN writes |-> <<writes[w][1], writes[w][2], FlatCell(writes[w][1], writes[w][3]), writes[w][4]>>]",
+            "FlatWrites(writes) == [w \\in DOMAIN writes |-> <<writes[w][1], writes[w][2], FlatCell(writes[w][1], "
+            "writes[w][3]), writes[w][4]>>]",
         ]
         for table, cells in self.noise.items():
             lines.append(f"Noise_{table} == {to_tla(tuple(cells))}")
@@ -163,7 +170,10 @@ class Oracle:
         tables = [table for table in self.protocol.tables if table.name != ENTRY or family.hook == "recover"]
         lines.append(f"      cells == [{', '.join(self._table(table, family, places) for table in tables)}]")
         lines.append(f"      r == {self._run(family)}")
-        lines.append(f"  IN  PrintT(ToString(<<{', '.join(printed)}, r.verdict, r.ended, FlatMessage(r.msg), FlatWrites(r.writes)>>))")
+        lines.append(
+            f"  IN  PrintT(ToString(<<{', '.join(printed)}, r.verdict, r.ended, FlatMessage(r.msg), "
+            "FlatWrites(r.writes)>>))"
+        )
         return lines
 
     def _surroundings(self, places: dict[Place, Any], form: type) -> dict[Way, Any]:
@@ -176,7 +186,9 @@ class Oracle:
         tail, given = self.protocol.tail, _parts(places, "message")
         if tail is not None and (tail.field,) in given:
             length = given.get((tail.length,), "0")
-            given[tail.field,] = f"IF {length} > {tail.over} /\\ {length} <= {tail.max} THEN {given[tail.field,]} ELSE 0"
+            given[tail.field,] = (
+                f"IF {length} > {tail.over} /\\ {length} <= {tail.max} THEN {given[tail.field,]} ELSE 0"
+            )
         return _text(self.protocol.message, given)
 
     def _table(self, table: ir.TableLayout, family: Family, places: dict[Place, str]) -> str:
@@ -237,7 +249,9 @@ class Oracle:
             return self._evaluated(kept)
 
     def _evaluated(self, kept: Path) -> list[str]:
-        """What TLC prints, which is then kept; the oldest of its folder are thrown away. Others may be at it in the same folder."""
+        """What TLC prints, which is then kept; the oldest of its folder are thrown away. Others may be at it in
+        the same folder.
+        """
         module, config = self._texts
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
@@ -271,12 +285,19 @@ class Oracle:
     def _fixed(self) -> list[dict[Place, Any]]:
         if not hasattr(self, "_fixed_places"):
             self._fixed_places = [
-                {place: value for each in family.dimensions if len(each) == 1 and not family.sampled for place, value in each[0]}
+                {
+                    place: value
+                    for each in family.dimensions
+                    if len(each) == 1 and not family.sampled
+                    for place, value in each[0]
+                }
                 for family in self.families
             ]
         return self._fixed_places
 
-    def _case(self, family: Family, given: dict[Place, Any], verdict: Any, ended: int, answer: Any, writes: Any) -> Case:
+    def _case(
+        self, family: Family, given: dict[Place, Any], verdict: Any, ended: int, answer: Any, writes: Any
+    ) -> Case:
         message = self._built(self.protocol.message, _parts(given, "message"))
         if self.protocol.tail is not None and not tail_size(self.protocol.tail, message):
             message[self.protocol.tail.field] = 0
@@ -296,7 +317,6 @@ class Oracle:
         written = tuple((table, index, self._cell_readers[table](cell), at) for table, index, cell, at in writes)
         return Case(family, message, cells, env, verdict, ended, self._message_reader(answer), written)
 
-
     def _built(self, kind: ir.Type, parts: dict[Way, Any]) -> Any:
         return nest(kind, parts, self._zero, dict, tuple)
 
@@ -312,7 +332,11 @@ Way = tuple[str | int, ...]
 
 def _parts(places: dict[Place, Any], home: str, index: int | None = None) -> dict[Way, Any]:
     """What is given of the message, of the environment or of a cell, by the way to it."""
-    return {(place.field, *place.rest): given for place, given in places.items() if place.home == home and place.index == index}
+    return {
+        (place.field, *place.rest): given
+        for place, given in places.items()
+        if place.home == home and place.index == index
+    }
 
 
 def _row(row: tuple[Any, ...], related: list[bool], wanted: bool) -> str:
@@ -322,8 +346,13 @@ def _row(row: tuple[Any, ...], related: list[bool], wanted: bool) -> str:
 
 def _text(kind: ir.Type, parts: dict[Way, str]) -> str:
     """TLA+ of a value whose parts are given as TLA+."""
-    return nest(kind, parts, lambda each: to_tla(zero(each)), lambda fields: _record(fields.items()),
-                lambda items: f"<<{', '.join(items)}>>")  # fmt: skip
+    return nest(
+        kind,
+        parts,
+        lambda each: to_tla(zero(each)),
+        lambda fields: _record(fields.items()),
+        lambda items: f"<<{', '.join(items)}>>",
+    )
 
 
 def flat(kind: ir.Type, text: str) -> str:
@@ -337,7 +366,9 @@ def flat(kind: ir.Type, text: str) -> str:
 
 
 def reached(module: str, folders: list[Path]) -> list[Path]:
-    """The files of the modules that a module is made of, but for TLC's own: a model that has the same steps is none of them."""
+    """The files of the modules that a module is made of, but for TLC's own: a model that has the same steps is
+    none of them.
+    """
     found: dict[str, Path] = {}
     texts = [module]
     while texts:
@@ -386,7 +417,9 @@ def _record_reader(kind: ir.Record) -> Reader:
     readers = [(name, read) for name, field in kind.fields if (read := reader(field))]
 
     def read_record(value: Any) -> dict[str, Any]:
-        record = {name: value[name] for name in names} if isinstance(value, dict) else dict(zip(names, value, strict=True))
+        record = (
+            {name: value[name] for name in names} if isinstance(value, dict) else dict(zip(names, value, strict=True))
+        )
         for name, read in readers:
             record[name] = read(record[name])
         return record

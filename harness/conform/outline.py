@@ -13,8 +13,8 @@ _WITH_STEPS = (ir.Protocol, ir.Section, ir.Pass, ir.Drain, ir.Recovery)
 def outline(protocol: ir.Protocol) -> ir.Protocol:
     """The protocol but for what its steps do, and where they are written: no body, no place.
 
-    Domains and oracles are given no more of it. So two programs of one outline are compared on the same inputs, and whoever has
-    made them for one of the two has them for the other.
+    Domains and oracles are given no more of it. So two programs of one outline are compared on the same inputs,
+    and whoever has made them for one of the two has them for the other.
     """
     return replace(_without_bodies(protocol), sources=())
 

@@ -241,8 +241,8 @@ class Member:
 
     offset: int
     size: int
-    struct: "Struct | None" = None
-    elements: "tuple[int, Member] | None" = None
+    struct: Struct | None = None
+    elements: tuple[int, Member] | None = None
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,9 @@ class StructCodec:
             case _:
                 put_integer(memory, base - member.offset, member, WordCodec(self.patterns).pack(kind, value))
 
-    def _store_items(self, kind: ir.Type, items: list[Any], slots: Member, memory: bytearray, base: int, flip: bool) -> None:
+    def _store_items(
+        self, kind: ir.Type, items: list[Any], slots: Member, memory: bytearray, base: int, flip: bool
+    ) -> None:
         if slots.elements is None:
             word, codec = 0, WordCodec(self.patterns)
             for position, item in enumerate(items):
@@ -305,14 +307,18 @@ class StructCodec:
         match kind:
             case ir.Record():
                 members = member.struct.members
-                return {name: self._load(field, members[c_names.field(name)], memory, start) for name, field in kind.fields}
+                return {
+                    name: self._load(field, members[c_names.field(name)], memory, start) for name, field in kind.fields
+                }
             case ir.Array():
                 return tuple(self._items(kind.element, kind.size, kind.size, parts_of(member)["items"], memory, start))
             case ir.Set() | ir.Sequence():
                 count = get_integer(memory, start, parts_of(member)["count"])
                 if count > kind.max:
                     raise NotCanonical(f"{count} items in a set of at most {kind.max}")
-                return collect(kind, self._items(kind.element, count, kind.max, parts_of(member)["items"], memory, start))
+                return collect(
+                    kind, self._items(kind.element, count, kind.max, parts_of(member)["items"], memory, start)
+                )
         return WordCodec(self.patterns).unpack(kind, get_integer(memory, base, member))
 
     def _items(self, kind: ir.Type, count: int, most: int, slots: Member, memory: bytes, base: int) -> list[Any]:
@@ -352,7 +358,9 @@ def word_bytes(word: int) -> bytes:
 
 
 def decodes(protocol: ir.Protocol, payload: bytes, handed_over: bool = False) -> bool:
-    """Whether every field of a payload is a value of its type; what is handed over is only looked at where that is asked."""
+    """Whether every field of a payload is a value of its type; what is handed over is only looked at where that
+    is asked.
+    """
     offset = 0
     for name in packet_fields(protocol) if handed_over else protocol.wire:
         kind = protocol.message.field(name)

@@ -72,8 +72,10 @@ class Places:
         home, *rest = text.split(".")
         index = int(rest.pop(0)) if len(rest) > 1 and NUMBER.fullmatch(rest[0]) else None
         if not NAME.fullmatch(home) or not rest or not NAME.fullmatch(rest[0]) or not all(map(_is_step, rest)):
-            raise DomainError(f"{self._source}: {text!r} is no place: write message.FIELD, env.FIELD or TABLE.FIELD, "
-                              "and behind that an element's number or a field's name")  # fmt: skip
+            raise DomainError(
+                f"{self._source}: {text!r} is no place: write message.FIELD, env.FIELD or TABLE.FIELD, "
+                "and behind that an element's number or a field's name"
+            )
         if home == ENTRY and home in self._homes and index is None:
             index = 0  # of recovery's cells there is one
         steps = tuple(int(step) if NUMBER.fullmatch(step) else step for step in rest[1:])
@@ -139,7 +141,9 @@ class Places:
             case ir.Sequence() if isinstance(value, list) and len(value) <= kind.max:
                 return tuple(each(place, kind.element, item) for item in value)
             case ir.Record() if isinstance(value, dict) and set(value) <= set(dict(kind.fields)):
-                given = {name: each(place.inner(name), field, value[name]) for name, field in kind.fields if name in value}
+                given = {
+                    name: each(place.inner(name), field, value[name]) for name, field in kind.fields if name in value
+                }
                 return zero(kind) | given
         raise DomainError(f"{self._source}: {place}: {_refusal(kind, value)}")
 
@@ -147,10 +151,14 @@ class Places:
         """`=message.FIELD`: what the message has there, when it has arrived."""
         home, _, field = name.partition(".")
         if home != "message" or field not in dict(self._protocol.message.fields) or place.home in ("message", "env"):
-            raise DomainError(f"{self._source}: {place}: {'=' + name!r} stands for nothing: write =message.FIELD, for a cell")
+            raise DomainError(
+                f"{self._source}: {place}: {'=' + name!r} stands for nothing: write =message.FIELD, for a cell"
+            )
         found = self._protocol.message.field(field)
         if found != kind:
-            raise DomainError(f"{self._source}: {place}: {'=' + name!r} is {layout_text(found)}, not {layout_text(kind)}")
+            raise DomainError(
+                f"{self._source}: {place}: {'=' + name!r} is {layout_text(found)}, not {layout_text(kind)}"
+            )
         return Reference(field)
 
     # --- Values of the types -------------------------------------------------------------
@@ -165,8 +173,11 @@ class Places:
             case ir.Set() | ir.Bits():
                 element, most = (kind.element, kind.max) if isinstance(kind, ir.Set) else (ir.UInt(6), kind.size)
                 universe = [item for item in scalars(place, element) if isinstance(kind, ir.Set) or item < kind.size]
-                return [frozenset(chosen) for size in range(min(most, len(universe)) + 1)
-                        for chosen in itertools.combinations(universe, size)]  # fmt: skip
+                return [
+                    frozenset(chosen)
+                    for size in range(min(most, len(universe)) + 1)
+                    for chosen in itertools.combinations(universe, size)
+                ]
             case ir.Array():
                 return _few_tuples(self.generate_of(place, kind.element, scalars), kind.size)
             case ir.Sequence():
@@ -180,7 +191,9 @@ class Places:
 
     def refuse(self, place: Place) -> DomainError:
         """The error of a place for which no values can be thought up."""
-        return DomainError(f"{self._source}: {place}: give its values: `all` of {layout_text(self.type_of(place))} cannot be generated")
+        return DomainError(
+            f"{self._source}: {place}: give its values: `all` of {layout_text(self.type_of(place))} cannot be generated"
+        )
 
 
 def _is_step(text: str) -> bool:
@@ -211,16 +224,27 @@ def _refusal(kind: ir.Type, value: Any) -> str:
         case ir.Enum():
             return f"{shown} is no member of {text}"
         case ir.Bytes() if isinstance(value, int):
-            return f"{shown} does not stand for any bytes: write a small number, of which each stands for other bytes, and 0 for zeros"
+            return (
+                f"{shown} does not stand for any bytes: write a small number, of which each stands for other bytes, "
+                "and 0 for zeros"
+            )
         case ir.UInt() if isinstance(value, int) and TLC_INT_MAX < value < 2**kind.width:
-            return f"{shown} is a value of {text}, but not one that TLC can compute with: its integers end at {TLC_INT_MAX} (2^31 - 1)"
+            return (
+                f"{shown} is a value of {text}, but not one that TLC can compute with: its integers end at "
+                f"{TLC_INT_MAX} (2^31 - 1)"
+            )
         case ir.UInt() if _is_number(value):
             return f"{shown} is no value of {text}, which holds 0..{2**kind.width - 1}"
     return f"{shown} is no value of {text}"
 
 
-def nest(kind: ir.Type, parts: dict[tuple[Step, ...], Any], of_zero: Callable[[ir.Type], Any],
-         record: Callable[[dict[str, Any]], Any], array: Callable[[list[Any]], Any]) -> Any:  # fmt: skip
+def nest(
+    kind: ir.Type,
+    parts: dict[tuple[Step, ...], Any],
+    of_zero: Callable[[ir.Type], Any],
+    record: Callable[[dict[str, Any]], Any],
+    array: Callable[[list[Any]], Any],
+) -> Any:
     """A value of a type from values of parts of it, by their way from the whole. What is given in no part is zero."""
     if () in parts:
         return parts[()]

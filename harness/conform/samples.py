@@ -68,7 +68,10 @@ class Sampler:
                         continue
                     if place not in drawn:
                         kind = self.places.type_of(place)
-                        drawn[place] = kind, self._drawn(place, kind) if isinstance(kind, (ir.Array, ir.Record)) else None
+                        drawn[place] = (
+                            kind,
+                            self._drawn(place, kind) if isinstance(kind, (ir.Array, ir.Record)) else None,
+                        )
                     kind, draw = drawn[place]
                     if anything and generator.random() < ANY_VALUE:
                         assignment[place] = self._any(place, kind, pools, generator)
@@ -98,7 +101,9 @@ class Sampler:
     def _settled(self, given: dict[Place, Any]) -> Assignment:
         """A case with what its references stand for."""
         message = {place.field: value for place, value in given.items() if place.home == "message" and not place.rest}
-        return tuple((place, resolved(value, self.blank | message) if refers(value) else value) for place, value in given.items())
+        return tuple(
+            (place, resolved(value, self.blank | message) if refers(value) else value) for place, value in given.items()
+        )
 
     def _drawn(self, place: Place, kind: ir.Type) -> Draw:
         """What draws parts by themselves, each one of what `all` means for it: worked out once, and drawn often."""

@@ -20,7 +20,7 @@ class Shapes:
     def __init__(self, path: Path) -> None:
         self._path = path
         command = ["bpftool", "--json", "btf", "dump", "file", str(path), "format", "raw"]
-        run = subprocess.run(command, capture_output=True, text=True)
+        run = subprocess.run(command, check=False, capture_output=True, text=True)
         if run.returncode:
             raise ShapeError(f"reading the types of {path}: {run.stderr.strip() or run.stdout.strip()}")
         self._types: dict[int, dict[str, Any]] = {each["id"]: each for each in json.loads(run.stdout)["types"]}
@@ -33,7 +33,9 @@ class Shapes:
         raise ShapeError(f"{self._path} has no struct {name}")
 
     def _struct(self, described: dict[str, Any]) -> Struct:
-        members = {each["name"]: self._member(each["type_id"], each["bits_offset"] // 8) for each in described["members"]}
+        members = {
+            each["name"]: self._member(each["type_id"], each["bits_offset"] // 8) for each in described["members"]
+        }
         return Struct(described["name"], described["size"], members)
 
     def _member(self, type_id: int, offset: int) -> Member:

@@ -1,7 +1,8 @@
 """What campaigns of one protocol have in common, so that it need not be made for each of them again.
 
-A mutant changes what is compiled, and little or nothing of what that is compared with: the domain goes by the layout, and the
-model's cases by the model's steps. So all that is kept here goes by what it was made from, and is used for nothing else.
+A mutant changes what is compiled, and little or nothing of what that is compared with: the domain goes by the
+layout, and the model's cases by the model's steps. So all that is kept here goes by what it was made from, and
+is used for nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from harness.conform.values import Patterns
 
 @dataclass(frozen=True)
 class Ground:
-    """What a build is compared on, but for the cases. oracles: by whether a section loses its races; the rest: see Stage."""
+    """What a build is compared on, but for the cases. oracles: by whether a section loses its races; the rest:
+    see Stage.
+    """
 
     patterns: Patterns
     noise: dict[str, list[dict[str, Any]]]
@@ -80,8 +83,12 @@ class Shared:
         return self._ground.of(key, make)
 
     def cases(self, ground: Ground, part: Part, workdir: Path) -> list[Case]:
-        """The cases of all oracles. Forms differ only where sections lose their races: what is calm is the same in all of them."""
+        """The cases of all oracles. Forms differ only where sections lose their races: what is calm is the same
+        in all of them.
+        """
         found: list[Case] = []
         for losing, oracle in ground.oracles.items():
-            found += self._cases[losing].of((oracle.digest, part), lambda: list(oracle.cases(workdir, part)))
+            found += self._cases[losing].of(
+                (oracle.digest, part), lambda oracle=oracle: list(oracle.cases(workdir, part))
+            )
         return found

@@ -1,6 +1,7 @@
 """What follows the fixed part of a message, and what its opaque values are in a case.
 
-A tail is as long as the message says, and what the model has one number for has so many bytes in the program, and zeros behind
+A tail is as long as the message says, and what the model has one number for has so many bytes in the program, and zeros
+behind
 them: in the packet, and in every cell that holds what may have come with one.
 """
 
@@ -33,7 +34,9 @@ class ShortPatterns(Patterns):
         """As of all patterns."""
         if kind != self._kind or value == 0:
             return self._whole.model(kind, value)
-        return next((number for number, pattern in self._whole.known(kind) if pattern & self._mask == value), hex(value))
+        return next(
+            (number for number, pattern in self._whole.known(kind) if pattern & self._mask == value), hex(value)
+        )
 
 
 class Tails:
@@ -56,7 +59,9 @@ class Tails:
         """The cells' codecs where tails are of that size."""
         if size not in self._tables:
             patterns = self._of(size)
-            self._tables[size] = {name: replace(codec, patterns=patterns, _packed={}) for name, codec in self._tables[0].items()}
+            self._tables[size] = {
+                name: replace(codec, patterns=patterns, _packed={}) for name, codec in self._tables[0].items()
+            }
         return self._tables[size]
 
     def _of(self, size: int) -> Patterns:
@@ -68,7 +73,9 @@ class Tails:
         return self._of(size).real(self._kind, number).to_bytes(self._kind.size, "little")[:count]
 
     def sent(self, case: Case, number: int) -> bytes:
-        """What follows a case's message: to xdp all that there must be, to the daemon what the model has, to tc anything."""
+        """What follows a case's message: to xdp all that there must be, to the daemon what the model has, to tc
+        anything.
+        """
         size = self.size(case.message)
         if not size:
             return b""
@@ -83,4 +90,6 @@ class Tails:
     def answered(self, case: Case, came: bytes) -> bytes:
         """What follows the daemon's answer: nothing where something came."""
         count = self.size(case.answer)
-        return self._bytes(self.size(case.message), case.answer[self._layout.field], count) if count and not came else b""
+        return (
+            self._bytes(self.size(case.message), case.answer[self._layout.field], count) if count and not came else b""
+        )

@@ -8,8 +8,9 @@ for small integers; `Patterns` maps those, one to one, to the real ones.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Iterator
+from typing import Any
 
 from codegen import ir
 from codegen.emit.identity import terms
@@ -46,7 +47,7 @@ def refers(value: Any) -> bool:
     """Whether there is a reference in the value."""
     if isinstance(value, (tuple, frozenset)):
         return any(map(refers, value))
-    return isinstance(value, Reference) or isinstance(value, dict) and any(map(refers, value.values()))
+    return isinstance(value, Reference) or (isinstance(value, dict) and any(map(refers, value.values())))
 
 
 def tail_size(tail: ir.TailLayout, message: dict[str, Any]) -> int:
@@ -56,7 +57,9 @@ def tail_size(tail: ir.TailLayout, message: dict[str, Any]) -> int:
 
 
 def mix64(value: int) -> int:
-    """The finalizer of MurmurHash3 on 64 bits, but for its last multiplication; what `hash()` of a layout begins with."""
+    """The finalizer of MurmurHash3 on 64 bits, but for its last multiplication; what `hash()` of a layout
+    begins with.
+    """
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & MASK_64
     return value ^ value >> 33
@@ -133,7 +136,7 @@ def zero(kind: ir.Type) -> Any:
 
 def is_opaque(kind: ir.Type) -> bool:
     """Whether the model has small integers where the program has patterns."""
-    return isinstance(kind, ir.Bytes) or isinstance(kind, ir.UInt) and kind.width > 32
+    return isinstance(kind, ir.Bytes) or (isinstance(kind, ir.UInt) and kind.width > 32)
 
 
 def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
@@ -151,11 +154,11 @@ TERMS_NUMBER = 1
 class Patterns:
     """The one-to-one map between the model's small integers and real bytes and wide integers.
 
-    0 is zero, since blank cells and messages are. Number 1 of 8 bytes is env.terms, where the layout has that. What steps compute with is what it is (wide.py). 1 and 2 of another wide
-    integer are 1 and its greatest value,
-    except where an index is hashed from such integers: then number n has a value whose hash is
-    n modulo the capacity, so that a domain reaches every cell; and where another is, of the same integers, that
-    is n divided by that capacity, modulo the other's, so that it reaches every pair. (Of several by one multiplier,
+    0 is zero, since blank cells and messages are. Number 1 of 8 bytes is env.terms, where the layout has that.
+    What steps compute with is what it is (wide.py). 1 and 2 of another wide integer are 1 and its greatest
+    value, except where an index is hashed from such integers: then number n has a value whose hash is n modulo
+    the capacity, so that a domain reaches every cell; and where another is, of the same integers, that is n
+    divided by that capacity, modulo the other's, so that it reaches every pair. (Of several by one multiplier,
     the first: these depend on one another.) The rest are random, from a fixed seed.
     """
 
@@ -176,7 +179,7 @@ class Patterns:
 
     def real(self, kind: ir.Type, number: int) -> int:
         """The integer of at most 64 bits (8 * size for bytes, first byte lowest) that `number` stands for."""
-        if number == 0 or isinstance(kind, ir.UInt) and (kind in self.computed or not is_opaque(kind)):
+        if number == 0 or (isinstance(kind, ir.UInt) and (kind in self.computed or not is_opaque(kind))):
             return number
         key = (kind, number)
         if key not in self._forward:
@@ -187,7 +190,7 @@ class Patterns:
 
     def model(self, kind: ir.Type, value: int) -> int | str:
         """The number that stands for `value`; its hexadecimal digits where no number does."""
-        if value == 0 or isinstance(kind, ir.UInt) and (kind in self.computed or not is_opaque(kind)):
+        if value == 0 or (isinstance(kind, ir.UInt) and (kind in self.computed or not is_opaque(kind))):
             return value
         return self._backward.get((kind, value), hex(value))
 

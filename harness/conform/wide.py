@@ -1,7 +1,8 @@
 """Wide integers that a protocol computes with: to these a model's small integers are themselves.
 
-All others are only copied and compared, so that a small integer can stand for any value. Which is which goes by types: integers
-of two types that meet, in an assignment or a comparison, are of one class, and a class is computed with as soon as one of its is.
+All others are only copied and compared, so that a small integer can stand for any value. Which is which goes by
+types: integers of two types that meet, in an assignment or a comparison, are of one class, and a class is
+computed with as soon as one of its is.
 """
 
 from __future__ import annotations
@@ -29,16 +30,24 @@ def computed(protocol: ir.Protocol, steps: list[ir.Step]) -> frozenset[ir.UInt]:
 
 
 def is_wide(operand: ir.Expr) -> bool:
-    """Whether it has a type of more than 32 bits. What has a name may be less than its type: a position in an array, say."""
-    if not isinstance(operand, (ir.Field, ir.Index, ir.Var)) or not isinstance(operand.type, ir.UInt) or operand.type.width <= 32:
+    """Whether it has a type of more than 32 bits. What has a name may be less than its type: a position in an
+    array, say.
+    """
+    if (
+        not isinstance(operand, (ir.Field, ir.Index, ir.Var))
+        or not isinstance(operand.type, ir.UInt)
+        or operand.type.width <= 32
+    ):
         return False
     return not isinstance(operand, ir.Var) or operand.interval is None or operand.interval.high >= 2**32
 
 
 def _operands(node: Any) -> set[ir.UInt]:
     """The types of wide integers that a node computes with. To a number other than 0 they are not just equal or not."""
-    numbers = isinstance(node, ir.Compare) and any(isinstance(side, ir.Int) and side.value for side in (node.left, node.right))
-    if isinstance(node, ir.Arith) or isinstance(node, ir.Compare) and node.op != "=" or numbers:
+    numbers = isinstance(node, ir.Compare) and any(
+        isinstance(side, ir.Int) and side.value for side in (node.left, node.right)
+    )
+    if isinstance(node, ir.Arith) or (isinstance(node, ir.Compare) and node.op != "=") or numbers:
         return {operand.type for operand in (node.left, node.right) if is_wide(operand)}
     return set()
 

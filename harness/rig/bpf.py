@@ -231,7 +231,10 @@ class Program:
 
 
 def detach_xdp(interface_index: int) -> None:
-    _check(_libbpf.bpf_xdp_detach(interface_index, XDP_FLAGS_DRV_MODE, None), f"detaching XDP from interface {interface_index}")
+    _check(
+        _libbpf.bpf_xdp_detach(interface_index, XDP_FLAGS_DRV_MODE, None),
+        f"detaching XDP from interface {interface_index}",
+    )
 
 
 @dataclass(frozen=True)

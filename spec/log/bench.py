@@ -7,8 +7,8 @@ A buffer that nobody drains is full after Slots records. So there are two answer
 
 - one core: the program and nothing else. `drained` says a number that no run comes to, so that there is always room;
   slots are used again as with a daemon that keeps up. The kernel-UDP server takes records, and drops them.
-- rare path: the program and its daemon on the other core, which drains to the disk at the rate of the clients. A refusal
-  (Full) is no append and is not in the rate.
+- rare path: the program and its daemon on the other core, which drains to the disk at the rate of the clients. The
+  rate leaves out refusals (Full).
 """
 
 from __future__ import annotations

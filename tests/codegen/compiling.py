@@ -65,5 +65,21 @@ def compile_bpf(folder: Path, source: str, *flags: str) -> Path:
     """A program's object file, for test runs: these have no daemon, and their packets no sender."""
     machine = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
     output = Path(source).stem + ".o"
-    _clang(folder, ["-target", "bpf", "-g", "-mcpu=v3", "-DSTEPWISE_CONFORM", "-idirafter", f"/usr/include/{machine}", *flags, "-c", source, "-o", output])
+    _clang(
+        folder,
+        [
+            "-target",
+            "bpf",
+            "-g",
+            "-mcpu=v3",
+            "-DSTEPWISE_CONFORM",
+            "-idirafter",
+            f"/usr/include/{machine}",
+            *flags,
+            "-c",
+            source,
+            "-o",
+            output,
+        ],
+    )
     return folder / output

@@ -18,13 +18,17 @@ def test_the_error_of_the_worked_example(tmp_path: Path) -> None:
     for name in ("lib", "limiter"):
         shutil.copytree(REPOSITORY / "spec" / name, tmp_path / "spec" / name)
     steps = tmp_path / "spec" / "limiter" / "LimiterSteps.tla"
-    changed, times = re.subn(r"LET level == Least\(Burst, (.*)\)$", r"LET level == \1", steps.read_text(), flags=re.MULTILINE)
+    changed, times = re.subn(
+        r"LET level == Least\(Burst, (.*)\)$", r"LET level == \1", steps.read_text(), flags=re.MULTILINE
+    )
     assert times == 1
     steps.write_text(changed)
     with pytest.raises(SpecErrors) as refused:
         load(steps.parent)
     said = str(refused.value)
-    shown = re.search(r"^    (spec/limiter/\S+ error: .*)$", (REPOSITORY / "docs" / "protocol.md").read_text(), re.MULTILINE)
+    shown = re.search(
+        r"^    (spec/limiter/\S+ error: .*)$", (REPOSITORY / "docs" / "protocol.md").read_text(), re.MULTILINE
+    )
     assert shown is not None and said.endswith(shown[1])
     assert said.count("error:") == 1
 
@@ -33,11 +37,15 @@ def test_the_error_of_what_is_not_forwarded(tmp_path: Path) -> None:
     for name in ("lib", "kv"):
         shutil.copytree(REPOSITORY / "spec" / name, tmp_path / "spec" / name)
     steps = tmp_path / "spec" / "kv" / "KvSteps.tla"
-    changed, times = re.subn(r"Requests \\cup Reads (?=-> NotForwarded)", r"Requests \\cup Reads \\cup ReadAnswers ", steps.read_text())
+    changed, times = re.subn(
+        r"Requests \\cup Reads (?=-> NotForwarded)", r"Requests \\cup Reads \\cup ReadAnswers ", steps.read_text()
+    )
     assert times == 1
     steps.write_text(changed)
     with pytest.raises(SpecErrors) as refused:
         load(steps.parent)
-    shown = re.search(r"^spec/kv/KvSteps.tla:\d+:\d+: (error: .*)$", (REPOSITORY / "docs" / "layout.md").read_text(), re.MULTILINE)
+    shown = re.search(
+        r"^spec/kv/KvSteps.tla:\d+:\d+: (error: .*)$", (REPOSITORY / "docs" / "layout.md").read_text(), re.MULTILINE
+    )
     assert shown is not None and str(refused.value).endswith(shown[1])  # whichever line that is by now
     assert str(refused.value).count("error:") == 1

@@ -56,7 +56,10 @@ def test_a_constant_that_is_off_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_cell_of_four_ways_fills_four_lines(tmp_path: Path) -> None:
     made(tmp_path, {})
-    (tmp_path / "run.c").write_text('#include "kv.h"\n_Static_assert(sizeof(struct kv_bucket_cell) == 256, "");\nint main(void)\n{\n\treturn 0;\n}\n')
+    (tmp_path / "run.c").write_text(
+        '#include "kv.h"\n_Static_assert(sizeof(struct kv_bucket_cell) == 256, "");\nint main(void)\n{\n\treturn '
+        "0;\n}\n"
+    )
     command = ["cc", "-I", SPEC.parents[1] / "runtime", "run.c", "-o", "run"]
     done = subprocess.run(list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

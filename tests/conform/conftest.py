@@ -36,9 +36,14 @@ class Bench:
 
     def _first(self, hook: str) -> Case:
         """One that is answered, with a change of a cell, and of the packet as much as any."""
-        answered = [case for case in self.stage.cases
-                    if case.family.hook == hook and case.verdict == "Reply" and case.writes and not case.family.trouble.section]  # fmt: skip
-        return max(answered, key=lambda case: sum(case.answer[name] != case.message[name] for name in self.protocol.wire))
+        answered = [
+            case
+            for case in self.stage.cases
+            if case.family.hook == hook and case.verdict == "Reply" and case.writes and not case.family.trouble.section
+        ]
+        return max(
+            answered, key=lambda case: sum(case.answer[name] != case.message[name] for name in self.protocol.wire)
+        )
 
     def frame(self, version: int) -> Frame:
         """A right request."""

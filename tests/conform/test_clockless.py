@@ -1,4 +1,6 @@
-"""A protocol of somebody's own, which has no clock and little to say: it conforms, and what is missing is a sentence."""
+"""A protocol of somebody's own, which has no clock and little to say: it conforms, and what is missing is a
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def test_it_conforms(counter, tmp_path, capsys):
     results = campaign.results((LAYOUT,))
     assert [command.show("counter", result) for result in results] == [[], []]
     word = results[0]
-    assert sum(word.inputs.values()) == PAIRS and sum(word.evaluations().values()) == 2 * PAIRS, "in the kernel and in userspace"
+    assert sum(word.inputs.values()) == PAIRS and sum(word.evaluations().values()) == 2 * PAIRS, (
+        "in the kernel and in userspace"
+    )
     assert results[1].inputs["xdp"] == campaign.text.samples
     (few,) = command.show_pairs("counter", [word], campaign.text.pairs_min)
     assert "360 pairs are too few, 10,000 are wanted" in few and "pairs_min" in few

@@ -25,7 +25,9 @@ def test_conforms_in_every_form(protocol):
     assert show_pairs(protocol, results, tried.text.pairs_min) == []
 
 
-@pytest.mark.parametrize("protocol, variant", [(each, variant) for each in protocols() for variant in campaign(each).text.variants])
+@pytest.mark.parametrize(
+    "protocol, variant", [(each, variant) for each in protocols() for variant in campaign(each).text.variants]
+)
 def test_a_variant_conforms(protocol, variant):
     result = campaign(protocol).small(LAYOUT, variant)
     assert show(protocol, result) == []
@@ -118,12 +120,18 @@ def test_a_branch_that_nothing_takes_is_named(bench, capsys):
 def test_a_changed_program_is_found_out():
     """From the command's own path: a program whose table is indexed by something else."""
     edits = (("limiter_codec.h", "return stepwise_hash(", "return 2 - stepwise_hash("),)
-    result = Campaign(ROOT / "spec" / "limiter", ROOT / "build" / "conform" / "limiter-changed", stop_early=True, edits=edits).small(LAYOUT)
+    result = Campaign(
+        ROOT / "spec" / "limiter", ROOT / "build" / "conform" / "limiter-changed", stop_early=True, edits=edits
+    ).small(LAYOUT)
     assert len(result.mismatches) == 1
     assert "bucket[" in str(result.mismatches[0])
 
 
 def test_an_edit_that_does_not_apply_is_an_error():
-    changed = Campaign(ROOT / "spec" / "limiter", ROOT / "build" / "conform" / "limiter-changed", edits=(("limiter.h", "no such text", ""),))
+    changed = Campaign(
+        ROOT / "spec" / "limiter",
+        ROOT / "build" / "conform" / "limiter-changed",
+        edits=(("limiter.h", "no such text", ""),),
+    )
     with pytest.raises(BuildError, match="'no such text' 0 times, not once"):
         changed.small(LAYOUT)

@@ -18,10 +18,20 @@ def test_the_compiler_lays_it_out_alike(tmp_path: Path) -> None:
     protocol = load(LEDGER / "spec")
     tag = Names(protocol.name).tag(protocol.recovery.cell)
     shape = natural(tag, protocol.recovery.cell)
-    asserts = [f"offsetof(struct {tag}, {name}) == {member.offset} && sizeof(((struct {tag} *)0)->{name}) == {member.size}" for name, member in shape.members.items()]
+    asserts = [
+        f"offsetof(struct {tag}, {name}) == {member.offset} && sizeof(((struct {tag} *)0)->{name}) == {member.size}"
+        for name, member in shape.members.items()
+    ]
     asserts.append(f"sizeof(struct {tag}) == {shape.size}")
     source = tmp_path / "layout.c"
-    source.write_text("#include <stddef.h>\n#include \"ledger.h\"\n" + "".join(f"_Static_assert({each}, \"\");\n" for each in asserts))
-    done = subprocess.run(["clang-19", *FLAGS, f"-I{LEDGER / 'expected'}", "-fsyntax-only", source], capture_output=True, text=True)
+    source.write_text(
+        '#include <stddef.h>\n#include "ledger.h"\n' + "".join(f'_Static_assert({each}, "");\n' for each in asserts)
+    )
+    done = subprocess.run(
+        ["clang-19", *FLAGS, f"-I{LEDGER / 'expected'}", "-fsyntax-only", source],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert len(asserts) == 6 and any(member.size == 1 for member in shape.members.values())

@@ -27,14 +27,19 @@ FOREIGN = {
     "UDP-Lite": lambda frame: replace(frame, protocol=136),
     "another port": lambda frame: replace(frame, destination_port=frame.destination_port + 1),
     "our port with its bytes exchanged": lambda frame: replace(
-        frame, destination_port=frame.destination_port >> 8 | (frame.destination_port & 0xFF) << 8),
+        frame, destination_port=frame.destination_port >> 8 | (frame.destination_port & 0xFF) << 8
+    ),
     "from our port only": lambda frame: replace(frame, source_port=frame.destination_port, destination_port=9),
     "broadcast": lambda frame: replace(frame, destination_mac=BROADCAST),
     "IPv4 multicast": lambda frame: replace(frame, destination_mac=MULTICAST_4),
     "IPv6 multicast": lambda frame: replace(frame, destination_mac=MULTICAST_6),
-    "a multicast source": lambda frame: replace(frame, source=ip_address("224.0.0.1" if frame.version == 4 else "ff02::1")),
-    "the last of all sources": lambda frame: replace(frame, source=ip_address("255.255.255.255" if frame.version == 4 else "ffff::")),
-}  # fmt: skip
+    "a multicast source": lambda frame: replace(
+        frame, source=ip_address("224.0.0.1" if frame.version == 4 else "ff02::1")
+    ),
+    "the last of all sources": lambda frame: replace(
+        frame, source=ip_address("255.255.255.255" if frame.version == 4 else "ffff::")
+    ),
+}
 
 FOREIGN_IPV4 = {
     "options": lambda frame: replace(frame, options=b"\x01\x01\x01\x00"),
@@ -67,13 +72,14 @@ MALFORMED = {
     "an IP length of 0": lambda frame: replace(frame, ip_length=0),
     "an IP length that is long": lambda frame: replace(frame, ip_length=29 + len(frame.payload) + 20),
     "an IP length that is short": lambda frame: replace(
-        frame, ip_length=7 + len(frame.payload) + (20 if frame.version == 4 else 0)),
-}  # fmt: skip
+        frame, ip_length=7 + len(frame.payload) + (20 if frame.version == 4 else 0)
+    ),
+}
 
 WRONG_CHECKSUM = {
     "a wrong checksum": lambda frame: replace(frame, udp_checksum=right_checksum(frame) ^ 0x0100 or 0x0101),
     "a checksum wrong in one bit": lambda frame: replace(frame, udp_checksum=right_checksum(frame) ^ 0x0001 or 0x0003),
-}  # fmt: skip
+}
 
 
 def right_checksum(frame: frames.Frame) -> int:
@@ -214,8 +220,11 @@ def test_the_checksum_of_every_answer_is_right(bench, version):
     offset = requests[0].payload_offset()
     assert {output.verdict for output in outputs} == {bpf.XDP_TX}
     payload = outputs[0].packet[offset:]
-    wrong = [request.source_port for request, output in zip(requests, outputs)
-             if output.packet != request.turned(payload).to_bytes()]  # fmt: skip
+    wrong = [
+        request.source_port
+        for request, output in zip(requests, outputs)
+        if output.packet != request.turned(payload).to_bytes()
+    ]
     assert wrong == []
 
 
@@ -231,8 +240,12 @@ def completion(bench):
 def test_tc_leaves_what_is_not_from_our_port(bench):
     case, given = completion(bench)
     frame = bench.trial.comparison.frame(case, 0)
-    for spoiled in (replace(frame, source_port=frame.source_port ^ 1), replace(frame, protocol=6), replace(frame, ethertype=0x0806),
-                    replace(frame, destination_port=frame.source_port, source_port=9)):  # fmt: skip
+    for spoiled in (
+        replace(frame, source_port=frame.source_port ^ 1),
+        replace(frame, protocol=6),
+        replace(frame, ethertype=0x0806),
+        replace(frame, destination_port=frame.source_port, source_port=9),
+    ):
         packet = spoiled.to_bytes()
         found = bench.run_tc(replace(given, packet=packet))
         assert found.verdict == bpf.TC_ACT_UNSPEC
@@ -243,8 +256,11 @@ def test_tc_leaves_what_is_not_from_our_port(bench):
 def test_tc_drops_a_malformed_answer(bench):
     case, given = completion(bench)
     frame = bench.trial.comparison.frame(case, 0)
-    for spoiled in (replace(frame, payload=frame.payload[:-1]), replace(frame, udp_length=9),
-                    replace(frame, payload=b"\xff" * len(frame.payload))):  # fmt: skip
+    for spoiled in (
+        replace(frame, payload=frame.payload[:-1]),
+        replace(frame, udp_length=9),
+        replace(frame, payload=b"\xff" * len(frame.payload)),
+    ):
         found = bench.run_tc(replace(given, packet=spoiled.to_bytes()))
         assert found.verdict == bpf.TC_ACT_SHOT
         assert bench.counter(found) == "tc.malformed"
@@ -286,7 +302,7 @@ def test_what_a_client_hands_over_is_no_matter(bench, version, byte):
 
 def test_tc_leaves_what_this_host_forwards(bench):
     """A client of another server behind this host: struct __sk_buff.ingress_ifindex is not 0."""
-    case, given = completion(bench)
+    _case, given = completion(bench)
     context = bytearray(192)
     done = bench.run_tc(given)
     assert done.verdict == bpf.TC_ACT_OK and (done.packet, done.image) != (given.packet, given.image)

@@ -144,19 +144,38 @@ DECODED = "\treturn message->kind <= CLOAKROOM_MESSAGE_KIND_NOTHING"
 STORE = "stepwise_correct_checksum(udp, cloakroom_store_handover((unsigned char *)(udp + 1), message));"
 
 
-@pytest.mark.parametrize("file, old, new, said", [
-    ("cloakroom_codec.h", DECODED, f"\tmessage->box = payload[CLOAKROOM_WIRE_BOX] & 7;\n{DECODED}", "message found"),
-    ("cloakroom.bpf.c", STORE, f"if (0)\n\t\t{STORE}", "packet: payload: expected"),
-    ("cloakroom.bpf.c", STORE, "cloakroom_store_handover((unsigned char *)(udp + 1), message);", "packet: UDP checksum: expected"),
-    ("cloakroom_codec.h", "\tmessage->box = stepwise_read(payload + CLOAKROOM_WIRE_BOX, 1);\n", "", "family 'on the way out'"),
-    ("cloakroom_codec.h", "\tstepwise_write(payload + CLOAKROOM_WIRE_BOX, 1, message->box);\n", "", "userspace"),
-    ("cloakroom_user.c", "message.place, &element", "message.place ^ 1, &element", "family 'in the cellar'"),
-    ("cloakroom_codec.h", "stepwise_hash(slot, 2)", "stepwise_hash(slot, 1)", "family 'in the cellar'"),
-    ("cloakroom_codec.h", "stepwise_hash_lower(coat, 4)", "stepwise_hash(coat, 4)", "family 'in the cellar'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "file, old, new, said",
+    [
+        (
+            "cloakroom_codec.h",
+            DECODED,
+            f"\tmessage->box = payload[CLOAKROOM_WIRE_BOX] & 7;\n{DECODED}",
+            "message found",
+        ),
+        ("cloakroom.bpf.c", STORE, f"if (0)\n\t\t{STORE}", "packet: payload: expected"),
+        (
+            "cloakroom.bpf.c",
+            STORE,
+            "cloakroom_store_handover((unsigned char *)(udp + 1), message);",
+            "packet: UDP checksum: expected",
+        ),
+        (
+            "cloakroom_codec.h",
+            "\tmessage->box = stepwise_read(payload + CLOAKROOM_WIRE_BOX, 1);\n",
+            "",
+            "family 'on the way out'",
+        ),
+        ("cloakroom_codec.h", "\tstepwise_write(payload + CLOAKROOM_WIRE_BOX, 1, message->box);\n", "", "userspace"),
+        ("cloakroom_user.c", "message.place, &element", "message.place ^ 1, &element", "family 'in the cellar'"),
+        ("cloakroom_codec.h", "stepwise_hash(slot, 2)", "stepwise_hash(slot, 1)", "family 'in the cellar'"),
+        ("cloakroom_codec.h", "stepwise_hash_lower(coat, 4)", "stepwise_hash(coat, 4)", "family 'in the cellar'"),
+    ],
+)
 def test_what_is_handed_over_wrongly_is_found_out(cloakroom, work, tmp_path, file, old, new, said):
     (work / "oracle").mkdir(exist_ok=True)
-    (tmp_path / "oracle").symlink_to(work / "oracle")  # in a folder of its own, since a library is loaded once by its path
+    # in a folder of its own, since a library is loaded once by its path
+    (tmp_path / "oracle").symlink_to(work / "oracle")
     result = Campaign(cloakroom, tmp_path, stop_early=True, edits=((file, old, new),)).small(LAYOUT)
     assert result.mismatches, "it conforms"
     assert said in str(result.mismatches[0])
@@ -166,7 +185,9 @@ def test_what_a_client_hands_over_cannot_be_given(cloakroom, work):
     path = cloakroom / "conform.yaml"
     path.write_text(CONFORM.replace("hook: xdp\n    sample", "hook: xdp\n    given: {message.round: 5}\n    sample"))
     try:
-        with pytest.raises(DomainError, match="message.round is handed over: xdp takes it as zero, whatever the packet has there"):
+        with pytest.raises(
+            DomainError, match="message.round is handed over: xdp takes it as zero, whatever the packet has there"
+        ):
             Campaign(cloakroom, work).stage(LAYOUT)
     finally:
         path.write_text(CONFORM)

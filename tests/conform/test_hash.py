@@ -1,4 +1,6 @@
-"""How indices are hashed (runtime/bpf/stepwise_hash.h): compiled for this machine, held against Python, and what a seed is good for."""
+"""How indices are hashed (runtime/bpf/stepwise_hash.h): compiled for this machine, held against Python, and
+what a seed is good for.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,17 @@ CAPACITIES = (1, 3, 4096, 1_048_576, 9_000_000, 2**32 - 1)
 def library(tmp_path_factory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("hash")
     (folder / "hash.c").write_text(SOURCE)
-    command = ["clang-19", "-O2", "-shared", "-fPIC", "-I", str(REPOSITORY / "runtime"), "-o", str(folder / "hash.so"), str(folder / "hash.c")]
+    command = [
+        "clang-19",
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-I",
+        str(REPOSITORY / "runtime"),
+        "-o",
+        str(folder / "hash.so"),
+        str(folder / "hash.c"),
+    ]
     subprocess.run(command, check=True)
     loaded = ctypes.CDLL(str(folder / "hash.so"))
     loaded.set.argtypes, loaded.set.restype = [ctypes.c_uint64] * 3, None

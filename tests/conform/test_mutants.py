@@ -39,7 +39,9 @@ def test_there_are_enough_of_each_kind():
 def test_every_mutant_applies(mutant):
     for edit in mutant.edits:
         if not edit.is_generated:  # what conformance generates is another build
-            assert (REPOSITORY / edit.source).read_text().count(edit.old) == 1, f"{edit.source} has not once: {edit.old}"
+            assert (REPOSITORY / edit.source).read_text().count(edit.old) == 1, (
+                f"{edit.source} has not once: {edit.old}"
+            )
         assert edit.old != edit.new
 
 
@@ -51,7 +53,9 @@ def test_every_mutant_of_generated_code_applies(protocol):
     texts = generate(front.load(SPEC / protocol, override(small, shipped, LAYOUT)))
     for mutant in MUTANTS:
         if mutant.protocol == protocol:
-            edited(texts, tuple((Path(edit.file).name, edit.old, edit.new) for edit in mutant.edits if edit.is_generated))
+            edited(
+                texts, tuple((Path(edit.file).name, edit.old, edit.new) for edit in mutant.edits if edit.is_generated)
+            )
 
 
 def test_the_machinery_s_mutants_are_run_where_they_show():
@@ -65,12 +69,16 @@ def test_the_machinery_s_mutants_are_run_where_they_show():
 
 def test_a_protocol_without_a_domain_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("harness.mutants.catalogue.SPEC", tmp_path)
-    with pytest.raises(CatalogueError, match="counter has no spec/counter/conform.yaml, so conformance could catch no mutant of it"):
+    with pytest.raises(
+        CatalogueError, match="counter has no spec/counter/conform.yaml, so conformance could catch no mutant of it"
+    ):
         require_domains(["counter"])
 
 
 def made(old: str, new: str, file: str = HASH, **caught_by: str) -> Mutant:
-    return Mutant(name="made", edits=(Edit(file=file, old=old, new=new),), caught_by=CaughtBy(**caught_by), protocol="limiter")
+    return Mutant(
+        name="made", edits=(Edit(file=file, old=old, new=new),), caught_by=CaughtBy(**caught_by), protocol="limiter"
+    )
 
 
 @pytest.fixture
@@ -121,12 +129,15 @@ def test_the_repository_stays_as_it_is(scratch):
     assert scratch.root.is_relative_to(BUILD)
 
 
-@pytest.mark.parametrize("caught_by, complaint", [
-    ("{}", "give one of"),
-    ("{conform: a, test: b}", "give one of"),
-    ("{model: small}", "give one of"),
-    ("{luck: yes}", "luck"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "caught_by, complaint",
+    [
+        ("{}", "give one of"),
+        ("{conform: a, test: b}", "give one of"),
+        ("{model: small}", "give one of"),
+        ("{luck: yes}", "luck"),
+    ],
+)
 def test_a_catalogue_that_is_wrong(tmp_path, caught_by, complaint):
     path = tmp_path / "mutants.yaml"
     path.write_text(f"mutants:\n  - {{name: a, edits: [{{file: f, old: o, new: n}}], caught_by: {caught_by}}}\n")
@@ -147,15 +158,34 @@ STEPS, OLD, NEW = "program/limiter/LimiterSteps.tla", "msg.amount > level", "msg
 HEADER = "generated/limiter/limiter_steps.h"
 
 
-@pytest.mark.parametrize("mutant, how", [
-    (made(OLD, NEW, file=STEPS, conform="MISMATCH xdp"), "MISMATCH xdp, layout, family"),
-    (made(COMMENT, "/* Another comment. */", file=HEADER, conform="MISMATCH"), "SURVIVES: conformance finds nothing"),
-    (made("no such text", "", file=HEADER, conform="MISMATCH"), "no longer applies: error: changing limiter_steps.h: its text has 'no such text' 0 times"),
-    (made("no such text", "", file=STEPS, conform="MISMATCH"), "no longer applies: program/limiter/LimiterSteps.tla has 'no such text' 0 times"),
-    (made(COMMENT, "no C", file=HEADER, conform="MISMATCH"), "caught by the wrong check: an error and not 'MISMATCH'"),
-    (made(COMMENT, "no C", file=HEADER, refused="compiling limiter"), "error: compiling limiter (layout)"),
-    (made(OLD, "msg.amount > nothing", file=STEPS, conform="MISMATCH"), "caught by the wrong check: an error and not 'MISMATCH'"),
-], ids=lambda value: value.replace(" ", "-")[:40] if isinstance(value, str) else "")  # fmt: skip
+@pytest.mark.parametrize(
+    "mutant, how",
+    [
+        (made(OLD, NEW, file=STEPS, conform="MISMATCH xdp"), "MISMATCH xdp, layout, family"),
+        (
+            made(COMMENT, "/* Another comment. */", file=HEADER, conform="MISMATCH"),
+            "SURVIVES: conformance finds nothing",
+        ),
+        (
+            made("no such text", "", file=HEADER, conform="MISMATCH"),
+            "no longer applies: error: changing limiter_steps.h: its text has 'no such text' 0 times",
+        ),
+        (
+            made("no such text", "", file=STEPS, conform="MISMATCH"),
+            "no longer applies: program/limiter/LimiterSteps.tla has 'no such text' 0 times",
+        ),
+        (
+            made(COMMENT, "no C", file=HEADER, conform="MISMATCH"),
+            "caught by the wrong check: an error and not 'MISMATCH'",
+        ),
+        (made(COMMENT, "no C", file=HEADER, refused="compiling limiter"), "error: compiling limiter (layout)"),
+        (
+            made(OLD, "msg.amount > nothing", file=STEPS, conform="MISMATCH"),
+            "caught by the wrong check: an error and not 'MISMATCH'",
+        ),
+    ],
+    ids=lambda value: value.replace(" ", "-")[:40] if isinstance(value, str) else "",
+)
 def test_a_warm_process_says_what_a_copy_of_the_checker_says(warm, mutant, how):
     assert mutant.spares_the_checker
     short, long = hunt(mutant, Scratch("of-tests-"), warm), hunt(mutant, Scratch("of-tests-"))
@@ -186,7 +216,12 @@ def test_what_takes_too_long_in_a_warm_process_is_killed_with_all_that_it_starte
     with Warm() as warm:
         assert warm.conform("limiter", ["--help"], scratch).returncode == 0  # from here on it is ready
         with pytest.raises(subprocess.TimeoutExpired):
-            warm.conform("limiter", ["limiter", "--form", "layout", "--stop-early", "--work", str(scratch.root / "work")], scratch, timeout_seconds=4)
+            warm.conform(
+                "limiter",
+                ["limiter", "--form", "layout", "--stop-early", "--work", str(scratch.root / "work")],
+                scratch,
+                timeout_seconds=4,
+            )
         started = [int(pid) for pid in pids.read_text().split()]
         assert len(started) == 2
         end = time.monotonic() + 5
@@ -218,7 +253,11 @@ def original(tmp_path) -> Path:
 
 
 def told(folder: Path) -> dict[str, tuple[int, str]]:
-    return {str(path.relative_to(folder)): (path.lstat().st_mode, path.read_text() if path.is_file() else "") for path in folder.rglob("*") if not path.name.startswith(".")}
+    return {
+        str(path.relative_to(folder)): (path.lstat().st_mode, path.read_text() if path.is_file() else "")
+        for path in folder.rglob("*")
+        if not path.name.startswith(".")
+    }
 
 
 def test_a_copy_is_what_the_original_is(original, tmp_path):
@@ -242,17 +281,20 @@ def link_elsewhere(path: Path) -> None:
     path.symlink_to(path.parent.parent.parent / "original/sub/a.h")
 
 
-@pytest.mark.parametrize("spoil", [
-    lambda copy: (copy / "sub/a.h").write_text("longer than it was"),
-    lambda copy: back_in_time(copy / "sub/a.h"),
-    lambda copy: (copy / "sub/a.h").unlink(),
-    lambda copy: link_elsewhere(copy / "sub/a.h"),
-    lambda copy: (copy / "b.sh").chmod(0o644),
-    lambda copy: (copy / "more").mkdir(),
-    lambda copy: ((copy / "__pycache__").mkdir(), (copy / "__pycache__/a.pyc").write_text("stale")),
-    lambda copy: ((copy / "b.sh").unlink(), (copy / "b.sh").mkdir(), (copy / "b.sh/in").write_text("it")),
-    lambda copy: (shutil.rmtree(copy / "sub"), (copy / "sub").write_text("no folder")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda copy: (copy / "sub/a.h").write_text("longer than it was"),
+        lambda copy: back_in_time(copy / "sub/a.h"),
+        lambda copy: (copy / "sub/a.h").unlink(),
+        lambda copy: link_elsewhere(copy / "sub/a.h"),
+        lambda copy: (copy / "b.sh").chmod(0o644),
+        lambda copy: (copy / "more").mkdir(),
+        lambda copy: ((copy / "__pycache__").mkdir(), (copy / "__pycache__/a.pyc").write_text("stale")),
+        lambda copy: ((copy / "b.sh").unlink(), (copy / "b.sh").mkdir(), (copy / "b.sh/in").write_text("it")),
+        lambda copy: (shutil.rmtree(copy / "sub"), (copy / "sub").write_text("no folder")),
+    ],
+)
 def test_what_is_wrong_in_a_copy_is_made_right(original, tmp_path, spoil):
     copy = tmp_path / "copy"
     mirror(original, copy)

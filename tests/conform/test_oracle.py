@@ -70,7 +70,12 @@ def test_a_contended_section_drops_is_skipped_or_lost(shown):
 
 
 def test_after_a_lost_race_the_rivals_cell_is_stepped(shown):
-    assert shown[7] == ("Reply", 3, ((1, 10, 1), (2, 7, 1), (3, 11, 1)), (("a", 1, 11, 1), ("b", 1, 9, 2), ("a", 1, 14, 3)))
+    assert shown[7] == (
+        "Reply",
+        3,
+        ((1, 10, 1), (2, 7, 1), (3, 11, 1)),
+        (("a", 1, 11, 1), ("b", 1, 9, 2), ("a", 1, 14, 3)),
+    )
 
 
 def test_a_sweep_goes_over_its_cells_with_one_record(shown):
@@ -83,9 +88,16 @@ def test_a_sweep_goes_over_its_cells_with_one_record(shown):
 
 def test_a_model_of_the_same_steps_is_not_what_is_evaluated(tmp_path):
     """So that TLC is not asked again when only the model was changed."""
-    for name, text in (("Hooks", "EXTENDS Steps,\n  Naturals\n"), ("Steps", "EXTENDS Words\n"), ("Words", ""), ("Model", "EXTENDS Steps\n")):
+    for name, text in (
+        ("Hooks", "EXTENDS Steps,\n  Naturals\n"),
+        ("Steps", "EXTENDS Words\n"),
+        ("Words", ""),
+        ("Model", "EXTENDS Steps\n"),
+    ):
         (tmp_path / f"{name}.tla").write_text(f"---- MODULE {name} ----\n{text}====\n")
-    found = reached("---- MODULE Run ----\nEXTENDS Hooks, TLC\nO == INSTANCE Oracle WITH Capacity <- 1\n====\n", [tmp_path, HERE])
+    found = reached(
+        "---- MODULE Run ----\nEXTENDS Hooks, TLC\nO == INSTANCE Oracle WITH Capacity <- 1\n====\n", [tmp_path, HERE]
+    )
     assert [path.stem for path in found] == ["Hooks", "Oracle", "Steps", "Words"]
 
 

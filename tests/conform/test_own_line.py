@@ -58,7 +58,11 @@ families:
 samples: 60
 pairs_min: 200
 """
-USERS = {"the whole table": "{seat: FindFree}", "one cell": "{seat: TellGuest, reads: cell}", "one cell of a row": "[{seat: TellGuest}]"}
+USERS = {
+    "the whole table": "{seat: FindFree}",
+    "one cell": "{seat: TellGuest, reads: cell}",
+    "one cell of a row": "[{seat: TellGuest}]",
+}
 
 
 @pytest.mark.parametrize("user", USERS)
@@ -66,7 +70,11 @@ def test_it_conforms(tmp_path: Path, user: str):
     shutil.copytree(ROOT / "spec/lib", tmp_path / "spec/lib")
     spec = tmp_path / "spec/rank"
     spec.mkdir()
-    for name, text in (("RankSteps.tla", STEPS), ("layout.yaml", LAYOUT_TEXT.replace("USER", USERS[user])), ("conform.yaml", CONFORM)):
+    for name, text in (
+        ("RankSteps.tla", STEPS),
+        ("layout.yaml", LAYOUT_TEXT.replace("USER", USERS[user])),
+        ("conform.yaml", CONFORM),
+    ):
         (spec / name).write_text(text)
     assert "__type(value, struct stepwise_lined_word);" in generate(load(spec))["rank.bpf.c"]
     campaign = Campaign(spec, tmp_path / "work")

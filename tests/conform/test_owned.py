@@ -1,4 +1,6 @@
-"""A protocol of somebody's own whose cells belong to one section at a time: of xdp, of tc, of the daemon, of a sweep."""
+"""A protocol of somebody's own whose cells belong to one section at a time: of xdp, of tc, of the daemon, of a
+sweep.
+"""
 
 from __future__ import annotations
 
@@ -81,18 +83,42 @@ def test_it_conforms_in_every_form(office, work):
     assert set(results[0].inputs) == {"xdp", "user", "tc", "sweep 1", "sweep 2"}
 
 
-@pytest.mark.parametrize("file, old, new, said", [
-    ("office_hooks.h", "message->note);\n\toutcome = note ? office_file", "message->note ^ 1);\n\toutcome = note ? office_file", "xdp, layout"),
-    ("office_hooks.h", "office_sheet_element(tables, message->desk)", "office_sheet_element(tables, message->desk ^ 1)", "xdp, layout"),
-    ("office.bpf.c", "office_sheet_element(NULL, index)", "office_sheet_element(NULL, index ^ 1)", "pass 2 of the sweep, layout"),
-    ("office_user.c", "OFFICE_TABLE_SHEET, message->desk)", "OFFICE_TABLE_SHEET, message->desk ^ 1)", "user, layout, userspace"),
-    ("office_user.c", "return STEPWISE_AGAIN;", "return STEPWISE_REPLY;", "user, layout, userspace"),
-    ("office.bpf.c", "stepwise_conform_env.cpu & 0xffff", "stepwise_conform_env.cpu & 0xfffe", "xdp, layout"),
-    ("office_user.c", "from->cpu & 0xffff", "from->cpu & 0xfffe", "xdp, layout, userspace"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "file, old, new, said",
+    [
+        (
+            "office_hooks.h",
+            "message->note);\n\toutcome = note ? office_file",
+            "message->note ^ 1);\n\toutcome = note ? office_file",
+            "xdp, layout",
+        ),
+        (
+            "office_hooks.h",
+            "office_sheet_element(tables, message->desk)",
+            "office_sheet_element(tables, message->desk ^ 1)",
+            "xdp, layout",
+        ),
+        (
+            "office.bpf.c",
+            "office_sheet_element(NULL, index)",
+            "office_sheet_element(NULL, index ^ 1)",
+            "pass 2 of the sweep, layout",
+        ),
+        (
+            "office_user.c",
+            "OFFICE_TABLE_SHEET, message->desk)",
+            "OFFICE_TABLE_SHEET, message->desk ^ 1)",
+            "user, layout, userspace",
+        ),
+        ("office_user.c", "return STEPWISE_AGAIN;", "return STEPWISE_REPLY;", "user, layout, userspace"),
+        ("office.bpf.c", "stepwise_conform_env.cpu & 0xffff", "stepwise_conform_env.cpu & 0xfffe", "xdp, layout"),
+        ("office_user.c", "from->cpu & 0xffff", "from->cpu & 0xfffe", "xdp, layout, userspace"),
+    ],
+)
 def test_what_is_stepped_wrongly_is_found_out(office, work, tmp_path, file, old, new, said):
     (work / "oracle").mkdir(exist_ok=True)
-    (tmp_path / "oracle").symlink_to(work / "oracle")  # in a folder of its own, since a library is loaded once by its path
+    # in a folder of its own, since a library is loaded once by its path
+    (tmp_path / "oracle").symlink_to(work / "oracle")
     result = Campaign(office, tmp_path, stop_early=True, edits=((file, old, new),)).small(LAYOUT)
     assert result.mismatches, "it conforms"
     assert said in str(result.mismatches[0])

@@ -14,8 +14,17 @@ from harness.seeds import PLAIN
 
 COLOUR = ir.Enum("colour", ("Red", "Green", "Blue"))
 SMALL_SET = ir.Set(ir.UInt(6), 3)
-CELL = ir.Record("cell", (("colour", COLOUR), ("members", SMALL_SET), ("count", ir.UInt(9)), ("full", ir.Bool()),
-                          ("flags", ir.Bits(4)), ("limits", ir.Array(ir.UInt(3), 2))))  # fmt: skip
+CELL = ir.Record(
+    "cell",
+    (
+        ("colour", COLOUR),
+        ("members", SMALL_SET),
+        ("count", ir.UInt(9)),
+        ("full", ir.Bool()),
+        ("flags", ir.Bits(4)),
+        ("limits", ir.Array(ir.UInt(3), 2)),
+    ),
+)
 
 
 class Identity(Patterns):
@@ -32,18 +41,27 @@ class Identity(Patterns):
 
 
 CODEC = WordCodec(Identity())
-CELLS = st.fixed_dictionaries({
-    "colour": st.sampled_from(COLOUR.members),
-    "members": st.frozensets(st.integers(0, 63), max_size=3),
-    "count": st.integers(0, 511),
-    "full": st.booleans(),
-    "flags": st.frozensets(st.integers(0, 3)),
-    "limits": st.tuples(st.integers(0, 7), st.integers(0, 7)),
-})  # fmt: skip
+CELLS = st.fixed_dictionaries(
+    {
+        "colour": st.sampled_from(COLOUR.members),
+        "members": st.frozensets(st.integers(0, 63), max_size=3),
+        "count": st.integers(0, 511),
+        "full": st.booleans(),
+        "flags": st.frozensets(st.integers(0, 3)),
+        "limits": st.tuples(st.integers(0, 7), st.integers(0, 7)),
+    }
+)
 
 
 def test_a_word_by_hand():
-    cell = {"colour": "Blue", "members": frozenset({5, 33}), "count": 300, "full": True, "flags": frozenset({0, 3}), "limits": (1, 6)}
+    cell = {
+        "colour": "Blue",
+        "members": frozenset({5, 33}),
+        "count": 300,
+        "full": True,
+        "flags": frozenset({0, 3}),
+        "limits": (1, 6),
+    }
     fields = [(2, 2), (2, 2), (33, 6), (5, 6), (0, 6), (300, 9), (1, 1), (0b1001, 4), (1, 3), (6, 3)]
     word = shift = 0
     for value, width in fields:
@@ -59,12 +77,15 @@ def test_words_there_and_back(cell, flip):
     assert CODEC.unpack(CELL, CODEC.pack(CELL, cell, flip)) == cell
 
 
-@pytest.mark.parametrize("word, complaint", [
-    (1 << 2 | 9 << 4 | 9 << 10, "unused items"),  # one member, and a second that is not counted
-    (2 << 2 | 9 << 4 | 9 << 10, "in the set twice"),
-    (3, "no member of colour"),
-    (1 << 42, "above the 42"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "word, complaint",
+    [
+        (1 << 2 | 9 << 4 | 9 << 10, "unused items"),  # one member, and a second that is not counted
+        (2 << 2 | 9 << 4 | 9 << 10, "in the set twice"),
+        (3, "no member of colour"),
+        (1 << 42, "above the 42"),
+    ],
+)
 def test_words_that_no_cell_packs_to(word, complaint):
     with pytest.raises(NotCanonical, match=complaint):
         CODEC.unpack(CELL, word)
@@ -82,10 +103,18 @@ LIMITS = Struct("limits", 1, {"items": member(0, 1)})
 @pytest.mark.parametrize("members", [VECTOR, SPREAD])
 @given(CELLS, st.booleans())
 def test_structs_there_and_back(members, cell, flip):
-    shape = Struct("cell", 32, {
-        "colour": member(0, 4), "members": Member(4, members.size, struct=members), "count": member(12, 2),
-        "full": member(14, 1), "flags": member(15, 1), "limits": Member(16, 1, struct=LIMITS),
-    })  # fmt: skip
+    shape = Struct(
+        "cell",
+        32,
+        {
+            "colour": member(0, 4),
+            "members": Member(4, members.size, struct=members),
+            "count": member(12, 2),
+            "full": member(14, 1),
+            "flags": member(15, 1),
+            "limits": Member(16, 1, struct=LIMITS),
+        },
+    )
     memory = StructCodec(Identity()).pack(CELL, cell, shape, flip)
     assert len(memory) == 32
     assert StructCodec(Identity()).unpack(CELL, memory, shape) == cell
@@ -117,10 +146,25 @@ def test_patterns_are_one_to_one():
     wide, opaque = ir.UInt(64), ir.Bytes(8)
     message = ir.Record("message", (("key", wide), ("slot", ir.UInt(32))))
     protocol = ir.Protocol(
-        name="p", module="PSteps", constants=(), message=message, wire=("key",), handover=(), port=1,
-        hashes=(ir.HashIndex("slot", "key", 4),), env=ir.Record("env", ()), tick_ns=None, tables=(), xdp=(), tc=(), user=(),
-        sweep_period_ms=0, sweep=(), budgets=(), sources=(),
-    )  # fmt: skip
+        name="p",
+        module="PSteps",
+        constants=(),
+        message=message,
+        wire=("key",),
+        handover=(),
+        port=1,
+        hashes=(ir.HashIndex("slot", "key", 4),),
+        env=ir.Record("env", ()),
+        tick_ns=None,
+        tables=(),
+        xdp=(),
+        tc=(),
+        user=(),
+        sweep_period_ms=0,
+        sweep=(),
+        budgets=(),
+        sources=(),
+    )
     patterns = Patterns(protocol)
     for kind in (wide, opaque):
         real = [patterns.real(kind, number) for number in range(50)]
@@ -164,6 +208,12 @@ def test_differences_name_the_header():
     frame = frames.Frame(b"payload!", 20230)
     found = frames.differences(frame.to_bytes(), frame.turned(b"payload?").to_bytes(), 4)
     assert [text.split(":")[0] for text in found] == [
-        "Ethernet destination", "Ethernet source", "IP source", "IP destination", "UDP source port", "UDP destination port",
-        "UDP checksum", "payload",
-    ]  # fmt: skip
+        "Ethernet destination",
+        "Ethernet source",
+        "IP source",
+        "IP destination",
+        "UDP source port",
+        "UDP destination port",
+        "UDP checksum",
+        "payload",
+    ]

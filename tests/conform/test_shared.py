@@ -31,12 +31,17 @@ def ground_of(shared: Shared, work: Path, program: Path | None = None) -> Ground
 
 
 def test_a_copy_below_build_is_called_as_the_protocol_s_own_folder(shared):
-    """It is where mutants are: with another name in its comments, each would have a model of its own for TLC to evaluate."""
+    """It is where mutants are: with another name in its comments, each would have a model of its own for TLC to
+    evaluate.
+    """
     copy = REPOSITORY / "build/mutants/of-tests-copy"
     try:
         mirror(SPEC, copy / "program")
         over = override(shared.text.small, shared.shipped, LAYOUT)
-        assert shared.generated(copy / "program/limiter", over)[1] == Shared(SPEC / "limiter").generated(SPEC / "limiter", over)[1]
+        assert (
+            shared.generated(copy / "program/limiter", over)[1]
+            == Shared(SPEC / "limiter").generated(SPEC / "limiter", over)[1]
+        )
     finally:
         remove(copy)
 
@@ -53,21 +58,31 @@ def changed(tmp_path: Path, file: str, old: str, new: str) -> Path:
 
 def test_other_steps_are_compared_on_the_same(shared, tmp_path):
     before = ground_of(shared, tmp_path / "a")
-    assert ground_of(shared, tmp_path / "b", changed(tmp_path, STEPS, "msg.amount > level", "msg.amount >= level")) is before
+    assert (
+        ground_of(shared, tmp_path / "b", changed(tmp_path, STEPS, "msg.amount > level", "msg.amount >= level"))
+        is before
+    )
 
 
 @pytest.mark.parametrize("field, before, after", [("amount", 16, 17), ("key", 64, 48)])
 def test_another_layout_is_compared_on_what_fits_it(shared, tmp_path, field, before, after):
     first = ground_of(shared, tmp_path / "a")
-    second = ground_of(shared, tmp_path / "b", changed(tmp_path, "limiter/layout.yaml", f"{field}: u{before}", f"{field}: u{after}"))
+    second = ground_of(
+        shared, tmp_path / "b", changed(tmp_path, "limiter/layout.yaml", f"{field}: u{before}", f"{field}: u{after}")
+    )
     assert second.patterns is not first.patterns and second.oracles[False] is not first.oracles[False]
-    assert [ground.oracles[False].protocol.message.field(field) for ground in (first, second)] == [ir.UInt(before), ir.UInt(after)]
+    assert [ground.oracles[False].protocol.message.field(field) for ground in (first, second)] == [
+        ir.UInt(before),
+        ir.UInt(after),
+    ]
 
 
 def test_an_outline_has_no_steps(shared):
     """So that what is given it cannot go by what they do."""
     bare = outline(shared.shipped)
-    assert [section.step.body for section in bare.xdp] == [None] and bare.xdp[0].step.name == shared.shipped.xdp[0].step.name
+    assert [section.step.body for section in bare.xdp] == [None] and bare.xdp[0].step.name == shared.shipped.xdp[
+        0
+    ].step.name
     assert bare.tables == shared.shipped.tables and bare.message == shared.shipped.message
     with pytest.raises(AttributeError):
         early_tables(bare.xdp)

@@ -79,31 +79,70 @@ def test_it_conforms_in_every_form_and_variant(locker: Path, work: Path) -> None
         assert [str(each) for each in result.mismatches] == []
     assert [command.show("locker", result) for result in results] == [[]] * 5
     assert command.show_pairs("locker", results[:3], campaign.text.pairs_min) == []
-    assert len({result.inputs["user"] for result in results[:3]}) == 1, "what the daemon steps stays as it is in every form"
+    assert len({result.inputs["user"] for result in results[:3]}) == 1, (
+        "what the daemon steps stays as it is in every form"
+    )
 
 
 FORWARDED = "\tlocker_message_encode_handover(payload, message);\n\tstepwise_write(payload + LOCKER_WIRE_LENGTH, 2, message->length);\n"
 STORED = "\tchange += stepwise_replace(payload, LOCKER_WIRE_VERSION, 1, message->version);\n\tchange += stepwise_replace(payload, LOCKER_WIRE_BOX"
 
 
-@pytest.mark.parametrize("file, old, new, said", [
-    ("locker_user.c", "\tmemset(payload + *size, 0, LOCKER_WIRE_SIZE + LOCKER_TAIL_MAX - *size);\n", "", "userspace"),
-    ("locker_user.c", "*size == LOCKER_WIRE_SIZE ? locker_message_tail_size(payload) : 0", "locker_message_tail_size(payload)", "packet: payload"),
-    ("locker_user.c", "*size == LOCKER_WIRE_SIZE ? locker_message_tail_size(payload) : 0", "0", "packet: payload"),
-    ("locker_user.c", "\t\t*message = after;\n", "", "userspace"),
-    ("locker_user.c", "stepwise_is_changed(outcome) && !stepwise_compare_and_swap(element, before, locker_boxes_cell_pack(&boxes))", "false", "boxes["),
-    ("locker_user.c", "LOCKER_TABLE_CONTENT, message->row)", "LOCKER_TABLE_CONTENT, message->row ^ 1)", "content["),
-    ("locker_user.c", "LOCKER_TABLE_RACK, message->place, &rack", "LOCKER_TABLE_RACK, message->place ^ 1, &rack", "userspace"),
-    ("locker_user.c", "\tif (stepwise_verdict(outcome) == STEPWISE_CONTINUE)\n\t\toutcome = locker_keep", "\toutcome = locker_keep", "userspace"),
-    ("locker_steps.h", "content->bytes.items[stepwise_position(message->box, 3)] = *message->body;", "content->bytes.items[0] = *message->body;", "content["),
-    ("locker_codec.h", "size > LOCKER_TAIL_OVER", "size >= LOCKER_TAIL_OVER", "family 'at the counter'"),
-    ("locker_codec.h", "size <= LOCKER_TAIL_MAX", "size < LOCKER_TAIL_MAX", "family 'at the counter'"),
-    ("locker_codec.h", FORWARDED, FORWARDED.partition("\n")[0], "userspace"),
-    ("locker.bpf.c", STORED, STORED.partition("\n")[2], "message found"),
-])  # fmt: skip
-def test_what_is_done_wrongly_is_found_out(locker: Path, work: Path, tmp_path: Path, file: str, old: str, new: str, said: str) -> None:
+@pytest.mark.parametrize(
+    "file, old, new, said",
+    [
+        (
+            "locker_user.c",
+            "\tmemset(payload + *size, 0, LOCKER_WIRE_SIZE + LOCKER_TAIL_MAX - *size);\n",
+            "",
+            "userspace",
+        ),
+        (
+            "locker_user.c",
+            "*size == LOCKER_WIRE_SIZE ? locker_message_tail_size(payload) : 0",
+            "locker_message_tail_size(payload)",
+            "packet: payload",
+        ),
+        ("locker_user.c", "*size == LOCKER_WIRE_SIZE ? locker_message_tail_size(payload) : 0", "0", "packet: payload"),
+        ("locker_user.c", "\t\t*message = after;\n", "", "userspace"),
+        (
+            "locker_user.c",
+            "stepwise_is_changed(outcome) && !stepwise_compare_and_swap(element, before, "
+            "locker_boxes_cell_pack(&boxes))",
+            "false",
+            "boxes[",
+        ),
+        ("locker_user.c", "LOCKER_TABLE_CONTENT, message->row)", "LOCKER_TABLE_CONTENT, message->row ^ 1)", "content["),
+        (
+            "locker_user.c",
+            "LOCKER_TABLE_RACK, message->place, &rack",
+            "LOCKER_TABLE_RACK, message->place ^ 1, &rack",
+            "userspace",
+        ),
+        (
+            "locker_user.c",
+            "\tif (stepwise_verdict(outcome) == STEPWISE_CONTINUE)\n\t\toutcome = locker_keep",
+            "\toutcome = locker_keep",
+            "userspace",
+        ),
+        (
+            "locker_steps.h",
+            "content->bytes.items[stepwise_position(message->box, 3)] = *message->body;",
+            "content->bytes.items[0] = *message->body;",
+            "content[",
+        ),
+        ("locker_codec.h", "size > LOCKER_TAIL_OVER", "size >= LOCKER_TAIL_OVER", "family 'at the counter'"),
+        ("locker_codec.h", "size <= LOCKER_TAIL_MAX", "size < LOCKER_TAIL_MAX", "family 'at the counter'"),
+        ("locker_codec.h", FORWARDED, FORWARDED.partition("\n")[0], "userspace"),
+        ("locker.bpf.c", STORED, STORED.partition("\n")[2], "message found"),
+    ],
+)
+def test_what_is_done_wrongly_is_found_out(
+    locker: Path, work: Path, tmp_path: Path, file: str, old: str, new: str, said: str
+) -> None:
     (work / "oracle").mkdir(exist_ok=True)
-    (tmp_path / "oracle").symlink_to(work / "oracle")  # in a folder of its own, since a library is loaded once by its path
+    # in a folder of its own, since a library is loaded once by its path
+    (tmp_path / "oracle").symlink_to(work / "oracle")
     result = Campaign(locker, tmp_path, stop_early=True, edits=((file, old, new),)).small(LAYOUT)
     assert result.mismatches, "it conforms"
     assert said in str(result.mismatches[0])
@@ -124,7 +163,9 @@ def test_a_tail_of_the_model_is_as_long_as_the_message_says(locker: Path, work: 
         short = ShortPatterns(patterns, message.field("body"), size)
         assert short.real(message.field("body"), 1) == whole & (1 << 8 * size) - 1
         assert short.model(message.field("body"), whole & (1 << 8 * size) - 1) == 1
-        assert short.model(message.field("body"), whole & 0xFFFF) == hex(whole & 0xFFFF), "of another length it is nothing that a case has"
+        assert short.model(message.field("body"), whole & 0xFFFF) == hex(whole & 0xFFFF), (
+            "of another length it is nothing that a case has"
+        )
         assert (short.real(message.field("body"), 0), short.model(message.field("body"), 0)) == (0, 0)
         assert short.real(message.field("slip"), 1) == patterns.real(message.field("slip"), 1)
     assert [tail_size(tail, {"length": length}) for length in (0, 12, 13, 48, 49)] == [0, 0, 13, 48, 0]

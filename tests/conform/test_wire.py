@@ -1,4 +1,6 @@
-"""The wire's arithmetic (runtime/bpf/stepwise_wire.h), compiled for this machine and held against another of its kind."""
+"""The wire's arithmetic (runtime/bpf/stepwise_wire.h), compiled for this machine and held against another of
+its kind.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,17 @@ BLOCKS = {"block_8": 16, "block_4": 12, "block_2": 10, "block_1": 9}
 def wire(tmp_path_factory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("wire")
     (folder / "wire.c").write_text(SOURCE)
-    command = ["clang-19", "-O2", "-shared", "-fPIC", "-I", str(REPOSITORY / "runtime"), "-o", str(folder / "wire.so"), str(folder / "wire.c")]
+    command = [
+        "clang-19",
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-I",
+        str(REPOSITORY / "runtime"),
+        "-o",
+        str(folder / "wire.so"),
+        str(folder / "wire.c"),
+    ]
     subprocess.run(command, check=True)
     library = ctypes.CDLL(str(folder / "wire.so"))
     library.fold.restype, library.fold.argtypes = ctypes.c_uint16, [ctypes.c_uint64]

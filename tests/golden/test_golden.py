@@ -1,4 +1,6 @@
-"""Small protocols with the files that are expected of them, for people to review what a change of the generator does."""
+"""Small protocols with the files that are expected of them, for people to review what a change of the generator
+does.
+"""
 
 from __future__ import annotations
 

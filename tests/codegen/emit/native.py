@@ -58,7 +58,11 @@ def initial(value: Any, kind: ir.Type, names: Names) -> str:
         case ir.Bytes(size) if not is_scalar(kind):
             return "{ .bytes = { " + ", ".join(map(str, value.to_bytes(size, "little"))) + " } }"
         case ir.Record(_, fields):
-            return "{ " + ", ".join(f".{field(name)} = {initial(value[name], inner, names)}" for name, inner in fields) + " }"
+            return (
+                "{ "
+                + ", ".join(f".{field(name)} = {initial(value[name], inner, names)}" for name, inner in fields)
+                + " }"
+            )
     if not is_vector(kind):
         return f"{value}ull"
     vector = Vector.of(kind)
@@ -83,9 +87,11 @@ def places(kind: ir.Type, path: str) -> list[str]:
     if not is_vector(kind):
         return [path]
     vector = Vector.of(kind)
-    items = [f"{path}.items"] if vector.packed else [
-        place for at in range(vector.size) for place in places(vector.element, f"{path}.items[{at}]")
-    ]  # fmt: skip
+    items = (
+        [f"{path}.items"]
+        if vector.packed
+        else [place for at in range(vector.size) for place in places(vector.element, f"{path}.items[{at}]")]
+    )
     return ([f"{path}.count"] if vector.counted else []) + items
 
 
@@ -125,7 +131,9 @@ def read(kind: ir.Type, numbers: list[int]) -> Any:
     return found
 
 
-def run(folder: Path, protocol: ir.Protocol, steps: list[ir.Step], cases: list[tuple[dict, dict]]) -> list[tuple[int, int, int, dict, dict]]:
+def run(
+    folder: Path, protocol: ir.Protocol, steps: list[ir.Step], cases: list[tuple[dict, dict]]
+) -> list[tuple[int, int, int, dict, dict]]:
     """Every step on every (cell, message): step, case, verdict and what became of the two."""
     names = Names(protocol.name)
     for name, text in generate(protocol).items():
@@ -140,10 +148,13 @@ def run(folder: Path, protocol: ir.Protocol, steps: list[ir.Step], cases: list[t
     for number, step in enumerate(steps):
         lines += [
             f"\tfor (int i = 0; i < {len(cases)}; i++) {{",
-            f"\t\tstruct {names.tag(cell)} cell = cells[i];", f"\t\tstruct {names.tag(message)} message = messages[i];",
+            f"\t\tstruct {names.tag(cell)} cell = cells[i];",
+            f"\t\tstruct {names.tag(message)} message = messages[i];",
             f'\t\tprintf("{number} %d %u", i, {names.step(step)}(&cell, &message) & STEPWISE_VERDICT_MASK);',
-            *(f'\t\tprintf(" %llu", (unsigned long long){place});' for place in sides), '\t\tprintf("\\n");', "\t}",
-        ]  # fmt: skip
+            *(f'\t\tprintf(" %llu", (unsigned long long){place});' for place in sides),
+            '\t\tprintf("\\n");',
+            "\t}",
+        ]
     (folder / "run.c").write_text("\n".join([*lines, "\treturn 0;", "}", ""]))
     compile_native(folder, *UNDEFINED)
     ran = subprocess.run(["./run"], cwd=folder, capture_output=True, text=True, check=False)

@@ -1,4 +1,6 @@
-"""What a step of the user hook is told of the tables' age, and what it makes of the terms: a golden protocol that has both."""
+"""What a step of the user hook is told of the tables' age, and what it makes of the terms: a golden protocol
+that has both.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ from types import ModuleType
 
 import pytest
 
+from codegen.c_names import Names
 from codegen.emit import generate
 from codegen.emit.identity import layout_id, terms
 from codegen.emit.leaves import Leaves
-from codegen.c_names import Names
 from codegen.front import load
 from tests.codegen.compiling import UNDEFINED, compile_shared, import_codec
 
@@ -41,7 +43,7 @@ int run(int hook, __u64 age_ns, unsigned char *payload, size_t *size)
 	return (hook ? stepwise_protocol.on_forwarded : stepwise_protocol.run_xdp)(&tables, &environment, payload, size);
 }
 """
-SKELETON = "static const void *cloakroom_bpf__elf_bytes(size_t *size)\n{\n\t*size = 0;\n\treturn \"\";\n}\n"
+SKELETON = 'static const void *cloakroom_bpf__elf_bytes(size_t *size)\n{\n\t*size = 0;\n\treturn "";\n}\n'
 XDP, USER = range(2)
 
 
@@ -68,7 +70,7 @@ def asked(cloakroom: tuple[ctypes.CDLL, ModuleType], hook: int, age_ns: int, **f
 @pytest.mark.parametrize(
     ("age_ns", "hours_left"),
     [(0, 6), (TICK_NS - 1, 6), (TICK_NS, 5), (6 * TICK_NS - 1, 1), (6 * TICK_NS, 0), (7 * TICK_NS - 1, 0)],
-)  # fmt: skip
+)
 def test_young_tables_promise_nothing(cloakroom, age_ns, hours_left):
     verdict, answer = asked(cloakroom, USER, age_ns, coat=1)
     assert (verdict, answer.kind.name, answer.coat) == (REPLY, "OPENING", hours_left)
@@ -103,14 +105,18 @@ def identities(**override: object) -> tuple[bytes, int]:
         ({"env": {"now": {"type": "u15"}}}, True, True),
         ({"message": {"row": "u8"}, "wire": {"order": ["kind", "peg", "coat", "ticket", "row"]}}, True, False),
         ({"wire": {"order": ["kind", "coat", "peg", "ticket"]}}, True, False),
-        ({"message": {"kind": {"enum": ["Hang", "Fetch", "Fetched", "Hung", "Refused", "Misread", "Opening"]}}}, True, False),
+        (
+            {"message": {"kind": {"enum": ["Hang", "Fetch", "Fetched", "Hung", "Refused", "Misread", "Opening"]}}},
+            True,
+            False,
+        ),
         ({"tables": {"ticket": {"capacity": 64}}}, False, True),
         ({"env": {"peer": {"type": "u8"}}}, False, True),
         ({"env": {"token": {"field": "msg.ticket"}}}, False, True),
         ({"wire": {"port": 20298}}, False, False),
         ({"budget": {"xdp": {"insns": 2001}}}, False, False),
     ],
-)  # fmt: skip
+)
 def test_what_clients_and_tables_rely_on(override, other_terms, other_tables):
     before, after = identities(), identities(**override)
     assert (before[0] != after[0], before[1] != after[1]) == (other_terms, other_tables)

@@ -21,7 +21,12 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with one protocol, generated."""
     shutil.copytree(ROOT / "spec" / "lib", tmp_path / "spec" / "lib")
     shutil.copytree(ROOT / "spec" / "limiter", tmp_path / "spec" / "limiter")
-    for name, path in (("REPOSITORY", ""), ("SPEC", "spec"), ("GENERATED", "generated"), ("SCHEMA", "spec/layout.schema.json")):
+    for name, path in (
+        ("REPOSITORY", ""),
+        ("SPEC", "spec"),
+        ("GENERATED", "generated"),
+        ("SCHEMA", "spec/layout.schema.json"),
+    ):
         monkeypatch.setattr(cli, name, tmp_path / path)
     assert cli.main(["generate"]) == 0
     assert cli.main(["schema"]) == 0
@@ -70,7 +75,12 @@ def test_an_override_is_laid_over_the_layout(repository: Path, tmp_path: Path) -
     override = tmp_path / "override.yaml"
     override.write_text("wire: {port: 999}\n")
     out = tmp_path / "out"
-    assert cli.main(["generate", "--spec", str(repository / "spec/limiter"), "--out", str(out), "--override", str(override)]) == 0
+    assert (
+        cli.main(
+            ["generate", "--spec", str(repository / "spec/limiter"), "--out", str(out), "--override", str(override)]
+        )
+        == 0
+    )
     assert "#define LIMITER_PORT 999\n" in (out / "limiter.h").read_text()
 
 
@@ -89,7 +99,11 @@ def test_what_older_kernels_have_is_generated(tmp_path: Path) -> None:
         (["generate", "limiter", "--spec", "a", "--out", "b"], 2, "give a PROTOCOL or --spec, not both"),
         (["generate", "limiter", "--override", "a.yaml"], 2, "--override goes with --spec and --out"),
         (["generate", "limiter", "--older"], 2, "--older goes with --spec and --out"),
-        (["generate", "--spec", str(LIMITER), "--out", "out", "--older"], 1, "spec/limiter/layout.yaml has nothing for older kernels"),
+        (
+            ["generate", "--spec", str(LIMITER), "--out", "out", "--older"],
+            1,
+            "spec/limiter/layout.yaml has nothing for older kernels",
+        ),
     ],
 )
 def test_user_errors_are_sentences(
@@ -105,7 +119,10 @@ def test_user_errors_are_sentences(
         ("a: [", ":1:5: error: no YAML: expected the node content"),
         ("- 1", ":1:1: error: the override is no mapping; start it with `constants:`"),
         (None, ":1:1: error: the file cannot be read: No such file"),
-        ("constants:\n  Burst: {a: 1}\n", ":2:3: error: constants.Burst is a mapping; it must be true or false, a whole number"),
+        (
+            "constants:\n  Burst: {a: 1}\n",
+            ":2:3: error: constants.Burst is a mapping; it must be true or false, a whole number",
+        ),
         ("tables: {bucket: {capacity: 0}}\n", ":1:19: error: "),
         ("wired: 1\n", ":1:1: error: wired is no key of a layout"),
     ],
@@ -136,16 +153,23 @@ def test_what_the_layout_lacks_is_no_fault_of_the_override(
     assert "layout.yaml:20:3: error: tables.bucket has no atomic" in error and str(override) not in error
 
 
-def test_a_protocol_is_called_as_its_folder_is(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_protocol_is_called_as_its_folder_is(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     layout = repository / "spec/limiter/layout.yaml"
     layout.write_text(layout.read_text().replace("protocol: limiter", "protocol: other"))
     for arguments in (["generate"], ["generate", "limiter"], ["fresh"]):
         assert cli.main(arguments) == 1
         error = capsys.readouterr().err
-        assert "layout.yaml:1:1: error: the protocol is called other, its folder limiter; write `protocol: limiter`, or" in error
+        assert (
+            "layout.yaml:1:1: error: the protocol is called other, its folder limiter; write `protocol: limiter`, or"
+            in error
+        )
     assert not (repository / "generated" / "other").exists()
     assert not (repository / "generated" / "limiter" / "other.bpf.c").exists()
-    assert cli.main(["generate", "--spec", str(layout.parent), "--out", str(tmp_path / "out")]) == 0, "a copy is called as it likes"
+    assert cli.main(["generate", "--spec", str(layout.parent), "--out", str(tmp_path / "out")]) == 0, (
+        "a copy is called as it likes"
+    )
     assert (tmp_path / "out" / "other.bpf.c").is_file()
 
 

@@ -19,7 +19,9 @@ LAYOUT = {
     "module": "TicketSteps",
     "env": {"now": {"type": "u16", "tick_ns": 1048576}},
     "message": {"number": "u16", "place": "u4"},
-    "tables": {"desk": {"cell": {"next": "u16", "closing": "u16"}, "capacity": 16, "index": "msg.place", "atomic": "word"}},
+    "tables": {
+        "desk": {"cell": {"next": "u16", "closing": "u16"}, "capacity": 16, "index": "msg.place", "atomic": "word"}
+    },
     "hooks": {"xdp": [{"desk": "Take"}]},
     "wire": {"transport": "udp", "port": 4244, "order": ["number", "place"]},
     "budget": {"xdp": {"insns": 1000, "states": 100, "stack": 256}},
@@ -48,12 +50,17 @@ CASES = {
     "tc": ([TAKE, FIND, KEEP_NOW], {**USER, **TC}, {}, True),
     "sweep": ([TAKE, CLOSE_NOW], {}, {"sweep": SWEEP}, True),
     "the processor": ([TAKE_CPU], {}, {"env": {"cpu": "u16"}}, False),
-    "the processor's whole number": ([TAKE_CPU.replace("env.cpu", "env.cpu % 100")], {}, {"env": {"cpu": "u32"}}, False),
+    "the processor's whole number": (
+        [TAKE_CPU.replace("env.cpu", "env.cpu % 100")],
+        {},
+        {"env": {"cpu": "u32"}},
+        False,
+    ),
     "a processor that no step uses": ([TAKE], {}, {"env": {"cpu": "u16"}}, False),
     "the processor and a clock": ([TAKE_BOTH], {}, {"env": {**LAYOUT["env"], "cpu": "u16"}}, True),
     "the processor in tc": ([TAKE_NOW, FIND, KEEP_CPU], {**USER, **TC}, {"env": {**LAYOUT["env"], "cpu": "u16"}}, True),
     "no words": ([TAKE_NOW], {}, {"atomic": "spin_lock"}, True),
-}  # fmt: skip
+}
 
 
 def generated(folder: Path, case: str) -> Path:
@@ -69,7 +76,9 @@ def generated(folder: Path, case: str) -> Path:
     spec.mkdir()
     out.mkdir()
     (spec / "layout.yaml").write_text(yaml.safe_dump(layout, sort_keys=False))
-    (spec / "TicketSteps.tla").write_text("\n".join(["---- MODULE TicketSteps ----", "EXTENDS Offload", *steps, "====", ""]))
+    (spec / "TicketSteps.tla").write_text(
+        "\n".join(["---- MODULE TicketSteps ----", "EXTENDS Offload", *steps, "====", ""])
+    )
     for name, text in generate(load(spec)).items():
         (out / name).write_text(text)
     return out
@@ -95,7 +104,18 @@ def test_nothing_is_emitted_that_is_not_used(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_it_compiles_without_a_warning(tmp_path: Path, case: str, defines: str) -> None:
     out, build = generated(tmp_path, case), tmp_path / "build"
-    command = ["make", "-s", "-C", RUNTIME, "PROTOCOL=ticket", f"GENERATED={out}", f"BUILD={build}", f"DEFINES={defines}"]
+    command = [
+        "make",
+        "-s",
+        "-C",
+        RUNTIME,
+        "PROTOCOL=ticket",
+        f"GENERATED={out}",
+        f"BUILD={build}",
+        f"DEFINES={defines}",
+    ]
     command += [build / "ticket.bpf.o", build / "ticket_user.o"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"}
+    )
     assert done.returncode == 0 and not done.stderr, done.stderr

@@ -13,8 +13,8 @@ import pytest
 from codegen.cli import protocols
 from codegen.emit import generate
 from codegen.front import load
-from harness.forms import merged
 from harness.conform.domain import load_text
+from harness.forms import merged
 from tests.codegen.compiling import RUNTIME, import_codec
 
 ROOT = RUNTIME.parent
@@ -29,12 +29,16 @@ def write(folder: Path, protocol: str, atomic: str, small: bool = False) -> None
     spec = ROOT / "spec" / protocol
     base = load(spec)
     large = [table.name for table in base.tables if table.atomic != "word"]
-    mapped = {section.table for section in (*base.user, *(base.drain.sections if base.drain else ()))} | ({base.restore.rows} if base.restore else set())
+    mapped = {section.table for section in (*base.user, *(base.drain.sections if base.drain else ()))} | (
+        {base.restore.rows} if base.restore else set()
+    )
     changed = [table.name for table in base.tables if table.name not in mapped]
     if large:
         changed = [name for name in changed if name in large and atomic != "word"]
     over = load_text(spec / "conform.yaml").small if small else {}
-    for name, text in generate(load(spec, merged(over, {"tables": {table: {"atomic": atomic} for table in changed}}))).items():
+    for name, text in generate(
+        load(spec, merged(over, {"tables": {table: {"atomic": atomic} for table in changed}}))
+    ).items():
         (folder / name).write_text(text)
 
 
@@ -44,8 +48,19 @@ def write(folder: Path, protocol: str, atomic: str, small: bool = False) -> None
 def test_every_form_compiles_without_a_warning(protocol: str, atomic: str, counting: bool, tmp_path: Path) -> None:
     write(tmp_path, protocol, atomic, small=counting)
     defines = ["DEFINES=-DSTEPWISE_CONFORM -DSTEPWISE_COVERAGE"] if counting else []
-    command = ["make", "-s", "-C", RUNTIME, f"PROTOCOL={protocol}", f"GENERATED={tmp_path}", f"BUILD={tmp_path / 'build'}", *defines]
-    done = subprocess.run([*map(str, command), f"{tmp_path}/build/lib{protocol}_user.so"], capture_output=True, text=True, check=False)
+    command = [
+        "make",
+        "-s",
+        "-C",
+        RUNTIME,
+        f"PROTOCOL={protocol}",
+        f"GENERATED={tmp_path}",
+        f"BUILD={tmp_path / 'build'}",
+        *defines,
+    ]
+    done = subprocess.run(
+        [*map(str, command), f"{tmp_path}/build/lib{protocol}_user.so"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
@@ -71,12 +86,16 @@ def test_the_codec_is_the_same_in_c_and_in_python(protocol: str, tmp_path: Path)
         }}"""
     decode = f"{protocol}_message_decode" + ("_handed_over" if load(ROOT / "spec" / protocol).handover else "")
     (tmp_path / "run.c").write_text(source.replace("DECODE", decode))
-    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}", "run.c", "-o", "run"], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["cc", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}", "run.c", "-o", "run"], cwd=tmp_path, check=True
+    )
     codec = import_codec(tmp_path, protocol)
     size = codec.WIRE_SIZE
     payloads = [bytes(size), bytes([255] * size), bytes([1] * size)]
     for at in range(size):
-        payloads += [bytes(at) + bytes([value]) + bytes(size - at - 1) for value in (1, 2, 3, 11, 12, 63, 64, 127, 128, 255)]
+        payloads += [
+            bytes(at) + bytes([value]) + bytes(size - at - 1) for value in (1, 2, 3, 11, 12, 63, 64, 127, 128, 255)
+        ]
     done = subprocess.run(["./run"], cwd=tmp_path, input=b"".join(payloads), capture_output=True, check=True)
     answers = [done.stdout[at : at + size + 1] for at in range(0, len(done.stdout), size + 1)]
     assert len(answers) == len(payloads)
@@ -96,8 +115,19 @@ def test_the_same_bytes_whatever_python_hashes_to(tmp_path: Path) -> None:
     for seed in ("0", "1", "4242"):
         out = tmp_path / seed
         for protocol in protocols():
-            command = [sys.executable, "-m", "codegen", "generate", "--spec", f"spec/{protocol}", "--out", str(out / protocol)]
-            subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True)
+            command = [
+                sys.executable,
+                "-m",
+                "codegen",
+                "generate",
+                "--spec",
+                f"spec/{protocol}",
+                "--out",
+                str(out / protocol),
+            ]
+            subprocess.run(
+                command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+            )
         digest = hashlib.sha256()
         for path in sorted(out.rglob("*")):
             if path.is_file():

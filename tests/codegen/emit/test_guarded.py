@@ -1,4 +1,6 @@
-"""How a cell under a lock lies in memory: what the generator says of it is what the compiler does, and lines are not wasted."""
+"""How a cell under a lock lies in memory: what the generator says of it is what the compiler does, and lines
+are not wasted.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,24 @@ ENTRY = ir.Record("entry", (("version", ir.UInt(32)), ("length", ir.UInt(16)), (
 MARK = ir.Enum("mark", ("A", "B", "C", "D"))
 CELLS = {
     "whole lines": {
-        "epoch": ir.UInt(32), "filter": ir.Bits(64), "keys": ir.Array(ir.UInt(64), 4), "floor": ir.UInt(32),
-        "marks": ir.Array(MARK, 4), "entries": ir.Array(ENTRY, 4),
+        "epoch": ir.UInt(32),
+        "filter": ir.Bits(64),
+        "keys": ir.Array(ir.UInt(64), 4),
+        "floor": ir.UInt(32),
+        "marks": ir.Array(MARK, 4),
+        "entries": ir.Array(ENTRY, 4),
     },
     "small": {"count": ir.UInt(8), "open": ir.Bool()},
     "nearly a line": {"numbers": ir.Array(ir.UInt(64), 6)},
     "just over a line": {"numbers": ir.Array(ir.UInt(64), 8)},
-    "odd": {"note": ir.Bytes(13), "mark": MARK, "members": ir.Set(ir.UInt(14), 9), "queue": ir.Sequence(ir.UInt(40), 3)},
+    "odd": {
+        "note": ir.Bytes(13),
+        "mark": MARK,
+        "members": ir.Set(ir.UInt(14), 9),
+        "queue": ir.Sequence(ir.UInt(40), 3),
+    },
     "large": {"entries": ir.Array(ENTRY, 16), "last": ir.Bytes(6)},
-}  # fmt: skip
+}
 
 
 def table(name: str) -> ir.TableLayout:
@@ -57,8 +68,13 @@ def test_the_compiler_agrees(name: str, tmp_path: Path) -> None:
     lines = ["#include <stddef.h>", '#include "bpf/stepwise_c.h"', '#include "bpf/stepwise_spin.h"']
     for each in declared_types((cell,)):
         if isinstance(each, ir.Enum):
-            lines.append(f"enum {NAMES.tag(each)} {{ {', '.join(NAMES.member(each, member) for member in each.members)} }} __attribute__((packed));")
-            lines.append(f'_Static_assert(sizeof(enum {NAMES.tag(each)}) == {memory_layout(each)[0]}, "size of an enum");')
+            lines.append(
+                f"enum {NAMES.tag(each)} {{ {', '.join(NAMES.member(each, member) for member in each.members)} }} "
+                "__attribute__((packed));"
+            )
+            lines.append(
+                f'_Static_assert(sizeof(enum {NAMES.tag(each)}) == {memory_layout(each)[0]}, "size of an enum");'
+            )
             continue
         struct = _struct(NAMES, each, guard if each == cell else None)
         lines.append(f"struct {struct['tag']} {{ {' '.join(member + ';' for member in struct['members'])} }};")
@@ -74,5 +90,13 @@ def test_the_compiler_agrees(name: str, tmp_path: Path) -> None:
 
 def test_scalars_have_the_size_of_their_integer() -> None:
     many = ir.Enum("p.many", tuple(f"Number{number}" for number in range(257)))
-    for kind, size in ((ir.UInt(14), 2), (ir.Bool(), 1), (MARK, 1), (many, 2), (ir.Bytes(8), 8), (ir.Bytes(3), 4), (ir.Bits(33), 8)):
+    for kind, size in (
+        (ir.UInt(14), 2),
+        (ir.Bool(), 1),
+        (MARK, 1),
+        (many, 2),
+        (ir.Bytes(8), 8),
+        (ir.Bytes(3), 4),
+        (ir.Bits(33), 8),
+    ):
         assert is_scalar(kind) and memory_layout(kind)[0] == size

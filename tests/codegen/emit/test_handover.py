@@ -1,4 +1,6 @@
-"""What the hooks hand to one another in the packet, in the kernel: a desk that says what it saw, and a daemon that looks it up."""
+"""What the hooks hand to one another in the packet, in the kernel: a desk that says what it saw, and a daemon
+that looks it up.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ BUDGET = {"insns": 10000, "states": 1000, "stack": 512}
 LAYOUT = {
     "protocol": "desk",
     "module": "DeskSteps",
-    "message": {"kind": {"enum": ["Ask", "Tell", "Leave", "Told"]}, "number": "u32", "text": {"bytes": 20}, "last": "u8"},
+    "message": {
+        "kind": {"enum": ["Ask", "Tell", "Leave", "Told"]},
+        "number": "u32",
+        "text": {"bytes": 20},
+        "last": "u8",
+    },
     "handover": {"seen": "u4", "marks": {"bits": 12}, "note": {"bytes": 12}, "sure": "bool", "key": "u64"},
     "local": {
         "place": {"type": "u16", "from": "hash(msg.number, desk.capacity)"},
@@ -32,8 +39,18 @@ LAYOUT = {
         "lid": {"type": "u2", "from": "hash(msg.box, 4)"},
     },
     "tables": {
-        "desk": {"cell": {"text": {"bytes": 20}, "seen": "u4", "key": "u64"}, "capacity": 64, "index": "msg.place", "atomic": "spin_lock"},
-        "shelf": {"cell": {"text": {"bytes": 12}, "count": "u8"}, "capacity": 8, "index": "msg.shelf", "atomic": "spin_lock"},
+        "desk": {
+            "cell": {"text": {"bytes": 20}, "seen": "u4", "key": "u64"},
+            "capacity": 64,
+            "index": "msg.place",
+            "atomic": "spin_lock",
+        },
+        "shelf": {
+            "cell": {"text": {"bytes": 12}, "count": "u8"},
+            "capacity": 8,
+            "index": "msg.shelf",
+            "atomic": "spin_lock",
+        },
     },
     "hooks": {
         "xdp": [{"desk": "OnAsk"}],
@@ -42,7 +59,7 @@ LAYOUT = {
     },
     "wire": {"transport": "udp", "port": PORT, "order": ["kind", "number", "text", "last"]},
     "budget": {"xdp": BUDGET, "tc": BUDGET},
-}  # fmt: skip
+}
 STEPS = r"""---- MODULE DeskSteps ----
 EXTENDS Offload
 
@@ -125,7 +142,9 @@ def test_what_is_foreign_is_not_touched(desk: bpf.Object, codec: ModuleType, spo
 
 
 @pytest.mark.parametrize("forged", [{}, FORGED, *({name: value} for name, value in FORGED.items())])
-def test_an_answer_of_xdp_has_nothing_handed_over(desk: bpf.Object, codec: ModuleType, forged: dict[str, object]) -> None:
+def test_an_answer_of_xdp_has_nothing_handed_over(
+    desk: bpf.Object, codec: ModuleType, forged: dict[str, object]
+) -> None:
     leave(desk, codec, 5)
     asked = codec.Message(kind=codec.Kind.ASK, number=5, last=200)
     frame = Frame(replace(asked, **forged).encode(), PORT, version=6)
@@ -139,20 +158,31 @@ def test_xdp_takes_values_out_of_range_for_zero(desk: bpf.Object, codec: ModuleT
     payload[-codec.WIRE_SIZE + 30 :] = bytes([255]) * (codec.WIRE_SIZE - 30)
     frame = Frame(bytes(payload), PORT)
     assert desk.program("desk_xdp").test_run(frame.to_bytes()).action == bpf.XDP_PASS
-    assert desk.program("desk_tc").test_run(replace(frame, source_port=PORT, destination_port=9).to_bytes()).action == bpf.TC_ACT_SHOT
+    assert (
+        desk.program("desk_tc").test_run(replace(frame, source_port=PORT, destination_port=9).to_bytes()).action
+        == bpf.TC_ACT_SHOT
+    )
 
 
 @pytest.mark.parametrize("version", [4, 6])
 def test_tc_reads_it_and_keeps_it_from_the_client(desk: bpf.Object, codec: ModuleType, version: int) -> None:
-    told = codec.Message(kind=codec.Kind.TOLD, number=4, text=TEXT, seen=15, marks=3, note=b"twelve bytes", sure=True, key=123456)
+    told = codec.Message(
+        kind=codec.Kind.TOLD, number=4, text=TEXT, seen=15, marks=3, note=b"twelve bytes", sure=True, key=123456
+    )
     frame = Frame(told.encode(), destination_port=40000, source_port=PORT, version=version)
     ran = desk.program("desk_tc").test_run(frame.to_bytes())
     assert ran.action == bpf.TC_ACT_OK
-    assert codec.Message.decode(ran.data[frame.payload_offset() :]) == codec.Message(kind=codec.Kind.TOLD, number=4, text=TEXT)
-    assert ran.data == replace(frame, payload=ran.data[frame.payload_offset() :]).to_bytes(), "and its checksum is right"
+    assert codec.Message.decode(ran.data[frame.payload_offset() :]) == codec.Message(
+        kind=codec.Kind.TOLD, number=4, text=TEXT
+    )
+    assert ran.data == replace(frame, payload=ran.data[frame.payload_offset() :]).to_bytes(), (
+        "and its checksum is right"
+    )
     again = desk.program("desk_tc").test_run(frame.to_bytes())
     box = codec.hash_box(123456)
-    assert codec.Message.decode(again.data[frame.payload_offset() :]).last == box, "an index is computed from what was handed over"
+    assert codec.Message.decode(again.data[frame.payload_offset() :]).last == box, (
+        "an index is computed from what was handed over"
+    )
     unsure = replace(frame, payload=replace(told, sure=False).encode())
     assert desk.program("desk_tc").test_run(unsure.to_bytes()).action == bpf.TC_ACT_SHOT
 
@@ -160,15 +190,23 @@ def test_tc_reads_it_and_keeps_it_from_the_client(desk: bpf.Object, codec: Modul
 def test_the_hashes_of_the_codecs_agree(folder: Path, codec: ModuleType) -> None:
     numbers = [0, 1, 2, 255, 65536, (1 << 32) - 1, 123456789]
     lines = "\n".join(
-        f'printf("%u %u %u %u\\n", desk_hash_place({number}u), desk_hash_shelf(desk_hash_place({number}u)), desk_hash_box({number}ull),'
+        f'printf("%u %u %u %u\\n", desk_hash_place({number}u), desk_hash_shelf(desk_hash_place({number}u)), '
+        f"desk_hash_box({number}ull),"
         f" desk_hash_lid(desk_hash_box({number}ull)));"
         for number in numbers
     )
-    (folder / "run.c").write_text(f'#include <stdio.h>\n#include "desk_codec.h"\nint main(void)\n{{\n{lines}\nreturn 0;\n}}\n')
+    (folder / "run.c").write_text(
+        f'#include <stdio.h>\n#include "desk_codec.h"\nint main(void)\n{{\n{lines}\nreturn 0;\n}}\n'
+    )
     compile_native(folder)
     ran = subprocess.run([folder / "run"], capture_output=True, text=True, check=True)
     expected = [
-        [codec.hash_place(number), codec.hash_shelf(codec.hash_place(number)), codec.hash_box(number), codec.hash_lid(codec.hash_box(number))]
+        [
+            codec.hash_place(number),
+            codec.hash_shelf(codec.hash_place(number)),
+            codec.hash_box(number),
+            codec.hash_lid(codec.hash_box(number)),
+        ]
         for number in numbers
     ]
     assert [list(map(int, line.split())) for line in ran.stdout.splitlines()] == expected
@@ -187,11 +225,16 @@ def test_the_user_hook_reads_one_cell(folder: Path) -> None:
 
 def test_the_models_are_told(folder: Path) -> None:
     hooks = " ".join((folder / "DeskHooks.tla").read_text().split())
-    assert "[message EXCEPT !.seen = from.seen, !.marks = from.marks, !.note = from.note, !.sure = from.sure, !.key = from.key]" in hooks
+    assert (
+        "[message EXCEPT !.seen = from.seen, !.marks = from.marks, !.note = from.note, !.sure = from.sure, !.key = "
+        "from.key]" in hooks
+    )
     assert 'UserSections == << UserSection("shelf", "Find", "cell") >>' in hooks
     assert "UserStep(at, cell, msg, env) == CASE at = 1 -> Find(cell, msg)" in hooks
 
 
 def test_the_page_says_what_a_client_does_with_it(folder: Path) -> None:
     page = (folder / "wire.md").read_text()
-    assert "A client sends zeros" in page and page.index("| `last` |") < page.index("A client sends zeros") < page.index("| `seen` |")
+    assert "A client sends zeros" in page and page.index("| `last` |") < page.index(
+        "A client sends zeros"
+    ) < page.index("| `seen` |")

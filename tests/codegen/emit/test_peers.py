@@ -1,4 +1,6 @@
-"""The golden protocol `gate` gives tokens and takes them: its user step with what the daemon makes of the sender's address."""
+"""The golden protocol `gate` gives tokens and takes them: its user step with what the daemon makes of the
+sender's address.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ int run(const void *key, const void *source, __u32 nonce, unsigned char *payload
 	return stepwise_protocol.on_forwarded(&tables, &environment, payload, size);
 }
 """
-SKELETON = "static const void *gate_bpf__elf_bytes(size_t *size)\n{\n\t*size = 0;\n\treturn \"\";\n}\n"
+SKELETON = 'static const void *gate_bpf__elf_bytes(size_t *size)\n{\n\t*size = 0;\n\treturn "";\n}\n'
 KEY = bytes(range(16))
 
 
@@ -100,7 +102,17 @@ def gate(compiled: tuple[ctypes.CDLL, ModuleType]) -> Gate:
     return Gate(*compiled)
 
 
-ADDRESSES = ["10.0.0.1", "10.0.0.2", "0.0.0.0", "255.255.255.255", "fd00::1", "fd00::2", "fd00:0:0:1::1", "::", "::a00:1"]
+ADDRESSES = [
+    "10.0.0.1",
+    "10.0.0.2",
+    "0.0.0.0",
+    "255.255.255.255",
+    "fd00::1",
+    "fd00::2",
+    "fd00:0:0:1::1",
+    "::",
+    "::a00:1",
+]
 
 
 @pytest.mark.parametrize("source", ADDRESSES)
@@ -118,7 +130,9 @@ def test_every_token_is_another_and_all_are_good(gate):
 
 
 def test_who_shows_a_first_token_gets_one_of_another_kind(gate):
-    """It is good for the same address, and is not among those that are there for the asking; who shows it gets a first one again."""
+    """It is good for the same address, and is not among those that are there for the asking; who shows it gets
+    a first one again.
+    """
     first = gate.told("10.0.0.1", 7)
     second = gate.entered("10.0.0.1", first.row, first.ticket, 7)
     assert second.ticket[:4] == first.ticket[:4] and second.ticket != first.ticket
@@ -158,7 +172,9 @@ def test_only_its_own_row(gate):
 
 
 def test_rows_go_by_the_network(gate):
-    """Of IPv6, who has one address of a network has all of them; of IPv4, each address is one. All rows are in use alike."""
+    """Of IPv6, who has one address of a network has all of them; of IPv4, each address is one. All rows are in
+    use alike.
+    """
     assert len({gate.told(f"fd00:0:0:7::{host:x}").row for host in range(1, 200)}) == 1
     for name in ("10.0.{}.{}", "fd00:{:x}:{:x}::1"):
         rows = [gate.told(name.format(number // 200, number % 200 + 1)).row for number in range(2000)]

@@ -75,4 +75,6 @@ def test_what_is_seen_to_be_foreign_goes_on(loaded: bpf.Object, spoiled: dict[st
 def test_a_reply_of_which_only_the_headers_are_there_is_dropped(loaded: bpf.Object) -> None:
     head = replace(REPLY, version=6).to_bytes()[:HEADERS_IPV6]
     assert run(loaded, head, fails=True) == bpf.TC_ACT_SHOT
-    assert run(loaded, replace(REPLY, version=6).to_bytes(), fails=True) == bpf.TC_ACT_OK, "all in its head: nothing to pull"
+    assert run(loaded, replace(REPLY, version=6).to_bytes(), fails=True) == bpf.TC_ACT_OK, (
+        "all in its head: nothing to pull"
+    )

@@ -1,4 +1,6 @@
-"""The copy that quotes the TLA+: the same C, and every line of a step behind the directive that says where it comes from."""
+"""The copy that quotes the TLA+: the same C, and every line of a step behind the directive that says where it
+comes from.
+"""
 
 from __future__ import annotations
 

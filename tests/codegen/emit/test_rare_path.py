@@ -1,4 +1,6 @@
-"""The daemon's side of a protocol that keeps what comes behind a message: what it steps, what it takes and what it answers."""
+"""The daemon's side of a protocol that keeps what comes behind a message: what it steps, what it takes and what
+it answers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from tests.codegen import locker
 from tests.codegen.compiling import CONTESTED, FLAGS, UNDEFINED, compile_bpf, compile_shared, import_codec
 
 REPLY, FORWARD, DROP = 1, 2, 3
-PROGRAM = CONTESTED + """
+PROGRAM = (
+    CONTESTED
+    + """
 #include "locker_user.c"
 
 struct locker_rack_cell racks[LOCKER_CAPACITY_RACK];
@@ -64,7 +68,8 @@ int run(int hook, __u64 now_ns, unsigned char *payload, size_t *size)
 	return (hook == 0 ? locker->run_xdp : hook == 1 ? locker->on_forwarded : locker->run_tc)(&tables, &environment, payload, size);
 }
 """
-SKELETON = "static const void *locker_bpf__elf_bytes(size_t *size)\n{\n\t*size = 0;\n\treturn \"\";\n}\n"
+)
+SKELETON = 'static const void *locker_bpf__elf_bytes(size_t *size)\n{\n\t*size = 0;\n\treturn "";\n}\n'
 XDP, USER, TC = range(3)
 STALE = 0xA5
 RACK_BYTES, CONTENT_BYTES = 8, 152
@@ -114,7 +119,9 @@ class Daemon:
 
     def run(self, hook: int, payload: bytes, now_ns: int = 0) -> tuple[int, bytes]:
         """Verdict and payload; what lies behind the payload is what an earlier packet has left."""
-        room = (ctypes.c_uint8 * (self.codec.WIRE_SIZE + self.codec.TAIL_MAX))(*payload.ljust(self.codec.WIRE_SIZE + self.codec.TAIL_MAX, bytes([STALE])))
+        room = (ctypes.c_uint8 * (self.codec.WIRE_SIZE + self.codec.TAIL_MAX))(
+            *payload.ljust(self.codec.WIRE_SIZE + self.codec.TAIL_MAX, bytes([STALE]))
+        )
         size = ctypes.c_size_t(len(payload))
         verdict = self.library.run(hook, ctypes.c_uint64(now_ns), room, ctypes.byref(size))
         return verdict, bytes(room[: size.value])
@@ -230,7 +237,9 @@ def test_what_xdp_forwards_as_a_function(daemon: Daemon, codec: ModuleType) -> N
     place = codec.hash_place(5)
     daemon.racks[place * RACK_BYTES + 4 : place * RACK_BYTES + 7] = [40, 0, 9]
     asked = codec.Message(kind=codec.Kind.GET, number=5, slip=b"twelve bytes", box=3)
-    assert daemon.ask(asked, XDP) == (FORWARD, replace(asked, length=40, version=9, turn=7, box=1)), "and no other field"
+    assert daemon.ask(asked, XDP) == (FORWARD, replace(asked, length=40, version=9, turn=7, box=1)), (
+        "and no other field"
+    )
     told = put(codec, kind=codec.Kind.ASK)
     assert daemon.ask(told, XDP) == (REPLY, replace(told, kind=codec.Kind.DONE)), "with the tail that it came with"
 
@@ -273,10 +282,15 @@ def test_a_program_leaves_the_tail_as_it_is(programs: bpf.Object, codec: ModuleT
     frame = Frame(message.encode(), locker.PORT, version=version)
     ran = programs.program("locker_xdp").test_run(frame.to_bytes())
     assert ran.action == bpf.XDP_PASS
-    assert ran.data == replace(frame, payload=replace(message, version=1).encode()).to_bytes(), "and its checksum is right"
+    assert ran.data == replace(frame, payload=replace(message, version=1).encode()).to_bytes(), (
+        "and its checksum is right"
+    )
     asked = replace(message, kind=codec.Kind.ASK)
     ran = programs.program("locker_xdp").test_run(replace(frame, payload=asked.encode()).to_bytes())
-    assert (ran.action, ran.data) == (bpf.XDP_TX, frame.turned(replace(asked, kind=codec.Kind.DONE).encode()).to_bytes())
+    assert (ran.action, ran.data) == (
+        bpf.XDP_TX,
+        frame.turned(replace(asked, kind=codec.Kind.DONE).encode()).to_bytes(),
+    )
 
 
 @pytest.mark.parametrize("version", [4, 6])
@@ -286,7 +300,9 @@ def test_a_program_forwards_a_length_without_a_tail(programs: bpf.Object, codec:
     asked = codec.Message(kind=codec.Kind.GET, number=5, slip=b"twelve bytes", box=3)
     ran = programs.program("locker_xdp").test_run(replace(kept, payload=asked.encode()).to_bytes())
     expected = replace(asked, length=40, version=1, turn=7, box=1)
-    assert ran.data == replace(kept, payload=expected.encode()).to_bytes(), "what is no field of `forwards` stays, and the checksum is right"
+    assert ran.data == replace(kept, payload=expected.encode()).to_bytes(), (
+        "what is no field of `forwards` stays, and the checksum is right"
+    )
 
 
 def test_a_program_takes_no_other_size(programs: bpf.Object, codec: ModuleType) -> None:
@@ -297,7 +313,9 @@ def test_a_program_takes_no_other_size(programs: bpf.Object, codec: ModuleType) 
 
 def test_what_only_the_daemon_has_is_a_map(programs: bpf.Object) -> None:
     content = programs.map("content")
-    assert (content.value_size, content.capacity) == (CONTENT_BYTES, 4), "elements of the mmapped array are 8 bytes' multiples"
+    assert (content.value_size, content.capacity) == (CONTENT_BYTES, 4), (
+        "elements of the mmapped array are 8 bytes' multiples"
+    )
     memory = content.mmap()
     memory[2 * CONTENT_BYTES] = 7
     assert memory[2 * CONTENT_BYTES] in (7, b"\x07")
@@ -308,12 +326,15 @@ def test_what_only_the_daemon_has_is_a_map(programs: bpf.Object) -> None:
 
 def test_the_codecs_agree_on_the_size(folder: Path, codec: ModuleType) -> None:
     (folder / "sizes.c").write_text(
-        '#include <stdio.h>\n#include "locker_codec.h"\nint main(void)\n{\n\tfor (unsigned int size = 0; size < 70; size++) {\n'
-        "\t\tstruct locker_message message = { .length = size }, back;\n\t\tunsigned char payload[LOCKER_WIRE_SIZE];\n\n"
+        '#include <stdio.h>\n#include "locker_codec.h"\nint main(void)\n{\n\tfor (unsigned int size = 0; size < 70; '
+        "size++) {\n"
+        "\t\tstruct locker_message message = { .length = size }, back;\n\t\tunsigned char "
+        "payload[LOCKER_WIRE_SIZE];\n\n"
         "\t\tlocker_message_encode(payload, &message);\n"
-        '\t\tprintf("%u %d\\n", locker_message_tail_size(payload), locker_message_decode(payload, &back) && !back.body && back.length == size);\n'
+        '\t\tprintf("%u %d\\n", locker_message_tail_size(payload), locker_message_decode(payload, &back) && !back.body '
+        "&& back.length == size);\n"
         "\t}\n\treturn 0;\n}\n"
-    )  # fmt: skip
+    )
     subprocess.run(["clang-19", *FLAGS, "sizes.c", "-o", "sizes"], cwd=folder, check=True)
     ran = subprocess.run([folder / "sizes"], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines() == [f"{codec.tail_size(size)} 1" for size in range(70)]
@@ -338,7 +359,9 @@ def test_the_page_says_where_it_is(folder: Path) -> None:
 
 
 def test_the_programs_do_not_know_of_it(folder: Path) -> None:
-    """Their struct has a member less, and the daemon's sweep hands on no less than they have; the daemon's steps are not theirs."""
+    """Their struct has a member less, and the daemon's sweep hands on no less than they have; the daemon's
+    steps are not theirs.
+    """
     (folder / "tail.c").write_text(
         '#include <stddef.h>\n#include <stdio.h>\n#include "locker.h"\n'
         'int main(void)\n{\n\tprintf("%zu", offsetof(struct locker_message, body));\n\treturn 0;\n}\n'

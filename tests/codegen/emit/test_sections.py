@@ -32,7 +32,9 @@ Take(turn, msg) ==
     [] OTHER -> Drop(turn, msg)
 Tell(turn, msg) == Reply([turn EXCEPT !.last = msg.seen], msg)
 """
-PROGRAM = CONTESTED + """
+PROGRAM = (
+    CONTESTED
+    + """
 #include <stdio.h>
 #include <stdlib.h>
 #include "turns_codec.h"
@@ -59,6 +61,7 @@ int main(int count, char **arguments)
 	return 0;
 }
 """
+)
 REPLY, DROP = 1, 3
 ASK, YES, NO = 0, 1, 2
 
@@ -123,7 +126,7 @@ def test_what_a_lost_attempt_wrote_does_not_show_when_the_next_decides_otherwise
 
 
 def test_a_section_that_nobody_contends_is_not_tried_again(dropping: Path) -> None:
-    verdict, counter, *_, attempts = run(dropping, 20, 0)
+    verdict, _counter, *_, attempts = run(dropping, 20, 0)
     lost = subprocess.run([dropping, "20", "0"], capture_output=True, text=True, check=True)
     assert (verdict, attempts) == (REPLY, 2) and lost.stdout
     text = (dropping.parent / "turns_hooks.h").read_text()
@@ -140,7 +143,9 @@ Tell(turn, msg) == Reply([turn EXCEPT !.last = 2], msg)
 def test_a_section_finds_its_cell_by_what_the_index_is_then(tmp_path: Path) -> None:
     generated(tmp_path, [{"turn": "Take"}, {"turn": "Tell", "contended": "never"}], MOVING)
     (tmp_path / "run.c").write_text(
-        PROGRAM.replace('cells[3] >> 8, attempts);', 'cells[3] >> 8, attempts);\n\tprintf("%llx %llx\\n", cells[3], cells[5]);')
+        PROGRAM.replace(
+            "cells[3] >> 8, attempts);", 'cells[3] >> 8, attempts);\n\tprintf("%llx %llx\\n", cells[3], cells[5]);'
+        )
     )
     done = subprocess.run([compile_native(tmp_path), "0", "0"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] == "1 200", "the first section's cell, and the second's"
@@ -156,11 +161,20 @@ Last(turn, msg) == Reply([turn EXCEPT !.last = 3], msg)
 @pytest.mark.parametrize("contended, ends", [("never", "TURNS_COUNTER_LOST"), ("skip", "TURNS_COUNTER_LAST_1")])
 def test_a_cell_that_is_found_late_is_lost_like_others(tmp_path: Path, contended: str, ends: str) -> None:
     """Its index is that of a cell whatever it is: that the cell is not there is no reason to leave the section out."""
-    generated(tmp_path, [{"turn": "Take"}, {"turn": "Tell", "contended": contended}, {"turn": "Last", "contended": "skip"}], LATE)
-    told = f'stepwise_counter(end) == {ends}, stepwise_is_skipped(end));\n\treturn 0;'
+    generated(
+        tmp_path,
+        [{"turn": "Take"}, {"turn": "Tell", "contended": contended}, {"turn": "Last", "contended": "skip"}],
+        LATE,
+    )
+    told = f"stepwise_counter(end) == {ends}, stepwise_is_skipped(end));\n\treturn 0;"
     program = PROGRAM.replace("return 0;\n}", f'printf("%d %d\\n", {told}\n}}')
     (tmp_path / "run.c").write_text(program)
-    done = subprocess.run([compile_native(tmp_path), "0", "1" if contended == "never" else "4"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [compile_native(tmp_path), "0", "1" if contended == "never" else "4"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.splitlines()[1] == ("1 0" if contended == "never" else "1 1")
 
 
@@ -186,12 +200,20 @@ static __u64 *turns_mark_element(const void *tables, __u32 index)
 
 @pytest.mark.parametrize("count, marked", [(3, "1 1"), (7, "0 0")])
 @pytest.mark.parametrize("members", [["Yes"], "Marked"])
-def test_a_section_that_is_not_for_a_message_has_no_cell_of_it(tmp_path: Path, members: str | list[str], count: int, marked: str) -> None:
-    sections = [{"turn": "Take"}, {"mark": "Mark", "contended": "never", "when": {"kind": members}}, {"turn": "Tell", "contended": "never"}]
+def test_a_section_that_is_not_for_a_message_has_no_cell_of_it(
+    tmp_path: Path, members: str | list[str], count: int, marked: str
+) -> None:
+    sections = [
+        {"turn": "Take"},
+        {"mark": "Mark", "contended": "never", "when": {"kind": members}},
+        {"turn": "Tell", "contended": "never"},
+    ]
     mark = {"cell": {"seen": "bool"}, "capacity": 16, "index": "msg.where", "atomic": "word"}
     constants = {"Marked": ["Yes"]} if members == "Marked" else {}
     generated(tmp_path, sections, FOR_SOME, tables={**LAYOUT["tables"], "mark": mark}, constants=constants)
-    program = PROGRAM.replace('#include "turns_hooks.h"', MARKS).replace("return 0;\n}", 'printf("%llu %llu\\n", marks[3], asked);\n\treturn 0;\n}')
+    program = PROGRAM.replace('#include "turns_hooks.h"', MARKS).replace(
+        "return 0;\n}", 'printf("%llu %llu\\n", marks[3], asked);\n\treturn 0;\n}'
+    )
     (tmp_path / "run.c").write_text(program)
     done = subprocess.run([compile_native(tmp_path), str(count), "0"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] == marked
@@ -224,7 +246,8 @@ def loaded(dropping: Path) -> Iterator[bpf.Object]:
 
 
 @pytest.mark.parametrize(
-    ("losses", "action", "kind", "count"), [(0, bpf.XDP_TX, YES, 21), (3, bpf.XDP_TX, YES, 21), (4, bpf.XDP_DROP, ASK, 20)]
+    ("losses", "action", "kind", "count"),
+    [(0, bpf.XDP_TX, YES, 21), (3, bpf.XDP_TX, YES, 21), (4, bpf.XDP_DROP, ASK, 20)],
 )
 def test_the_kernel_tries_as_often(loaded: bpf.Object, losses: int, action: int, kind: int, count: int) -> None:
     """Attempts after the first are a loop of the kernel's there, with copies of what the step reads and writes."""

@@ -23,23 +23,40 @@ LAYOUT = {
     "protocol": "values",
     "module": "ValuesSteps",
     "types": {"id": "u14", "wide": "u40"},
-    "message": {"one": "id", "other": "wide", "small": "u3", "at": "u2", "tone": {"enum": ["Low", "Mid", "High"]}, "where": "u8"},
+    "message": {
+        "one": "id",
+        "other": "wide",
+        "small": "u3",
+        "at": "u2",
+        "tone": {"enum": ["Low", "Mid", "High"]},
+        "where": "u8",
+    },
     "local": {"few": {"set": "id", "max": 2}, "many": {"set": "id", "max": 9}, "found": "bool", "count": "u8"},
     "tables": {
         "cell": {
             "cell": {
-                "packed": {"set": "id", "max": 4}, "array": {"set": "id", "max": 9}, "wides": {"set": "wide", "max": 5},
-                "full": {"set": "wide", "max": 1}, "eights": {"set": "u16", "max": 4}, "tones": {"set": "message.tone", "max": 3},
-                "marks": {"bits": 48}, "queue": {"sequence": "wide", "max": 5}, "brief": {"sequence": "u3", "max": 6},
-                "numbers": {"array": "wide", "size": 4}, "digits": {"array": "u3", "size": 4}, "total": "u8",
+                "packed": {"set": "id", "max": 4},
+                "array": {"set": "id", "max": 9},
+                "wides": {"set": "wide", "max": 5},
+                "full": {"set": "wide", "max": 1},
+                "eights": {"set": "u16", "max": 4},
+                "tones": {"set": "message.tone", "max": 3},
+                "marks": {"bits": 48},
+                "queue": {"sequence": "wide", "max": 5},
+                "brief": {"sequence": "u3", "max": 6},
+                "numbers": {"array": "wide", "size": 4},
+                "digits": {"array": "u3", "size": 4},
+                "total": "u8",
             },
-            "capacity": 256, "index": "msg.where", "atomic": "spin_lock",
+            "capacity": 256,
+            "index": "msg.where",
+            "atomic": "spin_lock",
         }
     },
     "hooks": {"xdp": []},
     "wire": {"transport": "udp", "port": 4242, "order": ["one", "other", "small", "at", "tone", "where"]},
     "budget": {"xdp": {"insns": 100000, "states": 10000, "stack": 512}},
-}  # fmt: skip
+}
 
 
 def setting(**fields: str) -> str:
@@ -62,9 +79,14 @@ STEPS = {
     "MinusArray": setting(packed="@ \\ msg.many", array="@ \\ cell.packed"),
     "Intersect": setting(packed="@ \\cap cell.array", array="@ \\cap msg.few"),
     "Exchange": setting(packed="{x \\in msg.few : x < 3}", array="cell.packed \\cup msg.few"),
-    "Filters": setting(packed="{x \\in @ : x > 1}", wides="{x \\in @ : x # msg.other}", array="{x \\in @ : x \\in msg.few}"),
+    "Filters": setting(
+        packed="{x \\in @ : x > 1}", wides="{x \\in @ : x # msg.other}", array="{x \\in @ : x \\in msg.few}"
+    ),
     "Images": setting(eights="{x % 4 : x \\in cell.packed}", array="{x \\div 2 : x \\in @}"),
-    "Tones": "IF msg.tone \\in cell.tones THEN " + setting(tones="@ \\ {msg.tone}") + " ELSE " + unless_dropped("Cardinality(cell.tones) < 3", setting(tones="@ \\cup {msg.tone}")),
+    "Tones": "IF msg.tone \\in cell.tones THEN "
+    + setting(tones="@ \\ {msg.tone}")
+    + " ELSE "
+    + unless_dropped("Cardinality(cell.tones) < 3", setting(tones="@ \\cup {msg.tone}")),
     "Compares": """
       CASE cell.packed = msg.few -> Reply(cell, [msg EXCEPT !.count = 1])
         [] cell.array = msg.many -> Reply(cell, [msg EXCEPT !.count = 2])
@@ -81,10 +103,13 @@ STEPS = {
         [] OTHER -> Reply(cell, [msg EXCEPT !.count = Cardinality({x \\in cell.array : x < msg.one})])""",
     "Bits": setting(marks="(@ \\cup {msg.small, 40}) \\ {msg.at}"),
     "BitsFilter": """
-      IF {3, msg.at} \\subseteq cell.marks THEN """ + setting(marks="{x \\in @ : x > msg.small}") + """
+      IF {3, msg.at} \\subseteq cell.marks THEN """
+    + setting(marks="{x \\in @ : x > msg.small}")
+    + """
       ELSE Reply(cell, [msg EXCEPT !.count = Cardinality(cell.marks)])""",
     "Push": unless_dropped(
-        "Len(cell.queue) < 5 /\\ Len(cell.brief) < 6", setting(queue="Append(@, msg.other)", brief="Append(@, msg.small)")
+        "Len(cell.queue) < 5 /\\ Len(cell.brief) < 6",
+        setting(queue="Append(@, msg.other)", brief="Append(@, msg.small)"),
     ),
     "Pop": """
       IF Len(cell.queue) > 0 /\\ Len(cell.brief) > 0
@@ -93,9 +118,11 @@ STEPS = {
     "Arrays": """
       Reply([cell EXCEPT !.numbers[msg.at + 1] = msg.other, !.digits[msg.at + 1] = msg.small],
             [msg EXCEPT !.other = cell.numbers[msg.at + 1], !.small = cell.digits[4 - msg.at]])""",
-    "WholeArrays": setting(numbers="[i \\in 1..4 |-> cell.numbers[5 - i]]", digits="[i \\in 1..4 |-> (cell.digits[i] + 1) % 8]"),
+    "WholeArrays": setting(
+        numbers="[i \\in 1..4 |-> cell.numbers[5 - i]]", digits="[i \\in 1..4 |-> (cell.digits[i] + 1) % 8]"
+    ),
     "Swap": "Reply([cell EXCEPT !.packed = msg.few, !.total = Cardinality(cell.packed)], [msg EXCEPT !.count = cell.total, !.found = msg.one \\in cell.packed])",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,19 @@ from typing import Any
 from codegen import ir
 
 ARITHMETIC = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "div": lambda a, b: a // b, "%": lambda a, b: a % b,
-}  # fmt: skip
-COMPARE = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "=": lambda a, b: a == b}
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "div": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+}
+COMPARE = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+}
 SETS = {"union": frozenset.__or__, "intersect": frozenset.__and__, "minus": frozenset.__sub__}
 
 
@@ -100,7 +110,9 @@ def loop(node: ir.Expr, names: dict[str, Any]) -> Any:
         case ir.Filter():
             return frozenset(item for item in domain if body(node.predicate, item))
         case ir.Image():
-            return frozenset(body(node.value, item) for item in domain if node.predicate is None or body(node.predicate, item))
+            return frozenset(
+                body(node.value, item) for item in domain if node.predicate is None or body(node.predicate, item)
+            )
         case ir.Quantifier("exists"):
             return any([body(node.predicate, item) for item in domain])
         case ir.Quantifier("forall"):

@@ -16,26 +16,43 @@ LAYOUT = {
     "types": {"client": "u14", "slot": {"record": {"used": "bool", "owner": "client"}}},
     "env": {"now": {"type": "u25", "tick_ns": 1024}},
     "message": {
-        "client": "client", "state": "cell.state", "delta": "u8", "number": "u64", "where": "u10", "key": {"bytes": 8},
+        "client": "client",
+        "state": "cell.state",
+        "delta": "u8",
+        "number": "u64",
+        "where": "u10",
+        "key": {"bytes": 8},
     },
     "local": {"seen": {"set": "client", "max": 4}, "chosen": "u4"},
     "tables": {
         "cell": {
             "cell": {
-                "count": "u8", "total": "u16", "open": "bool", "state": {"enum": ["Idle", "Busy", "Gone"]},
-                "members": {"set": "client", "max": 4}, "marks": {"bits": 16}, "slots": {"array": "slot", "size": 4},
-                "spare": "slot", "queue": {"sequence": "client", "max": 4}, "key": {"bytes": 8},
+                "count": "u8",
+                "total": "u16",
+                "open": "bool",
+                "state": {"enum": ["Idle", "Busy", "Gone"]},
+                "members": {"set": "client", "max": 4},
+                "marks": {"bits": 16},
+                "slots": {"array": "slot", "size": 4},
+                "spare": "slot",
+                "queue": {"sequence": "client", "max": 4},
+                "key": {"bytes": 8},
             },
-            "capacity": 1000, "index": "msg.where", "atomic": "spin_lock",
+            "capacity": 1000,
+            "index": "msg.where",
+            "atomic": "spin_lock",
         },
         "entry": {
-            "cell": {"used": "bool", "owner": "client"}, "capacity": 64, "index": "msg.chosen", "atomic": "word",
+            "cell": {"used": "bool", "owner": "client"},
+            "capacity": 64,
+            "index": "msg.chosen",
+            "atomic": "word",
         },
     },
     "hooks": {"xdp": []},
     "wire": {"transport": "udp", "port": 4242, "order": ["client", "state", "delta", "number", "where", "key"]},
     "budget": {"xdp": {"insns": 1000, "states": 100, "stack": 256}},
-}  # fmt: skip
+}
 
 
 SERVE = "ServeTheForwarded(entries, msg) == Drop(entries, msg)"
@@ -138,5 +155,8 @@ def tree(body: ir.Body, depth: int = 0) -> list[str]:
         case ir.Bind():
             return [f"{indent}{body.name} = {text(body.value)}", *tree(body.body, depth)]
     return [
-        f"{indent}if {text(body.condition)}", *tree(body.then, depth + 1), f"{indent}else", *tree(body.otherwise, depth + 1)
-    ]  # fmt: skip
+        f"{indent}if {text(body.condition)}",
+        *tree(body.then, depth + 1),
+        f"{indent}else",
+        *tree(body.otherwise, depth + 1),
+    ]

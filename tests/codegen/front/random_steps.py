@@ -18,7 +18,15 @@ class Writer:
         return f"v{self.fresh}"
 
     def number(self, depth: int) -> str:
-        leaves = ["cell.count", "cell.total", "msg.delta", "msg.chosen", "msg.where", "env.index", *map(str, (0, 1, 2, 3, 7, 255))]
+        leaves = [
+            "cell.count",
+            "cell.total",
+            "msg.delta",
+            "msg.chosen",
+            "msg.where",
+            "env.index",
+            *map(str, (0, 1, 2, 3, 7, 255)),
+        ]
         leaves += self.variables * 3
         if depth == 0:
             return self.draw.choice(leaves)
@@ -56,7 +64,9 @@ class Writer:
 
     def clients(self, depth: int) -> str:
         if depth == 0:
-            return self.draw.choice(["cell.members", "msg.seen", "{msg.client}", "{1, 2}", "{}" , "{cell.slots[1].owner}"]).replace("{}", "msg.seen")
+            return self.draw.choice(
+                ["cell.members", "msg.seen", "{msg.client}", "{1, 2}", "{}", "{cell.slots[1].owner}"]
+            ).replace("{}", "msg.seen")
         clients = self.clients
         name = self.name()
         kinds = [
@@ -72,10 +82,22 @@ class Writer:
     def condition(self, depth: int) -> str:
         if depth == 0:
             return self.draw.choice(
-                ["cell.open", "cell.slots[2].used", 'cell.state = "Busy"', 'msg.state \\in {"Idle", "Gone"}', "cell.members = {}",
-                 "msg.client \\in cell.members", "cell.state = msg.state", "msg.chosen \\in cell.marks", "cell.count < 200",
-                 "Cardinality(cell.members) < 4", "Len(cell.queue) > 0", "Len(cell.queue) < 4", "cell.key = msg.key"]
-            )  # fmt: skip
+                [
+                    "cell.open",
+                    "cell.slots[2].used",
+                    'cell.state = "Busy"',
+                    'msg.state \\in {"Idle", "Gone"}',
+                    "cell.members = {}",
+                    "msg.client \\in cell.members",
+                    "cell.state = msg.state",
+                    "msg.chosen \\in cell.marks",
+                    "cell.count < 200",
+                    "Cardinality(cell.members) < 4",
+                    "Len(cell.queue) > 0",
+                    "Len(cell.queue) < 4",
+                    "cell.key = msg.key",
+                ]
+            )
         number, condition, clients = self.number, self.condition, self.clients
         name = self.name()
         kinds = [
@@ -101,8 +123,13 @@ class Writer:
             lambda: f"[cell EXCEPT !.total = {number(depth)}]",
             lambda: f"[cell EXCEPT !.members = {self.clients(2)}]",
             lambda: "[cell EXCEPT !.members = @ \\cup {msg.client}]",
-            lambda: f"[cell EXCEPT !.slots[({number(1)} % 4) + 1].used = {condition(1)}, !.slots[2].owner = msg.client]",
-            lambda: f"[[cell EXCEPT !.state = \"Gone\", !.count = 3] EXCEPT !.open = ~ @, !.total = @ \\div 2, !.count = {number(1)}]",
+            lambda: (
+                f"[cell EXCEPT !.slots[({number(1)} % 4) + 1].used = {condition(1)}, !.slots[2].owner = msg.client]"
+            ),
+            lambda: (
+                '[[cell EXCEPT !.state = "Gone", !.count = 3] EXCEPT !.open = ~ @, !.total = @ \\div 2, !.count = '
+                f"{number(1)}]"
+            ),
             lambda: "[cell EXCEPT !.queue = Append(@, msg.client)]",
             lambda: "[cell EXCEPT !.queue = IF Len(@) > 0 THEN Tail(@) ELSE <<msg.client>>]",
             lambda: f"[cell EXCEPT !.marks = (@ \\ {{msg.chosen}}) \\cup {{{number(0)}}}]",
@@ -113,8 +140,12 @@ class Writer:
         return self.draw.choice(kinds)()
 
     def changed_message(self) -> str:
-        kinds = ["msg", "[msg EXCEPT !.state = cell.state, !.delta = cell.count]", "[msg EXCEPT !.seen = cell.members, !.chosen = 3]",
-                 f"[msg EXCEPT !.chosen = {self.number(1)} % 16]"]  # fmt: skip
+        kinds = [
+            "msg",
+            "[msg EXCEPT !.state = cell.state, !.delta = cell.count]",
+            "[msg EXCEPT !.seen = cell.members, !.chosen = 3]",
+            f"[msg EXCEPT !.chosen = {self.number(1)} % 16]",
+        ]
         return self.draw.choice(kinds)
 
     def result(self, depth: int) -> str:
@@ -123,10 +154,12 @@ class Writer:
             return f"{verdict}({self.changed_cell(2)}, {self.changed_message()})"
         kinds = [
             lambda: f"(IF {self.condition(2)} THEN {self.result(depth - 1)} ELSE {self.result(depth - 1)})",
-            lambda: f"(CASE {self.condition(2)} -> {self.result(depth - 1)} [] {self.condition(1)} -> {self.result(0)}"
-                    f" [] OTHER -> {self.result(depth - 1)})",
+            lambda: (
+                f"(CASE {self.condition(2)} -> {self.result(depth - 1)} [] {self.condition(1)} -> {self.result(0)}"
+                f" [] OTHER -> {self.result(depth - 1)})"
+            ),
             lambda: self.let(3, lambda _: self.result(depth - 1)),
-        ]  # fmt: skip
+        ]
         return self.draw.choice(kinds)()
 
 

@@ -1,4 +1,6 @@
-"""A step is compiled for the messages that may come to it: what sections before it have made of others is no branch of it."""
+"""A step is compiled for the messages that may come to it: what sections before it have made of others is no
+branch of it.
+"""
 
 from __future__ import annotations
 
@@ -60,14 +62,22 @@ def test_what_no_message_comes_to_is_not_compiled(tmp_path: Path, sections: list
 
 
 def test_a_step_of_a_section_for_some_is_compiled_for_these(tmp_path: Path) -> None:
-    kit.write(tmp_path, STEPS.replace("Turn(cell, msg) ==\n", "Unused(cell, msg) ==\n") + """
+    kit.write(
+        tmp_path,
+        STEPS.replace("Turn(cell, msg) ==\n", "Unused(cell, msg) ==\n")
+        + """
 Turn(cell, msg) ==
   CASE msg.state = "Idle" -> TurnsIdle :: Drop(cell, msg)
     [] msg.state = "Busy" -> TurnsBusy :: Drop(cell, msg)
     [] OTHER -> Continue(cell, msg)
-""", ["Told"])
+""",
+        ["Told"],
+    )
     layout = yaml.safe_load((tmp_path / "layout.yaml").read_text())
-    layout["hooks"]["xdp"] = [{"cell": "Turn", "contended": "skip", "when": {"state": ["Idle", "Busy"]}}, {"cell": "Told", "contended": "skip"}]
+    layout["hooks"]["xdp"] = [
+        {"cell": "Turn", "contended": "skip", "when": {"state": ["Idle", "Busy"]}},
+        {"cell": "Told", "contended": "skip"},
+    ]
     (tmp_path / "layout.yaml").write_text(yaml.safe_dump(layout, sort_keys=False))
     turn = load(tmp_path).xdp[0].step
     assert [leaf.name for leaf in leaves(turn.body)] == ["TurnsIdle", "TurnsBusy"]

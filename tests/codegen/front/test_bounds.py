@@ -7,30 +7,47 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.passes.leaves import leaves
 from codegen import ir
 from codegen.errors import SpecErrors
 from codegen.front import load
 from codegen.ir import Interval
 from codegen.passes.facts import Facts
+from codegen.passes.leaves import leaves
 from tests.codegen.front import kit
 
 # name: (body, interval of the new value of cell.count or cell.total in the first leaf that sets one)
 ACCEPTED: dict[str, tuple[str, Interval]] = {
-    "Test": (r"IF cell.count < 255 THEN Reply([cell EXCEPT !.count = @ + 1], msg) ELSE Drop(cell, msg)", Interval(1, 255)),
-    "TestTurned": (r"IF 255 > cell.count THEN Reply([cell EXCEPT !.count = @ + 1], msg) ELSE Drop(cell, msg)", Interval(1, 255)),
-    "TestNotEqual": (r"IF cell.count # 255 THEN Reply([cell EXCEPT !.count = @ + 1], msg) ELSE Drop(cell, msg)", Interval(1, 255)),
-    "TestEqual": (r"IF cell.count = msg.chosen THEN Reply([cell EXCEPT !.count = @ * 16], msg) ELSE Drop(cell, msg)", Interval(0, 240)),
+    "Test": (
+        r"IF cell.count < 255 THEN Reply([cell EXCEPT !.count = @ + 1], msg) ELSE Drop(cell, msg)",
+        Interval(1, 255),
+    ),
+    "TestTurned": (
+        r"IF 255 > cell.count THEN Reply([cell EXCEPT !.count = @ + 1], msg) ELSE Drop(cell, msg)",
+        Interval(1, 255),
+    ),
+    "TestNotEqual": (
+        r"IF cell.count # 255 THEN Reply([cell EXCEPT !.count = @ + 1], msg) ELSE Drop(cell, msg)",
+        Interval(1, 255),
+    ),
+    "TestEqual": (
+        r"IF cell.count = msg.chosen THEN Reply([cell EXCEPT !.count = @ * 16], msg) ELSE Drop(cell, msg)",
+        Interval(0, 240),
+    ),
     "TestOfTheResult": (
         r"IF cell.count + msg.delta <= 255 THEN Reply([cell EXCEPT !.count = @ + msg.delta], msg) ELSE Drop(cell, msg)",
         Interval(0, 255),
     ),
-    "OtherBranch": (r"IF cell.count = 255 \/ cell.open THEN Drop(cell, msg) ELSE Reply([cell EXCEPT !.count = @ + 1], msg)", Interval(1, 255)),
+    "OtherBranch": (
+        r"IF cell.count = 255 \/ cell.open THEN Drop(cell, msg) ELSE Reply([cell EXCEPT !.count = @ + 1], msg)",
+        Interval(1, 255),
+    ),
     "NegatedAnd": (
-        r"IF ~ (cell.count < 250 /\ cell.open) THEN Drop(cell, msg) ELSE Reply([cell EXCEPT !.count = @ + 6], msg)", Interval(6, 255),
+        r"IF ~ (cell.count < 250 /\ cell.open) THEN Drop(cell, msg) ELSE Reply([cell EXCEPT !.count = @ + 6], msg)",
+        Interval(6, 255),
     ),
     "EitherWay": (
-        r"IF cell.count < 9 \/ cell.count < 99 THEN Reply([cell EXCEPT !.count = @ + 1], msg) ELSE Drop(cell, msg)", Interval(1, 99),
+        r"IF cell.count < 9 \/ cell.count < 99 THEN Reply([cell EXCEPT !.count = @ + 1], msg) ELSE Drop(cell, msg)",
+        Interval(1, 99),
     ),
     "InsideTheValue": (r"Reply([cell EXCEPT !.count = IF @ > 0 THEN @ - 1 ELSE @], msg)", Interval(0, 254)),
     "GuardInTheCondition": (
@@ -38,10 +55,12 @@ ACCEPTED: dict[str, tuple[str, Interval]] = {
         Interval(10, 100),
     ),
     "DifferenceOfFields": (
-        r"IF cell.total < cell.count THEN Reply([cell EXCEPT !.count = @ - cell.total], msg) ELSE Drop(cell, msg)", Interval(1, 255),
+        r"IF cell.total < cell.count THEN Reply([cell EXCEPT !.count = @ - cell.total], msg) ELSE Drop(cell, msg)",
+        Interval(1, 255),
     ),
     "DifferenceElsewhere": (
-        r"IF cell.total < cell.count THEN Drop(cell, msg) ELSE Reply([cell EXCEPT !.total = @ - cell.count], msg)", Interval(0, 65535),
+        r"IF cell.total < cell.count THEN Drop(cell, msg) ELSE Reply([cell EXCEPT !.total = @ - cell.count], msg)",
+        Interval(0, 65535),
     ),
     "DifferencePlusOne": (
         r"IF cell.total + 1 < cell.count THEN Reply([cell EXCEPT !.count = @ - cell.total - 2], msg) ELSE Drop(cell, msg)",
@@ -53,21 +72,29 @@ ACCEPTED: dict[str, tuple[str, Interval]] = {
     "Cancelled": (r"Reply([cell EXCEPT !.count = (@ + (msg.number % 7)) - (msg.number % 7)], msg)", Interval(0, 255)),
     "NamedCondition": (
         r"LET some == cell.count > 0 IN IF some /\ cell.open THEN Reply([cell EXCEPT !.count = @ - 1], msg)"
-        r" ELSE IF some THEN Drop(cell, msg) ELSE Forward(cell, msg)", Interval(0, 254),
+        r" ELSE IF some THEN Drop(cell, msg) ELSE Forward(cell, msg)",
+        Interval(0, 254),
     ),
     "NamedValue": (
         r"LET sum == cell.count + msg.delta IN IF sum < 256 THEN Reply([cell EXCEPT !.count = sum], msg) ELSE Drop(cell, msg)",
         Interval(0, 255),
     ),
-    "CardinalityIsBounded": (r"Reply([cell EXCEPT !.count = 251 + Cardinality(cell.members)], msg)", Interval(251, 255)),
+    "CardinalityIsBounded": (
+        r"Reply([cell EXCEPT !.count = 251 + Cardinality(cell.members)], msg)",
+        Interval(251, 255),
+    ),
     "KnownNotEmpty": (
         r"IF msg.client \in cell.members THEN Reply([cell EXCEPT !.count = Cardinality(cell.members) - 1], msg) ELSE Drop(cell, msg)",
         Interval(0, 3),
     ),
     "FirstIndexOrNone": (
-        r"Reply([cell EXCEPT !.count = FirstIndex(2, 4, 9, LAMBDA i : cell.slots[i].used)], msg)", Interval(2, 9),
+        r"Reply([cell EXCEPT !.count = FirstIndex(2, 4, 9, LAMBDA i : cell.slots[i].used)], msg)",
+        Interval(2, 9),
     ),
-    "CountOfARange": (r"Reply([cell EXCEPT !.count = CountIndex(2, 4, LAMBDA i : cell.slots[i].used)], msg)", Interval(0, 3)),
+    "CountOfARange": (
+        r"Reply([cell EXCEPT !.count = CountIndex(2, 4, LAMBDA i : cell.slots[i].used)], msg)",
+        Interval(0, 3),
+    ),
     "LoopVariable": (
         r"IF \E i \in 1..3 : cell.slots[i + 1].used /\ cell.slots[i].used THEN Reply([cell EXCEPT !.count = 1], msg) ELSE Drop(cell, msg)",
         Interval(1, 1),
@@ -81,7 +108,7 @@ ACCEPTED: dict[str, tuple[str, Interval]] = {
         r"IF cell.count > 9 /\ cell.count < 5 THEN Drop([cell EXCEPT !.count = @ - 99], msg) ELSE Reply([cell EXCEPT !.count = 1], msg)",
         Interval(1, 1),
     ),
-}  # fmt: skip
+}
 
 # Steps that must compile: sets, sequences and indices, which have no single interval to look at.
 COMPILES = {
@@ -93,18 +120,18 @@ COMPILES = {
     "UnionAfterTaking": r"IF 7 \in cell.members THEN Reply([cell EXCEPT !.members = (@ \ {7}) \cup {msg.client}], msg) ELSE Drop(cell, msg)",
     "IndexIntoSmallSet": r"IF env.index < 16384 THEN Reply([cell EXCEPT !.members = {env.index}], msg) ELSE Drop(cell, msg)",
     "QueueIndex": r"IF Len(cell.queue) > msg.chosen /\ msg.chosen > 0 /\ cell.queue[msg.chosen + 1] = cell.queue[msg.chosen]"
-                  r" THEN Reply([cell EXCEPT !.queue[msg.chosen] = 3], msg) ELSE Drop(cell, msg)",
+    r" THEN Reply([cell EXCEPT !.queue[msg.chosen] = 3], msg) ELSE Drop(cell, msg)",
     "QueueSearch": r"IF \E i \in 1..Len(cell.queue) : cell.queue[i] = msg.client THEN Reply(cell, msg) ELSE Drop(cell, msg)",
     "QueueRotates": r"IF Len(cell.queue) > 0 THEN Reply([cell EXCEPT !.queue = Append(Tail(@), Head(@))], msg) ELSE Drop(cell, msg)",
     "QueueOfOne": r"IF cell.queue = <<>> THEN Reply([cell EXCEPT !.queue = Append(Append(@, 1), 2)], msg) ELSE Drop(cell, msg)",
     "QueueNotEmpty": r"IF cell.queue # <<>> THEN Reply([cell EXCEPT !.queue = Tail(@)], msg) ELSE Drop(cell, msg)",
     "ChooseUnderExists": r"IF \E i \in 1..4 : cell.slots[i].used /\ cell.open THEN LET i == CHOOSE i \in 1..4 : (cell.slots[i].used /\ cell.open)"
-                         r" /\ \A j \in 1..(i - 1) : ~ (cell.slots[j].used /\ cell.open)"
-                         r" IN Reply([cell EXCEPT !.slots[i].used = FALSE], msg) ELSE Drop(cell, msg)",
+    r" /\ \A j \in 1..(i - 1) : ~ (cell.slots[j].used /\ cell.open)"
+    r" IN Reply([cell EXCEPT !.slots[i].used = FALSE], msg) ELSE Drop(cell, msg)",
     "FirstIndexFound": r"LET i == FirstIndex(1, 4, 0, LAMBDA k : ~ cell.slots[k].used) IN IF i = 0 THEN Drop(cell, msg)"
-                       r" ELSE Reply([cell EXCEPT !.slots[i].used = TRUE], msg)",
+    r" ELSE Reply([cell EXCEPT !.slots[i].used = TRUE], msg)",
     "BitsFromATest": r"IF msg.delta < 16 THEN Reply([cell EXCEPT !.marks = @ \cup {msg.delta}], msg) ELSE Drop(cell, msg)",
-}  # fmt: skip
+}
 
 # name of an accepted step: the change that makes it unsafe, and what is said then.
 NEIGHBOURS: dict[str, tuple[str, str, str]] = {
@@ -130,15 +157,23 @@ NEIGHBOURS: dict[str, tuple[str, str, str]] = {
     "UnionWithRoom": ("< 4", "<= 4", "members may get 5 elements, but holds 4"),
     "UnionNotEqual": ("# 4", "# 3", "members may get 5 elements, but holds 4"),
     "UnionOfAMember": (r"\in", r"\notin", "members may get 5 elements, but holds 4"),
-    "UnionOfASubset": (r"msg.seen \subseteq cell.members", r"cell.members \subseteq {1}", "members may get 5 elements, but holds 4"),
+    "UnionOfASubset": (
+        r"msg.seen \subseteq cell.members",
+        r"cell.members \subseteq {1}",
+        "members may get 5 elements, but holds 4",
+    ),
     "UnionAfterTaking": ("{7}", "{8}", "members may get 5 elements, but holds 4"),
     "QueueIndex": ("> msg.chosen", ">= msg.chosen", "the index lies in 2..5"),
     "QueueRotates": ("> 0", ">= 0", "Tail of a sequence that may be empty"),
     "QueueOfOne": ("= <<>>", "# <<>>", "queue may get 6 elements, but holds 4"),
-    "ChooseUnderExists": (r"1..4 : cell.slots[i].used /\ cell.open THEN", "1..4 : cell.slots[i].used THEN", "nothing shows that there is one"),
+    "ChooseUnderExists": (
+        r"1..4 : cell.slots[i].used /\ cell.open THEN",
+        "1..4 : cell.slots[i].used THEN",
+        "nothing shows that there is one",
+    ),
     "FirstIndexFound": ("i = 0", "i = 1", "the index lies in 0..4, the array has 1..4"),
     "BitsFromATest": ("< 16", "< 17", "an element of marks may be anything in 0..16"),
-}  # fmt: skip
+}
 
 
 def definition(name: str, body: str) -> str:
@@ -173,7 +208,10 @@ def refused(tmp_path_factory):
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_interval(steps, name: str):
     values = [
-        assign.value for leaf in leaves(steps[name].body) for assign in leaf.cell if assign.path in (("count",), ("total",))
+        assign.value
+        for leaf in leaves(steps[name].body)
+        for assign in leaf.cell
+        if assign.path in (("count",), ("total",))
     ]
     assert values, f"{name} sets neither count nor total"
     first = values[0]

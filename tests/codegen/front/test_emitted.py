@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from codegen.passes.leaves import leaves
 from codegen import ir
 from codegen.c_names import Names
 from codegen.emit import generate
 from codegen.emit.types import Vector
 from codegen.errors import SpecErrors
 from codegen.front import load
+from codegen.passes.leaves import leaves
 from tests.codegen.compiling import UNDEFINED, compile_native
 from tests.codegen.emit.native import initial, places, read
 from tests.codegen.front import interpreter, kit
@@ -52,14 +52,29 @@ def program(protocol: ir.Protocol, steps: list[ir.Step], cases: list[tuple[dict,
         constant = "" if any(leaf.cell for leaf in leaves(step.body)) else "const "
         environment = ", &environments[i]" if step.env else ""
         lines += [
-            f"static void run{number}(int i)", "{",
-            f"\t{constant}struct sample_{cell.name} c = cells[i];", "\tstruct sample_message m = messages[i];",
+            f"static void run{number}(int i)",
+            "{",
+            f"\t{constant}struct sample_{cell.name} c = cells[i];",
+            "\tstruct sample_message m = messages[i];",
             f"\t__u32 outcome = {names.function(step.name)}(&c, &m{environment});",
             f'\tprintf("{number} %d %u", i, outcome & STEPWISE_VERDICT_MASK);',
-            *(f'\tprintf(" %llu", (unsigned long long){place});' for place in sides), '\tprintf("\\n");', "}",
-        ]  # fmt: skip
+            *(f'\tprintf(" %llu", (unsigned long long){place});' for place in sides),
+            '\tprintf("\\n");',
+            "}",
+        ]
     calls = "".join(f"\t\trun{number}(i);\n" for number in range(len(steps)))
-    return "\n".join([*lines, "int main(void)", "{", f"\tfor (int i = 0; i < {len(cases)}; i++) {{", calls + "\t}", "\treturn 0;", "}", ""])
+    return "\n".join(
+        [
+            *lines,
+            "int main(void)",
+            "{",
+            f"\tfor (int i = 0; i < {len(cases)}; i++) {{",
+            calls + "\t}",
+            "\treturn 0;",
+            "}",
+            "",
+        ]
+    )
 
 
 def compare(folder: Path, protocol: ir.Protocol, draw: random.Random) -> int:

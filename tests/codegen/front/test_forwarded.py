@@ -1,4 +1,6 @@
-"""Of which messages the user hook and tc have to say Drop: of those that xdp cannot forward, and the daemon cannot reply with."""
+"""Of which messages the user hook and tc have to say Drop: of those that xdp cannot forward, and the daemon
+cannot reply with.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ LAST_BUSY = 'Last(cell, msg) == IF msg.state = "Busy" THEN Forward(cell, msg) EL
 
 
 def said(folder: Path, steps: str, xdp: list[dict], over: dict[str, Any] | None = None) -> list[str]:
-    """What is refused of a protocol whose user hook is Find, and Serve behind it where there is one, and whose tc is Keep where there is one."""
+    """What is refused of a protocol whose user hook is Find, and Serve behind it where there is one, and whose
+    tc is Keep where there is one.
+    """
     layout = copy.deepcopy(kit.LAYOUT)
     user = [{"entry": name} for name in ("Find", "Serve") if f"{name}(" in steps]
     layout["hooks"] = {"xdp": xdp, "user": user, **({"tc": [{"entry": "Keep"}]} if "Keep(" in steps else {})}
@@ -51,12 +55,22 @@ def replies(*states: str) -> str:
         ([TURNS, LAST_BUSY], [FIRST, LAST], [replies("Busy", "Gone")]),
         ([TURNS, LAST_BUSY], [{**FIRST, "contended": "skip"}, LAST], [replies("Gone")]),
         ([TURNS, LAST_BUSY], [FIRST, {**LAST, "contended": "skip"}], [replies("Busy", "Gone")]),
-        ([LAST_BUSY, 'First(cell, msg) == CASE msg.state = "Gone" -> Drop(cell, msg) [] msg.state = "Idle" -> Continue(cell, [msg EXCEPT !.state = "Busy"])'
-          " [] OTHER -> Continue(cell, msg)"], [{**FIRST, "when": {"state": ["Idle", "Gone"]}}, LAST], [replies("Gone")]),
+        (
+            [
+                LAST_BUSY,
+                'First(cell, msg) == CASE msg.state = "Gone" -> Drop(cell, msg) [] msg.state = "Idle" -> '
+                'Continue(cell, [msg EXCEPT !.state = "Busy"])'
+                " [] OTHER -> Continue(cell, msg)",
+            ],
+            [{**FIRST, "when": {"state": ["Idle", "Gone"]}}, LAST],
+            [replies("Gone")],
+        ),
         (["First(cell, msg) == Continue(cell, [msg EXCEPT !.state = cell.state])", LAST_BUSY], [FIRST, LAST], []),
     ],
-)  # fmt: skip
-def test_the_daemon_sees_a_message_as_it_came(tmp_path: Path, steps: list[str], xdp: list[dict], refused: list[str]) -> None:
+)
+def test_the_daemon_sees_a_message_as_it_came(
+    tmp_path: Path, steps: list[str], xdp: list[dict], refused: list[str]
+) -> None:
     assert said(tmp_path, "\n".join([*steps, REPLIES]), xdp) == refused
 
 
@@ -83,16 +97,27 @@ def test_what_is_handed_over_is_zero_when_it_comes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("serve", "refused"),
     [
-        ('Find(entry, msg) == IF msg.state # "Idle" THEN Strange :: Drop(entry, msg) ELSE Continue([entry EXCEPT !.used = TRUE], msg)', []),
+        (
+            'Find(entry, msg) == IF msg.state # "Idle" THEN Strange :: Drop(entry, msg) ELSE Continue([entry EXCEPT '
+            "!.used = TRUE], msg)",
+            [],
+        ),
         ('Find(entry, msg) == IF msg.state \\in {"Busy", "Gone"} THEN Drop(entry, msg) ELSE Continue(entry, msg)', []),
-        ("Find(entry, msg) == IF entry.used THEN Drop(entry, msg) ELSE Continue(entry, msg)",
-         ["Serve replies to messages whose state is Busy or Gone, which no section of xdp forwards"]),
-        ('Find(entry, msg) == IF msg.state = "Busy" THEN Drop([entry EXCEPT !.used = TRUE], msg) ELSE IF msg.state = "Gone" THEN Drop(entry, msg) ELSE Continue(entry, msg)',
-         ["Find changes its cell for messages whose state is Busy, which no section of xdp forwards"]),
-        ('Find(entry, msg) == Continue([entry EXCEPT !.used = msg.state = "Idle"], msg)',
-         ["Find changes its cell for messages whose state is Busy or Gone, which no section of xdp forwards"]),
+        (
+            "Find(entry, msg) == IF entry.used THEN Drop(entry, msg) ELSE Continue(entry, msg)",
+            ["Serve replies to messages whose state is Busy or Gone, which no section of xdp forwards"],
+        ),
+        (
+            'Find(entry, msg) == IF msg.state = "Busy" THEN Drop([entry EXCEPT !.used = TRUE], msg) ELSE IF msg.state '
+            '= "Gone" THEN Drop(entry, msg) ELSE Continue(entry, msg)',
+            ["Find changes its cell for messages whose state is Busy, which no section of xdp forwards"],
+        ),
+        (
+            'Find(entry, msg) == Continue([entry EXCEPT !.used = msg.state = "Idle"], msg)',
+            ["Find changes its cell for messages whose state is Busy or Gone, which no section of xdp forwards"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_sections_of_the_daemon_change_nothing_before(tmp_path: Path, serve: str, refused: list[str]) -> None:
     assert said(tmp_path, f"{ASKS_IDLE}\n{serve}\nServe(entry, msg) == Reply(entry, msg)", [FIRST]) == refused
 
@@ -100,15 +125,29 @@ def test_sections_of_the_daemon_change_nothing_before(tmp_path: Path, serve: str
 @pytest.mark.parametrize(
     ("find", "keep", "refused"),
     [
-        ('[msg EXCEPT !.state = "Gone"]', 'IF msg.state = "Gone" THEN Reply([entry EXCEPT !.used = TRUE], msg) ELSE Drop(entry, msg)', []),
+        (
+            '[msg EXCEPT !.state = "Gone"]',
+            'IF msg.state = "Gone" THEN Reply([entry EXCEPT !.used = TRUE], msg) ELSE Drop(entry, msg)',
+            [],
+        ),
         ("msg", 'IF msg.state = "Idle" THEN Reply([entry EXCEPT !.used = TRUE], msg) ELSE Forward(entry, msg)', []),
-        ('IF msg.delta = 0 THEN msg ELSE [msg EXCEPT !.state = "Busy"]', 'IF msg.state # "Idle" THEN Drop(entry, msg) ELSE Reply(entry, msg)', []),
-        ('[msg EXCEPT !.state = "Gone"]', 'IF msg.state # "Busy" THEN Reply(entry, msg) ELSE Continue(entry, msg)',
-         ["Keep replies to messages whose state is Idle, with which no section of user replies"]),
-        ("msg", "Forward([entry EXCEPT !.used = TRUE], msg)",
-         ["Keep changes its cell for messages whose state is Busy or Gone, with which no section of user replies"]),
+        (
+            'IF msg.delta = 0 THEN msg ELSE [msg EXCEPT !.state = "Busy"]',
+            'IF msg.state # "Idle" THEN Drop(entry, msg) ELSE Reply(entry, msg)',
+            [],
+        ),
+        (
+            '[msg EXCEPT !.state = "Gone"]',
+            'IF msg.state # "Busy" THEN Reply(entry, msg) ELSE Continue(entry, msg)',
+            ["Keep replies to messages whose state is Idle, with which no section of user replies"],
+        ),
+        (
+            "msg",
+            "Forward([entry EXCEPT !.used = TRUE], msg)",
+            ["Keep changes its cell for messages whose state is Busy or Gone, with which no section of user replies"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_tc_gets_what_the_daemon_replies(tmp_path: Path, find: str, keep: str, refused: list[str]) -> None:
     steps = f'Find(entry, msg) == IF msg.state = "Idle" THEN Reply(entry, {find}) ELSE Drop(entry, msg)\nKeep(entry, msg) == {keep}'
     assert said(tmp_path, f"{ASKS_IDLE}\n{steps}", [FIRST]) == refused

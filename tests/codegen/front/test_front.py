@@ -37,11 +37,15 @@ def test_the_hash_seed_changes_nothing(folder: Path):
     program = "import sys, pathlib; from codegen.front import load; print(load(pathlib.Path(sys.argv[1])))"
     found = {
         subprocess.run(
-            [sys.executable, "-c", program, str(folder)], cwd=REPOSITORY, env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True, capture_output=True, text=True,
+            [sys.executable, "-c", program, str(folder)],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout
         for seed in ("0", "4242")
-    }  # fmt: skip
+    }
     assert len(found) == 1
     assert next(iter(found)).startswith("Protocol(")
 

@@ -12,6 +12,7 @@ from codegen import ir, layout
 from codegen.errors import Errors, SpecErrors
 from codegen.front import load
 from codegen.ir import Span
+from codegen.resolve import width_bits
 from codegen.sany import Display
 from tests.codegen.front import kit
 
@@ -47,11 +48,18 @@ def test_use_merges_and_enums_are_joined(folder):
     assert cell.field("extra") == ir.UInt(3)
     assert protocol.tables[0].capacity == 7
     assert list(protocol.wire) == text["wire"]["order"][::-1]
-    assert [Path(source).name for source in protocol.sources] == ["base.yaml", "layout.yaml", "Offload.tla", "SampleSteps.tla"]
+    assert [Path(source).name for source in protocol.sources] == [
+        "base.yaml",
+        "layout.yaml",
+        "Offload.tla",
+        "SampleSteps.tla",
+    ]
 
 
 def test_an_override_replaces(folder):
-    override = {"tables": {"cell": {"capacity": 3, "atomic": "res_spin_lock", "cell": {"state": {"enum": ["Idle", "Busy"]}}}}}
+    override = {
+        "tables": {"cell": {"capacity": 3, "atomic": "res_spin_lock", "cell": {"state": {"enum": ["Idle", "Busy"]}}}}
+    }
     table = load(folder, override).tables[0]
     assert (table.capacity, table.atomic) == (3, "res_spin_lock")
     assert table.cell.field("state").members == ("Idle", "Busy")
@@ -72,7 +80,16 @@ def test_references_are_the_types_they_name(folder):
     message = load(folder).message
     assert message.field("state") == ir.Enum("cell.state", ("Idle", "Busy", "Gone"))
     assert message.field("client") == ir.UInt(14)
-    assert [name for name, _ in message.fields] == ["client", "state", "delta", "number", "where", "key", "seen", "chosen"]
+    assert [name for name, _ in message.fields] == [
+        "client",
+        "state",
+        "delta",
+        "number",
+        "where",
+        "key",
+        "seen",
+        "chosen",
+    ]
 
 
 def test_constants_are_bounds(folder):
@@ -151,8 +168,6 @@ def test_the_schema_is_up_to_date_and_admits_every_layout():
 
 
 def test_widths():
-    from codegen.resolve import width_bits
-
     client = ir.UInt(14)
     assert width_bits(ir.Set(client, 3)) == 2 + 42
     assert width_bits(ir.Set(client, 4)) == 3 + 56
@@ -203,13 +218,29 @@ def test_what_is_no_utf_8_has_a_place(tmp_path):
         ({"message": {None: "u8"}}, ["the key null; write a name"]),
         ({"message": {"a-b": "u8"}}, ['the key "a-b"; it must match ^[A-Za-z]']),
         ({"types": {"some": {"set": "u8"}}}, ["types.some has no max; add it"]),
-        ({"types": {"some": {"sets": "u8"}}}, ["types.some is no type; write a name such as u8, or a mapping with enum, bytes, set"]),
+        (
+            {"types": {"some": {"sets": "u8"}}},
+            ["types.some is no type; write a name such as u8, or a mapping with enum, bytes, set"],
+        ),
         ({"types": {"some": {"enum": []}}}, ["types.some.enum has 0 entries; it needs at least 1"]),
         ({"types": {"some": {"bytes": -1}}}, ["types.some.bytes is -1; it must be at least 0 or a name"]),
-        ({"constants": {"Some": 1.5}}, ["constants.Some is 1.5; it must be true or false, a whole number, a name or a list"]),
-        ({"hooks": {"xdp": [{"cell": "Step", "contended": "skip", "more": "More", "most": "Most"}]}}, ["hooks.xdp.0 has too many entries; at most 3"]),
-        ({"sweep": {"period_ms": 1, "passes": [{"each": "cell", "sections": [{"cell": "Step", "contended": "skip", "more": "More"}]}]}},
-         ["sweep.passes.0.sections.0 has too many entries; at most 2"]),
+        (
+            {"constants": {"Some": 1.5}},
+            ["constants.Some is 1.5; it must be true or false, a whole number, a name or a list"],
+        ),
+        (
+            {"hooks": {"xdp": [{"cell": "Step", "contended": "skip", "more": "More", "most": "Most"}]}},
+            ["hooks.xdp.0 has too many entries; at most 3"],
+        ),
+        (
+            {
+                "sweep": {
+                    "period_ms": 1,
+                    "passes": [{"each": "cell", "sections": [{"cell": "Step", "contended": "skip", "more": "More"}]}],
+                }
+            },
+            ["sweep.passes.0.sections.0 has too many entries; at most 2"],
+        ),
         ({"use": [{"a": "b"}]}, ["use.0 is a mapping; write a name"]),
         ({"wire": None}, ["wire is null; it must be a mapping"]),
     ],

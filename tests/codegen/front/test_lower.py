@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.passes.leaves import leaves
 from codegen import ir
+from codegen.passes.leaves import leaves
 from tests.codegen.front import kit
 
 SUB = r"""
@@ -68,7 +68,10 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "RecordByIf": (
         r"Reply([cell EXCEPT !.spare = IF cell.open THEN [used |-> TRUE, owner |-> 3] ELSE @], msg)",
-        ["Reply RecordByIf.1: cell.spare.used = (cell.open or cell.spare.used); cell.spare.owner = (cell.open ? 3 : cell.spare.owner);"],
+        [
+            "Reply RecordByIf.1: cell.spare.used = (cell.open or cell.spare.used); cell.spare.owner = (cell.open ? 3 : "
+            "cell.spare.owner);"
+        ],
     ),
     "RecordsCompared": (
         r"IF cell.slots[2] = [used |-> TRUE, owner |-> msg.client] THEN Reply(cell, msg) ELSE Drop(cell, msg)",
@@ -101,7 +104,8 @@ CASES: dict[str, tuple[str, list[str]]] = {
             IN Reply([cell EXCEPT !.slots[i].used = TRUE, !.slots[1].used = FALSE, !.slots[i].owner = i], msg)""",
         [
             "i = ((msg.chosen % 4) + 1)",
-            "Reply SameElementPerhaps.1: cell.slots[i].used = True; cell.slots[1].used = False; cell.slots[i].owner = i;",
+            "Reply SameElementPerhaps.1: cell.slots[i].used = True; cell.slots[1].used = False; cell.slots[i].owner = "
+            "i;",
         ],
     ),
     "ElementsApart": (
@@ -200,7 +204,10 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "BitsFromARange": (
         r"Reply([cell EXCEPT !.marks = {i \in 0..15 : i > cell.count}, !.members = {}, !.queue = <<>>], msg)",
-        ["Reply BitsFromARange.1: cell.marks = (filter i in 0..15: (i > cell.count)); cell.members = {}; cell.queue = <<>>;"],
+        [
+            "Reply BitsFromARange.1: cell.marks = (filter i in 0..15: (i > cell.count)); cell.members = {}; cell.queue "
+            "= <<>>;"
+        ],
     ),
     "LargeNumberInBits": (
         r"IF msg.chosen \in cell.marks /\ msg.delta \in cell.marks THEN Reply(cell, msg) ELSE Drop(cell, msg)",

@@ -31,7 +31,9 @@ def some(kind: ir.Type, draw: random.Random) -> Any:
     match kind:
         case ir.UInt(width):
             top = min(2**width - 1, 10**6)
-            return draw.choice([0, 1, top, top - 1, draw.randint(0, top), draw.randint(0, min(top, 6)), draw.randint(0, min(top, 6))])
+            return draw.choice(
+                [0, 1, top, top - 1, draw.randint(0, top), draw.randint(0, min(top, 6)), draw.randint(0, min(top, 6))]
+            )
         case ir.Bool():
             return draw.random() < 0.5
         case ir.Enum(_, members):
@@ -63,7 +65,9 @@ def inputs(protocol: ir.Protocol, draw: random.Random) -> list[tuple[dict, dict,
     return found
 
 
-def meanings(folder: Path, names: list[tuple[str, int]], cases: list[tuple[dict, dict, dict]]) -> dict[tuple[str, int], Any]:
+def meanings(
+    folder: Path, names: list[tuple[str, int]], cases: list[tuple[dict, dict, dict]]
+) -> dict[tuple[str, int], Any]:
     """What TLC says each step gives for each input."""
     lines = ["---- MODULE Meaning ----", "EXTENDS SampleSteps, TLC"]
     lines += [f"Input{number} == {to_tla(case)}" for number, case in enumerate(cases)]
@@ -93,7 +97,9 @@ def compare(folder: Path, protocol: ir.Protocol, draw: random.Random) -> int:
 
 def constants_of(folder: Path, constants: dict[str, Any]) -> None:
     values = {name: frozenset(value) if isinstance(value, list) else value for name, value in constants.items()}
-    (folder / "Meaning.cfg").write_text("CONSTANTS\n" + "\n".join(f"  {name} = {to_tla(value)}" for name, value in values.items()))
+    (folder / "Meaning.cfg").write_text(
+        "CONSTANTS\n" + "\n".join(f"  {name} = {to_tla(value)}" for name, value in values.items())
+    )
 
 
 def all_steps(folder: Path) -> ir.Protocol:
@@ -104,7 +110,9 @@ def all_steps(folder: Path) -> ir.Protocol:
     for number, construct in enumerate(subset.COMPILABLE, 1):
         value = construct.example
         changed = f"Reply([cell EXCEPT !.{construct.into} = {value}], msg)"
-        bodies[f"Example{number}(cell, msg)"] = changed if construct.into else f"IF {value} THEN Reply(cell, msg) ELSE Drop(cell, msg)"
+        bodies[f"Example{number}(cell, msg)"] = (
+            changed if construct.into else f"IF {value} THEN Reply(cell, msg) ELSE Drop(cell, msg)"
+        )
     text = test_lower.COMMON + "\n".join(f"{head} == {body}" for head, body in bodies.items())
     names = [head.partition("(")[0] for head in bodies]
     test_lower.write_modules(folder)

@@ -1,4 +1,6 @@
-"""What the daemon's sections, a message's tail and what is forwarded may be: everything else is refused where it stands."""
+"""What the daemon's sections, a message's tail and what is forwarded may be: everything else is refused where
+it stands.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ FIND, RESERVE, KEEP = ROW
 def test_what_is_read_and_what_is_stepped(tmp_path: Path) -> None:
     protocol = load(locker.write(tmp_path / "locker"))
     assert [(section.step.name, section.table, section.reads, section.writes) for section in protocol.user] == [
-        ("Find", "rack", "cell", False), ("Reserve", "boxes", "", True), ("Keep", "content", "", True),
-    ]  # fmt: skip
+        ("Find", "rack", "cell", False),
+        ("Reserve", "boxes", "", True),
+        ("Keep", "content", "", True),
+    ]
     assert protocol.user_row and protocol.forwards == ("version", "length")
     assert protocol.tail == ir.TailLayout("body", "length", 12, 48)
     assert protocol.message.fields[-1] == ("body", ir.Bytes(48))
@@ -29,7 +33,9 @@ def test_what_is_read_and_what_is_stepped(tmp_path: Path) -> None:
 
 
 def test_one_section_may_be_a_row(tmp_path: Path) -> None:
-    steps = locker.STEPS.replace("CASE msg.box \\notin", 'CASE msg.kind \\notin {"Put", "Get"} \\/ msg.box \\notin').replace('"Done", "Full"}', '"Done"}')
+    steps = locker.STEPS.replace(
+        "CASE msg.box \\notin", 'CASE msg.kind \\notin {"Put", "Get"} \\/ msg.box \\notin'
+    ).replace('"Done", "Full"}', '"Done"}')
     protocol = load(locker.write(tmp_path / "locker", {"hooks": {"user": [KEEP]}}, steps))
     assert protocol.user_row and [section.step.name for section in protocol.user] == ["Keep"]
 
@@ -37,28 +43,68 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("over", "said", "instead"),
     [
-        ({"hooks": {"user": [{"rack": "Find"}, RESERVE, KEEP]}}, "the user section steps a cell of rack, which is under a guard", "reads: cell"),
-        ({"hooks": {"user": [FIND, {"boxes": "Reserve", "reads": "cell"}, KEEP]}}, "only reads a cell of boxes, which the user hook can step", "remove `reads`"),
-        ({"hooks": {"user": [FIND, {"boxes": "Reserve", "reads": "table"}, KEEP]}}, "a section of several that reads a whole table", "read one cell"),
-        ({"hooks": {"user": [FIND, RESERVE, {"content": "Keep", "reads": "cell"}]}}, "only reads a cell of content", "remove `reads`"),
-        ({"hooks": {"user": [FIND, RESERVE, {"content": "Keep", "reads": "box"}]}}, "reads: box", "it is table or cell"),
-        ({"hooks": {"user": {"content": "Keep"}}}, "reads the whole of content, which is `atomic: user`", "user: [{content: Step}]"),
+        (
+            {"hooks": {"user": [{"rack": "Find"}, RESERVE, KEEP]}},
+            "the user section steps a cell of rack, which is under a guard",
+            "reads: cell",
+        ),
+        (
+            {"hooks": {"user": [FIND, {"boxes": "Reserve", "reads": "cell"}, KEEP]}},
+            "only reads a cell of boxes, which the user hook can step",
+            "remove `reads`",
+        ),
+        (
+            {"hooks": {"user": [FIND, {"boxes": "Reserve", "reads": "table"}, KEEP]}},
+            "a section of several that reads a whole table",
+            "read one cell",
+        ),
+        (
+            {"hooks": {"user": [FIND, RESERVE, {"content": "Keep", "reads": "cell"}]}},
+            "only reads a cell of content",
+            "remove `reads`",
+        ),
+        (
+            {"hooks": {"user": [FIND, RESERVE, {"content": "Keep", "reads": "box"}]}},
+            "reads: box",
+            "it is table or cell",
+        ),
+        (
+            {"hooks": {"user": {"content": "Keep"}}},
+            "reads the whole of content, which is `atomic: user`",
+            "user: [{content: Step}]",
+        ),
         ({"hooks": {"user": []}}, "hooks.user has 0 entries", "at least 1"),
         ({"hooks": {"user": [FIND, {"cupboard": "Keep"}]}}, "there is no table cupboard", "rack, boxes, content"),
-        ({"hooks": {"tc": [{"content": "Close"}]}}, "only the daemon has to do with content", "move the section to hooks.user"),
-        ({"tables": {"rack": {"atomic": "res_spin_lock"}}}, "reads a cell of rack, which is under res_spin_lock", "under spin_lock"),
+        (
+            {"hooks": {"tc": [{"content": "Close"}]}},
+            "only the daemon has to do with content",
+            "move the section to hooks.user",
+        ),
+        (
+            {"tables": {"rack": {"atomic": "res_spin_lock"}}},
+            "reads a cell of rack, which is under res_spin_lock",
+            "under spin_lock",
+        ),
         ({"tail": {"field": "slip"}}, "slip is a field of `message` already", "rename"),
         ({"tail": {"field": "turn"}}, "turn is a field of `handover` already", "rename"),
         ({"tail": {"field": "row"}}, "row is a field of `local` already", "rename"),
         ({"tail": {"field": "union"}}, "union is a word of C", "another name"),
         ({"tail": {"length": "box"}}, "box is no field of `message`", "kind, number"),
         ({"tail": {"length": "kind"}}, "message.kind cannot say how long a tail is", "hold 48"),
-        ({"tail": {"over": 10, "max": 300, "length": "version"}}, "message.version cannot say how long a tail is", "hold 300"),
+        (
+            {"tail": {"over": 10, "max": 300, "length": "version"}},
+            "message.version cannot say how long a tail is",
+            "hold 300",
+        ),
         ({"tail": {"max": 8, "over": 0}}, "tail.max is 8", "9..1024"),
         ({"tail": {"max": 1025}}, "tail.max is 1025", "9..1024"),
         ({"tail": {"over": 48}}, "tail.over is 48", "0..47"),
         ({"tail": {"longest": 4}}, "tail.longest is no key of a layout", ""),
-        ({"wire": {"order": ["kind", "number", "length", "version", "slip", "body"]}}, "body is no field of the message, and cannot be on the wire", ""),
+        (
+            {"wire": {"order": ["kind", "number", "length", "version", "slip", "body"]}},
+            "body is no field of the message, and cannot be on the wire",
+            "",
+        ),
         ({"constants": {"TailMax": 48}}, "TailMax would be TAIL_MAX in C, as another is", "another name"),
         ({"message": {"size": "u8"}}, "size would be WIRE_SIZE in C, as another is", "another name"),
         ({"forwards": ["turn"]}, "turn is handed over, and forwarded so", "remove it"),
@@ -68,7 +114,7 @@ def test_one_section_may_be_a_row(tmp_path: Path) -> None:
         ({"hooks": {"user": None}}, "fields are forwarded, but there is no user hook", "add hooks.user"),
         ({"hooks": {"user": None}}, "a tail, but there is no user hook", "add hooks.user"),
     ],
-)  # fmt: skip
+)
 def test_a_layout_is_refused(tmp_path: Path, over: dict[str, Any], said: str, instead: str) -> None:
     folder, errors = locker.write(tmp_path / "locker", over), Errors()
     read = layout.read(folder / "layout.yaml", [], None, Display(folder, {}), errors)
@@ -87,16 +133,39 @@ STEP_LINES = locker.STEPS.splitlines()
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("!.kind = \"Done\"])\n    [] OTHER -> Drop(rack, msg)", "!.body = 0])\n    [] OTHER -> Drop(rack, msg)",
-         "OnRequest uses the message's body, which no program sees"),
-        ("msg.kind = \"Ask\" -> Reply", "msg.kind = \"Ask\" /\\ msg.body # 0 -> Reply", "OnRequest uses the message's body, which no program sees"),
-        ("THEN Reply([boxes EXCEPT", "THEN Reply([boxes EXCEPT !.turn = IF msg.body = 0 THEN 1 ELSE 2,", "Close uses the message's body"),
-        ("[msg EXCEPT !.box = loose,", "[msg EXCEPT !.body = 0, !.box = loose,", "Reserve changes the message's body as it changes a word"),
-        ("Reply(boxes, [msg EXCEPT !.kind = \"Full\"])", "Forward(boxes, msg)", "the user step says Forward"),
-        ("Continue(rack, [msg EXCEPT !.row = rack.row])", "Continue([rack EXCEPT !.row = 1], msg)", "the user step Find changes a cell that it only reads"),
-        ("Reply(content, [msg EXCEPT !.body = content.bytes[msg.box]])", "Reply(content, [msg EXCEPT !.body = msg.slip])", "bytes"),
+        (
+            '!.kind = "Done"])\n    [] OTHER -> Drop(rack, msg)',
+            "!.body = 0])\n    [] OTHER -> Drop(rack, msg)",
+            "OnRequest uses the message's body, which no program sees",
+        ),
+        (
+            'msg.kind = "Ask" -> Reply',
+            'msg.kind = "Ask" /\\ msg.body # 0 -> Reply',
+            "OnRequest uses the message's body, which no program sees",
+        ),
+        (
+            "THEN Reply([boxes EXCEPT",
+            "THEN Reply([boxes EXCEPT !.turn = IF msg.body = 0 THEN 1 ELSE 2,",
+            "Close uses the message's body",
+        ),
+        (
+            "[msg EXCEPT !.box = loose,",
+            "[msg EXCEPT !.body = 0, !.box = loose,",
+            "Reserve changes the message's body as it changes a word",
+        ),
+        ('Reply(boxes, [msg EXCEPT !.kind = "Full"])', "Forward(boxes, msg)", "the user step says Forward"),
+        (
+            "Continue(rack, [msg EXCEPT !.row = rack.row])",
+            "Continue([rack EXCEPT !.row = 1], msg)",
+            "the user step Find changes a cell that it only reads",
+        ),
+        (
+            "Reply(content, [msg EXCEPT !.body = content.bytes[msg.box]])",
+            "Reply(content, [msg EXCEPT !.body = msg.slip])",
+            "bytes",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_step_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert locker.STEPS.count(old) == 1
     steps = locker.STEPS.replace(old, new)

@@ -1,0 +1,207 @@
+"""Checks of a layout that its resolver makes: names, indices, the wire, budgets and what belongs together."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from codegen import ir
+from codegen.c_names import C_KEYWORDS, upper
+from codegen.layout import Local
+from codegen.library_functions import LIBRARY_FUNCTIONS
+from codegen.sections import Place
+from codegen.versions import version
+
+if TYPE_CHECKING:
+    from codegen.resolve import Resolver
+
+C_CONSTANTS = (
+    "PORT",
+    "WIRE_SIZE",
+    "TICK_NS",
+    "TAIL_OVER",
+    "TAIL_MAX",
+    "BRANCHES",
+    "BRANCH_LINES",
+    "COUNTERS",
+    "COUNTER_NAMES",
+    "TERMS",
+)
+"""Behind the protocol's name: those that every header has."""
+
+MAPS = ("counters", "sweep_state")
+"""Those that are not the layout's."""
+
+WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
+
+
+def check_names(resolver: Resolver) -> None:
+    layout = resolver.layout
+    places: list[Place] = [(part, name) for part in ("message", "handover", "local") for name in getattr(layout, part)]
+    places += [("tables", name) for name in layout.tables]
+    places += [("tables", name, "cell", inner) for name, table in layout.tables.items() for inner in table.cell]
+    for place in places:
+        if place[-1] in C_KEYWORDS:
+            resolver.complain(place, f"{place[-1]} is a word of C", "choose another name")
+    for name in layout.types:
+        resolver.at(("types", name), layout.types[name], name, ("types", name))
+        if re.fullmatch(r"u\d+|bool", name):
+            resolver.complain(("types", name), f"{name} is a type already", "choose another name")
+    for place, macro in (
+        *((("constants", name), upper(name)) for name in layout.constants),
+        *((place, f"WIRE_{upper(str(place[-1]))}") for place in places if place[0] in ("message", "handover")),
+    ):
+        if macro in C_CONSTANTS:
+            resolver.complain(place, f"{place[-1]} would be {macro} in C, as another is", "choose another name")
+    for name in ("message", "contended", "reads", "again", *MAPS):
+        if name in layout.tables:
+            resolver.complain(("tables", name), f"a table cannot be called {name}", "choose another name")
+    for called in layout.tables:
+        if called in LIBRARY_FUNCTIONS:
+            resolver.complain(
+                ("tables", called),
+                f"a map is a variable in C, and {called}() is a function of its library, which clang knows without "
+                "a declaration",
+                f"choose another name, such as {called}s or {called}_cells",
+            )
+
+
+def check_indices(resolver: Resolver, message: ir.Record, tables: dict[str, ir.TableLayout]) -> None:
+    kinds = dict(message.fields)
+    for name, table in tables.items():
+        place: Place = ("tables", name, "index")
+        if table.index not in kinds:
+            resolver.complain(place, f"the message has no field {table.index}", f"it has {', '.join(kinds)}")
+        elif not isinstance(kinds[table.index], ir.UInt) or kinds[table.index].width > 32:
+            resolver.complain(place, f"msg.{table.index} is no index", "it must be u1 to u32")
+
+
+def check_wire(resolver: Resolver, message: ir.Record) -> None:
+    order, fields = resolver.layout.wire.order, resolver.layout.message
+    for at, name in enumerate(order):
+        if name not in fields:
+            reason = "is local, and" if name in resolver.layout.local else "is no field of the message, and"
+            reason = "is handed over after these, and" if name in resolver.layout.handover else reason
+            resolver.complain(
+                ("wire", "order", at), f"{name} {reason} cannot be on the wire", f"there is {', '.join(fields)}"
+            )
+        elif name in order[:at]:
+            resolver.complain(("wire", "order", at), f"{name} is on the wire twice", "keep one of them")
+    missing = [name for name in fields if name not in order]
+    if missing:
+        resolver.complain(
+            ("wire", "order"),
+            f"the wire lacks {', '.join(missing)}",
+            "give every field of `message` its place, or move it to `local`",
+        )
+    for name, kind in message.fields:
+        part = "message" if name in fields else "handover"
+        if (name in fields or name in resolver.layout.handover) and not isinstance(kind, WIRE_TYPES):
+            resolver.complain(
+                (part, name), f"{part}.{name} is no uN, bool, enum, bytes or bits", "only those are on the wire"
+            )
+    if resolver.layout.handover and resolver.layout.hooks.user is None:
+        resolver.complain(
+            ("handover",), "fields are handed over, but there is no user hook", "make them local, or add hooks.user"
+        )
+
+
+def check_ahead(resolver: Resolver) -> None:
+    """Which table's cells are read ahead: xdp must have to do with it, and know which cell is meant when a
+    packet comes.
+    """
+    layout = resolver.layout
+    tables = [name for name, table in layout.tables.items() if table.ahead]
+    stepped = {table for section in layout.hooks.xdp for table in section if table in layout.tables}
+    for at, name in enumerate(tables):
+        place: Place = ("tables", name, "ahead")
+        index = layout.tables[name].index.removeprefix("msg.")
+        local = layout.local.get(index)
+        if at:
+            resolver.complain(
+                place,
+                f"cells of {tables[0]} are read ahead already",
+                "choose the table whose cells are in the caches least often",
+            )
+        elif name not in stepped:
+            resolver.complain(
+                place, f"hooks.xdp has no section on {name}", "remove `ahead`, or choose a table that it steps"
+            )
+        elif index in layout.handover or (index in layout.local and not (isinstance(local, Local) and local.source)):
+            resolver.complain(
+                place,
+                f"msg.{index} is not known when a packet comes",
+                "its cells cannot be read ahead: remove `ahead`",
+            )
+        elif layout.hooks.user is None:
+            resolver.complain(
+                place,
+                "cells are read ahead, but there is no user hook",
+                "remove it: it is the daemon that tells XDP which interfaces can",
+            )
+
+
+def check_restore(resolver: Resolver, tables: dict[str, ir.TableLayout]) -> None:
+    """Rows are filled by the daemon: in memory that it shares with the program, with fields that it can know."""
+    restore = resolver.layout.restore
+    if restore is None or restore.rows not in resolver.layout.tables:
+        return
+    table = resolver.layout.tables[restore.rows]
+    if table.atomic != "owned":
+        resolver.complain(
+            ("tables", restore.rows, "atomic"),
+            f"rows are restored from {restore.rows}, which is `atomic: {table.atomic}`",
+            "say `atomic: owned`: the daemon fills its cells, and nobody else has to do with them",
+        )
+    fate = dict(tables[restore.rows].cell.fields).get(restore.fate.field)
+    if not isinstance(fate, ir.Enum):
+        resolver.complain(
+            ("restore", "fate", "field"),
+            f"{restore.fate.field} is no enum of the cells of {restore.rows}",
+            "add one that says what became of a row",
+        )
+        return
+    for at, member in enumerate(restore.fate.done):
+        if member not in fate.members[1:]:
+            resolver.complain(
+                ("restore", "fate", "done", at),
+                f"{member} is no fate of a row",
+                f"it is one of {', '.join(fate.members[1:])}; {fate.members[0]} is that of a row that "
+                "nothing has become of",
+            )
+
+
+def check_budgets(resolver: Resolver) -> None:
+    layout = resolver.layout
+    ahead = any(table.ahead for table in layout.tables.values())
+    for program, there in (
+        ("ahead", ahead),
+        ("tc", bool(layout.hooks.tc)),
+        ("sweep", layout.sweep is not None),
+        ("restore", layout.restore is not None),
+    ):
+        budget = getattr(layout.budget, program)
+        if there and budget is None:
+            resolver.complain(("budget",), f"the {program} program has no budget", "give it insns, states and stack")
+        if not there and budget is not None:
+            resolver.complain(("budget", program), f"a budget for {program}, which there is not", "remove it")
+
+
+def check_older(resolver: Resolver) -> None:
+    older = resolver.layout.older
+    if older is None:
+        return
+    if older.since is not None and version(older.since) >= version(older.before):
+        found = f"no kernel is before {older.before} and not before {older.since}"
+        resolver.complain(("older", "since"), found, "make `since` the older of the two")
+    for name in older.tables:
+        table = resolver.layout.tables.get(name)
+        # the latter where an override has it so anyway
+        if table is not None and table.atomic in ("res_spin_lock", "spin_lock"):
+            continue
+        found = "there is no such table" if table is None else f"it is `atomic: {table.atomic}`, which every kernel has"
+        resolver.complain(
+            ("older", "tables", name),
+            f"{name} needs nothing else on older kernels: {found}",
+            "name the tables that are `atomic: res_spin_lock`",
+        )
