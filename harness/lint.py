@@ -64,6 +64,7 @@ def checks(files: Sequence[str]) -> list[Check]:
         *(Check("clang-tidy", ["clang-tidy-19", "--quiet", *chunk, "--", *C_FLAGS]) for chunk in chunks),
         Check("clang-format", ["clang-format-19", "--dry-run", "-Werror", *c_files], "clang-format-19 -i FILE"),
         Check("codespell", [f"{here}/codespell", *spelled]),
+        Check("prose", [python, "-m", "harness.prose"]),
         Check("shellcheck", ["shellcheck", *(name for name in files if is_shell(name))]),
         Check("ruff check", [f"{here}/ruff", "check", "."], "ruff check --fix"),
         Check("ruff format", [f"{here}/ruff", "format", "--check", "."], "ruff format"),

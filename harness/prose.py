@@ -1,0 +1,159 @@
+"""python -m harness.prose [FILE...]: finds sentences that a reader must read twice, in documents and docstrings.
+
+A sentence has at most 30 words. It starts with its subject, and not with a clause that stands for one (What ...,
+Of ..., Who ..., That ...). A few phrases have a plainer word. Running text in documents wraps at 100 columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from harness import command
+from harness.lint import tracked
+from harness.protocols import REPOSITORY
+
+WORDS_MAX = 30
+COLUMNS_MAX = 100
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[:;])\s+(?=[A-Z])")
+ABBREVIATION = re.compile(r"\b(e\.g|i\.e|vs|cf|etc)\.$")
+OPENING = re.compile(r"(What|Of|Who|Whose|That|Those)\b")
+PHRASES = {
+    r"\b(has|have|had|having) to do with\b": "say what it does with it: reads, writes, accesses",
+    r"\b(is|are|was|were) told\b": "say receives, is reported as, or learns",
+    r"\b(is|are) no (?!longer|more|less|other|different)[a-z]": "say is not, or must be",
+}
+UNREAD: tuple[str, ...] = ("README.md", "SECURITY.md", "codegen/", "docs/", "harness/", "spec/", "tests/")
+"""Starts of the names of files that nobody has gone through yet."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence, where it is, and what is wrong with it."""
+
+    file: str
+    line: int
+    what: str
+    sentence: str
+
+    def __str__(self) -> str:
+        shown = self.sentence if len(self.sentence) <= 120 else self.sentence[:117] + "..."
+        return f"{self.file}:{self.line}: {self.what}: {shown}"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A piece of running text, code in it as `code`, and the line on which it begins."""
+
+    line: int
+    text: str
+
+
+def of_markdown(text: str) -> Iterator[Paragraph]:
+    """Paragraphs, items, headings and the cells of tables, without blocks of code."""
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.type != "inline" or token.map is None:
+            continue
+        pieces = []
+        for child in token.children or []:
+            if child.type == "code_inline":
+                pieces.append("`code`")
+            elif child.type in ("softbreak", "hardbreak"):
+                pieces.append(" ")
+            else:
+                pieces.append(child.content)
+        yield Paragraph(token.map[0] + 1, "".join(pieces))
+
+
+def of_python(text: str) -> Iterator[Paragraph]:
+    """Paragraphs of docstrings, those of attributes too."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node.value.value, str):
+            for paragraph in of_markdown(inspect_clean(node.value.value)):
+                yield Paragraph(node.lineno + paragraph.line - 1, paragraph.text)
+
+
+def inspect_clean(docstring: str) -> str:
+    """Without the indentation of all lines but the first."""
+    first, *others = docstring.splitlines() or [""]
+    indent = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
+    return "\n".join([first, *(line[indent:] for line in others)])
+
+
+def sentences(paragraph: str) -> Iterator[str]:
+    """A paragraph's sentences; what follows a colon with a capital counts as one."""
+    waiting = ""
+    for piece in SENTENCE_END.split(paragraph):
+        waiting = f"{waiting} {piece}".strip()
+        if not ABBREVIATION.search(waiting):
+            yield waiting
+            waiting = ""
+    if waiting:
+        yield waiting
+
+
+def faults(sentence: str) -> Iterator[str]:
+    """What is wrong with a sentence."""
+    words = len(sentence.split())
+    if words > WORDS_MAX:
+        yield f"{words} words, {WORDS_MAX} are enough"
+    opening = OPENING.match(sentence)
+    if opening and words > 3 and not sentence.endswith("?"):
+        yield f"begins with {opening[1]}: put the subject first"
+    for phrase, instead in PHRASES.items():
+        if found := re.search(phrase, sentence):
+            yield f"{found[0]!r}: {instead}"
+
+
+def findings(name: str) -> Iterator[Finding]:
+    """Of one file of the repository, by its name."""
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
+    paragraphs = of_markdown(text) if name.endswith(".md") else of_python(text)
+    for paragraph in paragraphs:
+        for sentence in sentences(paragraph.text):
+            for what in faults(sentence):
+                yield Finding(name, paragraph.line, what, sentence)
+    if name.endswith(".md"):
+        yield from long_lines(name, text)
+
+
+def long_lines(name: str, text: str) -> Iterator[Finding]:
+    """Lines of running text; a row of a table, a link and a block of code have the length that they need."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        is_code ^= line.lstrip().startswith("```")
+        if len(line) > COLUMNS_MAX and not is_code and not line.startswith(("|", "    ", "[")):
+            yield Finding(name, number, f"{len(line)} columns, wrap at {COLUMNS_MAX}", line)
+
+
+def is_read(name: str) -> bool:
+    return name.endswith((".md", ".py")) and not name.startswith(UNREAD)
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m harness.prose", description=__doc__)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="only these, read or not")
+    options = parser.parse_args()
+    try:
+        names = [str(Path(name).resolve().relative_to(REPOSITORY)) for name in options.files]
+        found = [each for name in names or filter(is_read, tracked()) for each in findings(name)]
+    except (OSError, ValueError) as error:
+        print(f"error: reading a text: {error}", file=sys.stderr)
+        return 2
+    for each in found:
+        print(each)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(command.run("prose", main))
