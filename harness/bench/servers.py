@@ -316,7 +316,7 @@ def opened_by_messages(link: Link, build: Build, clients: list[int]) -> SlotStat
 def counted_by(counters: bpf.Map, build: Build) -> dict[str, int]:
     """The generated programs' counters, over all CPUs."""
     total: Counter[str] = Counter()
-    for values in counters.lookup(0):
+    for values in counters.lookup_on_each_cpu(0):
         for name, (value,) in zip(build.counter_names, struct.iter_unpack("<Q", values), strict=True):
             total[name] += value
     return dict(+total)

@@ -261,7 +261,7 @@ class Server:
 
     def counters(self) -> Counter[str]:
         """Every counter that is not zero, summed over the CPUs."""
-        values = self._map("build/counters").lookup(0)
+        values = self._map("build/counters").lookup_on_each_cpu(0)
         total: Counter[str] = Counter()
         for index, name in enumerate(self.counts.names):
             total[name] = sum(int.from_bytes(value[8 * index : 8 * index + 8], "little") for value in values)

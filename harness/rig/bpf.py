@@ -4,7 +4,7 @@ A thin ctypes layer over libbpf.so.1 (1.1, as Debian 12 has it), and nothing of 
 
     with Object.open("build/lock/lock.bpf.o") as programs:
         result = programs.program("lock_xdp").test_run(packet)
-        print(result.action, result.data, programs.map("counters").lookup(0))
+        print(result.action, result.data, programs.map("counters").lookup_on_each_cpu(0))
         programs.variable("stepwise_conform_env").write(bytes(16))
 """
 
@@ -132,7 +132,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _messages: list[str] = []
 
 
-@_PrintFunction
 def _remember(level: int, template: bytes, arguments: int) -> int:
     """libbpf's log callback: warnings are kept for the exception, the rest is dropped."""
     if level == 0:
@@ -142,11 +141,20 @@ def _remember(level: int, template: bytes, arguments: int) -> int:
     return 0
 
 
-_libbpf.libbpf_set_print(_remember)
+_printer = _PrintFunction(_remember)  # here for as long as libbpf may call it
+_libbpf.libbpf_set_print(_printer)
 
 
 def _pointer(name: str, *arguments: object) -> int | None:
-    return getattr(_libbpf, name)(*(ctypes.c_void_p(a) if isinstance(a, int) else a for a in arguments))
+    """What a function of _RETURNS_POINTER returns."""
+    found: int | None = getattr(_libbpf, name)(*(ctypes.c_void_p(a) if isinstance(a, int) else a for a in arguments))
+    return found
+
+
+def _text(name: str, item: int) -> str:
+    """What a function of _RETURNS_TEXT says of something that is there."""
+    found: bytes = getattr(_libbpf, name)(ctypes.c_void_p(item))
+    return found.decode()
 
 
 def _check(result: int, operation: str) -> int:
@@ -222,7 +230,8 @@ class Program:
             _libbpf.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size)),
             f"asking how large {self.name} is",
         )
-        return info.jited_prog_len
+        size_bytes: int = info.jited_prog_len
+        return size_bytes
 
     def attach_xdp(self, interface_index: int) -> None:
         """Attach to an interface of the calling thread's network namespace; lasts as long as the interface."""
@@ -275,18 +284,27 @@ class Map:
     def _key(self, key: int | bytes) -> bytes:
         return key.to_bytes(self.key_size, "little") if isinstance(key, int) else key
 
-    def lookup(self, key: int | bytes) -> bytes | list[bytes]:
-        """The value, or KeyError."""
+    def lookup(self, key: int | bytes) -> bytes:
+        """The value, or KeyError; of a per-CPU map `lookup_on_each_cpu` has the values."""
+        if self.is_per_cpu:
+            raise ValueError(f"map {self.name} has a value for each CPU: ask lookup_on_each_cpu for them")
+        return self._lookup(key, self.value_size)
+
+    def lookup_on_each_cpu(self, key: int | bytes) -> list[bytes]:
+        """The values of a per-CPU map, or KeyError."""
+        if not self.is_per_cpu:
+            raise ValueError(f"map {self.name} has one value for all CPUs: ask lookup for it")
         stride = (self.value_size + 7) // 8 * 8
-        size = stride * self._cpu_count if self.is_per_cpu else self.value_size
+        values = self._lookup(key, stride * self._cpu_count)
+        return [values[at : at + self.value_size] for at in range(0, len(values), stride)]
+
+    def _lookup(self, key: int | bytes, size: int) -> bytes:
         value = ctypes.create_string_buffer(size)
         result = _libbpf.bpf_map_lookup_elem(self.fd, self._key(key), value)
         if result == -2:
             raise KeyError(key)
         _check(result, f"looking up {key!r} in map {self.name}")
-        if not self.is_per_cpu:
-            return value.raw
-        return [value.raw[at : at + self.value_size] for at in range(0, size, stride)]
+        return value.raw
 
     def update(self, key: int | bytes, value: bytes | list[bytes]) -> None:
         if isinstance(value, list):
@@ -348,7 +366,7 @@ class Object:
         opened = cls(handle, str(path))
         try:
             for item in opened._each("program") if only else ():
-                wanted = _pointer("bpf_program__name", item).decode() in only
+                wanted = _text("bpf_program__name", item) in only
                 _libbpf.bpf_program__set_autoload(ctypes.c_void_p(item), ctypes.c_bool(wanted))
             _check(_libbpf.bpf_object__load(ctypes.c_void_p(handle)), f"loading {path}")
         except BaseException:
@@ -382,7 +400,7 @@ class Object:
 
     def _names(self, kind: str) -> list[str]:
         prefix = {"program": "bpf_program", "map": "bpf_map"}[kind]
-        return [_pointer(f"{prefix}__name", item).decode() for item in self._each(kind)]
+        return [_text(f"{prefix}__name", item) for item in self._each(kind)]
 
     def program(self, name: str) -> Program:
         found = _pointer("bpf_object__find_program_by_name", self._handle, name.encode())

@@ -88,15 +88,17 @@ class Endpoint:
         with self.entered():
             return socket.socket(family, kind, protocol)
 
-    def command(self, argv: Sequence[str]) -> list[str]:
+    def command(self, argv: Sequence[str | Path]) -> list[str]:
         """`argv` as a command that runs in this namespace; only the network namespace changes."""
         return ["nsenter", f"--net={self.netns_path}", "--", *map(str, argv)]
 
-    def run(self, argv: Sequence[str], *, check: bool = False, **options: Any) -> subprocess.CompletedProcess[Any]:
+    def run(
+        self, argv: Sequence[str | Path], *, check: bool = False, **options: Any
+    ) -> subprocess.CompletedProcess[Any]:
         """subprocess.run in this namespace, with the rig's environment."""
         return subprocess.run(self.command(argv), check=check, **self._with_environment(options))
 
-    def popen(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    def popen(self, argv: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
         """subprocess.Popen in this namespace, with the rig's environment; ended with the rig at the latest."""
         process = subprocess.Popen(self.command(argv), **self._with_environment(options))
         self.processes.append(process)

@@ -22,7 +22,7 @@ def test_repeat_runs_the_program_that_often(bpf_object):
     with bpf.Object.open(bpf_object("counting")) as programs:
         programs.program("count").test_run(PACKET, repeat=1000)
         assert struct.unpack("<Q", programs.variable("runs").read()) == (1000,)
-        per_cpu = programs.map("counters").lookup(0)
+        per_cpu = programs.map("counters").lookup_on_each_cpu(0)
         assert len(per_cpu) == bpf.possible_cpu_count()
         assert sum(struct.unpack("<3I", each)[2] for each in per_cpu) == 1000
 
@@ -55,7 +55,7 @@ def test_per_cpu_update(bpf_object):
     with bpf.Object.open(bpf_object("counting")) as programs:
         values = [struct.pack("<3I", cpu, cpu + 1, cpu + 2) for cpu in range(bpf.possible_cpu_count())]
         programs.map("counters").update(0, values)
-        assert programs.map("counters").lookup(0) == values
+        assert programs.map("counters").lookup_on_each_cpu(0) == values
 
 
 def test_only_one_program_is_loaded(bpf_object):

@@ -79,7 +79,7 @@ class Programs:
         return MESSAGE.pack(kind, 3, length, 0) + self.padding + tail
 
     def counted(self) -> dict[str, int]:
-        values = self.opened.map("counters").lookup(0)
+        values = self.opened.map("counters").lookup_on_each_cpu(0)
         numbers = [struct.unpack(f"{len(COUNTERS)}Q", each) for each in values]
         return dict(zip(COUNTERS, map(sum, zip(*numbers))))
 

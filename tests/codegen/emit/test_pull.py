@@ -58,7 +58,7 @@ def test_it_is_counted(loaded: bpf.Object) -> None:
     at = names.index("tc.malformed") * 8
 
     def count() -> int:
-        per_processor = loaded.map("counters").lookup(0)
+        per_processor = loaded.map("counters").lookup_on_each_cpu(0)
         return sum(int.from_bytes(one[at : at + 8], "little") for one in per_processor)
 
     before = count()
