@@ -60,8 +60,9 @@ def read(path: Path) -> Iterator[Operation]:
     with path.open(encoding="ascii") as file:
         for line in file:
             if not line.startswith("#"):
-                *words, call, returned = line.split()
-                yield Operation(*words, int(call), NEVER if returned == NONE else int(returned))
+                client, key, operation, argument, outcome, call, returned = line.split()
+                end = NEVER if returned == NONE else int(returned)
+                yield Operation(client, key, operation, argument, outcome, int(call), end)
 
 
 def write(path: Path, operations: Iterable[Operation]) -> None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from harness.histories import NEVER
@@ -170,7 +171,8 @@ class Search:
 
     def _pairs(self, accesses: Accesses, chosen: np.ndarray) -> np.ndarray:
         """int64, of each that is chosen: one number for its transaction and key."""
-        return accesses.transaction[chosen] * len(self._history.keys) + key_of(accesses.place[chosen])
+        pairs: np.ndarray = accesses.transaction[chosen] * len(self._history.keys) + key_of(accesses.place[chosen])
+        return pairs
 
     def _along(self, path: list[int], edges: Dependencies) -> Iterator[str]:
         for source, target in itertools.pairwise(path):
@@ -234,7 +236,7 @@ def _shortest(
     return []
 
 
-def _path(graph, nodes: np.ndarray, start: int, closing: Closing) -> list[int]:
+def _path(graph: csr_array, nodes: np.ndarray, start: int, closing: Closing) -> list[int]:
     """Of one start."""
     order, before = breadth_first_order(
         graph, int(np.searchsorted(nodes, start)), directed=True, return_predecessors=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -132,12 +133,12 @@ def read(path: Path) -> History:
     return _numbered(path, rows, ends)
 
 
-def _parse(path: Path, file) -> tuple[tuple[array, ...], tuple[array, ...]]:
+def _parse(path: Path, file: Iterable[str]) -> tuple[tuple[array[int], ...], tuple[array[int], ...]]:
     """Columns of the operations (transaction, key, kind, digest, version, known, line), and of the ends (transaction,
     outcome, call, return, line).
     """
-    rows = tuple(map(array, "QQbQqbI"))
-    ends = tuple(map(array, "QbqqI"))
+    rows: tuple[array[int], ...] = tuple(map(array, "QQbQqbI"))
+    ends: tuple[array[int], ...] = tuple(map(array, "QbqqI"))
     row_appends = [column.append for column in rows]
     transactions, keys, kinds, digests, versions, knowns, numbers = row_appends
     forms, end, nothing = FORMS, Kind.END, Kind.NOTHING
@@ -217,7 +218,7 @@ def _is_number(word: str, limit: int) -> bool:
     return word.isdigit() and int(word) < limit
 
 
-def _numbered(path: Path, rows: tuple[array, ...], ends: tuple[array, ...]) -> History:
+def _numbered(path: Path, rows: tuple[array[int], ...], ends: tuple[array[int], ...]) -> History:
     transaction, key, kind, digest, version, known, lines = (np.asarray(column) for column in rows)
     ended, outcome, call, returned, end_lines = (np.asarray(column) for column in ends)
     order = np.argsort(ended, kind="stable")

@@ -11,6 +11,7 @@ one number, so that sorted places are keys after one another, each in the order 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -22,16 +23,30 @@ UNKNOWN_POSITION = POSITIONS - 1
 """Of what has a version that nobody was told; no access has it."""
 
 
-def place(key, position):
+@overload
+def place(key: int, position: int) -> int: ...
+@overload
+def place(key: np.ndarray, position: np.ndarray | int) -> np.ndarray: ...
+def place(key: np.ndarray | int, position: np.ndarray | int) -> np.ndarray | int:
     """Of numbers or arrays: keys from 0 to 2**29, positions below POSITIONS."""
     return key * POSITIONS + position
 
 
-def key_of(places):
+@overload
+def key_of(places: int) -> int: ...
+@overload
+def key_of(places: np.ndarray) -> np.ndarray: ...
+def key_of(places: np.ndarray | int) -> np.ndarray | int:
+    """Of a place, or of each."""
     return places // POSITIONS
 
 
-def position_of(places):
+@overload
+def position_of(places: int) -> int: ...
+@overload
+def position_of(places: np.ndarray) -> np.ndarray: ...
+def position_of(places: np.ndarray | int) -> np.ndarray | int:
+    """Of a place, or of each."""
     return places % POSITIONS
 
 

@@ -56,7 +56,7 @@ class Plain:
         found = np.flatnonzero(self.states.place[1:] == self.states.place[:-1])
         if not len(found):
             return None
-        first = found[0]
+        first = int(found[0])
         return Finding(Anomaly.VERSION_TWICE, (self._made(first), self._made(first + 1)))
 
     def _deleted_absence(self) -> Finding | None:
@@ -160,7 +160,7 @@ class Plain:
         places = self.states.place
         gap = (places[1:] % 2 == 0) & (places[:-1] % 2 == 0) & (places[1:] > places[:-1] + 2)
         found = np.flatnonzero(gap & (key_of(places[1:]) == key_of(places[:-1])))
-        for index in found:
+        for index in found.tolist():
             if key_of(places[index]) not in self._known.left.keys:
                 lines = (
                     self._made(index),

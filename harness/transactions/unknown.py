@@ -178,6 +178,7 @@ def undeleted(states: Accesses, readings: Accesses) -> list[tuple[int, int, int]
     """
     absences = readings.place[readings.place % 2 == 1]
     before = state_before(states, absences)
-    chosen = np.flatnonzero((before >= 0) & (states.place[before] % 2 == 0)) if len(states) else []
+    present = (before >= 0) & (states.place[before] % 2 == 0) if len(states) else np.zeros(len(before), dtype=bool)
+    chosen = np.flatnonzero(present)
     found = set(zip(states.place[before[chosen]].tolist(), absences[chosen].tolist(), strict=True))
     return [(key_of(value), position_of(value) // 2, position_of(absence) // 2) for value, absence in sorted(found)]
