@@ -28,10 +28,10 @@ class ModelValue(str):
         return str(self)
 
 
-class Mapping(dict):
+class Mapping(dict[Any, Any]):
     """A TLA+ record or function. Never changed after it was read."""
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:  # type: ignore[override] # a dict has none
         return hash(frozenset(self.items()))
 
 

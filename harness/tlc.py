@@ -217,7 +217,7 @@ class _Reader:
         elif code == TRACE_STUTTERS:
             outcome.loop = outcome.trace[-1].number
         elif code == TRACE_LOOPS:
-            outcome.loop = int(re.search(r"\d+", text)[0])  # type: ignore[index]
+            outcome.loop = int(re.findall(r"\d+", text)[0])
         elif code == TOTALS:
             counts = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", text)]
             outcome.states, outcome.distinct = counts[0], counts[1]
@@ -255,8 +255,9 @@ def check(
         process = subprocess.Popen(
             command, cwd=module.resolve().parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
+        assert process.stdout is not None, "it is a pipe"
         with process, child(process):
-            for message in _messages(iter(process.stdout)):  # type: ignore[arg-type]
+            for message in _messages(iter(process.stdout)):
                 reader.take(message)
             process.wait()
         if process.returncode in EXIT_VERDICTS:

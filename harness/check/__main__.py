@@ -119,9 +119,9 @@ def _explain(report: Report, always: bool) -> None:
         return
     name = f"{report.model.protocol}/{report.model.name}"
     print(f"\n{name}: " + (text or f"violates {violated_by(report.model, report.outcome) or report.outcome.verdict}"))
-    if report.steps:
+    if report.steps and report.diagram is not None:
         print(as_text(report.steps))
-        print(f"diagram: {report.diagram.relative_to(ROOT)}")  # type: ignore[union-attr]
+        print(f"diagram: {report.diagram.relative_to(ROOT)}")
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from codegen.front import used_folders
 from harness import documents
@@ -70,7 +71,7 @@ def without_models() -> list[str]:
     return [name for name in all_protocols() if name not in protocols()]
 
 
-def _entries(folder: Path) -> dict[str, dict]:
+def _entries(folder: Path) -> dict[str, dict[str, Any]]:
     path = folder / RECORD
     try:
         entries = json.loads(path.read_text())
@@ -106,7 +107,7 @@ def models_of(protocol: str) -> list[Model]:
     return [_model(protocol, folder, name, entry) for name, entry in entries.items()]
 
 
-def _suggestion(folder: Path, name: str, entries: dict[str, dict]) -> str:
+def _suggestion(folder: Path, name: str, entries: dict[str, dict[str, Any]]) -> str:
     """An entry to paste, for a model that holds: as the whole file where there is none yet."""
     modules = [
         path.stem for path in sorted(folder.glob("*.tla")) if not path.stem.endswith("Steps") and path.stem != "Program"
@@ -116,7 +117,7 @@ def _suggestion(folder: Path, name: str, entries: dict[str, dict]) -> str:
     return f"  {entry}" if not entries else f"  {entry[1:-1]},"
 
 
-def _fault(folder: Path, entry: dict) -> str:
+def _fault(folder: Path, entry: dict[str, Any]) -> str:
     """What is wrong with an entry; empty when nothing is."""
     known = {"module", "size", "verdict", "violates", "distinct", "seconds", "shows"}
     if unknown := entry.keys() - known:
@@ -146,7 +147,7 @@ def _fault(folder: Path, entry: dict) -> str:
     return ""
 
 
-def _model(protocol: str, folder: Path, name: str, entry: dict) -> Model:
+def _model(protocol: str, folder: Path, name: str, entry: dict[str, Any]) -> Model:
     if fault := _fault(folder, entry):
         raise TlcError(f"{documents.name_of(folder / RECORD)}: {name} {fault}; see {DESCRIBED_IN}")
     return Model(
