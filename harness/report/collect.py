@@ -39,9 +39,9 @@ class Models:
 
 @dataclass
 class Coverage:
-    """Of one protocol: its builds, each with the run that it is of. newest: the last run."""
+    """Of one protocol: its builds, each with the run that it is of. newest: what the last run found."""
 
-    newest: Run
+    newest: Conform
     builds: dict[str, tuple[Build, Run]] = field(default_factory=dict)
 
 
@@ -66,8 +66,8 @@ class Everything:
                 models.properties |= {each.name: each for each in found.properties}
                 models.models |= {each.name: (each, run) for each in found.models}
             case Conform() as found:
-                coverage = self.conform.setdefault(found.protocol, Coverage(run))
-                coverage.newest = run
+                coverage = self.conform.setdefault(found.protocol, Coverage(found))
+                coverage.newest = found
                 coverage.builds |= {each.name: (each, run) for each in found.builds}
             case Mutants() as found:
                 self.mutants |= {(each.protocol, each.name): (each, run) for each in found.mutants}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.command import counted
@@ -150,10 +150,10 @@ def _build(name: str, old: Build, new: Build) -> list[Change]:
     changes += _number(f"{name}: inputs", sum(old.inputs.values()), sum(new.inputs.values()), more_is_worse=False)
     changes += _number(f"{name}: pairs", old.pairs, new.pairs, more_is_worse=False)
     if (old.taken, len(old.branches)) != (new.taken, len(new.branches)):
-        beside = [f"{build.taken:,} of {len(build.branches):,}" for build in (old, new)]
+        before, after = (f"{build.taken:,} of {len(build.branches):,}" for build in (old, new))
         missed = [build.asked - build.taken for build in (old, new)]
         worse = None if missed[0] == missed[1] else missed[1] > missed[0]
-        changes.append(Change(f"{name}: branches taken", *beside, f"{new.taken - old.taken:+,}", worse))
+        changes.append(Change(f"{name}: branches taken", before, after, f"{new.taken - old.taken:+,}", worse))
     return changes
 
 
@@ -177,11 +177,12 @@ def _program(name: str, old: Program, new: Program) -> list[Change]:
 
 def _with_use(change: Change, limit: str, old: Program, new: Program) -> Change:
     """The same row, with how much of the budget is used where there is one."""
-    beside = []
-    for text, program in ((change.old, old), (change.new, new)):
+
+    def used(text: str, program: Program) -> str:
         most = (program.budget or {}).get(limit)
-        beside.append(f"{text} ({getattr(program, limit) / most:.0%} of its budget)" if most else text)
-    return Change(change.what, *beside, change.difference, change.worse)
+        return f"{text} ({getattr(program, limit) / most:.0%} of its budget)" if most else text
+
+    return replace(change, old=used(change.old, old), new=used(change.new, new))
 
 
 # --- Speed ---------------------------------------------------------------------------------------

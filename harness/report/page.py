@@ -10,12 +10,12 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from harness.check import diagram
+from harness.check import diagram, trace
 from harness.command import counted
 from harness.report import heat, plot, versions
 from harness.report.collect import Coverage, Everything, embedded
 from harness.report.compare import Part
-from harness.report.formats import Branch, Curve, Model, Program, Row, figure
+from harness.report.formats import Branch, Conform, Curve, Model, Program, Row, figure
 from harness.report.summary import duration, mark, moment, same_mark, verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -33,8 +33,9 @@ class Source:
 
 def sources(coverage: Coverage) -> list[Source]:
     """Of one protocol: every build that was compared with the same text."""
-    newest = coverage.newest.found.sources
-    heats = heat.added(build for build, run in coverage.builds.values() if run.found.sources == newest)
+    newest = coverage.newest.sources
+    runs = ((build, run.found) for build, run in coverage.builds.values())
+    heats = heat.added(build for build, run in runs if isinstance(run, Conform) and run.sources == newest)
     found = []
     for file, text in newest.items():
         own = [each for each in heats if each.branch.file == file]
@@ -67,7 +68,8 @@ def asking(models: Any, name: str) -> int:
 
 
 def sequence(protocol: str, model: Model) -> Markup:
-    return Markup(diagram.as_svg(f"{protocol}/{model.name}: the counterexample, step by step", model.steps))
+    steps = [trace.Step(**step.model_dump()) for step in model.steps]
+    return Markup(diagram.as_svg(f"{protocol}/{model.name}: the counterexample, step by step", steps))
 
 
 def columns(rows: list[Row]) -> list[str]:
@@ -99,9 +101,13 @@ def beside(found: Everything) -> list[tuple[str, list[Program | None]]]:
 
 
 def environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(TEMPLATES)
-    options = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    made = jinja2.Environment(loader=loader, autoescape=True, **options)
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.filters |= {"duration": duration, "moment": moment, "count": lambda number: f"{number:,}", "figure": figure}
     helpers = (asking, sequence, curve, sources, branches, steps, use, columns, growth, beside, counted)
     made.globals |= {helper.__name__: helper for helper in helpers} | {"heat_key": heat.KEY}

@@ -107,7 +107,7 @@ def _check(found: Everything, head: str) -> Verdict:
 def _conform(found: Everything, head: str) -> Verdict:
     each = [(protocol, *entry) for protocol, coverage in found.conform.items() for entry in coverage.builds.values()]
     faults = [f"{protocol}, {build.name}: {mismatch}" for protocol, build, _ in each for mismatch in build.mismatches]
-    newest = {protocol: coverage.newest.found for protocol, coverage in found.conform.items()}
+    newest = {protocol: coverage.newest for protocol, coverage in found.conform.items()}
     faults += [f"{protocol}: {problem}" for protocol, run in newest.items() for problem in run.problems]
     inputs = counted(sum(sum(build.inputs.values()) for _, build, _ in each), "input")
     pairs = counted(sum(build.pairs for _, build, _ in each), "pair")

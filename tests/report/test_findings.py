@@ -115,7 +115,7 @@ def test_conformance_leaves_its_branches_and_their_source(campaign, results):
     assert [branch.excused for branch in spin_lock.branches] == [False, True]
     assert (layout.pairs, layout.taken, spin_lock.taken, spin_lock.asked) == (159, 2, 1, 1)
     assert shipped.branches == [] and shipped.inputs == {"xdp": 30} and not shipped.is_form
-    assert coverage.newest.found.sources[STEPS].startswith("----") and coverage.newest.found.problems == []
+    assert coverage.newest.sources[STEPS].startswith("----") and coverage.newest.problems == []
 
 
 def test_one_form_is_kept_by_itself_and_what_was_changed_is_not(campaign, results, tmp_path):
