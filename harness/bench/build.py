@@ -135,6 +135,8 @@ def load_module(name: str, path: Path) -> ModuleType:
     if not path.exists():
         raise BenchError(f"{path} is not there")
     spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise BenchError(f"loading {path}: Python takes it for no module; its name ends with .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)

@@ -95,7 +95,7 @@ class Link:
     def __init__(self, rig: Rig, client: Client, cpu: int) -> None:
         self.rig = rig
         self.cpu = cpu
-        self.cpus = (cpu,)
+        self.cpus: tuple[int, ...] = (cpu,)
         self.payload_size = client.payload_size
         self.port = client.port
         self.client = bpf.Object.open(client.path)
@@ -291,7 +291,7 @@ def _outcomes(slots: list[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _internet_checksum(data: bytes) -> int:
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

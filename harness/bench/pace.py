@@ -71,7 +71,8 @@ class PacedFlight(Flight):
         return self.in_time / self.seconds
 
     def latency_ns(self, percentile: float) -> float:
-        return self.latencies.get_value_at_percentile(percentile)
+        found: float = self.latencies.get_value_at_percentile(percentile)
+        return found
 
 
 def gap_table() -> list[int]:

@@ -55,7 +55,9 @@ class Poller:
     def _start(self, endpoint: Endpoint, command: list[str], fds: list[int]) -> None:
         self._endpoint = endpoint
         self._process = subprocess.Popen(command, cwd=REPOSITORY, pass_fds=fds, stdout=subprocess.PIPE)
-        if self._process.stdout.readline() != READY:
+        assert self._process.stdout is not None, "it is a pipe"
+        self._said = self._process.stdout
+        if self._said.readline() != READY:
             raise BenchError("a poller does not start; its message is above")
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
 
@@ -80,7 +82,7 @@ class Poller:
     def close(self) -> None:
         self._process.kill()
         self._process.wait()
-        self._process.stdout.close()
+        self._said.close()
         defer(self._endpoint, 0, 0)
 
 

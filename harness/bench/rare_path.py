@@ -133,11 +133,17 @@ def one(contest: Contest, server: Server, name: str, workload: Workload) -> Run:
             server, name, workload, settings.slots, settings.seconds, begins=lambda: begun.append(_daemon(server))
         )
         (before, before_ns), (after, after_ns) = begun[-1], _daemon(server)
-    refusals = getattr(contest.plugin, "REFUSALS", ())
+    refusals = refusals_of(contest)
     refused = sum(
         flight.outcomes[number] for number, outcome in enumerate(contest.plugin.OUTCOMES) if outcome in refusals
     )
     return Run(flight, after - before, after_ns - before_ns, refused)
+
+
+def refusals_of(contest: Contest) -> tuple[str, ...]:
+    """The outcomes that are refusals, of a protocol that has some."""
+    found: tuple[str, ...] = getattr(contest.plugin, "REFUSALS", ())
+    return found
 
 
 def _daemon(server: Server) -> tuple[int, int]:
@@ -157,7 +163,7 @@ def table(contest: Contest, runs: Runs, first: str | None = None) -> list[Row]:
             figures["of reflector"] = Spread.of([each.rate / bound.rate for each, _, bound in pairs])
         if server != "reflector" and first:
             figures[f"of {first}"] = Spread.of([each.rate / max(none.rate, 1) for each, none, _ in pairs])
-        if server != "reflector" and getattr(contest.plugin, "REFUSALS", ()):
+        if server != "reflector" and refusals_of(contest):
             figures["refused share"] = Spread.of([each.refused_share for each, *_ in pairs])
         if server == WithDaemon.name:
             figures["rare path share"] = Spread.of([each.share for each, *_ in pairs])

@@ -20,7 +20,7 @@ from harness.bench.curves import Axis, Curve
 from harness.bench.link import Flight
 from harness.bench.poller import Poller, marked_sockets
 from harness.bench.report import Row
-from harness.bench.servers import Generated, Reflector
+from harness.bench.servers import Generated, Reflector, Server
 from harness.bench.spread import Spread
 from harness.bench.workload import Point, Scale
 from harness.rig import Rig
@@ -70,7 +70,7 @@ def opened_stands(
     stack.callback(poller.close)
     stands = []
     for point, each in zip(scale.points, builds, strict=True):
-        servers = []
+        servers: list[Server] = []
         for kind in (Reflector, Generated):
             server = kind(links[each.home], each)
             stack.callback(server.close)

@@ -179,7 +179,7 @@ class WithDaemon:
 
     def forwarded(self) -> int:
         """Requests that reached the daemon, or were lost for want of room on the way."""
-        daemon = self._status()["daemon"]
+        daemon: dict[str, int] = self._status()["daemon"]
         return daemon["received"] + daemon["overflowed"]
 
     def run_ns(self) -> int:
@@ -187,7 +187,7 @@ class WithDaemon:
         return 0
 
     def daemon_ns(self) -> int:
-        return process_run_ns(self._process)
+        return process_run_ns(running(self._process))
 
     def close(self) -> None:
         if self._is_attached:
@@ -210,13 +210,15 @@ class WithDaemon:
         return ["--segments", self.segments] if self._status()["drains"] else []
 
     def _status(self) -> dict[str, Any]:
-        return json.loads(self._run("status", "--json"))
+        said: dict[str, Any] = json.loads(self._run("status", "--json"))
+        return said
 
     def _run(self, *arguments: str) -> str:
         done = self.link.rig.server.run([self.build.daemon, "--quiet", *arguments], capture_output=True, text=True)
         if done.returncode != 0:
             raise BenchError(f"{self.build.daemon.name} {' '.join(arguments)}: {done.stderr.strip()}")
-        return done.stdout
+        said: str = done.stdout
+        return said
 
 
 class ProcessServer:
@@ -247,7 +249,7 @@ class ProcessServer:
     @property
     def pid(self) -> int:
         """Of a server that was attached."""
-        return self._process.pid
+        return running(self._process).pid
 
     def detach(self) -> None:
         """It goes on waiting for datagrams, and nobody sends any."""
@@ -260,7 +262,7 @@ class ProcessServer:
         return {}
 
     def run_ns(self) -> int:
-        return process_run_ns(self._process)
+        return process_run_ns(running(self._process))
 
     def close(self) -> None:
         if self._process:
@@ -326,10 +328,18 @@ def started(endpoint: Endpoint, cpu: int, command: list[object], pass_fds: Seque
     """A real-time process on one CPU, once it says that it is ready. pass_fds: those of ours that it gets."""
     argv = [str(word) for word in ("chrt", "--fifo", 1, "taskset", "--cpu-list", cpu, *command)]
     process = endpoint.popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pass_fds=pass_fds)
+    assert process.stdout is not None, "it is a pipe"
     ready, _, _ = select.select([process.stdout], [], [], START_S_MAX)
     if not ready or not process.stdout.readline():
         process.kill()
         raise BenchError(f"{Path(str(command[0])).name} does not start: {process.communicate()[1].strip()}")
+    return process
+
+
+def running(process: subprocess.Popen[Any] | None) -> subprocess.Popen[Any]:
+    """The process of a server, which has one once it was attached. Raises BenchError."""
+    if process is None:
+        raise BenchError("looking for the process of a server: it has none before it is attached")
     return process
 
 

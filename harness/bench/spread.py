@@ -20,7 +20,9 @@ class Spread:
     def of(cls, values: Sequence[float]) -> Spread:
         if not values:
             raise ValueError("no run counts")
-        low, median, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+        low, median, high = (
+            statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+        )
         return cls(median, low, high, len(values))
 
     def text(self, digits: int = 2, unit: str = "") -> str:

@@ -99,11 +99,13 @@ def zipf(count: int, exponent: float, first: int = 0) -> Numbers:
 def _zipf_weight(begin: int, end: int, exponent: float) -> float:
     """Of the ranks from `begin` to before `end`; by the midpoint rule where there are many, so to 1 in 10,000."""
     if end - begin == 1 or begin < ZIPF_EXACT:
-        return sum(rank**-exponent for rank in range(begin, end))
+        weight: float = sum(rank**-exponent for rank in range(begin, end))
+        return weight
     if exponent == 1:
         raise ValueError("the exponent 1 has another integral, and is not needed: take 0.99 or 1.01")
     power = 1 - exponent
-    return ((end - 0.5) ** power - (begin - 0.5) ** power) / power
+    integral: float = ((end - 0.5) ** power - (begin - 0.5) ** power) / power
+    return integral
 
 
 def mixed(*parts: tuple[float, Numbers]) -> Numbers:
