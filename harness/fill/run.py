@@ -112,17 +112,10 @@ class Filling:
     server: Server
     link: Link
     plugin: ModuleType
+    states: SlotStates
     progress: Callable[[str], None]
     load_s: float
     said: Callable[[Pass], None] = lambda _: None
-    states: SlotStates | None = None
-
-    def open(self) -> None:
-        with exchanging(self.link) as exchange:
-            clients = range(1, SLOTS + 1)
-            self.states = self.link.blank_states(
-                self.plugin.open_by_messages(exchange, clients, self.server.build.codec)
-            )
 
     def ask(self, title: str, workload: Workload) -> Pass:
         """Every key of a workload, while the daemon is killed with half of them answered and started again."""
@@ -177,9 +170,10 @@ def opened(
         began = time.monotonic()
         with server:
             server.start()
-            filling = Filling(server, link, plugin, progress, load_s=time.monotonic() - began)
-            filling.open()
-            yield filling
+            load_s = time.monotonic() - began
+            with exchanging(link) as exchange:
+                states = link.blank_states(plugin.open_by_messages(exchange, range(1, SLOTS + 1), built.codec))
+            yield Filling(server, link, plugin, states, progress, load_s)
 
 
 def fill(

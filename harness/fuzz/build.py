@@ -64,6 +64,8 @@ class Build:
         """The generated Python codec of this build."""
         path = self.generated / f"{self.name}_codec.py"
         spec = importlib.util.spec_from_file_location(f"{self.name}_codec_of_{self.directory.name}", path)
+        if spec is None or spec.loader is None:
+            raise LiveError(f"loading the codec {path}: Python takes it for no module")
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from codegen.errors import SpecErrors
@@ -109,8 +109,7 @@ def run(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
 
 def _turns(plan: Plan, stages: list[Stage]) -> Iterator[tuple[Stage, int]]:
     """Who is next: everybody's first round, then everybody's second."""
-    end = time.monotonic() + plan.minutes * 60 if plan.rounds is None else None
-    numbers = itertools.count(plan.first) if plan.rounds is None else range(plan.first, plan.first + plan.rounds)
+    end, numbers = _until(plan)
     for number in numbers:
         for stage in stages:
             if end is not None and time.monotonic() >= end:
@@ -119,6 +118,15 @@ def _turns(plan: Plan, stages: list[Stage]) -> Iterator[tuple[Stage, int]]:
                 yield stage, number
         if not any(stage.goes_on for stage in stages):
             return
+
+
+def _until(plan: Plan) -> tuple[float | None, Iterable[int]]:
+    """When no round begins any more, None where they are counted; and the numbers of the rounds."""
+    if plan.rounds is not None:
+        return None, range(plan.first, plan.first + plan.rounds)
+    if plan.minutes is None:
+        raise LiveError("a plan says neither how many minutes it may take nor how many rounds it has; give one of them")
+    return time.monotonic() + plan.minutes * 60, itertools.count(plan.first)
 
 
 def _play(plan: Plan, stage: Stage, number: int, say: Callable[[str], None]) -> None:

@@ -82,17 +82,30 @@ def crash_under_load(
             f"{protocol} has no load for its server to go down under: spec/{protocol}/workload.yaml has no `crash`"
         )
     built = build(protocol, spec.get("override"))
-    if built.protocol.drain is None or plugin.recovery(protocol) is None:
+    drain, recovery = built.protocol.drain, plugin.recovery(protocol)
+    if drain is None or recovery is None:
         raise LiveError(f"{protocol} drains nothing to files, or has no recovery.py: nothing of it outlives its server")
     with Rig("crash") as rig, Server(rig, built, seed=Seed.drawn(random.Random(f"tables of {seed}"))) as server:
-        return _Crashes(server, spec, seed, progress).run(crashes, records)
+        return _Crashes(server, drain, recovery, spec, seed, progress).run(crashes, records)
 
 
 class _Crashes:
     """Crashes of one server, one after the other."""
 
-    def __init__(self, server: Server, spec: dict[str, Any], seed: int, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        server: Server,
+        drain: ir.Drain,
+        recovery: type[Any],
+        spec: dict[str, Any],
+        seed: int,
+        progress: Callable[[str], None],
+    ) -> None:
+        assert server.segments is not None, "the daemon of a protocol with a drain has a folder"
         self._server = server
+        self._segments = server.segments
+        self._drain = drain
+        self._recovery = recovery
         self._spec = spec
         self._seed = seed
         self._progress = progress
@@ -127,7 +140,7 @@ class _Crashes:
     def _one(self, number: int, seconds: float, draws: random.Random) -> None:
         """A load, a crash, and what is recovered after it."""
         server, build = self._server, self._server.build
-        before = _segments(server.segments)
+        before = _segments(self._segments)
         server.start()
         history = build.directory / "crash-history.txt"
         spec = self._spec | {"options": self._spec.get("options", {}) | {"load": number}}
@@ -143,17 +156,17 @@ class _Crashes:
         self._report.counts["answered"] += summary["operations"] - summary["refused"]
         self._report.crashes += 1
         self._tear(synced, draws)
-        self._recovered(number, history, [path for path in _segments(server.segments) if path not in before])
+        self._recovered(number, history, [path for path in _segments(self._segments) if path not in before])
         history.unlink()
 
     def _synced(self) -> list[int]:
         """Of each lane, the number that was known to be synced when the daemon died."""
-        drain = self._server.build.protocol.drain
+        drain = self._drain
         return [self._server.cell(drain.synced.table, lane)[drain.number] for lane in range(drain.lanes)]
 
     def _tear(self, synced: list[int], draws: random.Random) -> None:
         """Leave what was not synced of the last segment as a disk might."""
-        path = _segments(self._server.segments)[-1]
+        path = _segments(self._segments)[-1]
         durable, size = durable_bytes(self._server.build.protocol, path, synced), path.stat().st_size
         way = draws.choice(WAYS) if size > durable else "all synced"
         self._report.ways[way] += 1
@@ -163,8 +176,8 @@ class _Crashes:
     def _recovered(self, number: int, history: Path, segments: list[Path]) -> None:
         """What the files of this load have, and what is recovered of them, twice: it must be the same."""
         server = self._server
-        with _view(server.segments, segments) as view:
-            found = plugin.recovery(server.build.name)(lambda: histories.read(history), server.entries(view))
+        with _view(self._segments, segments) as view:
+            found = self._recovery(lambda: histories.read(history), server.entries(view))
             rows = _by_key(server.rows(view))
             problems = found.complaints(rows.values(), crashed=True)
             if _by_key(server.rows(view)) != rows:
@@ -217,6 +230,8 @@ def durable_bytes(protocol: ir.Protocol, path: Path, synced: list[int]) -> int:
     a number for each lane.
     """
     drain = protocol.drain
+    if drain is None:
+        raise LiveError(f"{protocol.name} drains nothing: it has no segments")
     sizes = {name: wire_size(protocol.message.field(name)) for name in drain.entry}
     places, at = {}, 0
     for name, size in sizes.items():

@@ -94,7 +94,8 @@ def finish_load(load: subprocess.Popen[str]) -> dict[str, Any]:
     output, errors = load.communicate(timeout=DRAIN_SECONDS_MAX)
     if load.returncode != 0:
         raise LiveError(f"the load ended with {load.returncode}: {errors.strip()}")
-    return json.loads(output)
+    summary: dict[str, Any] = json.loads(output)
+    return summary
 
 
 def kill_under_load(

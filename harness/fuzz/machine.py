@@ -141,6 +141,10 @@ class Packet:
     label: str
 
 
+MOVES: set[str] = set()
+"""The names of the rules that are written down."""
+
+
 def move(function: Callable[..., None]) -> Callable[..., None]:
     """A rule's function, of which each call is written down before it is made: also one that does not return."""
     signature = inspect.signature(function)
@@ -151,7 +155,7 @@ def move(function: Callable[..., None]) -> Callable[..., None]:
         machine.moves.append((function.__name__, dict(arguments)))
         function(machine, *positional, **named)
 
-    written_down.is_move = True
+    MOVES.add(function.__name__)
     return written_down
 
 
@@ -159,7 +163,7 @@ class Machine(RuleBasedStateMachine):
     """One example. `stage` and `tell`, which is given what happens in words, are set by `machine_on`."""
 
     stage: ClassVar[Stage]
-    tell: ClassVar[Callable[[str], None]]
+    tell: ClassVar[staticmethod[[str], None]]
 
     def __init__(self) -> None:
         super().__init__()

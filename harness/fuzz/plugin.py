@@ -112,7 +112,8 @@ def recovery(protocol: str) -> type[Any] | None:
     """`Recovery` of spec/<p>/recovery.py, where there is such: what clients were told, beside what was drained."""
     if not (SPEC / protocol / "recovery.py").exists():
         return None
-    return importlib.import_module(f"spec.{protocol}.recovery").Recovery
+    found: type[Any] = importlib.import_module(f"spec.{protocol}.recovery").Recovery
+    return found
 
 
 def reference(protocol: str) -> ModuleType:

@@ -11,7 +11,7 @@ from harness.fuzz import plugin
 from harness.fuzz.build import build
 from harness.fuzz.judge import judge
 from harness.fuzz.kinds import LOADS, Turn
-from harness.fuzz.machine import Move, Stage, machine_on
+from harness.fuzz.machine import MOVES, Move, Stage, machine_on
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.saved import Example, Load, read
 from harness.fuzz.server import Server
@@ -67,11 +67,10 @@ def _play_on(stage: Stage, moves: list[Move], tell: Callable[[str], None]) -> No
     machine = machine_on(stage, tell)()
     try:
         for name, arguments in moves:
-            rule = getattr(machine, name, None)
-            if not hasattr(rule, "is_move"):
+            if name not in MOVES:
                 raise LiveError(f"replaying an example: {name!r} is no move of one")
             tell(f"{name} {arguments}")
-            rule(**arguments)
+            getattr(machine, name)(**arguments)
             machine.everything_agrees()
     finally:
         machine.teardown()

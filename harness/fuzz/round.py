@@ -59,7 +59,8 @@ def variants(protocol: str) -> list[dict[str, Any]]:
 
 
 def actors(protocol: str) -> int:
-    return plugin.workload(protocol).fuzz.get("actors", 3)
+    count: int = plugin.workload(protocol).fuzz.get("actors", 3)
+    return count
 
 
 def play_alone(order: Order) -> Told:

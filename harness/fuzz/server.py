@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -15,9 +16,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from codegen import ir
+from codegen.ir_types import Type
 from harness.conform.cells import cell_codecs
 from harness.conform.shapes import Shapes
 from harness.fuzz.build import Build
@@ -34,7 +35,7 @@ class _Plain:
     """Opaque bytes and wide integers as they are in memory: no patterns of conformance stand in for them."""
 
     @staticmethod
-    def real(_kind: ir.Type, value: int) -> int:
+    def real(_kind: Type, value: int) -> int:
         return value
 
     model = real
@@ -62,7 +63,8 @@ class Server:
         self._daemon: subprocess.Popen[str] | None = None
         self._stands_still = False
         self._said: list[str] = []
-        self._codecs = cell_codecs(build.protocol, Shapes(build.programs), _Plain())
+        # Its codecs ask no more of patterns than _Plain has, and name the class of those of conformance.
+        self._codecs = cell_codecs(build.protocol, Shapes(build.programs), _Plain())  # type: ignore[arg-type]
         self._maps: dict[str, Map] = {}
 
     def __enter__(self) -> Server:
@@ -88,7 +90,7 @@ class Server:
             ["load", self.rig.server.iface, *options], f"loading {self.build.name} on {self.rig.server.iface}"
         )
         if self.build.protocol.hashes:
-            self.build.codec.seed = self.tables_seed()
+            self.build.codec.seed = self.tables_seed()  # type: ignore[attr-defined] # of a module that is generated
 
     def tables_seed(self) -> Seed:
         """That of the tables that are pinned, of a protocol that hashes a field."""
@@ -127,10 +129,11 @@ class Server:
         """For a block the daemon is there and does nothing: what comes to its sockets waits. Where the block fails, it
         dies.
         """
-        os.kill(self._daemon.pid, signal.SIGSTOP)
+        daemon = self._started
+        os.kill(daemon.pid, signal.SIGSTOP)
         self._stands_still = True
         try:
-            wait_until(lambda: process_state(self._daemon.pid) == "T", READY_SECONDS_MAX, "the daemon to stand still")
+            wait_until(lambda: process_state(daemon.pid) == "T", READY_SECONDS_MAX, "the daemon to stand still")
             yield
         except BaseException:
             if self.is_running:
@@ -139,11 +142,18 @@ class Server:
         finally:
             self._stands_still = False
             if self.is_running:  # and was not killed meanwhile
-                os.kill(self._daemon.pid, signal.SIGCONT)
+                os.kill(self.pid, signal.SIGCONT)
+
+    @property
+    def _started(self) -> subprocess.Popen[str]:
+        """The last daemon, also where it has ended. Raises LiveError."""
+        if self._daemon is None:
+            raise LiveError(f"no daemon of {self.build.name} was started yet")
+        return self._daemon
 
     @property
     def pid(self) -> int:
-        return self._daemon.pid
+        return self._started.pid
 
     def start(self) -> None:
         """Start the daemon and wait until it serves."""
@@ -152,12 +162,14 @@ class Server:
             command += ["--segments", str(self.segments)]
         if self.receive_buffer is not None:
             command += ["--receive-buffer", str(self.receive_buffer)]
-        self._daemon = self.rig.server.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        ready, _, _ = select.select([self._daemon.stdout], [], [], READY_SECONDS_MAX)
-        line = self._daemon.stdout.readline() if ready else ""
+        daemon = self.rig.server.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._daemon = daemon
+        output, errors = _pipes(daemon)
+        ready, _, _ = select.select([output], [], [], READY_SECONDS_MAX)
+        line = output.readline() if ready else ""
         if not line.startswith("READY"):
-            self._daemon.kill()
-            error = self._daemon.stderr.read().strip()
+            daemon.kill()
+            error = errors.read().strip()
             raise LiveError(f"the daemon of {self.build.name} did not get ready: {error or line or 'no word from it'}")
         if self.kill_count:
             self.away_seconds_max = max(self.away_seconds_max, time.monotonic() - self._killed_at)
@@ -174,21 +186,22 @@ class Server:
             self._end(signal.SIGTERM)
 
     def _end(self, number: int) -> None:
-        daemon = self._daemon
+        daemon = self._started
         os.kill(daemon.pid, number)
         daemon.wait()
         self._listen()
-        daemon.stdout.close()
-        daemon.stderr.close()
+        for pipe in _pipes(daemon):
+            pipe.close()
         if daemon in self.rig.server.processes:
             self.rig.server.processes.remove(daemon)
 
     def _listen(self) -> None:
         """Take down what the daemon has said since the last time."""
-        os.set_blocking(self._daemon.stderr.fileno(), False)
+        _, errors = _pipes(self._started)
+        os.set_blocking(errors.fileno(), False)
         with contextlib.suppress(BlockingIOError):
-            if words := os.read(self._daemon.stderr.fileno(), 1 << 16).decode():
-                self._said.append(f"{self._daemon.pid}: {words.strip()}")
+            if words := os.read(errors.fileno(), 1 << 16).decode():
+                self._said.append(f"{self.pid}: {words.strip()}")
 
     def status(self) -> dict[str, Any]:
         """What the daemon's `status` says."""
@@ -196,13 +209,14 @@ class Server:
         done = self.rig.server.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise LiveError(f"asking for the status of {self.build.name} failed: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        said: dict[str, Any] = json.loads(done.stdout)
+        return said
 
     def evidence(self) -> str:
         """How the last daemon and its interface are at this moment, for whoever has to find out why nothing was
         answered.
         """
-        daemon = self._daemon
+        daemon = self._started
         there = f"in state {process_state(daemon.pid)}" if self.is_running else f"ended with {daemon.returncode}"
         self._listen()
         link = self.rig.server.run(
@@ -227,10 +241,8 @@ class Server:
         LiveError where something is corrupt.
         """
         lines = self._said_of_segments("segments", folder, "--json", "--entries")
-        line = next(lines, None)
-        for following in lines:  # behind the last entry comes the report
+        for line, _ in itertools.pairwise(lines):  # behind the last entry comes the report
             yield json.loads(line)
-            line = following
 
     def rows(self, folder: Path | None = None) -> Iterator[dict[str, str]]:
         """What recovery makes of them: of each key the fields of its row, as text."""
@@ -242,8 +254,9 @@ class Server:
         folder = folder or self.segments
         argv = [str(self.build.daemon), "--quiet", command, str(folder), *options]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            yield from process.stdout
-            complaint = process.stderr.read().strip()
+            output, errors = _pipes(process)
+            yield from output
+            complaint = errors.read().strip()
         if process.returncode != 0:
             raise LiveError(f"{command} of {folder} ended with {process.returncode}: {complaint}")
 
@@ -277,11 +290,14 @@ class Server:
     def table_bytes(self) -> int:
         """Memory of all tables, as the kernel accounts it."""
         names = os.listdir(Path(self.rig.bpffs) / "stepwise" / self.build.name / "state/tables")
-        information = [
-            Path(f"/proc/self/fdinfo/{self._map(f'state/tables/{name}').fd}").read_text(encoding="ascii")
-            for name in names
-        ]
-        return sum(int(re.search(r"^memlock:\s*(\d+)", text, re.MULTILINE)[1]) for text in information)
+        return sum(self._memory_bytes(name) for name in names)
+
+    def _memory_bytes(self, table: str) -> int:
+        information = Path(f"/proc/self/fdinfo/{self._map(f'state/tables/{table}').fd}").read_text(encoding="ascii")
+        found = re.search(r"^memlock:\s*(\d+)", information, re.MULTILINE)
+        if found is None:
+            raise LiveError(f"asking how much memory the table {table} takes: the kernel does not say (no memlock)")
+        return int(found[1])
 
     def write(self, table: str, index: int, cell: dict[str, Any]) -> None:
         """Put a value into a cell."""
@@ -299,6 +315,12 @@ class Server:
             pinned = self._map(f"state/tables/{table}")
             for index in range(capacity):
                 pinned.update(index, bytes(pinned.value_size))
+
+
+def _pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
+    """What a process that was started with both as pipes says, and complains."""
+    assert process.stdout is not None and process.stderr is not None, "they are pipes"
+    return process.stdout, process.stderr
 
 
 def process_state(pid: int) -> str:
