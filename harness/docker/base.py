@@ -49,7 +49,10 @@ def make(engine: Engine, work: Path, mirror: str | None) -> str:
         load(engine, root)
     wanted = base_image().partition(":")[2].partition("-")[0]
     note = "" if version == wanted else f"; the Dockerfile's name for it says {wanted}, the mirror has {version}"
-    return f"{base_image()} is Debian {version}, {engine.image_bytes(base_image()) / 1e6:.0f} MB{note}"
+    size_bytes = engine.image_bytes(base_image())
+    if size_bytes is None:
+        raise EngineError(f"importing the base image: the engine took it, and has no {base_image()} now; try again")
+    return f"{base_image()} is Debian {version}, {size_bytes / 1e6:.0f} MB{note}"
 
 
 def mirror_of_host() -> str:

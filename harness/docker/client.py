@@ -39,7 +39,7 @@ def load_of(protocol: str) -> str:
 def ask(protocol: str, name: str, seconds: float) -> dict[str, float]:
     """Put the load on one server; its summary. Raises LiveError."""
     try:
-        address = socket.getaddrinfo(name, None, socket.AF_INET)[0][4][0]
+        address = str(socket.getaddrinfo(name, None, socket.AF_INET)[0][4][0])
     except OSError as error:
         raise LiveError(f"nobody knows the address of {name}: {error.strerror}") from error
     phases = plugin.workload(protocol).demo.get("phases", [])
@@ -49,7 +49,8 @@ def ask(protocol: str, name: str, seconds: float) -> dict[str, float]:
     done = subprocess.run([load_of(protocol), *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise LiveError(f"the load on {name} ended with {done.returncode}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+    summary: dict[str, float] = json.loads(done.stdout)
+    return summary
 
 
 def main(values: list[str] | None = None) -> int:

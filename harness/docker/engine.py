@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from harness.command import child
 
@@ -44,9 +45,9 @@ class Engine:
     command: str
     version: str
 
-    def run(self, arguments: Sequence[str | Path], doing: str, **options: object) -> str:
-        """A short command's output. Raises EngineError."""
-        done = subprocess.run(self.argv(*arguments), capture_output=True, text=True, check=False, **options)
+    def run(self, arguments: Sequence[str | Path], doing: str, stdin: IO[bytes] | None = None) -> str:
+        """A short command's output. stdin: what it reads. Raises EngineError."""
+        done = subprocess.run(self.argv(*arguments), capture_output=True, text=True, check=False, stdin=stdin)
         if done.returncode != 0:
             raise EngineError(
                 f"{doing}: `{shlex.join(self.argv(*arguments))}` failed with {done.returncode}: "
@@ -72,15 +73,20 @@ class Engine:
         """A long command: what it prints goes to a file and to the terminal. Returns its status."""
         log.parent.mkdir(parents=True, exist_ok=True)
         environment = {**os.environ, "DOCKER_BUILDKIT": "1"}
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        with (
-            log.open("wb") as sink,
-            child(subprocess.Popen(self.argv(*arguments), env=environment, **pipes)) as process,
-        ):
-            for line in process.stdout:
-                sink.write(line)
-                print("  " + line.decode(errors="replace").rstrip(), flush=True)
-            return process.wait()
+        with log.open("wb") as sink:
+            started = subprocess.Popen(
+                self.argv(*arguments),
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            assert started.stdout is not None, "it is a pipe"
+            with child(started):
+                for line in started.stdout:
+                    sink.write(line)
+                    print("  " + line.decode(errors="replace").rstrip(), flush=True)
+                return started.wait()
 
 
 def last_words(text: str) -> str:

@@ -18,8 +18,11 @@ IMAGES = {"artefacts": "stepwise-artefacts", "daemon": "stepwise-daemon"}
 
 
 def base_image() -> str:
-    """What the Dockerfile begins with."""
-    return re.search(r"^FROM (\S+)", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    """What the Dockerfile begins with. Raises EngineError."""
+    found = re.search(r"^FROM (\S+)", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise EngineError(f"looking up the base image: {DOCKERFILE} has no line FROM")
+    return found[1]
 
 
 def require_base(engine: Engine) -> None:

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from harness.protocols import REPOSITORY
 
@@ -119,8 +120,8 @@ def check_tools() -> None:
         raise MachineError("this needs root: the machine sees the whole root file system")
 
 
-def run(command: Sequence[str | Path], what: str, **options: object) -> str:
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
+def run(command: Sequence[str | Path], what: str, cwd: Path | None = None) -> str:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, cwd=cwd)
     if done.returncode:
         raise MachineError(
             f"{what}: `{shlex.join(map(str, command))}` failed with {done.returncode}:\n{done.stderr.strip()}"
@@ -159,7 +160,7 @@ def fetch(package: str) -> Kernel:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             os.chmod(scratch, 0o777)  # apt downloads as a user of its own
-            run(["apt-get", "download", package], f"downloading {package}", cwd=scratch)
+            run(["apt-get", "download", package], f"downloading {package}", cwd=Path(scratch))
             [archive] = Path(scratch).glob("*.deb")
             tree = Path(scratch) / "tree"
             run(["dpkg", "-x", archive, tree], f"unpacking {archive.name}")
@@ -206,6 +207,8 @@ def command_file(command: Sequence[str]) -> str:
 
 def initramfs(kernel: Kernel, command: Sequence[str]) -> bytes:
     busybox = shutil.which("busybox")
+    if busybox is None:
+        raise MachineError(f"not installed: `apt-get install --no-install-recommends {TOOLS['busybox']}`")
     modules = {path.name.removesuffix(".xz"): decompressed(path) for path in boot_modules(kernel)}
     second = SECOND_STAGE.format(modules=shlex.quote(str(kernel.modules)), began=BEGAN.replace("\n", "\\n"), end=END)
     files: dict[str, tuple[int, bytes]] = dict.fromkeys(("bin", "dev", "modules"), (16877, b""))
@@ -225,9 +228,15 @@ def initramfs(kernel: Kernel, command: Sequence[str]) -> bytes:
 
 
 @contextlib.contextmanager
-def process(command: Sequence[str | Path], **options: object) -> Iterator[subprocess.Popen[bytes]]:
+def process(
+    command: Sequence[str | Path],
+    stdin: int | None = None,
+    stdout: int | IO[bytes] | None = None,
+    stderr: int | IO[bytes] | None = None,
+    pass_fds: Sequence[int] = (),
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process that does not outlive the block."""
-    started = subprocess.Popen(list(map(str, command)), **options)
+    started = subprocess.Popen(list(map(str, command)), stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=pass_fds)
     try:
         yield started
     finally:
