@@ -61,7 +61,7 @@ def main() -> int:
         return 130
     except SystemExit as ended:  # SIGTERM: see command.run
         screen.say("terminated", "everything has been taken down")
-        return ended.code
+        return ended.code if isinstance(ended.code, int) else 1
     word = "All of it held" if good else "Not all of it held"
     screen.title(f"{word}. {time.monotonic() - begun:.0f} s; nothing is left behind.")
     return 0 if good else 1

@@ -33,6 +33,7 @@ def run_tool(screen: Screen, label: str, doing: str, module: str, *arguments: st
         process = subprocess.Popen(
             command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
+        assert process.stdout is not None, "it is a pipe"
         try:
             for line in process.stdout:
                 lines.append(line.rstrip())

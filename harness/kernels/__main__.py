@@ -16,8 +16,8 @@ from codegen.errors import SpecErrors
 from harness import command, results, tlc
 from harness.command import counted
 from harness.conform.build import BuildError as ConformanceBuildError
-from harness.conform.domain import DomainError
 from harness.conform.kernel import RunnerError
+from harness.conform.places import DomainError
 from harness.conform.shapes import ShapeError
 from harness.kernels import baseline, listed
 from harness.kernels.builds import BuildError

@@ -43,4 +43,5 @@ def prepare(protocol: str, form: str, inputs_max: int, work: Path) -> Path:
 
 def load(path: Path) -> Stage:
     """What prepare() wrote, in this repository and this run."""
-    return pickle.loads(path.read_bytes())
+    stage: Stage = pickle.loads(path.read_bytes())
+    return stage

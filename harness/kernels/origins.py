@@ -58,5 +58,8 @@ def origins(log: Iterable[str]) -> Origins:
             total += 1
             insns[place] += bool(place)
     by_cost = sorted((each for each in insns if each), key=lambda each: (-insns[each], each))
-    origin = lambda each: Origin(each, texts[each], insns[each], total)  # noqa: E731
+
+    def origin(each: str) -> Origin:
+        return Origin(each, texts[each], insns[each], total)
+
     return Origins(origin(by_cost[0]) if by_cost else None, origin(last) if last else None)

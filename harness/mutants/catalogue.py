@@ -31,7 +31,8 @@ import yaml
 from codegen.errors import SpecErrors
 from harness import documents
 from harness.conform import drained
-from harness.conform.domain import DomainError, DomainText, load_text
+from harness.conform.domain import DomainText, load_text
+from harness.conform.places import DomainError
 from harness.protocols import SPEC, protocols
 
 PROGRAM = "program"

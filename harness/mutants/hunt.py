@@ -77,7 +77,7 @@ def _ask(
         str(work_of(scratch.root, mutant.protocol)),
         *(["--program", f"{PROGRAM}/{mutant.protocol}"] if (scratch.root / PROGRAM).is_dir() else []),
     ]
-    if _whole(mutant, warm):
+    if warm is None or _whole(mutant, warm):
         run = scratch.run("-m", "harness.conform", *arguments)
     else:
         run = warm.conform(mutant.protocol, arguments, scratch)

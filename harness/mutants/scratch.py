@@ -101,9 +101,14 @@ class Scratch:
     def run(self, *arguments: str, timeout_seconds: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
         """A Python command in the copy. What takes too long is killed with all that it started."""
         command = [sys.executable, *arguments]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         started = subprocess.Popen(
-            command, cwd=self.root, env=self.environment(), text=True, start_new_session=True, **pipes
+            command,
+            cwd=self.root,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         with started, child(started) as process:
             out, err = process.communicate(timeout=timeout_seconds)

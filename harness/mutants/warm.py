@@ -170,7 +170,8 @@ def _lead(connection: socket.socket, life: int, shared: Shared | None) -> NoRetu
             if campaign == 0:
                 _run(asked, shared, out, err)
             done = os.pidfd_open(campaign)
-            if done in select.select([done, connection, life], [], [])[0]:
+            waited: list[int | socket.socket] = [done, connection, life]
+            if done in select.select(waited, [], [])[0]:
                 code = os.waitstatus_to_exitcode(os.waitpid(campaign, 0)[1])
                 answer = {"returncode": code, "stdout": _text(out), "stderr": _text(err)}
                 connection.sendall(json.dumps(answer).encode())

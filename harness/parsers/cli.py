@@ -83,7 +83,7 @@ def _fuzz_one(protocol: str, inputs: int, seed: int, keeps: bool) -> bool:
         f"({found.inputs / found.seconds:,.0f}/s); "
         f"{found.edges:,} edges of the programs taken, {counted(found.corpus, 'input')} that reach something new"
     )
-    if found.fault:
+    if found.saved is not None:
         path = found.saved.relative_to(REPOSITORY)
         print(f"FAILED {protocol}, seed {seed}: {found.fault}")
         print(f"to replay it: python -m harness.fuzz parsers {protocol} --replay {path}")

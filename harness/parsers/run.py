@@ -103,6 +103,7 @@ def _run(target: Path, arguments: list[str], report: Callable[[int], None]) -> l
         )
     except OSError as error:
         raise ParsersError(f"running {target}: {error.strerror}") from None
+    assert process.stderr is not None, "it is a pipe"
     with command.child(process), (target.parent / "log").open("w", encoding="utf-8") as log:
         for line in process.stderr:
             log.write(line)

@@ -71,7 +71,8 @@ def _tailed(codec: ModuleType, size: int) -> bytes:
     """
     for field in fields(codec.Message):
         try:
-            return codec.Message(**{field.name: size, "tail": bytes(size)}).encode()
+            encoded: bytes = codec.Message(**{field.name: size, "tail": bytes(size)}).encode()
+            return encoded
         except (ValueError, TypeError, AttributeError):
             continue
     raise ValueError(f"no field of {codec.__name__}.Message tells of a tail of {size} bytes")

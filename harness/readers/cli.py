@@ -66,7 +66,7 @@ def _fuzz_one(target: Target, inputs: int, seed: int, keeps: bool) -> bool:
         f"({found.inputs / found.seconds:,.0f}/s); "
         f"{found.edges:,} edges taken, {counted(found.corpus, 'input')} that reach something new"
     )
-    if found.fault:
+    if found.saved is not None:
         print(f"FAILED {target.name}, seed {seed}: {found.fault}")
         print(
             f"to replay it: python -m harness.fuzz readers {target.name} --replay {found.saved.relative_to(REPOSITORY)}"
