@@ -10,7 +10,7 @@ import pydantic
 import yaml
 
 from codegen.errors import Errors, FileMissing, LayoutInvalid, SpecErrors
-from codegen.ir import Span
+from codegen.ir_types import Span
 from codegen.layout import Source, invalid, parse
 from harness.protocols import REPOSITORY
 
@@ -44,6 +44,7 @@ def read(path: Path, model: type[Document], described_in: str) -> Document:
             known = ", ".join(model.model_fields)
             errors.add(LayoutInvalid(here, "it is no mapping", f"its keys are {known}: see {described_in}"))
     errors.raise_if_any()
+    assert source is not None, "what is no source is an error"
     try:
         return model.model_validate(source.values)
     except pydantic.ValidationError as error:

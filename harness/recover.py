@@ -57,12 +57,11 @@ def recover(folder: str, source: str, target: str, first: bool) -> bool:
     """
     require_built(source)
     require_built(target)
-    reads, restores = (
-        [daemon(source), "recover", folder],
-        [daemon(target), "restore", "-", *(["--first"] if first else [])],
-    )
+    reads = [str(daemon(source)), "recover", folder]
+    restores = [str(daemon(target)), "restore", "-", *(["--first"] if first else [])]
     environment = os.environ | ENVIRONMENT
     with subprocess.Popen(reads, stdout=subprocess.PIPE, env=environment) as reader:
+        assert reader.stdout is not None, "it is a pipe"
         restored = subprocess.run(restores, stdin=reader.stdout, env=environment, check=False).returncode
         reader.stdout.close()  # so that a reader whose rows nobody takes does not wait
     if reader.returncode not in (0, EXIT_CORRUPT):

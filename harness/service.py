@@ -36,7 +36,7 @@ class ServiceError(RuntimeError):
 
 def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command of the protocol's daemon, and what it says."""
-    words = [daemon(protocol), *arguments]
+    words = [str(daemon(protocol)), *arguments]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | ENVIRONMENT)
     if done.returncode == EXIT_PRIVILEGE:
         raise ServiceError("what is loaded can be seen by root only, as the BPF file system is root's: run it as root")
@@ -46,7 +46,7 @@ def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 def run(protocol: str, *arguments: str) -> None:
     """A command of the protocol's daemon, which speaks for itself."""
     sys.stdout.flush()
-    words = [daemon(protocol), *arguments]
+    words = [str(daemon(protocol)), *arguments]
     if subprocess.run(words, check=False, env=os.environ | ENVIRONMENT).returncode != 0:
         raise ServiceError("")
 
@@ -57,7 +57,8 @@ def status(protocol: str) -> dict[str, Any]:
     if done.returncode != 0:
         print(done.stderr, end="", file=sys.stderr)
         raise ServiceError("")
-    return json.loads(done.stdout)
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said
 
 
 def built() -> list[str]:

@@ -129,7 +129,7 @@ def budgets_count(release: str) -> bool:
 
 def budget_on(budget: dict[str, Any], release: str) -> dict[str, int] | None:
     """What holds of a program's budget on a kernel; None where the layout says nothing of such an old one."""
-    own = (budget.get("kernels") or {}).get(".".join(map(str, version(release))))
+    own: dict[str, int] | None = (budget.get("kernels") or {}).get(".".join(map(str, version(release))))
     if own is not None:
         return own
     return {limit: most for limit, most in budget.items() if limit != "kernels"} if budgets_count(release) else None
@@ -152,12 +152,13 @@ def judge(
         number = ".".join(map(str, version(release)))
         add = f'add budget.{hook}.kernels."{number}"'
         faults.append(f"{measured.program}: spec/{protocol}/layout.yaml gives no budget for kernel {number}: {add}")
-    for limit in LIMITS if budget else ():
-        found = getattr(measured, limit)
-        if limit not in budget:
+    limits = budget or {}
+    for limit in LIMITS if limits else ():
+        found, most = getattr(measured, limit), limits.get(limit)
+        if most is None:
             faults.append(f"{measured.program}: spec/{protocol}/layout.yaml gives no budget of {limit} for {part}")
-        elif measured.verdict == "success" and found > budget[limit]:
-            faults.append(f"{measured.program}: {limit} {found:,} is over its budget of {budget[limit]:,}")
+        elif measured.verdict == "success" and found > most:
+            faults.append(f"{measured.program}: {limit} {found:,} is over its budget of {most:,}")
     return Judged(protocol, measured, budget, tuple(faults))
 
 
@@ -174,7 +175,7 @@ def table(judged: list[Judged]) -> str:
         most = (each.budget or {}).get(limit)
         return f"{getattr(each.measured, limit):,} / {'-' if most is None else f'{most:,}'}"
 
-    rows = [("program", "verdict", *LIMITS)]
+    rows: list[tuple[str, ...]] = [("program", "verdict", *LIMITS)]
     rows += [
         (each.measured.program, each.measured.verdict, *(beside(each, limit) for limit in LIMITS)) for each in judged
     ]
