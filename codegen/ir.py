@@ -61,6 +61,7 @@ from codegen.ir_types import (  # noqa: F401
     Table,
     Type,
     UInt,
+    expect,
 )
 
 # --- The protocol ---------------------------------------------------------------------------

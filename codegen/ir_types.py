@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,19 @@ class Record:
 
 
 Type = UInt | Bool | Enum | Bytes | Set | Bits | Array | Sequence | Table | Record
+
+
+Wanted = TypeVar("Wanted")
+
+
+def expect(found: object, wanted: type[Wanted]) -> Wanted:
+    """What was found, where it can only be one of that class: a type, a node, or a part that a protocol may lack.
+
+    Another one is a mistake of the caller, not of the user.
+    """
+    if not isinstance(found, wanted):
+        raise TypeError(f"only {wanted.__name__} can be here, not {found!r}")
+    return found
 
 
 @dataclass(frozen=True)
