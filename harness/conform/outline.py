@@ -7,7 +7,9 @@ from typing import Any
 
 from codegen import ir
 
-_WITH_STEPS = (ir.Protocol, ir.Section, ir.Pass, ir.Drain, ir.Recovery)
+_WITH_STEPS = (ir.Protocol, ir.Section, ir.Pass, ir.Drain, ir.Recovery, ir.Step)
+_OF_STEPS = ("body", "span")
+"""What a step is without: None, so that whoever looks for it all the same fails."""
 
 
 def outline(protocol: ir.Protocol) -> ir.Protocol:
@@ -16,14 +18,15 @@ def outline(protocol: ir.Protocol) -> ir.Protocol:
     Domains and oracles are given no more of it. So two programs of one outline are compared on the same inputs,
     and whoever has made them for one of the two has them for the other.
     """
-    return replace(_without_bodies(protocol), sources=())
+    without: ir.Protocol = _without_bodies(protocol)
+    return replace(without, sources=())
 
 
 def _without_bodies(node: Any) -> Any:
     if isinstance(node, tuple):
         return tuple(map(_without_bodies, node))
-    if isinstance(node, ir.Step):
-        return replace(node, body=None, span=None)
-    if isinstance(node, _WITH_STEPS):
-        return replace(node, **{each.name: _without_bodies(getattr(node, each.name)) for each in fields(node)})
-    return node
+    if type(node) not in _WITH_STEPS:
+        return node
+    values = {each.name: getattr(node, each.name) for each in fields(node)}
+    kept = {name: None if name in _OF_STEPS else _without_bodies(value) for name, value in values.items()}
+    return replace(node, **kept)
