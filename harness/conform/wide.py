@@ -8,7 +8,6 @@ computed with as soon as one of its is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from codegen import ir
 from codegen.emit.terms import walk
@@ -29,53 +28,56 @@ def computed(protocol: ir.Protocol, steps: list[ir.Step]) -> frozenset[ir.UInt]:
     return frozenset(found)
 
 
-def is_wide(operand: ir.Expr) -> bool:
-    """Whether it has a type of more than 32 bits. What has a name may be less than its type: a position in an
-    array, say.
+def wide_type(node: object) -> ir.UInt | None:
+    """The type of an operand that has one of more than 32 bits. What has a name may be less than its type: a
+    position in an array, say.
     """
-    if (
-        not isinstance(operand, (ir.Field, ir.Index, ir.Var))
-        or not isinstance(operand.type, ir.UInt)
-        or operand.type.width <= 32
-    ):
-        return False
-    return not isinstance(operand, ir.Var) or operand.interval is None or operand.interval.high >= 2**32
+    if not isinstance(node, (ir.Field, ir.Index, ir.Var)) or not isinstance(node.type, ir.UInt):
+        return None
+    if isinstance(node, ir.Var) and node.interval is not None and node.interval.high < 2**32:
+        return None
+    return node.type if node.type.width > 32 else None
 
 
-def _operands(node: Any) -> set[ir.UInt]:
+def _wide_of(nodes: Iterable[object]) -> set[ir.UInt]:
+    return {kind for node in nodes if (kind := wide_type(node))}
+
+
+def _operands(node: object) -> set[ir.UInt]:
     """The types of wide integers that a node computes with. To a number other than 0 they are not just equal or not."""
-    numbers = isinstance(node, ir.Compare) and any(
-        isinstance(side, ir.Int) and side.value for side in (node.left, node.right)
-    )
-    if isinstance(node, ir.Arith) or (isinstance(node, ir.Compare) and node.op != "=") or numbers:
-        return {operand.type for operand in (node.left, node.right) if is_wide(operand)}
-    return set()
+    if not isinstance(node, (ir.Arith, ir.Compare)):
+        return set()
+    sides = (node.left, node.right)
+    equal_or_not = node.op == "=" and not any(isinstance(side, ir.Int) and side.value for side in sides)
+    return set() if equal_or_not else _wide_of(sides)
 
 
-def _met(node: Any, step: ir.Step, message: ir.Record) -> list[set[ir.UInt]]:
+def _met(node: object, step: ir.Step, message: ir.Record) -> list[set[ir.UInt]]:
     """The types of wide integers that a node compares, or puts where others are: those of each place."""
     if isinstance(node, (ir.Compare, ir.In, ir.Subset)):
-        return [_wide_within(node)]
+        return [_wide_of(walk(node))]
     if not isinstance(node, ir.Leaf):
         return []
     places = [(step.cell_type, assign) for assign in node.cell] + [(message, assign) for assign in node.message]
-    return [_wide_within(assign.value) | set(_wide_types((_at(kind, assign.path),))) for kind, assign in places]
+    return [_wide_of(walk(assign.value)) | set(_wide_types((_at(kind, assign.path),))) for kind, assign in places]
 
 
-def _at(kind: Any, path: ir.Path) -> Any:
+def _at(kind: ir.Type, path: ir.Path) -> ir.Type:
     """The type of what lies there."""
     for part in path:
-        kind = kind.field(part) if isinstance(kind, ir.Record) and isinstance(part, str) else kind.element
+        match kind:
+            case ir.Record() if isinstance(part, str):
+                kind = kind.field(part)
+            case ir.Array() | ir.Sequence():
+                kind = kind.element
+            case _:
+                raise TypeError(f"{part} leads nowhere in {kind}")
     return kind
-
-
-def _wide_within(node: Any) -> set[ir.UInt]:
-    return {each.type for each in walk(node) if is_wide(each)}
 
 
 def _binds(step: ir.Step) -> bool:
     """Whether a name other than a parameter's stands for a wide integer."""
-    return any(isinstance(node, ir.Var) and is_wide(node) for node in walk(step.body))
+    return any(isinstance(node, ir.Var) and wide_type(node) for node in walk(step.body))
 
 
 def _wide_types(kinds: Iterable[ir.Type]) -> Iterator[ir.UInt]:
