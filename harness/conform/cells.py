@@ -47,7 +47,9 @@ class CellCodec:
         if self.shape is None:
             if any(element[WORD_BYTES:]):
                 raise NotCanonical(f"the rest of the word's cache line is not zero: {element[WORD_BYTES:].hex()}")
-            return WordCodec(self.patterns).unpack(self.table.cell, struct.unpack("<Q", element[:WORD_BYTES])[0])
+            word = struct.unpack("<Q", element[:WORD_BYTES])[0]
+            cell: dict[str, Any] = WordCodec(self.patterns).unpack(self.table.cell, word)
+            return cell
         return StructCodec(self.patterns).unpack(self.table.cell, element, self.shape)
 
     def show(self, element: bytes) -> str:

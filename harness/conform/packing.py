@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -46,7 +47,7 @@ def word_bits(kind: ir.Type) -> int:
     raise TypeError(f"{kind} has no place in a word")
 
 
-def ordered(items: Any, flip: bool) -> list[Any]:
+def ordered(items: Iterable[Any], flip: bool) -> list[Any]:
     """A set's items in one of two orders: a step must not depend on which."""
     return sorted(items, key=repr, reverse=flip)
 
@@ -276,7 +277,7 @@ class StructCodec:
         match kind:
             case ir.Record():
                 for name, field in kind.fields:
-                    self._store(field, value[name], member.struct.members[c_names.field(name)], memory, base, flip)
+                    self._store(field, value[name], members_of(member)[c_names.field(name)], memory, base, flip)
             case ir.Set() | ir.Sequence() | ir.Array():
                 items = ordered(value, flip) if isinstance(kind, ir.Set) else list(value)
                 if "count" in parts_of(member):
@@ -300,13 +301,14 @@ class StructCodec:
 
     def unpack(self, kind: ir.Record, memory: bytes, shape: Struct) -> dict[str, Any]:
         """The value in a struct; NotCanonical where unused items are not zero."""
-        return self._load(kind, Member(0, shape.size, struct=shape), memory, 0)
+        record: dict[str, Any] = self._load(kind, Member(0, shape.size, struct=shape), memory, 0)
+        return record
 
     def _load(self, kind: ir.Type, member: Member, memory: bytes, base: int) -> Any:
         start = base + member.offset
         match kind:
             case ir.Record():
-                members = member.struct.members
+                members = members_of(member)
                 return {
                     name: self._load(field, members[c_names.field(name)], memory, start) for name, field in kind.fields
                 }
@@ -333,6 +335,11 @@ class StructCodec:
         if any(unused):
             raise NotCanonical(f"unused items after the {count} in use are not zero: {unused.hex()}")
         return [self._load(kind, element, memory, start + position * element.size) for position in range(count)]
+
+
+def members_of(member: Member) -> dict[str, Member]:
+    """The members of the struct that a record is."""
+    return ir.expect(member.struct, Struct).members
 
 
 def parts_of(member: Member) -> dict[str, Member]:

@@ -117,11 +117,15 @@ class Sampler:
         values = self.places.generate_of(place, kind, self.listed)
         return lambda generator: generator.choice(values)
 
+    def _number(self, place: Place, kind: ir.Type, pools: _Pools, limit: int) -> int:
+        return pools.draw(kind, limit) % (self.capacities.get(str(place)) or limit)
+
     def _any(self, place: Place, kind: ir.Type, pools: _Pools, generator: random.Random) -> Any:
         match kind:
+            case ir.UInt() if not is_opaque(kind):
+                return self._number(place, kind, pools, min(2**kind.width, TLC_INT_MAX))
             case ir.UInt() | ir.Bytes():
-                limit = OPAQUE_MAX if is_opaque(kind) else min(2**kind.width, TLC_INT_MAX)
-                return pools.draw(kind, limit) % (self.capacities.get(str(place)) or limit)
+                return self._number(place, kind, pools, OPAQUE_MAX)
             case ir.Bool():
                 return generator.random() < 0.5
             case ir.Enum():

@@ -199,7 +199,7 @@ class Patterns:
         return ((number, value) for (other, number), value in self._forward.items() if other == kind)
 
     def _choose(self, kind: ir.Type, number: int) -> int:
-        width = kind.width if isinstance(kind, ir.UInt) else 8 * kind.size
+        width = kind.width if isinstance(kind, ir.UInt) else 8 * ir.expect(kind, ir.Bytes).size
         generator = random.Random(f"{self.SEED} {kind} {number}")
         taken = {value for other, value in self._backward if other == kind}
         if kind not in self._hashes and isinstance(kind, ir.UInt) and number <= 2:
