@@ -20,7 +20,7 @@ from harness.conform import drained
 from harness.conform.cells import GUARDS
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.outline import outline
-from harness.conform.places import Beyond, DomainError, Place, Places, built
+from harness.conform.places import Beyond, DomainError, Place, Places, Step, built
 from harness.conform.samples import Sampler
 from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque, refers, zero
 from harness.forms import merged
@@ -32,23 +32,23 @@ DESCRIBED_IN = "docs/conform.md"
 HOOKS = ("xdp", "tc", "user", "restore", *drained.HOOKS)
 
 
-def _hook(value: Any) -> Any:
+def _hook(value: object) -> object:
     if value in HOOKS or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return value
     raise ValueError(f"it must be {', '.join(HOOKS)}, or the number of a pass of the sweep, counted from 1")
 
 
-def _varied(value: Any) -> Any:
+def _varied(value: object) -> object:
     if value == "all" or isinstance(value, list):
         return value
     raise ValueError("it must be all, or a list of values")
 
 
-def _names(value: Any) -> Any:
+def _names(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-def _section(value: Any) -> Any:
+def _section(value: object) -> object:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
     raise ValueError("it must be the step of a section, or its number")
@@ -202,9 +202,10 @@ class Domain:
 
     def _family(self, text: FamilyText) -> Family:
         hook, number = self._hook(text.hook)
-        hooks = {"xdp": self.protocol.xdp, "tc": self.protocol.tc, "user": self.protocol.user}
-        hooks |= dict.fromkeys(drained.HOOKS, False) | dict.fromkeys(drained.hooks(self.protocol), True)
-        if not (1 <= number <= len(self.protocol.sweep) if hook == "sweep" else hooks[hook]):
+        protocol = self.protocol
+        has = {"xdp": bool(protocol.xdp), "tc": bool(protocol.tc), "user": bool(protocol.user)}
+        has |= {each: each in drained.hooks(protocol) for each in drained.HOOKS}
+        if not (1 <= number <= len(protocol.sweep) if hook == "sweep" else has[hook]):
             raise DomainError(f"{self.source}: family {text.name!r}: the layout has no hook {text.hook}")
         dimensions: list[tuple[Assignment, ...]] = []
         free = set()
@@ -322,7 +323,7 @@ class Domain:
         table = self._table(sections[number - 1].table)
         if not text.rival:
             return Trouble(number, table.atomic != "word")
-        parts: dict[tuple[Any, ...], Any] = {}
+        parts: dict[tuple[Step, ...], Any] = {}
         for key, value in text.rival.items():
             place = self._place(f"{table.name}.{key}")
             parts[place.field, *place.rest] = self._coerce(place, value)
@@ -414,12 +415,13 @@ def load_text(path: Path) -> DomainText:
         text = documents.read(path, DomainText, DESCRIBED_IN)
     except SpecErrors as error:
         raise DomainError(str(error)) from None
-    return text if text.use is None else _over(load_text(path.parent / text.use.domain), text, documents.name_of(path))
+    if text.use is None:
+        return text
+    return _over(text.use, load_text(path.parent / text.use.domain), text, documents.name_of(path))
 
 
-def _over(used: DomainText, text: DomainText, source: str) -> DomainText:
+def _over(use: UseText, used: DomainText, text: DomainText, source: str) -> DomainText:
     """A domain laid over the one that it uses: its families come after those."""
-    use = text.use
     names = [family.name for family in used.families]
     for name in use.without:
         if name not in names:

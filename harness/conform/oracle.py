@@ -11,7 +11,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from harness import tla_values, tlc
 from harness.conform import drained
 from harness.conform.families import Assignment, Family, Trouble
 from harness.conform.outline import outline
-from harness.conform.places import Place, nest
+from harness.conform.places import Place, Value, nest
 from harness.conform.values import TERMS_NUMBER, refers, resolved, tail_size, to_tla, zero
 
 HERE = Path(__file__).parent
@@ -43,6 +43,9 @@ class Part:
 
 
 EVERYTHING = Part(1)
+
+Way = tuple[str | int, ...]
+"""From a record to a part of it: names of fields and numbers of elements."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,8 @@ class Oracle:
         return lines
 
     def _family(self, number: int, family: Family) -> list[str]:
-        lines, bound, printed, places = [], [], [str(number)], {}
+        lines, bound, printed = [], [], [str(number)]
+        places: dict[Place, str] = {}
         for at, dimension in enumerate(family.dimensions):
             if len(dimension) == 1 and not family.sampled:
                 places |= {place: to_tla(value) for place, value in dimension[0]}
@@ -176,7 +180,7 @@ class Oracle:
         )
         return lines
 
-    def _surroundings(self, places: dict[Place, Any], form: type) -> dict[Way, Any]:
+    def _surroundings(self, places: dict[Place, Value], form: Callable[[int], Value]) -> dict[Way, Value]:
         """What is given of env, and the terms, which every run finds alike. form: that of values."""
         terms = {(ir.TERMS,): form(TERMS_NUMBER)} if ir.TERMS in dict(self.protocol.env.fields) else {}
         return terms | _parts(places, "env")
@@ -220,9 +224,7 @@ class Oracle:
         """The values of the module's constants."""
         lines = ["CONSTANTS"]
         for name, value in self.protocol.constants:
-            if isinstance(value, tuple):
-                value = frozenset(value)
-            lines.append(f"  {name} = {to_tla(value)}")
+            lines.append(f"  {name} = {to_tla(frozenset(value) if isinstance(value, tuple) else value)}")
         return "\n".join(lines if len(lines) > 1 else ["\\* No constants."]) + "\n"
 
     # --- Running it ------------------------------------------------------------------------
@@ -296,7 +298,7 @@ class Oracle:
         return self._fixed_places
 
     def _case(
-        self, family: Family, given: dict[Place, Any], verdict: Any, ended: int, answer: Any, writes: Any
+        self, family: Family, given: dict[Place, Any], verdict: str | int, ended: int, answer: Any, writes: Any
     ) -> Case:
         message = self._built(self.protocol.message, _parts(given, "message"))
         if self.protocol.tail is not None and not tail_size(self.protocol.tail, message):
@@ -327,10 +329,7 @@ class Oracle:
         return self._zeros[id(kind)]
 
 
-Way = tuple[str | int, ...]
-
-
-def _parts(places: dict[Place, Any], home: str, index: int | None = None) -> dict[Way, Any]:
+def _parts(places: dict[Place, Value], home: str, index: int | None = None) -> dict[Way, Value]:
     """What is given of the message, of the environment or of a cell, by the way to it."""
     return {
         (place.field, *place.rest): given
@@ -387,7 +386,7 @@ def _trouble(trouble: Trouble) -> str:
     return "[" + f"at |-> {trouble.section}, always |-> {to_tla(trouble.always)}, rivals |-> {to_tla(rivals)}" + "]"
 
 
-def _record(fields: Any) -> str:
+def _record(fields: Iterable[tuple[str, str]]) -> str:
     return "[" + ", ".join(f"{name} |-> {text}" for name, text in fields) + "]"
 
 

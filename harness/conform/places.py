@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from codegen import ir
 from codegen.drain import ENTRY
@@ -200,7 +200,7 @@ def _is_step(text: str) -> bool:
     return bool(NAME.fullmatch(text) or NUMBER.fullmatch(text))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -238,23 +238,26 @@ def _refusal(kind: ir.Type, value: Any) -> str:
     return f"{shown} is no value of {text}"
 
 
+Value = TypeVar("Value")
+
+
 def nest(
     kind: ir.Type,
-    parts: dict[tuple[Step, ...], Any],
-    of_zero: Callable[[ir.Type], Any],
-    record: Callable[[dict[str, Any]], Any],
-    array: Callable[[list[Any]], Any],
-) -> Any:
+    parts: dict[tuple[Step, ...], Value],
+    of_zero: Callable[[ir.Type], Value],
+    record: Callable[[dict[str, Value]], Value],
+    array: Callable[[list[Value]], Value],
+) -> Value:
     """A value of a type from values of parts of it, by their way from the whole. What is given in no part is zero."""
     if () in parts:
         return parts[()]
     if not parts:
         return of_zero(kind)
-    inner: dict[Step, dict[tuple[Step, ...], Any]] = {}
+    inner: dict[Step, dict[tuple[Step, ...], Value]] = {}
     for way, value in parts.items():
         inner.setdefault(way[0], {})[way[1:]] = value
 
-    def part(step: Step, kind: ir.Type) -> Any:
+    def part(step: Step, kind: ir.Type) -> Value:
         return nest(kind, inner[step], of_zero, record, array) if step in inner else of_zero(kind)
 
     match kind:
