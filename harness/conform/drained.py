@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from codegen import c_names, ir
@@ -44,7 +45,7 @@ def with_entry(protocol: ir.Protocol) -> ir.Protocol:
 
 def message_fields(protocol: ir.Protocol, hook: str) -> tuple[str, ...]:
     """The fields that are not zero in the message of one of HOOKS when it begins."""
-    drain = protocol.drain
+    drain = ir.expect(protocol.drain, ir.Drain)
     if hook == "recover":
         return drain.entry
     return (drain.lane,) if hook == "takes" else (ir.EPOCH, drain.number, drain.lane)
@@ -52,7 +53,7 @@ def message_fields(protocol: ir.Protocol, hook: str) -> tuple[str, ...]:
 
 def sections(protocol: ir.Protocol, hook: str) -> tuple[ir.Section, ...]:
     """The sections of one of MARKS."""
-    drain = protocol.drain
+    drain = ir.expect(protocol.drain, ir.Drain)
     return {"written": (drain.written,), "synced": (drain.synced,), "begins": drain.begins}[hook]
 
 
@@ -61,7 +62,8 @@ def evaluation(protocol: ir.Protocol, hook: str, count: int) -> str:
     if hook == "takes":
         return f"O!RunTakes(DrainTakes, DrainStep, {max(count, 1)}, cells, msg)"
     if hook == "recover":
-        return f'O!RunRecovery("{ENTRY}", LAMBDA c, m : {protocol.recovery.step.name}(c, m), cells, msg)'
+        step = ir.expect(protocol.recovery, ir.Recovery).step
+        return f'O!RunRecovery("{ENTRY}", LAMBDA c, m : {step.name}(c, m), cells, msg)'
     listed = "DrainBegins" if hook == "begins" else f"<<Drain{hook.capitalize()}>>"
     steps = " [] ".join(
         f"at = {at} -> {section.step.name}(c, m)" for at, section in enumerate(sections(protocol, hook), 1)
@@ -87,7 +89,20 @@ class Drained:
         self.protocol = protocol
         self._words = WordCodec(patterns)
         self._structs = StructCodec(patterns)
-        self._cell = natural(f"{ENTRY}_cell", protocol.recovery.cell) if protocol.recovery else None
+
+    # Asked for only in cases of a hook that has them.
+
+    @cached_property
+    def _drain(self) -> ir.Drain:
+        return ir.expect(self.protocol.drain, ir.Drain)
+
+    @cached_property
+    def _recovery(self) -> ir.Recovery:
+        return ir.expect(self.protocol.recovery, ir.Recovery)
+
+    @cached_property
+    def _cell(self) -> Struct:
+        return natural(f"{ENTRY}_cell", self._recovery.cell)
 
     # --- Inputs ------------------------------------------------------------------------------
 
@@ -96,9 +111,9 @@ class Drained:
 
     def packet(self, case: Case) -> bytes:
         """What Handlers are given: a place, or recovery's cell and an entry."""
-        message, drain = case.message, self.protocol.drain
+        message, drain = case.message, self._drain
         if case.family.hook == "recover":
-            cell = self._structs.pack(self.protocol.recovery.cell, self._before(case), self._cell)
+            cell = self._structs.pack(self._recovery.cell, self._before(case), self._cell)
             return cell + b"".join(
                 self._number(message, name).to_bytes(wire_size(self.protocol.message.field(name)), "little")
                 for name in drain.entry
@@ -111,31 +126,26 @@ class Drained:
         return PLACE.pack(epoch, number, self._number(message, drain.lane), max(case.family.count, 1))
 
     def _before(self, case: Case) -> dict[str, Any]:
-        return case.cells.get((ENTRY, 0), zero(self.protocol.recovery.cell))
+        before = case.cells.get((ENTRY, 0))
+        return zero(self._recovery.cell) if before is None else before
 
     # --- Outputs -----------------------------------------------------------------------------
 
     def check(self, case: Case, found: Output) -> list[str]:
         """What is wrong with what came out, beside the tables."""
-        hook, drain = case.family.hook, self.protocol.drain
+        hook = case.family.hook
         if hook == "recover":
             written = [cell for table, _, cell, _ in case.writes if table == ENTRY]
-            expected = {
-                self.protocol.recovery.key: case.message[self.protocol.recovery.key],
-                **(written[-1] if written else self._before(case)),
-            }
-            kinds = [
-                (self.protocol.recovery.key, self.protocol.message.field(self.protocol.recovery.key)),
-                *self.protocol.recovery.cell.fields,
-            ]
+            key = self._recovery.key
+            expected = {key: case.message[key], **(written[-1] if written else self._before(case))}
+            kinds = [(key, self.protocol.message.field(key)), *self._recovery.cell.fields]
             return self._compare("row", kinds, expected, found.packet)
         if found.verdict != case.verdict:
             what = "records taken" if hook == "takes" else "sections that had something to write"
             return [f"{what}: expected {case.verdict}, found {found.verdict}"]
         if hook == "takes" and case.verdict:
-            return self._compare(
-                "entry", [(name, self.protocol.message.field(name)) for name in drain.entry], case.answer, found.packet
-            )
+            kinds = [(name, self.protocol.message.field(name)) for name in self._drain.entry]
+            return self._compare("entry", kinds, case.answer, found.packet)
         return []
 
     def _compare(
@@ -216,23 +226,25 @@ class Handlers:
         self._recovery = ctypes.cast(recovery, ctypes.POINTER(_Recovery)).contents if recovery else None
         self.hooks = [*(HOOKS[:-1] if drain else ()), *(HOOKS[-1:] if recovery else ())]
 
-    def run(self, hook: str, tables: Any, given: Input) -> tuple[int, bytes]:
-        """A number, and an entry or a row: see Drained.check."""
+    def run(self, hook: str, tables: int, given: Input) -> tuple[int, bytes]:
+        """A number, and an entry or a row: see Drained.check. tables: the address of struct stepwise_tables."""
         if hook == "recover":
             return 0, self._recover(given.packet)
+        drain = ir.expect(self._drain, _Drain)
         *place, room = PLACE.unpack(given.packet)
         if hook == "takes":
-            size = self._drain.entries.contents.size
+            size = drain.entries.contents.size
             entries = ctypes.create_string_buffer(size * room)
-            taken = self._drain.take(tables, place[2], entries, size, room)
+            taken = drain.take(tables, place[2], entries, size, room)
             return taken, entries.raw[size * (taken - 1) : size * taken] if taken else b""
         where = ctypes.byref(_Place(*place))
         if hook == "begins":
-            return sum(self._drain.begins(tables, at, where) for at in range(self._drain.begins_count)), b""
-        return int((self._drain.written if hook == "written" else self._drain.synced)(tables, where)), b""
+            return sum(drain.begins(tables, at, where) for at in range(drain.begins_count)), b""
+        return int((drain.written if hook == "written" else drain.synced)(tables, where)), b""
 
     def _recover(self, packet: bytes) -> bytes:
-        recovery, size = self._recovery, self._recovery.cell_size
+        recovery = ir.expect(self._recovery, _Recovery)
+        size = recovery.cell_size
         cell = ctypes.create_string_buffer(size)
         recovery.begin(cell)
         if any(cell.raw):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from codegen import ir
@@ -47,9 +48,18 @@ class Tails:
 
     def __init__(self, protocol: ir.Protocol, patterns: Patterns, tables: dict[str, CellCodec]) -> None:
         self._layout = protocol.tail
-        self._kind = protocol.message.field(self._layout.field) if self._layout else None
+        self._message = protocol.message
         self._patterns: dict[int, Patterns] = {0: patterns}
         self._tables: dict[int, dict[str, CellCodec]] = {0: tables}
+
+    @cached_property
+    def _field(self) -> str:
+        """The message's field that is the tail: asked for only where there is one."""
+        return ir.expect(self._layout, ir.TailLayout).field
+
+    @cached_property
+    def _kind(self) -> ir.Bytes:
+        return ir.expect(self._message.field(self._field), ir.Bytes)
 
     def size(self, message: dict[str, Any]) -> int:
         """Bytes that a message's tail has if it has one, and 0 where it has none."""
@@ -79,7 +89,7 @@ class Tails:
         size = self.size(case.message)
         if not size:
             return b""
-        value = case.message[self._layout.field]
+        value = case.message[self._field]
         match case.family.hook:
             case "user":
                 return self._bytes(size, value, size) if value else b""
@@ -90,6 +100,4 @@ class Tails:
     def answered(self, case: Case, came: bytes) -> bytes:
         """What follows the daemon's answer: nothing where something came."""
         count = self.size(case.answer)
-        return (
-            self._bytes(self.size(case.message), case.answer[self._layout.field], count) if count and not came else b""
-        )
+        return self._bytes(self.size(case.message), case.answer[self._field], count) if count and not came else b""
