@@ -13,9 +13,10 @@ from harness.command import counted
 from harness.conform import garbage
 from harness.conform.build import FORMS, ROOT, BuildError
 from harness.conform.campaign import Campaign, Result
-from harness.conform.domain import PAIRS_MIN, DomainError
+from harness.conform.domain import PAIRS_MIN
 from harness.conform.findings import findings
 from harness.conform.kernel import RunnerError
+from harness.conform.places import DomainError
 from harness.conform.shapes import ShapeError
 from harness.conform.shared import Shared
 from harness.protocols import UnknownProtocol, chosen

@@ -17,7 +17,7 @@ from harness.conform.build import FORMS, LAYOUT, ROOT, Build, Sources, compile_b
 from harness.conform.cells import cell_codecs
 from harness.conform.compare import Comparison, Mismatch
 from harness.conform.domain import Domain
-from harness.conform.kernel import Runner, cells_not_zero
+from harness.conform.kernel import Input, Output, Runner, cells_not_zero
 from harness.conform.native import Native
 from harness.conform.oracle import EVERYTHING, Case, Oracle, Part
 from harness.conform.shapes import Shapes
@@ -303,7 +303,9 @@ class Trial:
             outputs = self._native.run(hook, columns, inputs, environments)
             self._compare(cases, columns, inputs, outputs, "native")
 
-    def _compare(self, cases: list[Case], columns: list[str], inputs: Any, outputs: Any, side: str) -> None:
+    def _compare(
+        self, cases: list[Case], columns: list[str], inputs: list[Input], outputs: list[Output], side: str
+    ) -> None:
         found = self.result.mismatches
         limit = 1 if self._stop_early else MISMATCHES_MAX
         room = limit - len(found)

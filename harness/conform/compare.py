@@ -28,7 +28,7 @@ from harness.conform.tails import Tails
 from harness.conform.values import Patterns, steps_of, zero
 from harness.rig import bpf
 
-VERDICTS = {
+VERDICTS: dict[str, dict[str, tuple[int, ...]]] = {
     "xdp": {"Reply": (bpf.XDP_TX,), "Forward": (bpf.XDP_PASS,), "Drop": (bpf.XDP_DROP,)},
     "tc": {"Reply": (bpf.TC_ACT_OK, bpf.TC_ACT_UNSPEC), "Forward": (bpf.TC_ACT_SHOT,), "Drop": (bpf.TC_ACT_SHOT,)},
     "ahead": {"Reply": (bpf.XDP_PASS,), "Forward": (bpf.XDP_DROP,), "Drop": (bpf.XDP_DROP,)},
@@ -43,7 +43,7 @@ AGAIN = 4
 """What the daemon's handler says of a message that it drops and is to look at again, which to the model is a Drop."""
 
 XDP_NAMES = {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"}
-NAMES = {
+NAMES: dict[str, dict[int, str]] = {
     "xdp": XDP_NAMES,
     "tc": {-1: "TC_ACT_UNSPEC", 0: "TC_ACT_OK", 2: "TC_ACT_SHOT"},
     "ahead": XDP_NAMES,
@@ -187,11 +187,12 @@ class Comparison:
 
     def surroundings(self, case: Case) -> Surroundings:
         """The fields of env, with the program's values."""
-        kinds = dict(self.protocol.env.fields)
-        given = {name: self.patterns.real(kinds[name], case.env[name]) for name in ("random", "token") if name in kinds}
-        return Surroundings(
-            **given, **{name: case.env[name] for name in ("now", "cpu", "age", "peer", "validated") if name in case.env}
-        )
+        plain = ("now", "cpu", "age", "peer", "validated")
+        given: dict[str, Any] = {name: case.env[name] for name in plain if name in case.env}
+        for name, kind in self.protocol.env.fields:
+            if name in ("random", "token"):
+                given[name] = self.patterns.real(kind, case.env[name])
+        return Surroundings(**given)
 
     def environment(self, case: Case, flip: bool) -> bytes:
         """The program's global variables: its clock, its random bytes, its processor, and which section loses
@@ -221,7 +222,7 @@ class Comparison:
             return 0, 0, 0, len(guarded)
         codec = WordCodec(self.patterns)
         cell_type = self.tables[section.table].table.cell
-        where = (section.table, case.message[section.index])
+        where = (section.table, case.message[ir.expect(section.index, str)])
         written = [cell for table, index, cell, at in case.writes if (table, index) == where and at < trouble.section]
         victim = codec.pack(cell_type, written[-1] if written else case.cells[where], flip)
         if trouble.rival is None:
@@ -268,7 +269,7 @@ class Comparison:
         if case.family.hook in drained.HOOKS:
             return self._drained.packet(case)
         head = SWEEP_HEAD.pack(case.family.first, case.family.count, 0, 0)
-        return head + StructCodec(self.patterns).pack(self._swept, case.message, self.record, flip)
+        return head + StructCodec(self.patterns).pack(self._swept, case.message, ir.expect(self.record, Struct), flip)
 
     def inputs(self, cases: list[Case], columns: list[str]) -> list[Input]:
         """An input for each case."""
@@ -398,7 +399,8 @@ class Comparison:
             if wanted != got:
                 problems.append(f"sweep.{name}: expected {wanted}, found {got}")
         try:
-            record = StructCodec(self.patterns).unpack(self._swept, found.packet[SWEEP_HEAD.size :], self.record)
+            shape = ir.expect(self.record, Struct)
+            record = StructCodec(self.patterns).unpack(self._swept, found.packet[SWEEP_HEAD.size :], shape)
         except NotCanonical as error:
             return [*problems, f"record: {error}"]
         if record != {name: case.answer[name] for name in record}:

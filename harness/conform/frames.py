@@ -25,7 +25,7 @@ def ones_complement_sum(data: bytes) -> int:
     """The Internet checksum's sum of 16-bit words, folded until nothing carries."""
     if len(data) % 2:
         data += b"\0"
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total

@@ -134,7 +134,9 @@ class Generator:
     def wrong_length(self, frame: frames.Frame) -> bytes:
         """A length in the IP or UDP header that does not fit the packet; the checksum is right for it."""
         length = self._random.choice((0, 1, 7, 8, self._random.randrange(65_536), 65_535))
-        return replace(frame, **{self._random.choice(("ip_length", "udp_length")): length}).to_bytes()
+        if self._random.choice(("ip", "udp")) == "ip":
+            return replace(frame, ip_length=length).to_bytes()
+        return replace(frame, udp_length=length).to_bytes()
 
     def wrong_payload_size(self, frame: frames.Frame) -> bytes:
         """A consistent datagram with a payload too short or too long."""
@@ -194,7 +196,9 @@ class GarbageRun:
 
     def _problems(self, packet: bytes, given: Input, found: Output, tally: Tally) -> list[str]:
         expected = self._generator.expected(packet)
-        counter = self._trial.comparison.counters[found.counter] if found.rises == 1 else f"{found.rises} counters"
+        counter = f"{found.rises} counters"
+        if found.counter is not None and found.rises == 1:
+            counter = self._trial.comparison.counters[found.counter]
         if expected == "foreign":
             tally.foreign += 1
         else:

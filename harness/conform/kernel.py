@@ -187,7 +187,7 @@ class Runner:
 
 def cells_not_zero(table: bpf.Map) -> int:
     """How many cells of a table are not all zero."""
-    found = library().conform_nonzero(table.fd, table.capacity, table.value_size)
+    found: int = library().conform_nonzero(table.fd, table.capacity, table.value_size)
     if found < 0:
         raise RunnerError(f"reading table {table.name}: {os.strerror(-found)}")
     return found

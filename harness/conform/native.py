@@ -7,7 +7,6 @@ import itertools
 import mmap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from codegen import ir
 from harness.conform.drained import Handlers
@@ -124,8 +123,9 @@ class Native:
         # Anonymous memory is zero and costs nothing where it is not touched: tables may have millions of elements.
         self._memory = {name: mmap.mmap(-1, sizes[name] * capacity) for name, capacity in capacities.items()}
         views = (ctypes.c_char.from_buffer(self._memory[name]) for name in self._names)
-        self._pointers = (ctypes.c_void_p * len(self._names))(*map(ctypes.addressof, views))
-        self._tables = _Tables(self._pointers, _ReadCell(self._read_cell), _Cell(self._cell))
+        self._addresses = list(map(ctypes.addressof, views))
+        pointers = (ctypes.c_void_p * len(self._names))(*self._addresses)
+        self._tables = _Tables(pointers, _ReadCell(self._read_cell), _Cell(self._cell))
         self._handlers = {
             "xdp": self._descriptor.run_xdp,
             "tc": self._descriptor.run_tc,
@@ -134,19 +134,19 @@ class Native:
         self._drained = Handlers(self._descriptor.drain, self._descriptor.recovery)
         self.hooks = [*(hook for hook, handler in self._handlers.items() if handler), *self._drained.hooks]
 
-    def _read_cell(self, _tables: Any, table: int, index: int, element: int) -> bool:
+    def _read_cell(self, _tables: object, table: int, index: int, element: int) -> bool:
         """stepwise_read_cell(): what the daemon asks the kernel for."""
         if index >= self._capacities[table]:
             return False
         size = self._sizes[self._names[table]]
-        ctypes.memmove(element, self._pointers[table] + index * size, size)
+        ctypes.memmove(element, self._addresses[table] + index * size, size)
         return True
 
-    def _cell(self, _tables: Any, table: int, index: int) -> int | None:
+    def _cell(self, _tables: object, table: int, index: int) -> int | None:
         """stepwise_cell(): what the daemon has mapped for writing."""
         if index >= self._capacities[table]:
             return None
-        return self._pointers[table] + index * self._sizes[self._names[table]]
+        return self._addresses[table] + index * self._sizes[self._names[table]]
 
     def counters(self) -> list[str]:
         """The names of the counters, by number."""

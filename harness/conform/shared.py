@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from codegen import front, ir
 from codegen.emit import generate
@@ -33,13 +34,16 @@ class Ground:
     complete: bool
 
 
-class _Last:
+Made = TypeVar("Made")
+
+
+class _Last(Generic[Made]):
     """What was made last, for as long as what it is made from stays the same."""
 
     def __init__(self) -> None:
-        self._made: tuple[Any, Any] | None = None
+        self._made: tuple[object, Made] | None = None
 
-    def of(self, key: Any, make: Callable[[], Any]) -> Any:
+    def of(self, key: object, make: Callable[[], Made]) -> Made:
         if self._made is None or self._made[0] != key:
             self._made = key, make()
         return self._made[1]
@@ -52,8 +56,9 @@ class Shared:
         self.spec = spec
         self.text: DomainText = load_text(spec / "conform.yaml")
         self.shipped: ir.Protocol = front.load(spec)
-        self._generated, self._ground = _Last(), _Last()
-        self._cases = {losing: _Last() for losing in (False, True)}
+        self._generated: _Last[tuple[ir.Protocol, dict[str, str]]] = _Last()
+        self._ground: _Last[Ground] = _Last()
+        self._cases: dict[bool, _Last[list[Case]]] = {losing: _Last() for losing in (False, True)}
 
     def generated(self, folder: Path, over: dict[str, Any]) -> tuple[ir.Protocol, dict[str, str]]:
         """The protocol of a folder, with something laid over its layout, and the files that are generated from it."""
@@ -88,7 +93,10 @@ class Shared:
         """
         found: list[Case] = []
         for losing, oracle in ground.oracles.items():
-            found += self._cases[losing].of(
-                (oracle.digest, part), lambda oracle=oracle: list(oracle.cases(workdir, part))
-            )
+            make = partial(_listed, oracle, workdir, part)
+            found += self._cases[losing].of((oracle.digest, part), make)
         return found
+
+
+def _listed(oracle: Oracle, workdir: Path, part: Part) -> list[Case]:
+    return list(oracle.cases(workdir, part))
