@@ -367,7 +367,7 @@ class Comparison:
         names = list(
             dict.fromkeys(self._counter(each) for each in (found.first_counter, found.counter) if each is not None)
         )
-        if found.rises == 2 and f"{prefix}skipped" in names:
+        if found.rises == len(names) == 2 and f"{prefix}skipped" in names:
             names.remove(f"{prefix}skipped")
         elif found.rises != 1:
             return [f"counted {found.rises} times, not once" + (f": {' and '.join(names)}" if names else "")]

@@ -98,6 +98,15 @@ def test_a_wrong_counter_is_reported(bench):
     assert "counted as" in found[0]
 
 
+def test_what_was_only_skipped_twice_is_reported(bench):
+    """Beside a section that is skipped something else is counted: where nothing is, that is not an answer's counter."""
+    comparison = bench.trial.comparison
+    skipped = comparison.counters.index("skipped")
+    found = replace(bench.xdp(bench.input.packet), counter=skipped, first_counter=skipped, rises=2)
+    wrong = comparison.compare([bench.request], bench.columns, [bench.input], [found], "xdp", lambda _: False)
+    assert [problem for each in wrong for problem in each.problems] == ["counted 2 times, not once: skipped"]
+
+
 def test_a_wrong_sweep_is_reported(bench):
     if not bench.protocol.sweep:
         pytest.skip(f"{bench.protocol.name} sweeps nothing")
