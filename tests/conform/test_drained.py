@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from codegen.c_names import Names
 from codegen.front import load
-from harness.conform.drained import natural
+from harness.conform.drained import evaluation, natural, sections
 from tests.codegen.compiling import FLAGS, RUNTIME
 
 LEDGER = RUNTIME.parent / "tests/golden/ledger"
@@ -35,3 +38,12 @@ def test_the_compiler_lays_it_out_alike(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert len(asserts) == 6 and any(member.size == 1 for member in shape.members.values())
+
+
+def test_what_a_protocol_lacks_is_named() -> None:
+    """Whoever asks for a drain where there is none made a mistake, which is not an attribute that None has not."""
+    protocol = replace(load(LEDGER / "spec"), drain=None, recovery=None)
+    with pytest.raises(TypeError, match="only Drain can be here, not None"):
+        sections(protocol, "written")
+    with pytest.raises(TypeError, match="only Recovery can be here, not None"):
+        evaluation(protocol, "recover", 0)
