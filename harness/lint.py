@@ -21,7 +21,7 @@ from harness import command
 from harness.protocols import REPOSITORY
 
 NOT_OURS = ("generated", "tests/regressions")
-C_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Iruntime")  # as runtime/Makefile has them
+C_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Iruntime", "-Iruntime/abi")  # as runtime/Makefile has them
 TIDY_FILES_MAX = 8
 PROGRESS = re.compile(r"\[\d+/\d+\] Processing file|\d+ warnings? generated")
 SHEBANGS = (b"#!/usr/bin/env bash", b"#!/bin/sh", b"#!/bin/bash")

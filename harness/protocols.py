@@ -9,6 +9,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SPEC = REPOSITORY / "spec"
 GENERATED = REPOSITORY / "generated"
 BUILD = REPOSITORY / "build"
+RUNTIME = REPOSITORY / "runtime"
+RUNTIME_INCLUDE = (RUNTIME, RUNTIME / "abi")
+"""Where generated C finds the headers that it names."""
 
 
 class UnknownProtocol(ValueError):

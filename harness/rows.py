@@ -1,4 +1,4 @@
-"""Files of rows, as a daemon's `restore` reads them: runtime/stepwise_rows.h."""
+"""Files of rows, as a daemon's `restore` reads them: runtime/abi/stepwise_rows.h."""
 
 from __future__ import annotations
 

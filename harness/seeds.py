@@ -1,4 +1,4 @@
-"""Seeds of the hashes that choose cells: see runtime/stepwise_seed.h."""
+"""Seeds of the hashes that choose cells: see runtime/abi/stepwise_seed.h."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _section(protocol: Protocol, names: Names, section: Section) -> UserSection:
 
 
 def user_reads(protocol: Protocol, table: TableLayout) -> str:
-    """What the daemon has to do with a table: the name of a constant of runtime/stepwise.h."""
+    """What the daemon has to do with a table: the name of a constant of runtime/abi/stepwise.h."""
     sections = [section for section in protocol.user if section.table == table.name]
     drained = [
         section for section in (protocol.drain.sections if protocol.drain else ()) if section.table == table.name

@@ -15,7 +15,7 @@ import yaml
 
 from codegen.front import used_folders
 from harness.forms import form_for, merged
-from harness.protocols import BUILD, REPOSITORY, SPEC
+from harness.protocols import BUILD, REPOSITORY, RUNTIME_INCLUDE, SPEC
 
 HERE = Path(__file__).resolve().parent
 
@@ -81,7 +81,7 @@ def build(
     _run([sys.executable, "-m", "codegen", "generate", "--spec", spec, "--out", generated, "--override", override_file])
     made = ["bpf"] if programs_only else ["all", "frames"]
     _run(["make", "-s", "-C", "runtime", f"PROTOCOL={protocol}", f"GENERATED={generated}", f"BUILD={home}", *made])
-    include = [spec, *used_folders(spec), generated, REPOSITORY / "runtime"]
+    include = [spec, *used_folders(spec), generated, *RUNTIME_INCLUDE]
     codec = load_module(f"bench_codec_of_{home.name.replace('-', '_')}", generated / f"{protocol}_codec.py")
     return Build(
         protocol=protocol,

@@ -113,7 +113,7 @@ class Generated(XdpServer):
 
     def _enter_address(self, address: str) -> None:
         """As the loader does, so that the program takes the way of a packet to the host's own address
-        (runtime/stepwise_addresses.h).
+        (runtime/abi/stepwise_addresses.h).
         """
         packed = ip_address(address).packed
         at = len(packed) * (packed[-1] % 16)

@@ -184,7 +184,7 @@ _Mark = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Place))
 
 
 class _Drain(ctypes.Structure):
-    """struct stepwise_drain of runtime/stepwise_drain.h"""
+    """struct stepwise_drain of runtime/abi/stepwise_drain.h"""
 
     _fields_ = [
         ("entries", ctypes.POINTER(_Entries)),

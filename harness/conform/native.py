@@ -69,7 +69,7 @@ _Handler = ctypes.CFUNCTYPE(
 
 
 class _Protocol(ctypes.Structure):
-    """struct stepwise_protocol of runtime/stepwise.h"""
+    """struct stepwise_protocol of runtime/abi/stepwise.h"""
 
     _fields_ = [
         ("name", ctypes.c_char_p),

@@ -23,7 +23,7 @@ from harness.forms import merged
 from harness.fuzz.build import Build, build
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server
-from harness.protocols import REPOSITORY, SPEC
+from harness.protocols import REPOSITORY, RUNTIME_INCLUDE, SPEC
 from harness.rig import Rig
 
 SLOTS = 64
@@ -212,6 +212,6 @@ def plugin_of(protocol: str) -> ModuleType:
 
 
 def client_of(built: Build) -> Client:
-    include = [SPEC / built.name, built.generated, REPOSITORY / "runtime"]
+    include = [SPEC / built.name, built.generated, *RUNTIME_INCLUDE]
     program = compile_bpf(REPOSITORY / "harness/bench/client.bpf.c", built.directory, include, requests="fill.h")
     return Client(program, built.codec.PORT, built.codec.WIRE_SIZE)

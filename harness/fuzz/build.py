@@ -77,7 +77,15 @@ class Build:
             raise LiveError(f"{self.name} has no load: spec/{self.name}/workload.h is not there")
         program = self.directory / "load"
         used = [str(folder) for folder in used_folders(SPEC / self.name)]
-        include = ["harness/load", f"spec/{self.name}", *used, "spec/lib", str(self.generated), "runtime"]
+        include = [
+            "harness/load",
+            f"spec/{self.name}",
+            *used,
+            "spec/lib",
+            str(self.generated),
+            "runtime",
+            "runtime/abi",
+        ]
         command = ["gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *[f"-I{path}" for path in include]]
         partial = program.with_suffix(f".{os.getpid()}")  # somebody may run what is there
         _run([*command, "-o", str(partial), "harness/load/load.c"], f"compiling the load of {self.name}")

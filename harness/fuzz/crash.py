@@ -39,7 +39,7 @@ SECTOR_BYTES = 512
 
 WAYS = ("kept", "cut off", "full of holes", "overwritten")
 HEADER = 48
-"""Bytes of a segment's header without its lanes and its checksum: runtime/segment_file.h."""
+"""Bytes of a segment's header without its lanes and its checksum: runtime/segments/segment_file.h."""
 
 
 @dataclass

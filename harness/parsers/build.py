@@ -70,10 +70,10 @@ def build(given: Sources, into: Path) -> Path:
             f"generate {given.protocol}`"
         )
     target = into / f"{given.protocol}-parsers"
-    parts = (given.runtime.glob("*.h"), given.runtime.glob("bpf/*.h"), given.generated.glob("*.[ch]"))
+    parts = (given.runtime.rglob("*.h"), given.generated.glob("*.[ch]"))
     with stamped(into, [path for part in (_own(), *parts) for path in sorted(part)]) as is_current:
         if not is_current or not target.is_file():
-            include = [f"-I{path}" for path in (*OWN_INCLUDE, given.runtime, given.generated)]
+            include = [f"-I{path}" for path in (*OWN_INCLUDE, given.runtime, given.runtime / "abi", given.generated)]
             fuzzing = ("-fsanitize=fuzzer", "-no-pie", "-fvisibility=hidden")
             around = _around(given)
             compile_target(

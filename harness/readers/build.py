@@ -42,11 +42,19 @@ TARGETS = {
         Target(
             "segments",
             "log",
-            ("crc32c", "files", "recovery", "segment_file", "segments", "segments_folder", "segments_read"),
+            (
+                "base/crc32c",
+                "base/files",
+                "segments/recovery",
+                "segments/segment_file",
+                "segments/segments",
+                "segments/segments_folder",
+                "segments/segments_read",
+            ),
             ("-DCHUNK_BYTES=256", "-DSEGMENTS_FINDINGS_MAX=4"),
         ),
-        Target("rows", "kv", ("crc32c", "rows")),
-        Target("frames", "kv", ("frame_endpoint", "frame_reply", "ring_endpoint"), handles=True),
+        Target("rows", "kv", ("base/crc32c", "segments/rows")),
+        Target("frames", "kv", ("net/frame_endpoint", "net/frame_reply", "net/ring_endpoint"), handles=True),
     )
 }
 
@@ -77,7 +85,7 @@ def build(target: Target, into: Path, runtime: Path = REPOSITORY / "runtime") ->
         HERE / "holds.h",
         HERE / "around.txt",
         HERE / "build.py",
-        *sorted(runtime.glob("*.h")),
+        *sorted(runtime.rglob("*.h")),
         *sorted(generated.glob("*.[ch]")),
     ]
     path = into / f"{target.name}-reader"
@@ -89,7 +97,7 @@ def build(target: Target, into: Path, runtime: Path = REPOSITORY / "runtime") ->
                 "{\n\t*size = 0;\n\treturn size;\n}\n"
             )
             (into / f"{target.protocol}.skel.h").write_text(skeleton)
-            include = [f"-I{each}" for each in (HERE, runtime, generated, into)]
+            include = [f"-I{each}" for each in (HERE, runtime, runtime / "abi", generated, into)]
             compile_target(
                 f"reader of {target.name}", *FLAGS, *target.small, *include, *map(str, sources), "-o", str(path)
             )

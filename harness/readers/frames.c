@@ -19,11 +19,11 @@
 #include <sys/socket.h>
 #include <bpf/libbpf.h>
 
-#include "frame_endpoint.h"
-#include "frame_reply.h"
+#include "net/frame_endpoint.h"
+#include "net/frame_reply.h"
 #include "holds.h"
-#include "object.h"
-#include "ring_endpoint.h"
+#include "state/object.h"
+#include "net/ring_endpoint.h"
 #include "stepwise.h"
 #include "stepwise_bytes.h"
 #include "stepwise_forward.h"

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "log.h"
+#include "base/log.h"
 
 __attribute__((format(printf, 1, 0))) static void forget(const char *format, va_list arguments)
 {

@@ -7,9 +7,9 @@
 
 #include "kv_user.c"
 
-#include "crc32c.h"
+#include "base/crc32c.h"
 #include "holds.h"
-#include "rows.h"
+#include "segments/rows.h"
 #include "stepwise_rows.h"
 
 #define ROW_BYTES_MAX 65536
@@ -57,7 +57,7 @@ static bool fields_are_right(const struct plain *plain)
 	return true;
 }
 
-/* Bit by bit, and nothing of runtime/crc32c.c. */
+/* Bit by bit, and nothing of runtime/base/crc32c.c. */
 static __u32 plain_sum(const unsigned char *bytes, size_t size)
 {
 	__u32 remainder = ~0u;

@@ -16,12 +16,12 @@
 
 #include "log_user.c"
 
-#include "crc32c.h"
+#include "base/crc32c.h"
 #include "holds.h"
-#include "recovery.h"
-#include "segments.h"
-#include "segments_folder.h"
-#include "segments_read.h"
+#include "segments/recovery.h"
+#include "segments/segments.h"
+#include "segments/segments_folder.h"
+#include "segments/segments_read.h"
 
 #define FILES_MAX 5
 #define PIECE_SIZE 3

@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* env.token and env.validated in the models: a token is a number that     *)
 (* says whom it was made for.  In the program it is from a keyed hash of   *)
-(* the address (runtime/peers.c), and nobody else can tell.                *)
+(* the address (runtime/base/peers.c), and nobody else can tell.                *)
 (***************************************************************************)
 EXTENDS Integers
 

@@ -11,7 +11,7 @@ from harness.bench.build import Client, compile_bpf
 from harness.bench.link import Link
 from harness.bench.program import Driver
 from harness.bench.workload import Interval, Workload, mixed, uniform
-from harness.protocols import REPOSITORY
+from harness.protocols import REPOSITORY, RUNTIME_INCLUDE
 from harness.rig import Rig, bpf
 
 HERE = Path(__file__).parent
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 def echo(tmp_path_factory):
     """A build without a protocol: the workload of tests/bench/echo against a reflector of the tests."""
     home = tmp_path_factory.mktemp("echo")
-    include = [HERE / "echo", REPOSITORY / "runtime"]
+    include = [HERE / "echo", *RUNTIME_INCLUDE]
     sources = [
         REPOSITORY / "harness/bench/client.bpf.c",
         REPOSITORY / "harness/bench/reflector.bpf.c",

@@ -18,7 +18,7 @@ from harness.bench.processes import schedstat
 from harness.bench.queues import queue_sockets, split
 from harness.bench.woken import woken
 from harness.bench.workload import Workload
-from harness.protocols import REPOSITORY
+from harness.protocols import REPOSITORY, RUNTIME_INCLUDE
 from harness.rig import Rig, bpf
 
 HERE = Path(__file__).parent
@@ -71,7 +71,7 @@ def test_percentiles_are_those_of_the_list():
 @pytest.fixture(scope="module")
 def echo(tmp_path_factory):
     home = tmp_path_factory.mktemp("paced")
-    include = [HERE / "echo", REPOSITORY / "runtime"]
+    include = [HERE / "echo", *RUNTIME_INCLUDE]
     client, reflector = (
         compile_bpf(REPOSITORY / "harness/bench" / name, home, include) for name in ("client.bpf.c", "reflector.bpf.c")
     )

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
-FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}"]
+INCLUDE = [f"-I{RUNTIME}", f"-I{RUNTIME}/abi"]
+FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", *INCLUDE]
 UNDEFINED = ["-fsanitize=undefined", "-fsanitize-trap=all"]
 COMPLAINT_CHARACTERS_MAX = 4000
 CONTESTED = """

@@ -13,6 +13,7 @@ import pytest
 from codegen.emit import generate
 from codegen.front import load
 from codegen.ir import Protocol
+from harness.protocols import RUNTIME_INCLUDE
 from harness.rig import bpf
 from tests.codegen.compiling import compile_bpf
 
@@ -60,6 +61,6 @@ def test_a_cell_of_four_ways_fills_four_lines(tmp_path: Path) -> None:
         '#include "kv.h"\n_Static_assert(sizeof(struct kv_bucket_cell) == 256, "");\nint main(void)\n{\n\treturn '
         "0;\n}\n"
     )
-    command = ["cc", "-I", SPEC.parents[1] / "runtime", "run.c", "-o", "run"]
+    command = ["cc", *(f"-I{folder}" for folder in RUNTIME_INCLUDE), "run.c", "-o", "run"]
     done = subprocess.run(list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

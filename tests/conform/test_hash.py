@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 
 from harness.conform.values import hash_index
-from harness.protocols import REPOSITORY
+from harness.protocols import RUNTIME_INCLUDE
 from harness.seeds import PLAIN, Seed
 
 SOURCE = """
@@ -40,8 +40,7 @@ def library(tmp_path_factory) -> ctypes.CDLL:
         "-O2",
         "-shared",
         "-fPIC",
-        "-I",
-        str(REPOSITORY / "runtime"),
+        *(f"-I{folder}" for folder in RUNTIME_INCLUDE),
         "-o",
         str(folder / "hash.so"),
         str(folder / "hash.c"),

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from harness.conform.frames import ones_complement_sum
-from harness.protocols import REPOSITORY
+from harness.protocols import RUNTIME_INCLUDE
 
 SOURCE = """
 #include "bpf/stepwise_wire.h"
@@ -37,8 +37,7 @@ def wire(tmp_path_factory) -> ctypes.CDLL:
         "-O2",
         "-shared",
         "-fPIC",
-        "-I",
-        str(REPOSITORY / "runtime"),
+        *(f"-I{folder}" for folder in RUNTIME_INCLUDE),
         "-o",
         str(folder / "wire.so"),
         str(folder / "wire.c"),

@@ -38,18 +38,18 @@ def test_what_is_kept_is_small(name: str) -> None:
 
 WHOLE = {
     "frames": (
-        "frame_reply.c",
+        "net/frame_reply.c",
         "exchange(&udp->source, &udp->dest, sizeof(udp->source));",
         "",
         "it goes back to the sender's port",
     ),
     "segments": (
-        "segments_read.c",
+        "segments/segments_read.c",
         "reader->reading->entries += count;",
         "reader->reading->entries += count + 1;",
         "entries are counted",
     ),
-    "rows": ("rows.c", "rows->taken += !err;", "rows->taken += 2 * !err;", "a file is taken if"),
+    "rows": ("segments/rows.c", "rows->taken += !err;", "rows->taken += 2 * !err;", "a file is taken if"),
 }
 
 
@@ -67,113 +67,113 @@ def test_some_of_what_is_kept_is_whole(name: str, tmp_path: Path) -> None:
 FAULTS = {
     "a header may be longer than the file": (
         "segments",
-        "segment_file.c",
+        "segments/segment_file.c",
         "return checked + SEGMENT_CHECK_SIZE <= size &&",
         "return size &&",
         "AddressSanitizer",
     ),
     "an entry of a lane that there is not": (
         "segments",
-        "segments_read.c",
+        "segments/segments_read.c",
         "place.lane >= reader->entries->lanes || ",
         "",
         "AddressSanitizer",
     ),
     "an entry of another epoch": (
         "segments",
-        "segments_read.c",
+        "segments/segments_read.c",
         " || place.epoch != reader->reading->header.epoch",
         "",
         "does not hold",
     ),
     "an entry that was there before": (
         "segments",
-        "segments_read.c",
+        "segments/segments_read.c",
         "if (place.number <= numbers[place.lane]) {",
         "if (0) {",
         "numbers of a lane rise",
     ),
     "one finding too many": (
         "segments",
-        "segments_read.c",
+        "segments/segments_read.c",
         "if (reading->finding_count == SEGMENTS_FINDINGS_MAX)",
         "if (reading->finding_count > SEGMENTS_FINDINGS_MAX)",
         "AddressSanitizer",
     ),
     "a tail that is not cut": (
         "segments",
-        "segments.c",
+        "segments/segments.c",
         "replacement->size += count * replacement->stride;",
         "replacement->size += count;",
         "what was copied",
     ),
     "a field that lies outside of the row": (
         "rows",
-        "rows.c",
+        "segments/rows.c",
         "found->size > rows->row_size || found->offset > rows->row_size - found->size",
         "0",
         "does not hold",
     ),
     "a field that is wider than the cell's": (
         "rows",
-        "rows.c",
+        "segments/rows.c",
         "if (own->size < found->size) {",
         "if (0) {",
         "does not hold",
     ),
     "a row that is larger than there is room": (
         "rows",
-        "rows.c",
+        "segments/rows.c",
         "!head.row_size || head.row_size > sizeof(rows->row) ||",
         "",
         "does not hold",
     ),
-    "a field that is there twice": ("rows", "rows.c", "if (named & 1ull << j) {", "if (0) {", "does not hold"),
+    "a field that is there twice": ("rows", "segments/rows.c", "if (named & 1ull << j) {", "if (0) {", "does not hold"),
     "a checksum that is not looked at": (
         "rows",
-        "rows.c",
+        "segments/rows.c",
         "if (err || found == wanted)",
         "if (err || found == wanted || 1)",
         "does not hold",
     ),
     "a frame that ends in its headers": (
         "frames",
-        "frame_reply.c",
+        "net/frame_reply.c",
         "if (size < offset + sizeof(*udp))\n\t\treturn false;",
         "",
         "AddressSanitizer",
     ),
     "a datagram that is longer than its frame": (
         "frames",
-        "frame_reply.c",
+        "net/frame_reply.c",
         "ntohs(udp->len) <= size - offset",
         "ntohs(udp->len) <= size",
         "each datagram that is whole",
     ),
     "a sample that is shorter than it says": (
         "frames",
-        "ring_endpoint.c",
+        "net/ring_endpoint.c",
         "frame->size <= sample_size - sizeof(*frame) &&",
         "",
         "AddressSanitizer",
     ),
     "a chunk that is not given back": (
         "frames",
-        "frame_endpoint.c",
+        "net/frame_endpoint.c",
         "for (size_t i = 0; i < frame->frame_count; i++)",
         "for (size_t i = 1; i < frame->frame_count; i++)",
         "all chunks go back",
     ),
     "an answer's checksum of another length": (
         "frames",
-        "frame_reply.c",
+        "net/frame_reply.c",
         "htons(IPPROTO_UDP) + udp->len);",
         "htons(IPPROTO_UDP));",
         "checksum is right",
     ),
     "more behind the checksum": (
         "rows",
-        "rows.c",
+        "segments/rows.c",
         "if (!err && fgetc(rows->stream) != EOF) {",
         "if (0) {",
         "does not hold",
@@ -283,7 +283,7 @@ def test_the_fuzzers_know_the_command() -> None:
 
 def test_a_reader_that_does_not_compile_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ParsersError, match="compiling the reader of rows:\n(?s:.*): error"):
-        faulty(tmp_path, "rows", "rows.c", "struct copied {", "struct copied;")
+        faulty(tmp_path, "rows", "segments/rows.c", "struct copied {", "struct copied;")
 
 
 def test_where_faults_are_saved() -> None:

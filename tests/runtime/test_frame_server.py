@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.bench.build import compile_bpf
+from harness.protocols import RUNTIME_INCLUDE
 from harness.rig import Rig, bpf
 from tests.runtime.conftest import ADD, ADDED, ASK, COMPLETED, HERE, MESSAGE, PORT, ROOT, Client
 
@@ -31,7 +32,7 @@ def frames(built: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory)
     ]
     done = subprocess.run(make, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    program = compile_bpf(ROOT / "harness/bench/frames.bpf.c", tmp_path_factory.mktemp("frames"), [ROOT / "runtime"])
+    program = compile_bpf(ROOT / "harness/bench/frames.bpf.c", tmp_path_factory.mktemp("frames"), RUNTIME_INCLUDE)
     return folder / "echo-frames", program
 
 

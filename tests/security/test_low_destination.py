@@ -12,7 +12,7 @@ from harness.rig import bpf
 from tests.security.limiters import answers_locally, limiter, run, serves
 
 OTHER_HOST = {4: "10.77.0.99", 6: "fd77::99"}
-# 16 above the server's own in its last byte: see runtime/stepwise_addresses.h
+# 16 above the server's own in its last byte: see runtime/abi/stepwise_addresses.h
 SAME_PLACE = {4: "10.77.0.17", 6: "fd77::11"}
 NOBODY = [
     "0.0.0.0",

@@ -15,7 +15,7 @@ from codegen.emit import generate
 from codegen.front import load
 from harness.conform.domain import load_text
 from harness.forms import merged
-from tests.codegen.compiling import RUNTIME, import_codec
+from tests.codegen.compiling import INCLUDE, RUNTIME, import_codec
 
 ROOT = RUNTIME.parent
 FORMS = ("word", "spin_lock", "res_spin_lock")
@@ -86,9 +86,7 @@ def test_the_codec_is_the_same_in_c_and_in_python(protocol: str, tmp_path: Path)
         }}"""
     decode = f"{protocol}_message_decode" + ("_handed_over" if load(ROOT / "spec" / protocol).handover else "")
     (tmp_path / "run.c").write_text(source.replace("DECODE", decode))
-    subprocess.run(
-        ["cc", "-Wall", "-Wextra", "-Werror", f"-I{RUNTIME}", "run.c", "-o", "run"], cwd=tmp_path, check=True
-    )
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", *INCLUDE, "run.c", "-o", "run"], cwd=tmp_path, check=True)
     codec = import_codec(tmp_path, protocol)
     size = codec.WIRE_SIZE
     payloads = [bytes(size), bytes([255] * size), bytes([1] * size)]

@@ -17,14 +17,14 @@ import pytest
 
 from codegen.emit import generate
 from codegen.front import load
-from tests.codegen.compiling import RUNTIME, UNDEFINED, compile_shared, import_codec
+from tests.codegen.compiling import INCLUDE, UNDEFINED, compile_shared, import_codec
 
 SPEC = Path(__file__).resolve().parents[2] / "golden" / "gate" / "spec"
 REPLY = 1
 PROGRAM = """
-#include "peers.h"
+#include "base/peers.h"
 #include "gate_user.c"
-#include "peers.c"
+#include "base/peers.c"
 
 static __u64 rows[GATE_CAPACITY_ROW];
 static void *const memory[] = { rows };
@@ -77,7 +77,7 @@ def compile_gate(folder: Path, override: dict[str, Any]) -> ctypes.CDLL:
         (folder / name).write_text(text)
     (folder / "run.c").write_text(PROGRAM)
     (folder / "gate.skel.h").write_text(SKELETON)
-    compile_shared(folder, *UNDEFINED, "-D_GNU_SOURCE", f"-I{RUNTIME}", "-lsodium")
+    compile_shared(folder, *UNDEFINED, "-D_GNU_SOURCE", *INCLUDE, "-lsodium")
     return ctypes.CDLL(str(folder / "run.so"))
 
 

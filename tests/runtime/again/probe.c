@@ -14,8 +14,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "again.h"
-#include "log.h"
+#include "daemon/again.h"
+#include "base/log.h"
 
 static struct daemon_statistics statistics;
 

@@ -18,7 +18,7 @@ KEPT_MAX = 4096
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("again") / "probe"
-    sources = [HERE / "probe.c", *(RUNTIME / f"{name}.c" for name in ("again", "log"))]
+    sources = [HERE / "probe.c", *(RUNTIME / name for name in ("daemon/again.c", "base/log.c"))]
     command = [
         "cc",
         "-std=gnu11",
@@ -31,6 +31,7 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
         f"-I{RUNTIME}",
+        f"-I{RUNTIME}/abi",
         "-pthread",
         *sources,
         "-lbpf",

@@ -12,17 +12,17 @@ from typing import Any
 HERE = Path(__file__).parent
 RUNTIME = HERE.parents[2] / "runtime"
 SOURCES = (
-    "crc32c",
-    "files",
-    "segment_file",
-    "segments",
-    "segments_folder",
-    "segments_read",
-    "segments_command",
-    "shown",
-    "recovery",
-    "recover_command",
-    "log",
+    "base/crc32c",
+    "base/files",
+    "segments/segment_file",
+    "segments/segments",
+    "segments/segments_folder",
+    "segments/segments_read",
+    "cli/segments_command",
+    "cli/shown",
+    "segments/recovery",
+    "cli/recover_command",
+    "base/log",
 )
 LANES = 3
 ENTRY = 25
@@ -46,6 +46,7 @@ def compile_library(folder: Path, compiler: str = "cc") -> Path:
             "-Werror",
             "-D_GNU_SOURCE",
             f"-I{RUNTIME}",
+            f"-I{RUNTIME}/abi",
             "-fPIC",
             "-shared",
             *sources,

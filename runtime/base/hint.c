@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hint.h"
+
+/* Set by the recipes: who runs those has this program on no path, and they do more than it does
+ * alone. */
+#define BY_RECIPE "STEPWISE_BY_RECIPE"
+
+static const char *program_name = "";
+static const char *protocol_name = "";
+static bool by_recipe;
+
+void hint_open(const struct stepwise_protocol *protocol, const char *program)
+{
+	program_name = program;
+	protocol_name = protocol->name;
+	by_recipe = getenv(BY_RECIPE) != NULL;
+}
+
+const char *hint(const char *verb, const char *arguments)
+{
+	static char text[1024];
+	const char *space = *arguments ? " " : "";
+
+	if (!by_recipe)
+		snprintf(text, sizeof(text), "%s %s%s%s", program_name, verb, space, arguments);
+	else if (!strcmp(verb, "unload") || !strcmp(verb, "status")) /* of all protocols at once */
+		snprintf(text, sizeof(text), "just %s%s%s", verb, space, arguments);
+	else
+		snprintf(text, sizeof(text), "just %s %s%s%s", verb, protocol_name, space,
+			 arguments);
+	return text;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Names that are printed are identifiers of the protocol, of the kernel's objects
+ * and of interfaces; only the last and paths can hold a character to escape.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hint.h"
+#include "base/log.h"
+#include "base/netns.h"
+#include "cli/report.h"
+#include "cli/status.h"
+#include "state/pins.h"
+
+static void print_string(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if ((unsigned char)*text < 0x20)
+			printf("\\u%04x", (unsigned char)*text);
+		else
+			putchar(*text);
+	}
+	putchar('"');
+}
+
+static const char *boolean(bool value)
+{
+	return value ? "true" : "false";
+}
+
+static void print_json_interfaces(const struct report *report)
+{
+	printf("  \"interfaces\": [");
+	for (size_t i = 0; i < report->interface_count; i++) {
+		const struct interface *interface = &report->interfaces[i];
+
+		printf("%s\n    {\"name\": ", i ? "," : "");
+		print_string(interface->name);
+		printf(", \"ifindex\": %u, \"netns\": %lu, \"here\": %s, \"gone\": %s, \"xdp\": \"%s\", \"tc\": \"%s\", \"looks_ahead\": %s}",
+		       interface->ifindex, interface->netns, boolean(interface->here),
+		       boolean(interface->gone), xdp_mode_name(interface->xdp_mode),
+		       tc_mode_name(interface->tc_mode), boolean(interface->looks_ahead));
+	}
+	printf("],\n");
+}
+
+static void print_json_objects(const struct report *report)
+{
+	printf("  \"programs\": [");
+	for (size_t i = 0; i < report->program_count; i++) {
+		const struct program_report *program = &report->programs[i];
+
+		printf("%s\n    {\"name\": \"%s\", \"id\": %u, \"verified_insns\": %u, \"translated_bytes\": %u, \"jited_bytes\": %u}",
+		       i ? "," : "", program->name, program->id, program->verified_insns,
+		       program->translated_bytes, program->jited_bytes);
+	}
+	printf("],\n  \"tables\": [");
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct table_report *table = &report->tables[i];
+
+		printf("%s\n    {\"name\": \"%s\", \"id\": %u, \"capacity\": %u, \"element_bytes\": %u, \"bytes\": %llu, \"pin\": ",
+		       i ? "," : "", table->table->name, table->id, table->table->capacity,
+		       table->table->element_size,
+		       (unsigned long long)table->table->capacity * table->table->element_size);
+		print_string(table->path);
+		printf("}");
+	}
+	printf("],\n");
+}
+
+static void print_json_counters(const struct report *report)
+{
+	const __u64 *statistics = (const __u64 *)&report->statistics;
+
+	if (!report->counters)
+		printf("  \"counters\": null,\n");
+	else
+		printf("  \"counters\": {");
+	for (__u32 i = 0; report->counters && i < report->protocol->counter_count; i++)
+		printf("%s\n    \"%s\": %llu", i ? "," : "", report->protocol->counters[i],
+		       (unsigned long long)report->counters[i]);
+	if (report->counters)
+		printf("},\n");
+	printf("  \"daemon\": {\"alive\": %s, \"pid\": ", boolean(report->daemon));
+	if (report->daemon)
+		printf("%d", (int)report->daemon);
+	else
+		printf("null");
+	if (report->daemon && report->daemon_netns)
+		printf(", \"netns\": %lu", report->daemon_netns);
+	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++)
+		printf(",\n    \"%s\": %llu", daemon_statistics_names[i],
+		       (unsigned long long)statistics[i]);
+	printf("}\n");
+}
+
+static void print_json(const struct report *report)
+{
+	printf("{\n  \"protocol\": \"%s\",\n  \"port\": %u,\n  \"loaded\": %s,\n  \"same_build\": %s,\n  \"layout_id\": \"%016llx\",\n  \"drains\": %s,\n",
+	       report->protocol->name, report->protocol->port, boolean(report->loaded),
+	       boolean(report->same_build), (unsigned long long)report->protocol->layout_id,
+	       boolean(report->protocol->drain));
+	printf("  \"pins\": ");
+	print_string(pins_base());
+	printf(",\n");
+	print_json_interfaces(report);
+	print_json_objects(report);
+	print_json_counters(report);
+	printf("}\n");
+}
+
+static void print_text_interfaces(const struct report *report)
+{
+	char path[PATH_MAX];
+
+	if (!report->interface_count && report->table_count)
+		printf("  tables    are kept, with what they hold, for the next load; `%s` removes them\n",
+		       hint("purge", ""));
+	for (size_t i = 0; i < report->interface_count; i++) {
+		const struct interface *interface = &report->interfaces[i];
+
+		printf("  interface %-15s XDP %s, TC %s%s%s", interface->name,
+		       xdp_mode_name(interface->xdp_mode), tc_mode_name(interface->tc_mode),
+		       interface->looks_ahead ? ", looks ahead" : "",
+		       interface->gone ? ", gone: unload it" : "");
+		if (!interface->here && !interface->gone) {
+			netns_file(path, interface->netns, 0);
+			printf(", in network namespace %lu (%s)", interface->netns, path);
+		}
+		printf("\n");
+	}
+}
+
+static void print_text_daemon(const struct report *report)
+{
+	char path[PATH_MAX];
+
+	if (!report->daemon) {
+		printf("  daemon    not running%s\n",
+		       report->interface_count && report->protocol->on_forwarded ?
+			       ": what the kernel forwards is refused (ICMP port unreachable, to each client about once a second)" :
+			       "");
+		return;
+	}
+	printf("  daemon    running, pid %d", (int)report->daemon);
+	if (report->protocol->on_forwarded && report->daemon_netns &&
+	    report->daemon_netns != netns_here()) {
+		netns_file(path, report->daemon_netns, report->daemon);
+		printf(", answers in network namespace %lu (%s) only", report->daemon_netns, path);
+	}
+	printf("\n");
+}
+
+static const char *plural(__u64 count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static bool begins(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* Every protocol has the counters of every hook; those of a hook that it does not have say nothing.
+ */
+static bool concerns(const struct stepwise_protocol *protocol, const char *counter)
+{
+	return (protocol->tc_program || !begins(counter, "tc.")) &&
+	       (protocol->pass_count || !begins(counter, "sweep."));
+}
+
+/* As above, of what the daemon counts. */
+static bool concerns_daemon(const struct stepwise_protocol *protocol, const char *counter)
+{
+	if (begins(counter, "drain"))
+		return protocol->drain != NULL;
+	return begins(counter, "sweep") ? protocol->pass_count != 0 :
+					  protocol->on_forwarded != NULL;
+}
+
+static void print_text_counters(const struct report *report, bool all)
+{
+	const struct stepwise_protocol *protocol = report->protocol;
+	const __u64 *statistics = (const __u64 *)&report->statistics;
+	size_t zeros = 0;
+
+	for (__u32 i = 0; report->counters && i < protocol->counter_count; i++) {
+		if (!concerns(protocol, protocol->counters[i]))
+			continue;
+		if (all || report->counters[i])
+			printf("  counted   %-31s %llu\n", protocol->counters[i],
+			       (unsigned long long)report->counters[i]);
+		else
+			zeros++;
+	}
+	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++) {
+		if (!concerns_daemon(protocol, daemon_statistics_names[i]))
+			continue;
+		if (all || statistics[i])
+			printf("  by daemon %-31s %llu\n", daemon_statistics_names[i],
+			       (unsigned long long)statistics[i]);
+		else
+			zeros++;
+	}
+	if (zeros)
+		printf("  zero      %zu other counter%s; `%s` lists all\n", zeros, plural(zeros),
+		       hint("status", "--all"));
+}
+
+static void print_text_table(const struct table_report *table)
+{
+	__u32 count = table->table->capacity, bytes = table->table->element_size;
+
+	printf("  table     %-15s id %u, %u cell%s of %u byte%s, %.1f MiB, at %s\n",
+	       table->table->name, table->id, count, plural(count), bytes, plural(bytes),
+	       (double)count * bytes / (1 << 20), table->path);
+}
+
+static void print_text(const struct report *report, bool all)
+{
+	printf("%s, UDP port %u: %s\n", report->protocol->name, report->protocol->port,
+	       !report->loaded	       ? "not loaded" :
+	       !report->same_build     ? "loaded, but another build of it" :
+	       report->interface_count ? "loaded" :
+					 "on no interface");
+	if (!report->loaded && !report->interface_count && !report->daemon && !report->table_count)
+		return;
+	print_text_interfaces(report);
+	print_text_daemon(report);
+	for (size_t i = 0; i < report->program_count; i++)
+		printf("  program   %-15s id %u, %u instruction%s verified, %u byte%s of machine code\n",
+		       report->programs[i].name, report->programs[i].id,
+		       report->programs[i].verified_insns,
+		       plural(report->programs[i].verified_insns), report->programs[i].jited_bytes,
+		       plural(report->programs[i].jited_bytes));
+	for (size_t i = 0; i < report->table_count; i++)
+		print_text_table(&report->tables[i]);
+	print_text_counters(report, all);
+}
+
+static void print_prometheus(const struct report *report)
+{
+	const __u64 *statistics = (const __u64 *)&report->statistics;
+	const char *name = report->protocol->name;
+
+	printf("# HELP stepwise_daemon_up Whether the protocol's daemon is running.\n# TYPE stepwise_daemon_up gauge\n");
+	printf("stepwise_daemon_up{protocol=\"%s\"} %d\n", name, report->daemon != 0);
+	printf("# HELP stepwise_interfaces Interfaces that the protocol is attached to.\n# TYPE stepwise_interfaces gauge\n");
+	printf("stepwise_interfaces{protocol=\"%s\"} %zu\n", name, report->interface_count);
+	if (report->counters)
+		printf("# HELP stepwise_packets_total How the fast path's runs ended.\n# TYPE stepwise_packets_total counter\n");
+	for (__u32 i = 0; report->counters && i < report->protocol->counter_count; i++)
+		printf("stepwise_packets_total{protocol=\"%s\",counter=\"%s\"} %llu\n", name,
+		       report->protocol->counters[i], (unsigned long long)report->counters[i]);
+	for (size_t i = 0; report->daemon_counted && i < DAEMON_STATISTICS_COUNT; i++) {
+		const bool is_gauge = i == DAEMON_STATISTICS_GAUGE;
+
+		printf("# TYPE stepwise_daemon_%s%s %s\n", daemon_statistics_names[i],
+		       is_gauge ? "" : "_total", is_gauge ? "gauge" : "counter");
+		printf("stepwise_daemon_%s%s{protocol=\"%s\"} %llu\n", daemon_statistics_names[i],
+		       is_gauge ? "" : "_total", name, (unsigned long long)statistics[i]);
+	}
+}
+
+int command_status(const struct stepwise_protocol *protocol, const struct status_options *options)
+{
+	struct report report;
+	int err = report_gather(protocol, &report);
+
+	if (!err && options->format == STATUS_JSON)
+		print_json(&report);
+	else if (!err && options->format == STATUS_PROMETHEUS)
+		print_prometheus(&report);
+	else if (!err)
+		print_text(&report, options->all);
+	report_free(&report);
+	return err;
+}

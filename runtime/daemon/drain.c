@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/drain.h"
+#include "segments/segment_file.h"
+#include "segments/segments.h"
+#include "state/tables.h"
+
+/*
+ * Between two looks at the tables: after a batch with room left, and, longer and longer, while
+ * nothing comes. A look takes the lines of what was written last from the cache of the processor
+ * that goes on writing there.
+ */
+#define PAUSE_NS_MIN 200000u
+#define PAUSE_NS_MAX 1000000u
+
+/* Of any build that may have written before this one. */
+#define BATCH_MAX 65536
+
+/* Before what found no room is tried again. */
+#define FULL_PAUSE_NS 100000000u
+
+/* For what is in the tables when the daemon ends; they may be filled as fast as they are emptied.
+ */
+#define END_NS_MAX 2000000000ull
+
+struct drain {
+	const struct stepwise_drain *steps;
+	const char *name;
+	__u32 lanes;
+	struct tables *opened;
+	const struct stepwise_tables *tables;
+	struct segments *segments;
+	struct daemon_statistics *statistics;
+	int event_fd;
+	bool has_threads;
+	pthread_t writer;
+	pthread_t syncer;
+	unsigned char *entries; /* room for a batch of every lane */
+	__u32 *taken;		/* of each lane, in the batch */
+	bool was_full;		/* the last write found no room */
+	bool may_rotate;
+
+	pthread_mutex_t guard;
+	pthread_cond_t changed; /* what is under the guard */
+	/* Under the guard: */
+	struct stepwise_place *written; /* of each lane, the last in a file */
+	__u64 written_size;		/* of the last segment */
+	__u64 synced_size;
+	bool is_syncing;
+	bool is_urgent;	  /* a sync shall not wait for company */
+	bool is_stopping; /* nothing more is to be taken */
+	bool is_complete; /* and nothing more is written */
+	int failed;	  /* why the daemon must end */
+	/* The syncer's: */
+	struct stepwise_place *covered; /* `written`, when a sync began */
+	struct stepwise_place *synced;	/* that, when the last one that ended did */
+};
+
+static void pause_ns(__u64 duration_ns)
+{
+	const struct timespec duration = { duration_ns / 1000000000, duration_ns % 1000000000 };
+
+	nanosleep(&duration, NULL);
+}
+
+static void announce(const struct drain *drain)
+{
+	const __u64 one = 1;
+
+	if (write(drain->event_fd, &one, sizeof(one)) < 0)
+		log_debug("the drain's event: %s", strerror(errno));
+}
+
+static void fail(struct drain *drain, int err)
+{
+	pthread_mutex_lock(&drain->guard);
+	if (!drain->failed)
+		drain->failed = err;
+	pthread_cond_broadcast(&drain->changed);
+	pthread_mutex_unlock(&drain->guard);
+	announce(drain);
+}
+
+/* --- The thread that writes ------------------------------------------------------------------- */
+
+/* From every lane what is there. *is_more: a lane has had a whole batch, and may have more. */
+static size_t take_batch(struct drain *drain, bool *is_more)
+{
+	const size_t stride = segment_stride(drain->steps->entries);
+	size_t count = 0;
+
+	*is_more = false;
+	for (__u32 lane = 0; lane < drain->lanes; lane++) {
+		drain->taken[lane] = drain->steps->take(drain->tables, lane,
+							drain->entries + count * stride, stride,
+							drain->steps->batch);
+		*is_more |= drain->taken[lane] == drain->steps->batch;
+		count += drain->taken[lane];
+	}
+	return count;
+}
+
+/* What a file has now: to the syncer, and to the tables, whose slots are free then. */
+static void publish(struct drain *drain)
+{
+	pthread_mutex_lock(&drain->guard);
+	for (__u32 lane = 0; lane < drain->lanes; lane++)
+		drain->written[lane].number = segments_number(drain->segments, lane);
+	drain->written_size = segments_size(drain->segments);
+	pthread_cond_broadcast(&drain->changed);
+	pthread_mutex_unlock(&drain->guard);
+	for (__u32 lane = 0; lane < drain->lanes; lane++)
+		if (drain->taken[lane])
+			drain->steps->written(drain->tables, &drain->written[lane]);
+}
+
+static void say_full(struct drain *drain, int err)
+{
+	drain->statistics->drain_full++;
+	if (!drain->was_full)
+		log_error(
+			"cannot write what was drained: %s; it stays in the tables, which refuse more when they are full; make room, and it goes on",
+			strerror(-err));
+	drain->was_full = true;
+}
+
+/* How many; 0 where there was nothing. Negative: without room -ENOSPC or the like, and it may be
+ * tried again. */
+static ssize_t drain_once(struct drain *drain, bool *is_more)
+{
+	const size_t count = take_batch(drain, is_more);
+	int err = count ? segments_append(drain->segments, drain->entries, count) : 0;
+
+	if (err || !count)
+		return err;
+	publish(drain);
+	drain->statistics->drain_records += count;
+	drain->statistics->drain_batches++;
+	drain->statistics->drain_bytes += count * segments_stride(drain->segments);
+	if (drain->was_full)
+		log_info("there is room again for what is drained");
+	drain->was_full = false;
+	drain->may_rotate = true;
+	return count;
+}
+
+static bool is_stopping(struct drain *drain)
+{
+	bool stopping;
+
+	pthread_mutex_lock(&drain->guard);
+	stopping = drain->is_stopping || drain->failed;
+	pthread_mutex_unlock(&drain->guard);
+	return stopping;
+}
+
+/* All that was written, and no sync under way. False where that cannot be waited for. */
+static bool await_synced(struct drain *drain)
+{
+	bool synced;
+
+	pthread_mutex_lock(&drain->guard);
+	while (!drain->failed && (drain->is_syncing || drain->synced_size != drain->written_size)) {
+		drain->is_urgent = true;
+		pthread_cond_broadcast(&drain->changed);
+		pthread_cond_wait(&drain->changed, &drain->guard);
+	}
+	synced = !drain->failed;
+	pthread_mutex_unlock(&drain->guard);
+	return synced;
+}
+
+static int rotate(struct drain *drain)
+{
+	int err;
+
+	if (!await_synced(drain))
+		return 0;
+	err = segments_rotate(drain->segments);
+	if (err) {
+		/* The segment that there is grows on, until there is room for another. */
+		drain->may_rotate = false;
+		return segments_no_room(err) ? 0 : err;
+	}
+	pthread_mutex_lock(&drain->guard);
+	drain->written_size = drain->synced_size = segments_size(drain->segments);
+	pthread_mutex_unlock(&drain->guard);
+	drain->statistics->drain_segments++;
+	return 0;
+}
+
+static void *run_writer(void *context)
+{
+	struct drain *drain = context;
+	__u64 pause = PAUSE_NS_MIN;
+	int err = 0;
+
+	while (!is_stopping(drain)) {
+		bool is_more;
+		const ssize_t count = drain_once(drain, &is_more);
+
+		if (segments_no_room(count))
+			say_full(drain, count);
+		else if (count < 0)
+			err = count;
+		if (!err && drain->may_rotate &&
+		    segments_size(drain->segments) >= drain->steps->segment_bytes)
+			err = rotate(drain);
+		if (err) {
+			fail(drain, err);
+			break;
+		}
+		pause = count ? PAUSE_NS_MIN : pause < PAUSE_NS_MAX ? 2 * pause : PAUSE_NS_MAX;
+		if (count <= 0 || !is_more)
+			pause_ns(count < 0 ? FULL_PAUSE_NS : pause);
+	}
+	return NULL;
+}
+
+/* --- The thread that syncs -------------------------------------------------------------------- */
+
+/* Until there is something to sync, and company has come for a while. False when there will be
+ * nothing more. */
+static bool await_written(struct drain *drain)
+{
+	const __u64 wait_ns = drain->steps->sync_ms * 1000000ull;
+	struct timespec until;
+	__u64 deadline;
+
+	while (!drain->failed && !drain->is_complete && drain->written_size == drain->synced_size)
+		pthread_cond_wait(&drain->changed, &drain->guard);
+	if (drain->failed || drain->written_size == drain->synced_size)
+		return false;
+	deadline = clock_now_ns() + wait_ns;
+	until = (struct timespec){ deadline / 1000000000, deadline % 1000000000 };
+	while (!drain->failed && !drain->is_complete && !drain->is_urgent)
+		if (pthread_cond_timedwait(&drain->changed, &drain->guard, &until))
+			break;
+	return !drain->failed;
+}
+
+/* What the disk has: to the tables, and to who waits for it. */
+static void move_marks(struct drain *drain)
+{
+	for (__u32 lane = 0; lane < drain->lanes; lane++) {
+		if (drain->covered[lane].number == drain->synced[lane].number)
+			continue;
+		drain->steps->synced(drain->tables, &drain->covered[lane]);
+		drain->synced[lane] = drain->covered[lane];
+	}
+	announce(drain);
+}
+
+static void count_sync(struct drain *drain, __u64 took_ns)
+{
+	drain->statistics->drain_syncs++;
+	drain->statistics->drain_sync_us += took_ns / 1000;
+	drain->statistics->drain_sync_last_us = took_ns / 1000;
+}
+
+static void *run_syncer(void *context)
+{
+	struct drain *drain = context;
+
+	pthread_mutex_lock(&drain->guard);
+	while (await_written(drain)) {
+		const __u64 covered_size = drain->written_size;
+		__u64 began;
+		int err;
+
+		memcpy(drain->covered, drain->written, drain->lanes * sizeof(*drain->covered));
+		drain->is_syncing = true;
+		drain->is_urgent = false;
+		pthread_mutex_unlock(&drain->guard);
+		began = clock_now_ns();
+		err = segments_sync(drain->segments);
+		if (err) {
+			fail(drain, err);
+			return NULL;
+		}
+		count_sync(drain, clock_now_ns() - began);
+		move_marks(drain);
+		pthread_mutex_lock(&drain->guard);
+		drain->is_syncing = false;
+		drain->synced_size = covered_size;
+		pthread_cond_broadcast(&drain->changed);
+	}
+	pthread_mutex_unlock(&drain->guard);
+	return NULL;
+}
+
+/* --- The beginning ---------------------------------------------------------------------------- */
+
+/* Of the tables: what the lanes say that have begun. 0 where none has. */
+static __u64 epoch_of_tables(const struct drain *drain)
+{
+	__u64 epoch = 0;
+
+	for (__u32 lane = 0; lane < drain->lanes; lane++) {
+		struct stepwise_place written, synced;
+
+		drain->steps->marks(drain->tables, lane, &written, &synced);
+		epoch = synced.epoch > epoch ? synced.epoch : epoch;
+	}
+	return epoch;
+}
+
+/* Whether what a forerunner has written and not said, which is one batch of it at most, is in the
+ * tables still. */
+static bool tables_have(const struct drain *drain, __u32 lane, __u64 count)
+{
+	const size_t stride = segments_stride(drain->segments);
+	unsigned char *entries;
+	bool have;
+
+	if (!count || count > BATCH_MAX)
+		return !count;
+	entries = malloc(count * stride);
+	have = entries && drain->steps->take(drain->tables, lane, entries, stride, count) == count;
+	free(entries);
+	return have;
+}
+
+/*
+ * The files of a lane have all that its tables have let go of; and what they have beyond is in the
+ * tables still: files of other tables would not be that.
+ */
+static int check_lane(const struct drain *drain, const char *folder, __u32 lane)
+{
+	const __u64 number = segments_number(drain->segments, lane);
+	struct stepwise_place written, synced;
+	__u64 said;
+
+	drain->steps->marks(drain->tables, lane, &written, &synced);
+	said = written.number > synced.number ? written.number : synced.number;
+	if (number < said) {
+		log_error(
+			"cannot drain to %s: lane %u ends at number %llu there, but %llu was written; the files were changed, or the disk has lost what it was given; `recover` takes what there is, and with another folder and purged tables it goes on",
+			folder, lane, (unsigned long long)number, (unsigned long long)said);
+		return -EBADMSG;
+	}
+	if (tables_have(drain, lane, number - written.number))
+		return 0;
+	log_error(
+		"cannot drain to %s: lane %u ends at number %llu there, and the tables have written %llu and have not what is between; name the folder that these tables were drained to, or purge them",
+		folder, lane, (unsigned long long)number, (unsigned long long)written.number);
+	return -EMEDIUMTYPE;
+}
+
+static int check_belongs(const struct drain *drain, const char *folder, __u64 epoch)
+{
+	if (segments_epoch(drain->segments) != epoch) {
+		log_error(
+			"cannot drain to %s: its last segment is of epoch %llu%s, and the tables are of epoch %llu; name the folder that they were drained to, or purge them, which loses what was not drained",
+			folder, (unsigned long long)segments_epoch(drain->segments),
+			segments_epoch(drain->segments) ? "" : " (there is none)",
+			(unsigned long long)epoch);
+		return -EMEDIUMTYPE;
+	}
+	for (__u32 lane = 0; lane < drain->lanes; lane++) {
+		const int err = check_lane(drain, folder, lane);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int begin_epoch(const struct drain *drain, const char *folder)
+{
+	const __u64 epoch = segments_epoch(drain->segments) + 1;
+
+	if (epoch <= drain->steps->entries->epoch_max)
+		return segments_begin_epoch(drain->segments, epoch);
+	log_error(
+		"cannot drain to %s: epoch %llu is the last that there can be; name another folder",
+		folder, (unsigned long long)drain->steps->entries->epoch_max);
+	return -EOVERFLOW;
+}
+
+/* The files say how far each lane has come: a forerunner may have written, and died before it said
+ * so. */
+static void tell_tables(struct drain *drain)
+{
+	const __u64 epoch = segments_epoch(drain->segments);
+
+	for (__u32 section = 0; section < drain->steps->begins_count; section++) {
+		for (__u32 lane = 0; lane < drain->lanes; lane++) {
+			const struct stepwise_place begins = { .epoch = epoch, .lane = lane };
+
+			drain->steps->begins(drain->tables, section, &begins);
+		}
+	}
+	for (__u32 lane = 0; lane < drain->lanes; lane++) {
+		const struct stepwise_place place = { .epoch = epoch,
+						      .number = segments_number(drain->segments,
+										lane),
+						      .lane = lane };
+
+		drain->written[lane] = drain->covered[lane] = drain->synced[lane] = place;
+		if (!place.number)
+			continue;
+		drain->steps->written(drain->tables, &place);
+		drain->steps->synced(drain->tables, &place);
+	}
+	drain->written_size = drain->synced_size = segments_size(drain->segments);
+}
+
+static int open_memory(struct drain *drain)
+{
+	const __u32 lanes = drain->lanes;
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&drain->guard, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&drain->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	drain->written = calloc(lanes, sizeof(*drain->written));
+	drain->covered = calloc(lanes, sizeof(*drain->covered));
+	drain->synced = calloc(lanes, sizeof(*drain->synced));
+	drain->taken = calloc(lanes, sizeof(*drain->taken));
+	drain->entries =
+		malloc((size_t)lanes * drain->steps->batch * segment_stride(drain->steps->entries));
+	drain->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (drain->written && drain->covered && drain->synced && drain->taken && drain->entries &&
+	    drain->event_fd >= 0)
+		return 0;
+	log_error("cannot drain %s: %s", drain->name, strerror(errno));
+	return -ENOMEM;
+}
+
+struct drain *drain_open(const struct stepwise_protocol *protocol,
+			 struct daemon_statistics *statistics)
+{
+	struct drain *drain = calloc(1, sizeof(*drain));
+
+	if (!drain) {
+		log_error("cannot drain %s: %s", protocol->name, strerror(ENOMEM));
+		return NULL;
+	}
+	drain->steps = protocol->drain;
+	drain->name = protocol->name;
+	drain->lanes = protocol->drain->entries->lanes;
+	drain->statistics = statistics;
+	drain->event_fd = -1;
+	drain->may_rotate = true;
+	drain->opened = tables_open(protocol, NULL, NULL);
+	if (drain->opened && !open_memory(drain)) {
+		drain->tables = tables_interface(drain->opened);
+		return drain;
+	}
+	drain_close(drain);
+	return NULL;
+}
+
+bool drain_may_run(const struct drain *drain)
+{
+	return tables_may_read(drain->opened);
+}
+
+static int open_segments(struct drain *drain, const char *folder)
+{
+	const __u64 epoch = epoch_of_tables(drain);
+	int err = segments_open(folder, drain->steps->entries, &drain->segments);
+
+	if (!err)
+		err = epoch ? check_belongs(drain, folder, epoch) : begin_epoch(drain, folder);
+	if (!err)
+		tell_tables(drain);
+	/* Corruption is what the commands report that look for it; here it is one reason of many
+	 * not to begin. */
+	return err == -EBADMSG ? -EIO : err;
+}
+
+static void end_syncer(struct drain *drain)
+{
+	pthread_mutex_lock(&drain->guard);
+	drain->is_complete = true;
+	pthread_cond_broadcast(&drain->changed);
+	pthread_mutex_unlock(&drain->guard);
+	pthread_join(drain->syncer, NULL);
+}
+
+/* Signals are the main thread's. */
+static int begin_thread(pthread_t *thread, void *(*run)(void *context), struct drain *drain)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(thread, NULL, run, drain);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+int drain_begin(struct drain *drain, const char *folder)
+{
+	int err = open_segments(drain, folder);
+
+	if (err)
+		return err;
+	err = begin_thread(&drain->syncer, run_syncer, drain);
+	if (!err) {
+		err = begin_thread(&drain->writer, run_writer, drain);
+		drain->has_threads = !err;
+		if (err)
+			end_syncer(drain);
+	}
+	if (!err)
+		return 0;
+	log_error("cannot start a thread that drains %s: %s", drain->name, strerror(-err));
+	return err;
+}
+
+int drain_fd(const struct drain *drain)
+{
+	return drain->event_fd;
+}
+
+static int reason_to_end(struct drain *drain)
+{
+	int failed;
+
+	pthread_mutex_lock(&drain->guard);
+	failed = drain->failed;
+	pthread_mutex_unlock(&drain->guard);
+	return failed;
+}
+
+int drain_ended(struct drain *drain)
+{
+	__u64 events;
+
+	if (read(drain->event_fd, &events, sizeof(events)) < 0 && errno != EAGAIN)
+		log_debug("the drain's event: %s", strerror(errno));
+	return reason_to_end(drain);
+}
+
+/* The writer first, which may wait for a sync; then what is there now is written, by this thread,
+ * and the syncer ends with it. */
+static void end_threads(struct drain *drain)
+{
+	__u64 deadline;
+	bool is_more = true;
+	ssize_t count = 1;
+
+	pthread_mutex_lock(&drain->guard);
+	drain->is_stopping = true;
+	pthread_mutex_unlock(&drain->guard);
+	pthread_join(drain->writer, NULL);
+	deadline = clock_now_ns() + END_NS_MAX;
+	while (count > 0 && is_more && clock_now_ns() < deadline && !reason_to_end(drain))
+		count = drain_once(drain, &is_more);
+	if (segments_no_room(count))
+		log_warning("what was not drained stays in the tables: there is no room for it");
+	end_syncer(drain);
+}
+
+void drain_close(struct drain *drain)
+{
+	if (!drain)
+		return;
+	if (drain->has_threads)
+		end_threads(drain);
+	segments_close(drain->segments);
+	tables_close(drain->opened);
+	if (drain->event_fd >= 0)
+		close(drain->event_fd);
+	free(drain->written);
+	free(drain->covered);
+	free(drain->synced);
+	free(drain->taken);
+	free(drain->entries);
+	free(drain);
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+
+#include "base/grace.h"
+#include "base/hint.h"
+#include "base/log.h"
+#include "base/netns.h"
+#include "base/privileges.h"
+#include "daemon/again.h"
+#include "daemon/background.h"
+#include "daemon/drain.h"
+#include "daemon/rare_path.h"
+#include "daemon/serve.h"
+#include "daemon/sweep.h"
+#include "net/addresses.h"
+#include "net/endpoint.h"
+#include "net/frame_queues.h"
+#include "net/frame_reply.h"
+#include "net/interfaces.h"
+#include "net/look_ahead.h"
+#include "net/port.h"
+#include "net/ring_endpoint.h"
+#include "net/sender.h"
+#include "state/daemon_claim.h"
+#include "state/daemon_file.h"
+#include "state/daemon_rounds.h"
+#include "state/object.h"
+#include "state/pins.h"
+#include "stepwise_forward.h"
+
+enum event {
+	EVENT_SIGNAL,
+	EVENT_PERIOD,  /* a sweep is due */
+	EVENT_GRACE,   /* a pass may begin */
+	EVENT_RETRY,   /* a contended cell may be free */
+	EVENT_DRAIN,   /* a sync has ended, or the drain has */
+	EVENT_AGAIN,   /* what the handler could not answer yet may be answered now */
+	EVENT_PORT,    /* strangers are to be counted, and what failed is tried again */
+	EVENT_ADDRESS, /* this host has others */
+	EVENT_SOCKET,  /* and the number of the endpoint */
+};
+
+#define ENDPOINTS_MAX (FRAME_QUEUES_MAX + 1)
+#define RETRY_MS 1
+#define STRANGERS_MS 1000
+
+/* NOLINTNEXTLINE(misc-redundant-expression): two names of one number, and to stay so. */
+_Static_assert(SERVE_BUFFER_BYTES == STEPWISE_RING_BYTES,
+	       "--help and the documentation say that queues and the ring have the same room");
+
+struct server {
+	const struct stepwise_protocol *protocol;
+	struct daemon_statistics *statistics;
+	int claim_fd;
+	struct daemon_rounds *rounds;
+	int epoll_fd;
+	int signal_fd;
+	int period_fd;
+	int retry_fd;
+	int strangers_fd;
+	int sender_fd;
+	struct port port;
+	__u64 strangers; /* of those that the port has dropped, already counted */
+	struct endpoint *endpoints[ENDPOINTS_MAX];
+	size_t endpoint_count;
+	struct rare_path *rare_path;
+	struct sweep *sweep;
+	struct grace *grace;
+	struct drain *drain;
+	struct addresses *addresses;
+	bool chunk_due;
+	bool stopping;
+	int failed; /* why it stops, if not because it was told to */
+};
+
+static int watch(const struct server *server, int fd, int event)
+{
+	struct epoll_event registration = { .events = EPOLLIN, .data.u32 = event };
+
+	if (fd >= 0 && epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &registration) == 0)
+		return 0;
+	log_error("cannot wait for events: %s", strerror(errno));
+	return -errno;
+}
+
+static int open_signals(struct server *server)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	server->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return watch(server, server->signal_fd, EVENT_SIGNAL);
+}
+
+static int add_endpoint(struct server *server, struct endpoint *endpoint)
+{
+	server->endpoints[server->endpoint_count] = endpoint;
+	return watch(server, endpoint->fd, EVENT_SOCKET + server->endpoint_count++);
+}
+
+static int set_timer(int fd, unsigned int delay_ms, unsigned int period_ms)
+{
+	struct itimerspec timer = {
+		.it_value = { delay_ms / 1000, delay_ms % 1000 * 1000000L },
+		.it_interval = { period_ms / 1000, period_ms % 1000 * 1000000L },
+	};
+
+	return timerfd_settime(fd, 0, &timer, NULL) ? -errno : 0;
+}
+
+/* The port wakes nobody, so its count is looked at now and then. */
+static int open_strangers_timer(struct server *server)
+{
+	int err;
+
+	server->strangers_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	err = watch(server, server->strangers_fd, EVENT_PORT);
+	return err ? err : set_timer(server->strangers_fd, STRANGERS_MS, STRANGERS_MS);
+}
+
+/*
+ * The order is that of a request: there is room for it, TC knows whose its reply is, and only then
+ * do the programs hear that a daemon lives, and put frames into the ring; last come the queues, for
+ * some of which it may have to wait.
+ */
+static int open_endpoints(struct server *server, __u32 buffer_bytes)
+{
+	const struct stepwise_protocol *protocol = server->protocol;
+	struct frame_queues queues;
+	struct endpoint *ring;
+	int err = port_hold(&server->port, protocol->port);
+
+	if (err)
+		return err;
+	server->sender_fd = frame_sender_open();
+	if (server->sender_fd < 0) {
+		log_error("cannot open the socket by which replies leave: %s; run serve as root",
+			  strerror(-server->sender_fd));
+		return server->sender_fd;
+	}
+	ring = ring_endpoint_open(server->sender_fd, buffer_bytes);
+	err = ring ? add_endpoint(server, ring) : -EIO;
+	if (!err && protocol->tc_program)
+		err = sender_announce(server->sender_fd);
+	if (!err)
+		err = port_announce(&server->port);
+	if (err)
+		return err;
+	frame_queues_open(&queues, server->sender_fd, buffer_bytes);
+	for (size_t i = 0; i < queues.count; i++)
+		err = add_endpoint(server, queues.endpoints[i]) ?: err;
+	return err || !protocol->ahead_program ? err : look_ahead_enter(protocol, &queues);
+}
+
+static int open_timers(struct server *server)
+{
+	unsigned int period_ms = server->protocol->sweep_period_ms;
+	int err;
+
+	server->period_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	server->retry_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	err = watch(server, server->period_fd, EVENT_PERIOD);
+	if (!err)
+		err = watch(server, server->retry_fd, EVENT_RETRY);
+	return err ? err : set_timer(server->period_fd, period_ms, period_ms);
+}
+
+/* The programs in the kernel must be this build's: the handler here and the sections there are one
+ * set of steps. */
+static int check_loaded(const struct stepwise_protocol *protocol)
+{
+	char path[PATH_MAX];
+	__u64 found;
+	int pinned;
+
+	pinned = check_pinned_layout(protocol);
+	if (pinned < 0)
+		return pinned;
+	if (pinned)
+		pinned = pins_path(path, "build/identity") ?:
+				 pinned_identity(path, build_identity(protocol), &found);
+	if (pinned < 0)
+		return pinned;
+	if (pinned == PINNED_NOTHING) {
+		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name,
+			  hint("load", "INTERFACE"));
+		return -ENOENT;
+	}
+	if (pinned == PINNED_OTHER) {
+		log_error(
+			"cannot serve %s: another build of it is loaded; unload every interface and load them with this one",
+			protocol->name);
+		return -EMEDIUMTYPE;
+	}
+	return 0;
+}
+
+/* The same rule as a load's: see there. */
+static int check_namespace(const struct stepwise_protocol *protocol)
+{
+	unsigned long netns = netns_here();
+	struct interface other;
+	char path[PATH_MAX];
+	int elsewhere;
+
+	if (!netns)
+		return -ENOENT;
+	elsewhere = serves_one_namespace(protocol) ? interfaces_elsewhere(&other) : 0;
+	if (elsewhere <= 0)
+		return elsewhere;
+	netns_file(path, other.netns, 0);
+	log_error(
+		"cannot serve %s in this network namespace (%lu): it is loaded on %s of another one (%lu), and a daemon answers in its own only; start it there: `nsenter --net=%s %s`",
+		protocol->name, netns, other.name, other.netns, path, hint("serve", ""));
+	return -EXDEV;
+}
+
+/* Everything that takes privilege. */
+static int open_pinned(struct server *server, const struct serve_options *options)
+{
+	const struct stepwise_protocol *protocol = server->protocol;
+	int err, hold = pins_hold(PINS_SHARED);
+
+	if (hold == -ENOENT)
+		log_error("cannot serve %s: it has not been loaded; `%s` first", protocol->name,
+			  hint("load", "INTERFACE"));
+	if (hold < 0)
+		return hold;
+	err = check_loaded(protocol);
+	if (!err)
+		err = check_namespace(protocol);
+	if (!err)
+		server->claim_fd = daemon_claim(protocol);
+	if (!err && server->claim_fd < 0)
+		err = server->claim_fd;
+	if (!err) {
+		server->rounds = daemon_rounds_open(server->claim_fd);
+		err = server->rounds ? 0 : -EIO;
+	}
+	if (!err)
+		server->statistics = daemon_statistics_open(protocol);
+	if (!err && !server->statistics)
+		err = -EIO;
+	if (!err && protocol->on_forwarded) {
+		server->rare_path = rare_path_open(protocol, server->statistics);
+		err = server->rare_path ?
+			      open_endpoints(server, options->buffer_bytes ? options->buffer_bytes :
+									     SERVE_BUFFER_BYTES) :
+			      -EIO;
+		if (!err)
+			err = watch(server, again_fd(rare_path_again(server->rare_path)), EVENT_AGAIN) ?:
+				      open_strangers_timer(server);
+	}
+	if (!err && protocol->pass_count) {
+		server->sweep = sweep_open(protocol, server->statistics);
+		err = server->sweep ? 0 : -EIO;
+	}
+	if (!err && protocol->drain) {
+		server->drain = drain_open(protocol, server->statistics);
+		err = server->drain ? 0 : -EIO;
+	}
+	if (!err && protocol->compares_addresses) {
+		server->addresses = addresses_open();
+		err = server->addresses ?
+			      watch(server, addresses_fd(server->addresses), EVENT_ADDRESS) :
+			      -EIO;
+	}
+	close(hold);
+	return err;
+}
+
+static bool server_works(void *context)
+{
+	const struct server *server = context;
+
+	return (!server->rare_path || rare_path_may_run(server->rare_path)) &&
+	       (!server->sweep || sweep_may_run(server->sweep)) &&
+	       (!server->drain || drain_may_run(server->drain)) &&
+	       (!server->addresses || addresses_may_run(server->addresses));
+}
+
+static int open_server(struct server *server, const struct serve_options *options)
+{
+	int err;
+
+	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (server->epoll_fd < 0) {
+		err = -errno;
+		log_error("cannot wait for events: %s", strerror(-err));
+		return err;
+	}
+	err = open_signals(server);
+	if (!err)
+		err = open_pinned(server, options);
+	if (!err)
+		err = privileges_drop(options->user, server_works, server);
+	/* Not before: files are the user's, and a thread keeps the privileges that it was begun
+	 * with. */
+	if (!err && server->drain)
+		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?:
+			      drain_begin(server->drain, options->segments);
+	if (err || !server->sweep)
+		return err;
+	server->grace = grace_open();
+	if (!server->grace)
+		return -EOPNOTSUPP;
+	err = watch(server, grace_fd(server->grace), EVENT_GRACE);
+	return err ? err : open_timers(server);
+}
+
+/* The kernel counts in 32 bits. */
+static void count_strangers(struct server *server)
+{
+	const __u64 strangers = port_strangers(&server->port);
+
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): no timer runs without them. */
+	server->statistics->strangers += (__u32)(strangers - server->strangers);
+	server->strangers = strangers;
+}
+
+static void close_server(struct server *server)
+{
+	const int fds[] = { server->claim_fd,  server->epoll_fd, server->signal_fd,
+			    server->period_fd, server->retry_fd, server->strangers_fd,
+			    server->sender_fd };
+
+	if (server->statistics)
+		count_strangers(server);
+	port_release(&server->port);
+	addresses_close(server->addresses);
+	drain_close(server->drain);
+	grace_close(server->grace);
+	sweep_close(server->sweep);
+	rare_path_close(server->rare_path);
+	for (size_t i = 0; i < server->endpoint_count; i++)
+		server->endpoints[i]->operations->close(server->endpoints[i]);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	daemon_rounds_close(server->rounds);
+	if (server->statistics)
+		munmap(server->statistics, sizeof(*server->statistics));
+}
+
+static void discard_expirations(int fd)
+{
+	__u64 expirations;
+
+	if (read(fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+		log_debug("timer: %s", strerror(errno));
+}
+
+static void handle_event(struct server *server, unsigned int event)
+{
+	switch (event) {
+	case EVENT_SIGNAL:
+		server->stopping = true;
+		return;
+	case EVENT_PERIOD:
+		discard_expirations(server->period_fd);
+		if (!sweep_under_way(server->sweep)) {
+			sweep_begin(server->sweep);
+			server->chunk_due = true;
+		}
+		return;
+	case EVENT_GRACE:
+		grace_end(server->grace);
+		server->chunk_due = true;
+		return;
+	case EVENT_RETRY:
+		discard_expirations(server->retry_fd);
+		server->chunk_due = true;
+		return;
+	case EVENT_DRAIN:
+		server->failed = drain_ended(server->drain);
+		server->stopping |= server->failed != 0;
+		if (server->rare_path && !server->failed)
+			again_serve(rare_path_again(server->rare_path));
+		return;
+	case EVENT_AGAIN:
+		rare_path_serve_again(server->rare_path);
+		return;
+	case EVENT_PORT:
+		discard_expirations(server->strangers_fd);
+		count_strangers(server);
+		if (server->addresses)
+			addresses_again(server->addresses);
+		return;
+	case EVENT_ADDRESS:
+		addresses_follow(server->addresses);
+		return;
+	default:
+		rare_path_serve(server->rare_path, server->endpoints[event - EVENT_SOCKET]);
+	}
+}
+
+static void run_chunk(struct server *server)
+{
+	switch (sweep_continue(server->sweep)) {
+	case SWEEP_READY:
+		return;
+	case SWEEP_CONTENDED:
+		set_timer(server->retry_fd, RETRY_MS, 0);
+		break;
+	case SWEEP_GRACE:
+		grace_begin(server->grace);
+		break;
+	case SWEEP_DONE:
+		break;
+	}
+	server->chunk_due = false;
+}
+
+/* One round of events, at most a batch from each socket, then at most one chunk of the sweep:
+ * neither starves the other. */
+static int run_server(struct server *server)
+{
+	struct epoll_event events[8];
+
+	while (!server->stopping) {
+		int count = epoll_wait(server->epoll_fd, events, sizeof(events) / sizeof(events[0]),
+				       server->chunk_due ? 0 : -1);
+
+		if (count < 0 && errno != EINTR) {
+			log_error("cannot wait for events: %s", strerror(errno));
+			return -errno;
+		}
+		daemon_rounds_begin(server->rounds);
+		for (int i = 0; i < count; i++)
+			handle_event(server, events[i].data.u32);
+		if (server->chunk_due)
+			run_chunk(server);
+		daemon_rounds_end(server->rounds);
+	}
+	return server->failed;
+}
+
+int command_serve(const struct stepwise_protocol *protocol, const struct serve_options *options)
+{
+	struct server server = { .protocol = protocol,
+				 .claim_fd = -1,
+				 .epoll_fd = -1,
+				 .signal_fd = -1,
+				 .period_fd = -1,
+				 .retry_fd = -1,
+				 .strangers_fd = -1,
+				 .sender_fd = -1 };
+	struct background background;
+	int err;
+
+	/* Before anything is opened, so that all of it is the child's. */
+	err = background_begin(&background, protocol, options->daemonize);
+	if (err || background.is_parent)
+		return err;
+	err = open_server(&server, options);
+	if (!err) {
+		printf("READY %s port %u pid %d\n", protocol->name, protocol->port, (int)getpid());
+		fflush(stdout);
+	}
+	background_ready(&background, err);
+	if (!err)
+		err = run_server(&server);
+	close_server(&server);
+	return err;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <linux/if_xdp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "net/frame_endpoint.h"
+#include "net/frame_reply.h"
+
+#define CHUNK_BYTES 2048 /* takes what the kernel keeps before a frame, and the longest of ours */
+#define CHUNKS_MIN 2
+#define CHUNKS_MAX 16384
+
+/* One that both sides see; ours is the producer of the one and the consumer of the other. */
+struct ring {
+	void *mapped;
+	size_t mapped_bytes;
+	__u32 *producer;
+	__u32 *consumer;
+	void *entries;
+};
+
+struct frame_endpoint {
+	struct endpoint endpoint; /* first: what the operations get */
+	unsigned int ifindex;
+	unsigned char *memory; /* chunk_count chunks */
+	__u32 chunk_count;     /* and as many entries a ring; a power of two */
+	struct ring received;
+	struct ring vacant;
+	/* The frames of the batch under way, by their place in `memory`. */
+	struct xdp_desc frames[ENDPOINT_BATCH_MAX];
+	size_t frame_count;
+	struct frame_replies replies;
+};
+
+/* Gives chunks back to the kernel. The ring has an entry for each there is. */
+static void put_chunks(struct frame_endpoint *frame)
+{
+	__u64 *entries = frame->vacant.entries;
+	__u32 producer = *frame->vacant.producer;
+
+	for (size_t i = 0; i < frame->frame_count; i++)
+		entries[producer++ & (frame->chunk_count - 1)] =
+			frame->frames[i].addr / CHUNK_BYTES * CHUNK_BYTES;
+	__atomic_store_n(frame->vacant.producer, producer, __ATOMIC_RELEASE);
+	frame->frame_count = 0;
+}
+
+static size_t receive(struct endpoint *endpoint, struct daemon_statistics *statistics)
+{
+	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+	const struct xdp_desc *entries = frame->received.entries;
+	__u32 consumer = *frame->received.consumer;
+	__u32 count = __atomic_load_n(frame->received.producer, __ATOMIC_ACQUIRE) - consumer;
+	size_t taken = 0;
+
+	(void)statistics;
+	put_chunks(frame);
+	/* What is taken goes back with the next batch, and only what arrives calls for one: some
+	 * chunks stay with the kernel. */
+	if (count > frame->chunk_count / 2)
+		count = frame->chunk_count / 2;
+	if (count > ENDPOINT_BATCH_MAX)
+		count = ENDPOINT_BATCH_MAX;
+	for (; taken < count; taken++) {
+		const struct xdp_desc entry = entries[consumer++ & (frame->chunk_count - 1)];
+
+		frame->frames[taken] = entry;
+		endpoint->datagrams[taken] =
+			frame_datagram(frame->memory + entry.addr, frame->ifindex);
+	}
+	frame->frame_count = taken;
+	__atomic_store_n(frame->received.consumer, consumer, __ATOMIC_RELEASE);
+	return taken;
+}
+
+static void reply(struct endpoint *endpoint, size_t index)
+{
+	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+
+	frame_replies_add(&frame->replies, &endpoint->datagrams[index]);
+}
+
+static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
+{
+	frame_replies_send(&((struct frame_endpoint *)endpoint)->replies, statistics);
+}
+
+static __u64 overflowed(const struct endpoint *endpoint)
+{
+	struct xdp_statistics counted = {};
+	socklen_t size = sizeof(counted);
+
+	if (getsockopt(endpoint->fd, SOL_XDP, XDP_STATISTICS, &counted, &size))
+		return 0;
+	return counted.rx_dropped + counted.rx_ring_full;
+}
+
+static void unmap_ring(struct ring *ring)
+{
+	if (ring->mapped)
+		munmap(ring->mapped, ring->mapped_bytes);
+}
+
+static void close_endpoint(struct endpoint *endpoint)
+{
+	struct frame_endpoint *frame = (struct frame_endpoint *)endpoint;
+
+	unmap_ring(&frame->received);
+	unmap_ring(&frame->vacant);
+	if (endpoint->fd >= 0)
+		close(endpoint->fd);
+	if (frame->memory)
+		munmap(frame->memory, (size_t)frame->chunk_count * CHUNK_BYTES);
+	free(frame);
+}
+
+static const struct endpoint_operations operations = {
+	.receive = receive,
+	.reply = reply,
+	.flush = flush,
+	.keep = frame_keep,
+	.restore = frame_restore,
+	.overflowed = overflowed,
+	.close = close_endpoint,
+};
+
+static int map_ring(int fd, struct ring *ring, const struct xdp_ring_offset *offsets,
+		    size_t entries_bytes, off_t which)
+{
+	const size_t bytes = offsets->desc + entries_bytes;
+	unsigned char *mapped =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, which);
+
+	if (mapped == MAP_FAILED)
+		return -errno;
+	*ring = (struct ring){
+		.mapped = mapped,
+		.mapped_bytes = bytes,
+		.producer = (__u32 *)(mapped + offsets->producer),
+		.consumer = (__u32 *)(mapped + offsets->consumer),
+		.entries = mapped + offsets->desc,
+	};
+	return 0;
+}
+
+static int set_xdp_option(int fd, int option, const void *value, socklen_t size)
+{
+	return setsockopt(fd, SOL_XDP, option, value, size) ? -errno : 0;
+}
+
+/* The kernel wants a completion ring as well, of which nothing comes: replies leave by the other
+ * socket. */
+static int open_rings(struct frame_endpoint *frame)
+{
+	const int fd = frame->endpoint.fd, entries = frame->chunk_count, unused = 1;
+	const struct xdp_umem_reg area = {
+		.addr = (__u64)(unsigned long)frame->memory,
+		.len = (__u64)frame->chunk_count * CHUNK_BYTES,
+		.chunk_size = CHUNK_BYTES,
+	};
+	struct xdp_mmap_offsets offsets;
+	socklen_t size = sizeof(offsets);
+	int err;
+
+	err = set_xdp_option(fd, XDP_UMEM_REG, &area, sizeof(area));
+	if (!err)
+		err = set_xdp_option(fd, XDP_UMEM_FILL_RING, &entries, sizeof(entries));
+	if (!err)
+		err = set_xdp_option(fd, XDP_UMEM_COMPLETION_RING, &unused, sizeof(unused));
+	if (!err)
+		err = set_xdp_option(fd, XDP_RX_RING, &entries, sizeof(entries));
+	if (!err && getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size))
+		err = -errno;
+	if (!err)
+		err = map_ring(fd, &frame->received, &offsets.rx, entries * sizeof(struct xdp_desc),
+			       XDP_PGOFF_RX_RING);
+	if (!err)
+		err = map_ring(fd, &frame->vacant, &offsets.fr, entries * sizeof(__u64),
+			       XDP_UMEM_PGOFF_FILL_RING);
+	return err;
+}
+
+static void put_all_chunks(struct frame_endpoint *frame)
+{
+	__u64 *entries = frame->vacant.entries;
+
+	for (__u32 i = 0; i < frame->chunk_count; i++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): map_rings mapped it. */
+		entries[i] = (__u64)i * CHUNK_BYTES;
+	__atomic_store_n(frame->vacant.producer, frame->chunk_count, __ATOMIC_RELEASE);
+}
+
+/* Of any driver's: the kernel copies. */
+static int bind_socket(struct frame_endpoint *frame, const struct frame_queue *queue)
+{
+	const struct sockaddr_xdp receiver = {
+		.sxdp_family = AF_XDP,
+		.sxdp_flags = XDP_COPY,
+		.sxdp_ifindex = queue->ifindex,
+		.sxdp_queue_id = queue->number,
+	};
+
+	/* NOLINTNEXTLINE(clang-analyzer-unix.StdCLibraryFunctions): only called with a socket. */
+	return bind(frame->endpoint.fd, (const struct sockaddr *)&receiver, sizeof(receiver)) ?
+		       -errno :
+		       0;
+}
+
+static __u32 chunks_of(__u32 buffer_bytes)
+{
+	__u32 chunks = CHUNKS_MIN;
+
+	while (chunks < CHUNKS_MAX && 2 * chunks * CHUNK_BYTES <= buffer_bytes)
+		chunks *= 2;
+	return chunks;
+}
+
+struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd,
+				     __u32 buffer_bytes)
+{
+	struct frame_endpoint *frame = calloc(1, sizeof(*frame));
+	void *memory;
+	int err = 0;
+
+	if (!frame)
+		return NULL;
+	frame->ifindex = queue->ifindex;
+	frame->chunk_count = chunks_of(buffer_bytes);
+	frame->endpoint.operations = &operations;
+	frame->replies.fd = sender_fd;
+	frame->endpoint.fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	memory = mmap(NULL, (size_t)frame->chunk_count * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory != MAP_FAILED)
+		frame->memory = memory;
+	if (frame->endpoint.fd < 0 || !frame->memory)
+		err = -errno;
+	if (!err)
+		err = open_rings(frame);
+	if (!err) {
+		put_all_chunks(frame);
+		err = bind_socket(frame, queue);
+	}
+	if (!err)
+		return &frame->endpoint;
+	close_endpoint(&frame->endpoint);
+	errno = -err;
+	return NULL;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/libbpf.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+#include "net/frame_reply.h"
+#include "net/ring_endpoint.h"
+#include "state/object.h"
+#include "stepwise_forward.h"
+
+struct frame {
+	_Alignas(8) unsigned char bytes[FRAME_BYTES_MAX];
+};
+
+struct ring_endpoint {
+	struct endpoint endpoint; /* first: what the operations get */
+	struct ring_buffer *ring;
+	struct stepwise_ring_limits *limits; /* shared with the programs */
+	__u64 lost_before;		     /* of limits->lost */
+	struct daemon_statistics *statistics;
+	/* The batch under way. */
+	struct frame frames[ENDPOINT_BATCH_MAX];
+	size_t sample_count; /* that were taken out of the ring */
+	size_t frame_count;  /* of these, what there was a datagram in */
+	struct frame_replies replies;
+};
+
+static bool is_whole(const struct stepwise_ring_frame *frame, size_t sample_size)
+{
+	return sample_size >= sizeof(*frame) && frame->size <= sample_size - sizeof(*frame) &&
+	       frame_is_whole(frame->bytes, frame->size);
+}
+
+/*
+ * Called for one sample after the other. A copy, as a reply is made in place and may be
+ * longer, and as programs write where a sample was as soon as it is read. A negative result
+ * ends the round, and this sample counts as read.
+ */
+static int take(void *context, void *sample, size_t sample_size)
+{
+	const struct stepwise_ring_frame *frame = sample;
+	struct ring_endpoint *ring = context;
+	unsigned char *copy = ring->frames[ring->frame_count].bytes;
+
+	if (is_whole(frame, sample_size)) {
+		memcpy(copy, frame->bytes, frame->size);
+		ring->endpoint.datagrams[ring->frame_count++] =
+			frame_datagram(copy, frame->ifindex);
+	} else {
+		ring->statistics->received++;
+		ring->statistics->malformed++;
+	}
+	return ++ring->sample_count == ENDPOINT_BATCH_MAX ? -ENOBUFS : 0;
+}
+
+static size_t receive(struct endpoint *endpoint, struct daemon_statistics *statistics)
+{
+	struct ring_endpoint *ring = (struct ring_endpoint *)endpoint;
+
+	ring->statistics = statistics;
+	ring->sample_count = 0;
+	ring->frame_count = 0;
+	ring_buffer__consume(ring->ring);
+	statistics->received_by_ring += ring->frame_count;
+	return ring->frame_count;
+}
+
+static void reply(struct endpoint *endpoint, size_t index)
+{
+	struct ring_endpoint *ring = (struct ring_endpoint *)endpoint;
+
+	frame_replies_add(&ring->replies, &endpoint->datagrams[index]);
+}
+
+static void flush(struct endpoint *endpoint, struct daemon_statistics *statistics)
+{
+	frame_replies_send(&((struct ring_endpoint *)endpoint)->replies, statistics);
+}
+
+static __u64 overflowed(const struct endpoint *endpoint)
+{
+	const struct ring_endpoint *ring = (const struct ring_endpoint *)endpoint;
+
+	return __atomic_load_n(&ring->limits->lost, __ATOMIC_RELAXED) - ring->lost_before;
+}
+
+static void close_endpoint(struct endpoint *endpoint)
+{
+	struct ring_endpoint *ring = (struct ring_endpoint *)endpoint;
+
+	ring_buffer__free(ring->ring);
+	if (ring->endpoint.fd >= 0)
+		close(ring->endpoint.fd);
+	if (ring->limits)
+		munmap(ring->limits, sizeof(*ring->limits));
+	free(ring);
+}
+
+static const struct endpoint_operations operations = {
+	.receive = receive,
+	.reply = reply,
+	.flush = flush,
+	.keep = frame_keep,
+	.restore = frame_restore,
+	.overflowed = overflowed,
+	.close = close_endpoint,
+};
+
+static int map_limits(struct ring_endpoint *ring, __u32 buffer_bytes)
+{
+	int fd = open_pinned_map("stepwise_ring_limits");
+	void *mapped;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	mapped = mmap(NULL, sizeof(*ring->limits), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	err = mapped == MAP_FAILED ? -errno : 0;
+	close(fd);
+	if (err) {
+		log_error("cannot map the limits of the ring buffer: %s", strerror(-err));
+		return err;
+	}
+	ring->limits = mapped;
+	ring->lost_before = __atomic_load_n(&ring->limits->lost, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->limits->bytes_max,
+			 buffer_bytes < STEPWISE_RING_BYTES ? buffer_bytes : STEPWISE_RING_BYTES,
+			 __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int pass_over(void *context, void *sample, size_t sample_size)
+{
+	(void)context, (void)sample, (void)sample_size;
+	return 0;
+}
+
+/* What waited for a daemon that was killed is lost, like what waited in its sockets: its sender has
+ * long asked again. */
+static int empty(int ring_fd)
+{
+	struct ring_buffer *ring = ring_buffer__new(ring_fd, pass_over, NULL, NULL);
+
+	if (!ring)
+		return -errno;
+	ring_buffer__consume(ring);
+	ring_buffer__free(ring);
+	return 0;
+}
+
+static int open_ring(struct ring_endpoint *ring, __u32 buffer_bytes)
+{
+	int err;
+
+	ring->endpoint.fd = open_pinned_map("stepwise_ring");
+	if (ring->endpoint.fd < 0)
+		return ring->endpoint.fd;
+	err = empty(ring->endpoint.fd);
+	if (err) {
+		log_error("cannot read the ring buffer of what the programs forward: %s",
+			  strerror(-err));
+		return err;
+	}
+	ring->ring = ring_buffer__new(ring->endpoint.fd, take, ring, NULL);
+	err = ring->ring ? 0 : -errno;
+	if (err) {
+		log_error("cannot open the ring buffer of what the programs forward: %s",
+			  strerror(-err));
+		return err;
+	}
+	return map_limits(ring, buffer_bytes);
+}
+
+struct endpoint *ring_endpoint_open(int sender_fd, __u32 buffer_bytes)
+{
+	struct ring_endpoint *ring = calloc(1, sizeof(*ring));
+
+	if (!ring) {
+		log_error("cannot open an endpoint: %s", strerror(ENOMEM));
+		return NULL;
+	}
+	ring->endpoint.operations = &operations;
+	ring->endpoint.fd = -1;
+	ring->replies.fd = sender_fd;
+	if (open_ring(ring, buffer_bytes) == 0)
+		return &ring->endpoint;
+	close_endpoint(&ring->endpoint);
+	return NULL;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/hint.h"
+#include "base/log.h"
+#include "state/birth.h"
+#include "state/object.h"
+#include "state/pins.h"
+
+#define BORN "state/born"
+
+int birth_pin(bool first)
+{
+	return pin_number(BORN, first ? 0 : clock_now_ns());
+}
+
+int birth_read(__u64 *born_ns)
+{
+	char path[PATH_MAX];
+	int pinned = pins_path(path, BORN);
+
+	if (!pinned)
+		pinned = pinned_identity(path, 0, born_ns);
+	if (pinned != PINNED_NOTHING)
+		return pinned < 0 ? pinned : 0;
+	log_error(
+		"cannot read %s, which says when the tables were made: it is not there; unload every interface and run `%s`",
+		path, hint("purge", ""));
+	return -ENOENT;
+}
+
+/* A clock that is behind that moment is another one's: then nothing is known of their age. */
+__u64 birth_age_ns(__u64 born_ns, __u64 now_ns)
+{
+	if (!born_ns)
+		return ~0ull;
+	return now_ns > born_ns ? now_ns - born_ns : 0;
+}
+
+void birth_tell(const struct stepwise_protocol *protocol)
+{
+	__u64 born_ns = 0, age_ns;
+
+	if (!protocol->young_ns || birth_read(&born_ns))
+		return;
+	age_ns = birth_age_ns(born_ns, clock_now_ns());
+	if (age_ns >= protocol->young_ns)
+		return;
+	log_info(
+		"the tables are new, and clients may still rely on what earlier ones promised: nothing is promised for another %.1f s (where no client can, make them with --first)",
+		(double)(protocol->young_ns - age_ns) / 1e9);
+}
