@@ -30,8 +30,8 @@ PHRASES = {
     r"\b(is|are|was|were) told\b": "say receives, is reported as, or learns",
     r"\b(is|are) no (?!longer|more|less|other|different)[a-z]": "say is not, or must be",
 }
-UNREAD: tuple[str, ...] = ("README.md", "SECURITY.md", "codegen/", "docs/", "harness/", "spec/", "tests/")
-"""Starts of the names of files that nobody has gone through yet."""
+UNREAD = re.compile(r"(codegen|harness|spec|tests)/.*\.py|docs/nightly\.md")
+"""Files that nobody has gone through yet, by their names."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def long_lines(name: str, text: str) -> Iterator[Finding]:
 
 
 def is_read(name: str) -> bool:
-    return name.endswith((".md", ".py")) and not name.startswith(UNREAD)
+    return name.endswith((".md", ".py")) and not UNREAD.fullmatch(name)
 
 
 def main() -> int:
