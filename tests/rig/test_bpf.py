@@ -58,6 +58,14 @@ def test_per_cpu_update(bpf_object):
         assert programs.map("counters").lookup_on_each_cpu(0) == values
 
 
+def test_a_map_is_asked_for_what_it_has(bpf_object):
+    with bpf.Object.open(bpf_object("counting")) as programs:
+        with pytest.raises(ValueError, match="counters has a value for each CPU: ask lookup_on_each_cpu"):
+            programs.map("counters").lookup(0)
+        with pytest.raises(ValueError, match="cells has one value for all CPUs: ask lookup for it"):
+            programs.map("cells").lookup_on_each_cpu(0)
+
+
 def test_only_one_program_is_loaded(bpf_object):
     with bpf.Object.open(bpf_object("counting"), only=["count"]) as programs:
         assert programs.program("count").test_run(PACKET).action == bpf.XDP_TX
