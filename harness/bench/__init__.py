@@ -1,1 +1,1 @@
-"""Speed of the generated programs, side by side with a reflector and with kernel UDP: `just bench`."""
+"""Measures the speed of the generated programs beside a reflector and kernel UDP: `just bench`."""

@@ -1,4 +1,4 @@
-"""`just bench [PROTOCOL]`: see docs/bench.md. Figures of one run are compared with each other, never with another's."""
+"""`just bench [PROTOCOL]`: measures the generated programs; see docs/bench.md. Compare figures of one run only."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from harness.rig.bpf import BpfError
 
 PARTS = ("speed", "rare-path", "load", "cores", "scaling")
 QUICK = ("speed", "rare-path")
-PACED_SECONDS_MAX = 0.5  # of each of some sixty
-PACED_SLOTS_MAX = 250  # the ring of a veth has room for 256 packets, and those of idle slots are in it
+PACED_SECONDS_MAX = 0.5  # length of one run, of about sixty
+PACED_SLOTS_MAX = 250  # a veth's ring has room for 256 packets, and packets of idle slots stay in it
 
 
 def parse() -> argparse.Namespace:
@@ -50,7 +50,7 @@ def parse() -> argparse.Namespace:
 
 
 def bench(name: str, arguments: argparse.Namespace) -> int:
-    """Of one protocol; returns how many targets were missed."""
+    """Benchmark one protocol. Returns the number of missed targets."""
     settings = Settings(
         arguments.runs, arguments.seconds, arguments.slots, not arguments.no_checksum, not arguments.one_core_only
     )
@@ -86,7 +86,7 @@ def bench(name: str, arguments: argparse.Namespace) -> int:
 
 
 def rare_path_of(report: Report, built: Build, settings: Settings) -> None:
-    """Its table, and its curve for the report and as a file."""
+    """Measure the rare path. Its table and curve go into the report, and the curve into a file."""
     rows, curve = rare_path.run(built, settings)
     report.sections["The rare path: requests a second, wall time, the daemon on the other core"] = rows
     report.judge(built.plugin.RARE_PATH_TARGETS, rows)

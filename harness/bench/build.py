@@ -1,4 +1,4 @@
-"""Everything that a benchmark of one protocol runs, compiled for the sizes that its bench.py asks for."""
+"""Compiles all that a benchmark of one protocol runs, for the sizes in the protocol's bench.py."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class BenchError(RuntimeError):
 
 @dataclass(frozen=True)
 class Client:
-    """A program that asks, with the maps of client.bpf.h, and what it speaks: a server's port, bytes of a message."""
+    """A program that sends requests, with the maps of client.bpf.h.
+
+    port: the server's. payload_size: bytes of a message.
+    """
 
     path: Path
     port: int
@@ -35,10 +38,10 @@ class Client:
 
 @dataclass(frozen=True)
 class Build:
-    """One protocol's files.
+    """The compiled files of one protocol.
 
-    plugin: spec/<protocol>/bench.py. codec: the generated Python codec, of the benchmark's sizes.
-    home: where it was built.
+    plugin: spec/<protocol>/bench.py. codec: the generated Python codec, for the benchmark's sizes.
+    home: the build folder.
     counter_names: in the order of the map `counters`.
     """
 
@@ -66,8 +69,9 @@ def build(
 ) -> Build:
     """Generate and compile; files that are up to date stay as they are.
 
-    variant, override: another build of the same protocol, and what it changes on top of the benchmark's sizes.
-    programs_only: nothing of userspace is compiled, so that the daemon and the kernel-UDP server are not there.
+    variant: the name of another build of the same protocol. override: changes to the layout, on top of the
+    benchmark's sizes.
+    programs_only: compile nothing for userspace. The daemon and the kernel-UDP server are then missing.
     """
     plugin = load_module(f"bench_of_{protocol}", SPEC / protocol / "bench.py")
     spec = SPEC / protocol
@@ -101,9 +105,9 @@ def build(
 
 
 def compile_bpf(source: Path, target: Path, include: list[Path], requests: str | None = None) -> Path:
-    """<name>.bpf.c to <target>/bench_<name>.bpf.o; the benchmark's own headers are found as well.
+    """Compile <name>.bpf.c to <target>/bench_<name>.bpf.o, with the benchmark's own headers.
 
-    requests: the header of what slots ask for, where it is not the benchmark's.
+    requests: the header that defines the slots' requests; bench.h by default.
     """
     target.mkdir(parents=True, exist_ok=True)
     compiled = target / f"bench_{source.name.removesuffix('.c')}.o"
@@ -116,14 +120,14 @@ def compile_bpf(source: Path, target: Path, include: list[Path], requests: str |
 
 
 def compile_turns(target: Path) -> Path:
-    """The program that polls several queues, for harness/bench/poller.py."""
+    """Compile the program that polls several queues, for harness/bench/poller.py."""
     compiled = target / "turns"
     _run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", HERE / "turns.c", "-o", compiled])
     return compiled
 
 
 def counter_names(header: Path) -> list[str]:
-    """From the generated header's `#define <PROTOCOL>_COUNTER_NAMES { "...", ... }`."""
+    """Read the counters' names from the generated header's `#define <PROTOCOL>_COUNTER_NAMES { "...", ... }`."""
     found = re.search(r"_COUNTER_NAMES \{(.*?)\}", header.read_text(encoding="utf-8"), re.DOTALL)
     if not found:
         raise BenchError(f"{header} does not name its counters")
@@ -131,14 +135,14 @@ def counter_names(header: Path) -> list[str]:
 
 
 def load_module(name: str, path: Path) -> ModuleType:
-    """A Python file that is no part of a package."""
+    """Load a Python file that does not belong to a package."""
     if not path.exists():
         raise BenchError(f"{path} is not there")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise BenchError(f"loading {path}: Python takes it for no module; its name ends with .py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # dataclasses look up their module there
     spec.loader.exec_module(module)
     return module
 

@@ -1,4 +1,4 @@
-"""What is run, in which order, and what is made of it."""
+"""Runs all servers of a protocol in turns, and makes tables of the results."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ LATENCY_SECONDS_MAX = 0.3
 
 
 def conditions(settings: Settings) -> dict[str, Any]:
-    """What the figures of a report depend on."""
+    """The settings and the machine. The figures of a report depend on them."""
     return {**asdict(settings), "kernel": os.uname().release, "cpus": len(os.sched_getaffinity(0))}
 
 
 @contextlib.contextmanager
 def aside(cpus: list[int], cpu: int) -> Iterator[None]:
-    """This process is out of the way of what is measured, which is on `cpu`."""
+    """Keep this process off `cpu` for a block, because the measured work runs there."""
     if len(cpus) > 1:
         os.sched_setaffinity(0, set(cpus) - {cpu})
     try:
@@ -40,7 +40,7 @@ def aside(cpus: list[int], cpu: int) -> Iterator[None]:
 
 
 def run(report: Report, build: Build, settings: Settings) -> None:
-    """What the programs cost by themselves, beside the others."""
+    """Measure the programs without a daemon, beside the other servers, and judge the targets."""
     cpus = sorted(os.sched_getaffinity(0))
     cpu = cpus[-1]
     with (
@@ -77,7 +77,7 @@ def opened_link(rig: Rig, client: Client, cpu: int) -> Iterator[Link]:
 
 @contextlib.contextmanager
 def opened_servers(link: Link, build: Build, cpu: int) -> Iterator[list[Server]]:
-    """Those of every protocol, and the protocol's own rivals."""
+    """Open the servers that every protocol has, and the protocol's own rivals."""
     servers: list[Server] = []
     try:
         servers += [
@@ -117,7 +117,7 @@ Flights = dict[tuple[str, str], list[Flight]]
 
 
 def one_core(contest: Contest) -> Flights:
-    """Interleaved: what disturbs a run disturbs its neighbours."""
+    """Run every workload on one core. Runs are interleaved, so that a disturbance hits all servers alike."""
     flights: Flights = {}
     settings = contest.settings
     for number in range(settings.runs):
@@ -131,7 +131,7 @@ def one_core(contest: Contest) -> Flights:
 
 
 def counted(*servers: list[Any]) -> list[tuple[Any, ...]]:
-    """The runs that count for all of these servers, side by side."""
+    """Return the runs that count for all of these servers, side by side."""
     pairs = [flights for flights in zip(*servers, strict=True) if all(flight.counts for flight in flights)]
     if not pairs:
         raise BenchError(
@@ -165,14 +165,15 @@ def one_core_rows(contest: Contest, flights: Flights) -> list[Row]:
 
 
 def _times(base: Flight, own: Flight) -> float:
-    """How many times the base's rate. 0 where the base did not get round to an answer: nothing is shown by that."""
+    """Return the rate as a multiple of the base's. It is 0 if the base answered nothing: then no multiple is known."""
     return base.cpu_ns / own.cpu_ns if base.round_trips else 0.0
 
 
 def answer_rows(build: Build, flights: Flights) -> list[Row]:
-    """That the servers did what was asked for: the reflector has no answers of its own. A slot's first may be none.
+    """Show that the servers did what was asked. The reflector is left out: it has no answers of its own.
 
-    In a short run, a slow server may have had no time for more than the first: then no share of its answers is known.
+    The first answer of a slot may be blank, so one such answer a slot is not counted. In a short run, a slow server may
+    answer nothing more. Then no share of its answers is known.
     """
     none = strange_outcome(build.plugin)
 
@@ -194,7 +195,7 @@ def answer_rows(build: Build, flights: Flights) -> list[Row]:
 
 
 def two_cores(contest: Contest) -> Flights:
-    """The programs only: a server in userspace would need a third core."""
+    """Run only the XDP programs on two cores. A server in userspace would need a third core."""
     flights: Flights = {}
     settings = contest.settings
     compared = [server for server in contest.servers if isinstance(server, (Reflector, Generated))]
@@ -227,7 +228,7 @@ def two_cores_rows(flights: Flights) -> list[Row]:
 
 
 def latency(contest: Contest) -> list[Row]:
-    """One slot: nothing waits for anything but its own round trip."""
+    """Measure with one slot, so that a request waits only for its own round trip."""
     name, workload = next(iter(contest.plugin.WORKLOADS.items()))
     seconds = min(contest.settings.seconds, LATENCY_SECONDS_MAX)
     found: dict[str, list[float]] = {}

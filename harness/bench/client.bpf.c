@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The client of the benchmark, on the peer of the server's interface: turns each
- * answer into the next request, so that nothing in userspace limits the run. Slots
- * are told apart by their UDP port. What it asks for is the protocol's workload.
+ * The client of the benchmark, on the peer of the server's interface. It turns each
+ * answer into the next request, so that userspace does not limit the run. Each slot
+ * has its own UDP port. The protocol's workload chooses the requests.
  */
 #ifndef BENCH_REQUESTS
 #define BENCH_REQUESTS "bench.h" /* the protocol's spec/<protocol>/bench.h */
@@ -22,7 +22,7 @@ struct {
 	__type(value, __u32);
 } server SEC(".maps");
 
-/* False where the slot sends nothing now. */
+/* Makes the slot's next request. False if the slot sends nothing now. */
 static __always_inline bool next_request(struct bench_frame *frame, struct bench_slot *slot)
 {
 	const __u32 outcome = bench_next_request(slot, control.parameters, frame->payload);
@@ -66,8 +66,9 @@ static __always_inline int bench_ask(struct xdp_md *ctx, bool paced)
 }
 
 /*
- * For BPF_PROG_TEST_RUN, which hands the same buffer to every repetition: makes
- * slot 0's next request of what the server left in it, and calls the server.
+ * For BPF_PROG_TEST_RUN, which hands the same buffer to every repetition. Turns
+ * what the server left in the buffer into slot 0's next request, and tail-calls
+ * the server.
  */
 SEC("xdp")
 int bench_driver(struct xdp_md *ctx)
@@ -78,7 +79,7 @@ int bench_driver(struct xdp_md *ctx)
 
 	if (!slot || (void *)frame + FRAME_SIZE > (void *)(long)ctx->data_end)
 		return XDP_ABORTED;
-	/* Whether or not the server turned it round, it has to go there again. */
+	/* The server may have swapped the addresses, so they are set again. */
 	frame->ip.saddr = bpf_htonl(0x0a4d0002);
 	frame->ip.daddr = bpf_htonl(0x0a4d0001);
 	frame->udp.source = bpf_htons(BENCH_PORT_FIRST);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of the benchmark have in common: slots, how they stop, and what they draw. Who
- * includes it has defined BENCH_PAYLOAD_SIZE, bytes of the longest answer.
+ * Common parts of the benchmark's clients: slots, how they stop, and the numbers that they draw.
+ * A client defines BENCH_PAYLOAD_SIZE, the bytes of the longest answer, before it includes this.
  */
 #ifndef BENCH_CLIENT_BPF_H
 #define BENCH_CLIENT_BPF_H
@@ -19,7 +19,7 @@ struct {
 	__type(value, struct bench_slot);
 } slots SEC(".maps");
 
-/* The answer that a slot got last before the stop: what it goes on from in the next run. */
+/* A slot's last answer before the stop. The slot goes on from it in the next run. */
 struct bench_answer {
 	unsigned char payload[(BENCH_PAYLOAD_SIZE + 7) / 8 * 8];
 };
@@ -70,7 +70,7 @@ static __always_inline struct bench_slot *bench_slot_of(const struct bench_frame
 	return bpf_map_lookup_elem(&slots, index);
 }
 
-/* Counts what the slot's answer was. False where no request follows. */
+/* Counts the outcome of the slot's answer. False if no request follows. */
 static __always_inline bool bench_goes_on(struct bench_slot *slot, __u32 outcome)
 {
 	const __u32 number = outcome & (BENCH_STALE - 1);
@@ -87,7 +87,7 @@ static __always_inline bool bench_goes_on(struct bench_slot *slot, __u32 outcome
 	return !(outcome & BENCH_DONE);
 }
 
-/* A packet that comes back after the stop: the frame is as long as the longest answer. */
+/* Keeps the answer that comes back after the stop. The frame is as long as the longest answer. */
 static __always_inline void bench_stop(const struct bench_frame *frame, struct bench_slot *slot,
 				       __u32 index)
 {

@@ -1,4 +1,4 @@
-"""The same workload for one server after the other: what the servers' slots go on from, and what was unusual."""
+"""Gives one server after the other the same workload. Keeps the slots' states, and notes what was unusual."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.bench.workload import Workload
 
 F = TypeVar("F", bound=Flight)
 
-UNDISTURBED_SHARE = 0.9  # a real-time process leaves 5 % to others
+UNDISTURBED_SHARE = 0.9  # the kernel keeps 5 % of the time from real-time processes
 WORTHLESS_SHARE = 0.5
 TRIES_MAX = 5
 
@@ -31,10 +31,10 @@ class Settings:
 
 @dataclass
 class Contest:
-    """Servers of one protocol, and who processes their packets.
+    """The servers of one protocol, and the pollers that process their packets.
 
-    loads: what a server that keeps what it is given is asked for before everything else.
-    goes_on: slots whose answers do not come go on with other requests, as clients of a rare path do.
+    loads: workloads that run before all others on a server that keeps data.
+    goes_on: a slot whose answer does not come goes on with another request, as a client of a rare path does.
     """
 
     plugin: ModuleType
@@ -52,7 +52,7 @@ class Contest:
 
     @contextlib.contextmanager
     def prepared(self, server: Server) -> Iterator[None]:
-        """The server answers on the link for a block, and holds what it is to hold."""
+        """Attach the server for a block. The first time, fill its tables."""
         server.link.attach()
         server.attach()
         try:
@@ -71,13 +71,13 @@ class Contest:
         pollers: tuple[Poller, ...] | None = None,
         begins: Callable[[], None] = lambda: None,
     ) -> Flight:
-        """One run of a server that is prepared; slots whose packets are lost get new sessions for the next.
+        """Run a prepared server once. Slots whose packets are lost get new sessions for the next run.
 
-        It is made again when others disturb it: while a poller does not run, packets are processed in whatever the CPU
-        runs, and that time is in no figure.
+        A disturbed run is repeated. While a poller does not run, packets are processed in whatever process the CPU
+        runs, and no figure includes that time.
 
-        pollers: who processes the packets, `one` of them unless said otherwise; a server in userspace does it itself.
-        begins: is called before the run, each time that it is made.
+        pollers: the pollers that process the packets; `one` by default. A server in userspace processes them itself.
+        begins: called before each attempt.
         """
         pollers = () if server.polls_itself else pollers or self.one
 
@@ -110,8 +110,9 @@ class Contest:
     def flown(
         self, server: Server, name: str, slots: int, go: Callable[[SlotStates], F], label: str | None = None
     ) -> F:
-        """A run of any kind, with the slots that the server has for this workload; what was unusual is noted under
-        `label`.
+        """Make a run of any kind with the server's slots for this workload.
+
+        label: the name under which unusual events are noted; the workload's by default.
         """
         states, before = self._states_of(server, name, slots), server.counters()
         flight = go(states)
@@ -150,9 +151,9 @@ class Contest:
         return self.states[key]
 
     def _is_explained(self, server: Server, workload: str, flight: Flight, counted: dict[str, int]) -> bool:
-        """Notes what was unusual. False where figures are not to be believed."""
+        """Note what was unusual. False if the figures cannot be trusted."""
         explained = self.goes_on or self._are_losses_explained(server, workload, flight, counted)
-        # A slot's first answer is none, and so is that of one that goes on without.
+        # A slot's first answer is blank, and so is the one that it gets when it gives up a request.
         none = (
             0
             if isinstance(server, Reflector)
@@ -176,5 +177,5 @@ class Contest:
 
 
 def strange_outcome(plugin: ModuleType) -> int:
-    """The number of the outcome that no answer of a server is to have."""
+    """The number of the outcome that no answer of a server may have."""
     return next(number for number, name in enumerate(plugin.OUTCOMES) if name not in plugin.EXPECTED_OUTCOMES)

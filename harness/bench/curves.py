@@ -1,6 +1,4 @@
-"""Curves as data, for `just report`: axes, a point for each median with its quartiles, and a sentence on what
-is seen.
-"""
+"""Holds curves as data for `just report`: axes, medians with quartiles, and a sentence that explains them."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from harness.bench.spread import Spread
 
 @dataclass(frozen=True)
 class Axis:
-    """title: what it shows. unit: in words, or "" for a share or a count. log: whether it is to be logarithmic."""
+    """One axis. title: the quantity. unit: in words, or "" for a share or a count. log: whether it is logarithmic."""
 
     title: str
     unit: str
@@ -22,8 +20,9 @@ class Axis:
 
 @dataclass
 class Curve:
-    """Series of points by name; `notes` and `left_out` say which are left out, and why. left_out: labels, by series and
-    reason.
+    """Series of points by name.
+
+    notes, left_out: the points that are left out, and why. left_out has their labels by series and reason.
     """
 
     title: str
@@ -41,7 +40,7 @@ class Curve:
         self.left_out.setdefault((name, why), []).append(label)
 
     def plain(self) -> dict[str, Any]:
-        """For JSON; points in the order of x."""
+        """The curve for JSON, with its points in the order of x."""
 
         def point(at: float, spread: Spread) -> dict[str, float]:
             return {"x": at, "y": spread.median, "low": spread.low, "high": spread.high}

@@ -1,4 +1,4 @@
-"""On which CPU a disk says that it is done."""
+"""Finds the CPU on which a disk's interrupts arrive."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Counts = dict[str, list[int]]
 
 
 def interrupted_cpu(folder: Path, cpus: Sequence[int]) -> int:
-    """Of `cpus`, the one on which most of the interrupts come that end writes to `folder` from the first of them.
+    """Find the CPU that receives most interrupts of writes to `folder`, made on the first of `cpus`.
 
-    There the kernel's threads go on with what was written. A poller, which is a real-time process, would keep them
-    waiting for as long as it polls, and a sync with them.
+    The kernel's threads finish the write on that CPU. A poller there is a real-time process. It would delay them, and
+    with them a sync, for as long as it polls.
     """
     with pinned(cpus[0]), tempfile.TemporaryFile(dir=folder) as file:
         before = interrupt_counts(INTERRUPTS.read_text(encoding="ascii"))
@@ -31,7 +31,7 @@ def interrupted_cpu(folder: Path, cpus: Sequence[int]) -> int:
 
 
 def interrupt_counts(text: str) -> Counts:
-    """Counts of each device's interrupt, by its number: one for each CPU, in the order of the CPUs that are online."""
+    """Parse /proc/interrupts: the counts of each device's interrupt by its number, with the CPU as index."""
     lines = text.splitlines()
     cpus = [int(name.removeprefix("CPU")) for name in lines[0].split()]
     counts = {}
@@ -46,7 +46,10 @@ def interrupt_counts(text: str) -> Counts:
 
 
 def busiest_cpu(before: Counts, after: Counts, cpus: Sequence[int]) -> int:
-    """The first one where no device had as many as there were syncs: a disk without interrupts of its own."""
+    """Return the CPU that received most interrupts of the busiest device.
+
+    If no device had as many interrupts as there were syncs, the disk has none of its own. Then it is the first CPU.
+    """
     grown = {
         name: [now - then for now, then in zip(numbers, before.get(name, [0] * len(numbers)), strict=True)]
         for name, numbers in after.items()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What comes for the server's port goes to the AF_XDP socket of its queue, where there is one. */
+/* Redirects packets for the server's port to the AF_XDP socket of their queue, if there is one. */
 #include "frame.bpf.h"
 #include <bpf/bpf_endian.h>
 

@@ -1,4 +1,4 @@
-"""The link under test: who answers on it, what goes round on it, and how fast.
+"""Sends a client's packets round the link under test, and counts them.
 
 Each slot is one packet that never stops: the client's XDP program turns every answer into the next request.
 Userspace puts the packets on the link, waits, and reads the counts.
@@ -24,7 +24,7 @@ PACKET_QDISC_BYPASS = 20
 PORT_FIRST = 40000
 SLOT = struct.Struct("<Q5QQQQ7Q")
 STATE_WORDS = 5
-ROUND_TRIPS_AT = 6  # of what SLOT unpacks
+ROUND_TRIPS_AT = 6  # index in what SLOT unpacks
 DRAINED_AT = 7
 OUTCOMES_AT = 9
 OUTCOMES = 7
@@ -33,20 +33,20 @@ PARAMETERS = 8
 ANSWER_ALIGNMENT = 8
 WARM_UP_S = 0.1
 DRAIN_S_MAX = 0.5
-PATIENCE_S = 0.02  # with a slot whose answer does not come, where slots go on then
+PATIENCE_S = 0.02  # until a slot goes on without its answer, where slots may do so
 LOAD_S_MAX = 300
 STARVED_S_MAX = 30
 
 
 @dataclass(frozen=True)
 class Flight:
-    """What was measured over one run.
+    """The measurements of one run.
 
-    round_trips: within `seconds`. outcomes: over the whole of the run.
-    cpu_share: of that time, how much was CPU time for the packets; the rest others had.
+    round_trips: within `seconds`. outcomes: over the whole run.
+    cpu_share: CPU time for the packets, as a share of `seconds`. Others had the rest.
     lost: slots whose packets did not come back.
-    given_up: how often a slot went on with another request, as no answer came.
-    counts: whether nothing happened that makes the figures worthless.
+    given_up: how often a slot went on with another request because no answer came.
+    counts: False if something makes the figures worthless.
     """
 
     slots: int
@@ -65,13 +65,13 @@ class Flight:
 
     @property
     def cpu_ns(self) -> float:
-        """CPU time of one round trip, both ends; only where both are on one core."""
+        """CPU time of one round trip, for both ends. Valid only if both are on one core."""
         return self.cpu_share * self.seconds * 1e9 / max(self.round_trips, 1)
 
 
 @dataclass
 class SlotStates:
-    """What the slots of one server know: their state words, and the answers that they go on from."""
+    """The state words of one server's slots, and the answers that the slots go on from."""
 
     words: list[list[int]]
     answers: list[bytes]
@@ -80,16 +80,16 @@ class SlotStates:
 
 @dataclass(frozen=True)
 class Ended:
-    """What answers the slots had over the whole of a run, and which packets did not come back."""
+    """The outcomes of a whole run, and the slots whose packets did not come back."""
 
     outcomes: tuple[int, ...]
     lost: tuple[int, ...]
 
 
 class Link:
-    """A rig with one of the benchmark's clients. `cpu` is where packets are processed, unless NAPI is threaded.
+    """A rig with one of the benchmark's clients. `cpu` processes the packets, unless NAPI is threaded.
 
-    cpus: where slots begin, in turns; with a queue for each CPU that is where they stay.
+    cpus: the CPUs on which slots start, in turns. With a queue for each CPU, a slot stays on its CPU.
     """
 
     def __init__(self, rig: Rig, client: Client, cpu: int) -> None:
@@ -107,11 +107,11 @@ class Link:
         self.attach()
         self._sender = rig.server.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self._sender.bind((rig.server.iface, 0))
-        # What is injected here is no reply of a daemon's: no TC program is to see it.
+        # The packets injected here are not replies of a daemon, so no TC program may see them.
         self._sender.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
 
     def attach(self, paced: bool = False) -> None:
-        """Make this client the one on the rig. paced: for harness/bench/pace.py, which says when it asks."""
+        """Attach this client to the rig. paced: the program that sends at a rate, for pace.py."""
         with self.rig.client.entered():
             self.client.program("bench_paced_client" if paced else "bench_client").attach_xdp(self.rig.client.ifindex)
 
@@ -120,16 +120,16 @@ class Link:
         self.client.close()
 
     def blank_states(self, words: list[list[int]]) -> SlotStates:
-        """Slots that have asked for nothing yet."""
+        """States of slots that have sent no request yet."""
         return SlotStates(words, [self.blank] * len(words))
 
     @property
     def blank(self) -> bytes:
-        """What is no answer: a slot that gets it goes on with another request."""
+        """A message of zeros in place of an answer. A slot that gets it goes on with another request."""
         return bytes(self.payload_size)
 
     def frame(self, slot: int, payload: bytes) -> bytes:
-        """A frame of the server to a slot."""
+        """Make a frame from the server to a slot."""
         source, target = self.rig.server, self.rig.client
         udp = struct.pack(">HHHH", self.port, PORT_FIRST + slot, 8 + len(payload), 0) + payload
         addresses = socket.inet_aton(source.ipv4) + socket.inet_aton(target.ipv4)
@@ -148,10 +148,10 @@ class Link:
         goes_on: bool = False,
         busy_ns: Callable[[], int] | None = None,
     ) -> Flight:
-        """Let the slots go round for a while. Their states go on in the next flight.
+        """Let the slots go round for a while. The next flight goes on from their states.
 
-        goes_on: a slot whose answer does not come for a while asks for something else.
-        busy_ns: CPU time used for it so far; that of the softirq thread, unless said otherwise.
+        goes_on: a slot whose answer does not come for a while sends another request.
+        busy_ns: returns the CPU time used so far; that of the softirq thread by default.
         """
         busy_now_ns = busy_ns or (lambda: softirq_run_ns(self.cpu))
         count = len(states.words)
@@ -163,7 +163,7 @@ class Link:
             time.sleep(PATIENCE_S)
             waiting.look()
         time.sleep(max(began + seconds - time.monotonic(), 0))
-        # Others may have had the processor all the while: a flight that took no time says nothing.
+        # Others may have had the CPU all the time. A flight without CPU time shows nothing, so wait for some.
         while busy_now_ns() <= spent_ns and time.monotonic() < began + seconds + STARVED_S_MAX:
             time.sleep(PATIENCE_S)
         elapsed, trips, spent_ns = (
@@ -190,9 +190,9 @@ class Link:
         seconds_max: float = LOAD_S_MAX,
         meanwhile: Callable[[int], None] = lambda _: None,
     ) -> Flight:
-        """Let the slots ask until each has nothing left to ask for; they go on where their answers do not come.
+        """Let the slots run until none has a request left. A slot whose answer does not come goes on.
 
-        meanwhile: called now and then, with the round trips so far.
+        meanwhile: called now and then with the number of round trips so far.
         """
         count = len(states.words)
         waiting = _Waiting(self, count)
@@ -213,7 +213,7 @@ class Link:
 
     def send(self, slot: int, answer: bytes) -> None:
         """Hand a slot an answer, as from the server."""
-        with pinned(self.cpus[slot % len(self.cpus)]):  # where a packet is sent is where it stays
+        with pinned(self.cpus[slot % len(self.cpus)]):  # a packet stays on the CPU that sends it
             self._sender.send(self.frame(slot, answer))
 
     def progress(self, number: int) -> tuple[int, bool]:
@@ -234,7 +234,7 @@ class Link:
             self.send(slot, answer)
 
     def write_slots(self, states: SlotStates, workload: Workload, with_checksum: bool = False) -> None:
-        """Hand the slots to the client's program."""
+        """Write the slots and the workload to the client's maps."""
         numbers = workload.numbers or uniform(1)
         if numbers != self._drawn:
             for index, entry in enumerate(table(numbers)):
@@ -251,12 +251,12 @@ class Link:
         return CONTROL.pack(*parameters, stopped, with_checksum, slots, len(workload.numbers) or 1, self.port, 0)
 
     def read_slot(self, states: SlotStates, answer: bytes) -> None:
-        """Slot 0 goes on from this answer the next time."""
+        """Let slot 0 go on from this answer the next time."""
         states.words[0] = list(self._slot(0)[1 : 1 + STATE_WORDS])
         states.answers[0] = answer
 
     def end(self, states: SlotStates, workload: Workload, with_checksum: bool) -> Ended:
-        """Take the slots' packets off the link, and note what they go on from."""
+        """Take the slots' packets off the link, and keep the states that they go on from."""
         count = len(states.words)
         self._control.write(self._control_of(workload, True, with_checksum, count))
         deadline = time.monotonic() + DRAIN_S_MAX
@@ -271,7 +271,7 @@ class Link:
 
 
 class _Waiting:
-    """Which slots have stood still since the last look: their packets are taken for lost."""
+    """Finds slots without progress since the last look. Their packets are taken for lost."""
 
     def __init__(self, link: Link, count: int) -> None:
         self._link = link
@@ -299,7 +299,7 @@ def _internet_checksum(data: bytes) -> int:
 
 @contextlib.contextmanager
 def pinned(cpu: int) -> Iterator[None]:
-    """This thread runs on one CPU for a block."""
+    """Pin this thread to one CPU for a block."""
     home = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
     try:
@@ -316,4 +316,4 @@ def softirq_run_ns(cpu: int) -> int:
 
 
 _softirq_threads: dict[int, int] = {}
-"""Process ids, by CPU."""
+"""Process ids of the softirq threads, by CPU."""

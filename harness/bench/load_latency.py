@@ -1,9 +1,9 @@
-"""Latency and CPU time against load: every server at the same rates, and at shares of what it can do itself.
+"""Measures latency and CPU time against load: each server at the same rates, and at shares of its own capacity.
 
-The server's core is driven as by a network card: a kernel thread that sleeps until packets come, so that what a
-server does not need it does not use. One more series has the generated program on a core that polls, as AF_XDP
-and DPDK servers do. All of it is from the same runs: rate, latency from when each request was due, and CPU time
-of the server's core.
+A kernel thread drives the server's core and sleeps until packets come, as with a network card. So a server uses only
+the CPU time that it needs. One more series runs the generated program on a core that polls, as AF_XDP and DPDK servers
+do. All figures are from the same runs: rate, latency from when each request was due, and CPU time of the server's
+core.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from harness.bench.woken import put_before_packets, woken
 from harness.command import counted
 from harness.rig import Rig
 
-LIGHT = (10_000, 30_000, 100_000, 300_000)  # requests a second; those that a server can do
-SHARES = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.1)  # of what it can do
-FLOOD = 40_000_000  # more than any of them can do
+LIGHT = (10_000, 30_000, 100_000, 300_000)  # requests a second; a server gets those that it can answer
+SHARES = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1.1)  # of a server's capacity
+FLOOD = 40_000_000  # requests a second: more than any server can answer
 FLOODS = 4
 FLOOD_S_MAX = 0.3
 KEPT_UP_SHARE = 0.97
@@ -43,7 +43,7 @@ STALLED_OF_TAIL_MAX = 0.8
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p99.9": 99.9}
 POLLED = "generated, polled"
 SERIES = {POLLED: "generated"}  # the server of a series that has another name
-REPLY_PACKETS, IDLE_PACKETS = 32, 8  # of one turn of the client's core
+REPLY_PACKETS, IDLE_PACKETS = 32, 8  # a turn of the client's core
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Judged:
-    """A flight, and what it is good for. kept_up: the server answered what was due. note: what was unusual, or ""."""
+    """A flight and its verdict. kept_up: the server answered all that was due. note: what was unusual, or ""."""
 
     flight: PacedFlight
     counts: bool
@@ -72,7 +72,7 @@ Runs = dict[Step, list[Judged]]
 
 
 def judged(flight: PacedFlight) -> Judged:
-    """Whose fault it was where not all went well: the machine's, the generator's or the server's."""
+    """Judge a flight: whether a failure is the machine's, the generator's or the server's."""
     kept_up = flight.rate >= KEPT_UP_SHARE * flight.rate_offered and flight.answered == flight.due
     if flight.stolen_share > STOLEN_SHARE_MAX:
         note = f"others had a polling core for more than {STOLEN_SHARE_MAX:.1%} of the time: DOES NOT COUNT"
@@ -89,12 +89,12 @@ def judged(flight: PacedFlight) -> Judged:
 
 
 def is_the_servers(flight: PacedFlight, percentile: float) -> bool:
-    """Whether what lies beyond the percentile is more than what was due while the generator stood still."""
+    """Whether the server causes the tail beyond the percentile, and not a generator that stood still."""
     return flight.stalled_share <= STALLED_OF_TAIL_MAX * (1 - percentile / 100)
 
 
 def latencies(found: list[Judged]) -> dict[str, Spread]:
-    """In microseconds, by percentile, of the runs that say something about it."""
+    """Latencies in microseconds by percentile, from the runs that can show the percentile."""
     spreads = {}
     for name, percentile in PERCENTILES.items():
         good = [
@@ -107,10 +107,10 @@ def latencies(found: list[Judged]) -> dict[str, Spread]:
 
 @dataclass
 class Stage:
-    """A rig whose client paces, and what drives its cores.
+    """A rig with a client that paces, and the processes that drive its cores.
 
-    client: polls the client's end. server: polls the server's, for the series that is polled. thread: brings packets to
-    all others.
+    client: polls the client's end. server: polls the server's end, for the polled series. thread: the process id of the
+    kernel thread that brings packets to all other servers.
     """
 
     contest: Contest
@@ -120,12 +120,12 @@ class Stage:
     paces: dict[int, Pace] = field(default_factory=dict)
 
     def servers(self) -> dict[str, Server]:
-        """By the name of their series: the generated program has two."""
+        """The servers by the name of their series. The generated program has two series."""
         found = {server.name: server for server in self.contest.servers}
         return {**found, POLLED: next(each for each in self.contest.servers if isinstance(each, Generated))}
 
     def fly(self, step: Step, seconds: float) -> Judged:
-        """One run of the first workload."""
+        """Run the first workload once."""
         server, settings = self.servers()[step.server], self.contest.settings
         name, workload = next(iter(self.contest.plugin.WORKLOADS.items()))
         with self.contest.prepared(server):
@@ -164,7 +164,7 @@ class Stage:
 
 
 def run(build: Build, settings: Settings) -> tuple[list[Row], list[Curve]]:
-    """The table and the curves. It takes two cores: one asks, the other serves."""
+    """Return the table and the curves. Needs two cores: one asks, the other serves."""
     with opened_stage(build, settings) as stage:
         steps = steps_of({name: capacity(stage, name, settings) for name in stage.servers()})
         runs: Runs = {}
@@ -208,9 +208,10 @@ def opened_stage(build: Build, settings: Settings) -> Iterator[Stage]:
 
 
 def capacity(stage: Stage, name: str, settings: Settings) -> float:
-    """What the server answers a second when it is asked for more than it can do.
+    """Measure how many requests a second a server answers when it gets more than it can answer.
 
-    The first run does not count: it may still be at what was asked twice while it was loaded.
+    The first run does not count: the server may still be answering requests that were repeated while its tables were
+    filled.
     """
     progress(f"load and latency: what {name} can do")
     seconds = min(settings.seconds, FLOOD_S_MAX)
@@ -221,7 +222,7 @@ def capacity(stage: Stage, name: str, settings: Settings) -> float:
 
 
 def steps_of(capacities: dict[str, float]) -> list[Step]:
-    """The rates for each server, from the least on: those of all, and shares of its own capacity, to two digits."""
+    """List the rates for each server, lowest first: the common ones, and shares of its capacity to two digits."""
     steps = []
     for server, most in capacities.items():
         rates = {float(rate) for rate in LIGHT if rate < KEPT_UP_SHARE * most} | {
@@ -232,7 +233,7 @@ def steps_of(capacities: dict[str, float]) -> list[Step]:
 
 
 def table(runs: Runs, notes: dict[tuple[str, str], list[str]]) -> list[Row]:
-    """Medians of the runs that count; latencies only where the server kept up."""
+    """Make the table: medians of the runs that count, and latencies only where the server kept up."""
     rows = []
     for step, found in runs.items():
         good = [each.flight for each in found if each.counts]
@@ -254,7 +255,7 @@ def table(runs: Runs, notes: dict[tuple[str, str], list[str]]) -> list[Row]:
 
 
 def curves(protocol: str, runs: Runs) -> list[Curve]:
-    """Latency against the rate of answers, for each percentile; and the CPU that it takes."""
+    """Make the curves: latency against the rate of answers for each percentile, and CPU time."""
     rate = Axis("answers", "1/s", log=True)
     latency = {
         name: Curve(

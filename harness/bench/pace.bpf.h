@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Requests at a given rate. The packet of a slot that asks for nothing goes round on the client's
- * own end: redirected to the server's interface it comes in here again, and costs the server
- * nothing. Each time it looks whether a request is due. Where none of the slots is free by then the
- * request goes out late, and its latency is still counted from when it was due. One core polls this
- * end, so that nothing here needs to be atomic. See harness/bench/pace.py.
+ * Sends requests at a given rate. The packet of a slot without a request goes round on the client's
+ * own end: redirected to the server's interface, it comes in here again and costs the server
+ * nothing. Each time it checks whether a request is due. If no slot is free by then, the request
+ * goes out late, and its latency still counts from when it was due. One core polls this end, so
+ * nothing here needs to be atomic. See harness/bench/pace.py.
  */
 #ifndef BENCH_PACE_BPF_H
 #define BENCH_PACE_BPF_H
@@ -12,33 +12,33 @@
 #define BENCH_GAPS 4096
 #define BENCH_TIME_BITS 16 /* times are in 1/65,536 ns */
 #define BENCH_STALL_NS 100000
-#define BENCH_LATENCY_BITS 36 /* of the longest latency: 68 s */
-#define BENCH_BUCKET_BITS 7   /* buckets of each doubling: 128, so that one is at most 1/128 wide */
+#define BENCH_LATENCY_BITS 36 /* longest latency: 68 s */
+#define BENCH_BUCKET_BITS 7   /* 128 buckets a doubling: each is at most 1/128 wide */
 #define BENCH_BUCKETS ((BENCH_LATENCY_BITS - BENCH_BUCKET_BITS + 1) << BENCH_BUCKET_BITS)
 
-/* Filled in by harness/bench/pace.py before a run, the counts in the run. Times in ns are of
- * bpf_ktime_get_ns(). */
+/* harness/bench/pace.py fills it in before a run, and the program counts during the run. Times in
+ * ns are of bpf_ktime_get_ns(). */
 struct bench_pace {
 	__u64 begins_ns;  /* when the first request is due */
-	__u64 counts_ns;  /* those due from here on are counted */
-	__u64 ends_ns;	  /* none is due from here on */
-	__u64 interval;	  /* mean, in 1/65,536 ns */
-	__u64 next;	  /* when the next one is due, from begins_ns on, in 1/65,536 ns */
-	__u64 sent;	  /* so far */
-	__u64 due;	  /* of those that are counted: sent */
-	__u64 answered;	  /* of those that are counted: answered, in the end */
+	__u64 counts_ns;  /* requests due from here on are counted */
+	__u64 ends_ns;	  /* no request is due from here on */
+	__u64 interval;	  /* mean time between requests, in 1/65,536 ns */
+	__u64 next;	  /* when the next request is due, after begins_ns, in 1/65,536 ns */
+	__u64 sent;	  /* requests sent so far */
+	__u64 due;	  /* counted requests that were sent */
+	__u64 answered;	  /* counted requests that were answered, even late */
 	__u64 in_time;	  /* answers that came while requests were counted */
 	__u64 waiting;	  /* slots that wait for an answer now */
-	__u64 exhausted;  /* how often the last free slot was taken */
+	__u64 exhausted;  /* how often a request took the last free slot */
 	__u64 looked_ns;  /* when a packet last looked at the clock */
-	__u64 stalled_ns; /* how long none did although slots were free, in pieces of BENCH_STALL_NS
-			     or more */
+	__u64 stalled_ns; /* how long no packet looked although slots were free, in pieces of
+			     BENCH_STALL_NS or more */
 };
 
 struct bench_pace pace;
-__u64 due_ns[BENCH_SLOTS_MAX]; /* of what a slot waits for; 0: it waits for nothing */
+__u64 due_ns[BENCH_SLOTS_MAX]; /* when a slot's request was due; 0: it has none */
 
-/* How far requests are apart, in 1/65,536 of the mean. */
+/* Gaps between requests, in 1/65,536 of the mean. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BENCH_GAPS);
@@ -46,7 +46,7 @@ struct {
 	__type(value, __u32);
 } gaps SEC(".maps");
 
-/* How many took how long, and behind that how many were sent how late: the buckets of an
+/* Counts of requests by latency, then by how late they were sent. The buckets are those of an
  * HdrHistogram with two digits. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -56,7 +56,7 @@ struct {
 	__type(value, __u64);
 } latencies SEC(".maps");
 
-/* The server's interface: what is sent there by its peer comes in here. */
+/* The server's interface. A packet that is redirected to it comes in on its peer, which is here. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
 	__uint(max_entries, 1);
@@ -101,7 +101,7 @@ static __always_inline void bench_is_answered(__u64 due, __u64 now)
 	bench_count_time(now - due, 0);
 }
 
-/* While slots are free, the time since the last look is the generator's own. */
+/* Counts the time since the last look as the generator's own stall, if slots were free. */
 static __always_inline void bench_look(__u64 now)
 {
 	const __u64 apart = now - pace.looked_ns;
@@ -112,7 +112,7 @@ static __always_inline void bench_look(__u64 now)
 	pace.looked_ns = now;
 }
 
-/* Whether the slot is to ask for something now. What it waited for is there. */
+/* Whether the slot sends a request now. Its packet is here, so its last request is answered. */
 static __always_inline bool bench_is_due(__u32 index)
 {
 	const __u64 now = bpf_ktime_get_ns(),
@@ -147,7 +147,7 @@ static __always_inline int bench_wait(void)
 	return bpf_redirect_map(&here, 0, XDP_ABORTED);
 }
 
-/* What the client makes of a packet; its own part. paced: it asks at the given rate, and not as
+/* Handles a packet; each client defines its own. paced: the client sends at the given rate, not as
  * soon as it can. */
 static __always_inline int bench_ask(struct xdp_md *ctx, bool paced);
 

@@ -1,18 +1,20 @@
-"""Open loop: requests at a given rate, whether or not the server keeps up, and how long each took from when it was due.
+"""Runs an open loop: sends requests at a given rate even if the server does not keep up, and measures latency.
 
-Who paces: the client's program in XDP itself, on the core that polls the client's end. The packets of slots that ask
-for nothing go round there, and each looks at the clock as it comes by; the first one after a request is due becomes
-that request (harness/bench/pace.bpf.h). A request is late by a turn of that core, 1 to 2 microseconds; how late is
-counted too. What was not chosen, and why:
+The client's XDP program paces itself, on the core that polls the client's end. The packets of slots without a request
+go round there, and each looks at the clock as it comes by. The first packet after a request is due becomes that request
+(harness/bench/pace.bpf.h). A request is late by a turn of that core, 1 to 2 microseconds, and this is counted too.
+Other ways to pace were rejected:
 
-- a thread that sends (sendmmsg, AF_PACKET) reaches half a million a second, of packets that the server's core must copy
-- AF_XDP on a veth has no zero copy: the same
+- a thread that sends (sendmmsg, AF_PACKET) reaches half a million requests a second, and the server's core must copy
+  each packet
+- AF_XDP has no zero copy on a veth, so the same holds
 - BPF_PROG_TEST_RUN with live frames makes a pool of fresh pages for every call
-- bpf_timer tells the time, and has no packet to send
+- bpf_timer tells the time, but has no packet to send
 
-Requests come at random times, as those of many clients do that know nothing of one another: the gaps between them are
-those of a Poisson process. There are as many clients as slots, so at most that many requests are outstanding; what is
-due meanwhile waits for a free one, and that counts as latency (no coordinated omission).
+Requests come at random times, like those of many independent clients: the gaps between them are those of a Poisson
+process. There are as many clients as slots, so at most that many requests are outstanding. A request that is due when
+no slot is free waits for one. Latency is counted from when it was due, and includes this wait (no coordinated
+omission).
 """
 
 from __future__ import annotations
@@ -30,29 +32,29 @@ from harness.bench.link import Flight, Link, SlotStates
 from harness.bench.workload import Workload
 
 PACE = struct.Struct("<13Q")  # struct bench_pace
-GAPS = 4096  # this and what follows as in pace.bpf.h
+GAPS = 4096  # this and the next ones as in pace.bpf.h
 TIME_BITS = 16
 LATENCY_BITS = 36
 BUCKET_BITS = 7
 BUCKETS = (LATENCY_BITS - BUCKET_BITS + 1) << BUCKET_BITS
 SLOTS_MAX = 4096
 RATE_MIN, RATE_MAX = 100, 100_000_000
-DIGITS = 2  # of a latency, as its bucket tells them
+DIGITS = 2  # of a latency that its bucket preserves
 START_S = 0.02  # from filling in the times to the first request
 WARM_UP_S = 0.1
 ASIDE_NS = 2_000_000
-SETTLE_S_MAX = 0.3  # for what was due to be answered
+SETTLE_S_MAX = 0.3  # for the last requests to be answered
 
 
 @dataclass(frozen=True, kw_only=True)
 class PacedFlight(Flight):
-    """An open-loop run.
+    """An open-loop run. It counts requests that are due within a fixed time.
 
-    rate_offered: requests due a second. due, answered: of those due while it counted, how many were sent, and answered.
-    in_time: answers that came while it counted. exhausted: how many requests took the last free slot.
-    latencies: nanoseconds from when each was due; of all that were answered. lateness: likewise, to when it was sent.
-    stalled_share: of the time, how long the generator looked at no clock although it could have asked.
-    stolen_share: likewise, how long others had the cores that poll.
+    rate_offered: requests due a second. due: counted requests that were sent. answered: those that were answered.
+    in_time: answers that came within that time. exhausted: how many requests took the last free slot.
+    latencies: nanoseconds from when each request was due to its answer. lateness: nanoseconds until it was sent.
+    stalled_share: share of the time in which the generator did not look at the clock although it could have sent.
+    stolen_share: share of the time in which others had the cores that poll.
     """
 
     rate_offered: float
@@ -76,9 +78,9 @@ class PacedFlight(Flight):
 
 
 def gap_table() -> list[int]:
-    """Gaps of a Poisson process in 1/65,536 of their mean.
+    """The gaps of a Poisson process, in 1/65,536 of their mean.
 
-    One from each of as many parts of the distribution, shuffled, so that the mean is exact.
+    The distribution is cut into equal parts, and each part gives one gap, so that the mean is exact. They are shuffled.
     """
     gaps = [-math.log(1 - (number + 0.5) / GAPS) for number in range(GAPS)]
     scale = (1 << TIME_BITS) * GAPS / sum(gaps)
@@ -89,14 +91,14 @@ def gap_table() -> list[int]:
 
 
 def interval(rate: float) -> int:
-    """Mean time between requests, in 1/65,536 ns. Raises ValueError for a rate that this cannot tell."""
+    """Mean time between requests, in 1/65,536 ns. Raises ValueError for a rate out of range."""
     if not RATE_MIN <= rate <= RATE_MAX:
         raise ValueError(f"a rate of {rate:g} requests a second; it may be {RATE_MIN:,} to {RATE_MAX:,}")
     return round((1 << TIME_BITS) * 1e9 / rate)
 
 
 def due_times_ns(rate: float, count: int, gaps: Sequence[int]) -> list[int]:
-    """When the first `count` requests are due, from the first on: what pace.bpf.h computes."""
+    """Compute when the first `count` requests are due, counted from the first, as pace.bpf.h does."""
     mean, now, times = interval(rate), 0, []
     for number in range(count):
         times.append(now >> TIME_BITS)
@@ -105,20 +107,20 @@ def due_times_ns(rate: float, count: int, gaps: Sequence[int]) -> list[int]:
 
 
 def bucket_of(ns: int) -> int:
-    """Where pace.bpf.h counts a time."""
+    """Return the bucket in which pace.bpf.h counts a time."""
     value = min(ns, (1 << LATENCY_BITS) - 1)
     shift = (value >> (BUCKET_BITS + 1)).bit_length()
     return (shift << BUCKET_BITS) + (value >> shift)
 
 
 def bucket_ns(bucket: int) -> int:
-    """The middle of what a bucket counts."""
+    """The middle of a bucket's range."""
     shift = max((bucket >> BUCKET_BITS) - 1, 0)
     return ((bucket - (shift << BUCKET_BITS)) << shift) + (1 << shift) // 2
 
 
 def histogram(counts: Sequence[int] = ()) -> HdrHistogram:
-    """Of how many times were counted in each bucket; times of 0 ns count as 1, which is the least that it knows."""
+    """Make a histogram from the count in each bucket. A time of 0 ns counts as 1, its smallest value."""
     found = HdrHistogram(1, 1 << LATENCY_BITS, DIGITS)
     for bucket, count in enumerate(counts):
         if count:
@@ -152,10 +154,12 @@ class Pace:
         busy_ns: Callable[[], int],
         stolen_ns: Callable[[], int] = lambda: 0,
     ) -> PacedFlight:
-        """Offer `rate` requests a second for a while. The link's paced client is attached; slots' states go on in the
-        next flight.
+        """Send `rate` requests a second for a while. The next flight goes on from the slots' states.
 
-        busy_ns: CPU time of the server's core so far. stolen_ns: how long others had the cores that poll.
+        The link's paced client must be attached.
+
+        busy_ns: returns the CPU time of the server's core so far. stolen_ns: returns how long others had the cores that
+        poll.
         """
         count = len(states.words)
         began_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + round(START_S * 1e9)
@@ -165,7 +169,8 @@ class Pace:
         self._due.write(bytes(8 * SLOTS_MAX))
         self._latencies[: 16 * BUCKETS] = bytes(16 * BUCKETS)
         self.link.begin(states, workload, with_checksum)
-        # Looking takes the generator's core for a moment, which is stolen from it and known only when it goes on.
+        # Reading the times takes the generator's core for a moment. The kernel counts this as stolen time only when the
+        # generator runs again.
         _sleep_until(counts_ns - ASIDE_NS)
         spent_ns, at_ns = busy_ns(), time.monotonic_ns()
         _sleep_until(counts_ns - ASIDE_NS // 4)
@@ -196,7 +201,7 @@ class Pace:
         )
 
     def _settle(self, deadline_ns: int) -> None:
-        """What was due and not sent yet still goes out, for a while."""
+        """Wait until all due requests are sent and answered, but not beyond the deadline."""
         while time.monotonic_ns() < deadline_ns:
             begins_ns, _, ends_ns, _, following, *_, waiting, _, _, _ = PACE.unpack(self._pace.read())
             if not waiting and begins_ns + (following >> TIME_BITS) >= ends_ns:

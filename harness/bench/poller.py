@@ -1,12 +1,12 @@
-"""Packets are processed where the benchmark wants it: by a process that busy-polls an interface's NAPI.
+"""Processes packets where the benchmark wants it: a process busy-polls an interface's NAPI.
 
-One core: the client's end is polled, and what it sends wakes the server's end in softirqs of the same process. All
-of a round trip is then CPU time of one process, and known exactly; softirqs at large run in whatever they interrupt.
+One core: a process polls the client's end. Packets that it sends wake the server's end in softirqs of the same process.
+So a whole round trip is CPU time of one process, and is known exactly. Other softirqs run in whatever they interrupt.
 
-Two cores: both ends are polled, each by a process of its own. A NAPI that sleeps costs a wake-up a batch, several
-times what the programs cost.
+Two cores: each end is polled by a process of its own. A NAPI that sleeps would cost a wake-up for each batch, several
+times the cost of the programs.
 
-The processes are real-time ones, so that other work on the machine stretches a run by little.
+The processes are real-time ones, so that other work on the machine hardly stretches a run.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ SO_BUSY_POLL = 46
 SO_INCOMING_NAPI_ID = 56
 SO_PREFER_BUSY_POLL = 69
 SO_BUSY_POLL_BUDGET = 70
-POLL_US = 100_000  # at the end of each the process sleeps for a clock tick
+POLL_US = 100_000  # after each poll the process sleeps for a clock tick
 STEADY_POLL_US = 60_000_000
 STOP_RETRY_S = 0.005
 POLL_BUDGET_PACKETS = 64
 MARK_S_MAX = 2
 READY = b"ready\n"
-PORT_MARK = 39_998  # below the slots', and no protocol's
+PORT_MARK = 39_998  # below the slots' ports, and not used by a protocol
 DEFER_COUNT = 100
-FLUSH_TIMEOUT_NS = 2_000_000  # a NAPI that nobody polls is polled this often
+FLUSH_TIMEOUT_NS = 2_000_000  # the kernel polls a NAPI this often if nobody else does
 
 
 class Poller:
-    """A process that polls one end, pinned to a CPU. It begins paused."""
+    """A process that polls one end, pinned to a CPU. It starts paused."""
 
     flush_timeout_ns = FLUSH_TIMEOUT_NS
 
@@ -66,17 +66,17 @@ class Poller:
         self._process.send_signal(signal.SIGCONT)
 
     def pause(self) -> None:
-        """Returns when it has stopped, which it does at the end of a poll."""
+        """Stop the process at the end of a poll. Returns when it has stopped."""
         self._process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
         defer(self._endpoint, 0, 0)
 
     def run_ns(self) -> int:
-        """Its CPU time, all of it spent on packets or on looking for them."""
+        """CPU time of the process. It spends all of it on packets, or on looking for them."""
         return schedstat(self._process.pid)[0]
 
     def waited_ns(self) -> int:
-        """How long others had the CPU while it wanted it."""
+        """How long the process waited while others had the CPU."""
         return schedstat(self._process.pid)[1]
 
     def close(self) -> None:
@@ -87,11 +87,11 @@ class Poller:
 
 
 class SteadyPoller(Poller):
-    """One that does not pause by itself, as others do for a clock tick. A datagram ends its poll."""
+    """A poller that does not sleep after each poll, as others do for a clock tick. A datagram ends its poll."""
 
     def __init__(self, endpoint: Endpoint, marked: socket.socket, cpu: int) -> None:
         super().__init__(endpoint, marked, cpu, STEADY_POLL_US)
-        self._neighbour = endpoint.socket()  # over the loopback: the interface's program may keep what comes
+        self._neighbour = endpoint.socket()  # uses the loopback: the interface's program may keep packets
 
     def pause(self) -> None:
         self._process.send_signal(signal.SIGSTOP)
@@ -106,10 +106,13 @@ class SteadyPoller(Poller):
 
 
 class TurnsPoller(Poller):
-    """One that polls several queues of an interface in turns: `packets` of each, by a socket that knows the queue."""
+    """A poller of several queues of an interface, in turns.
+
+    packets: how many packets of a queue a turn processes, by a socket that knows the queue.
+    """
 
     flush_timeout_ns = (
-        20_000_000  # beyond the clock's tick: it is set in every turn, and only what rings next costs much
+        20_000_000  # beyond a clock tick: each turn sets this timer, and that is cheap unless it is the next to fire
     )
 
     def __init__(self, endpoint: Endpoint, program: Path, cpu: int, packets: dict[socket.socket, int]) -> None:
@@ -119,20 +122,20 @@ class TurnsPoller(Poller):
 
 @contextlib.contextmanager
 def polling(*pollers: Poller) -> Iterator[None]:
-    """They poll for a block, and this process goes before them: it has to stop them."""
+    """Let the pollers poll for a block. This process gets a higher priority, because it must stop them."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
     with contextlib.ExitStack() as stack:
         stack.callback(os.sched_setscheduler, 0, os.SCHED_OTHER, os.sched_param(0))
         for poller in pollers:
             poller.resume()
-            stack.callback(poller.pause)  # of those that go: one that never went on would be waited for without end
+            stack.callback(poller.pause)  # only those resumed: to wait for another would never end
         yield
 
 
 def marked_sockets(rig: Rig) -> dict[str, socket.socket]:
-    """For each end's interface, a socket that knows the end's NAPI from a packet that it received.
+    """Return a socket for each end's interface. It knows the end's NAPI from a packet that it received.
 
-    Leaves XDP_PASS on the server's end; the client's lets through what is not for a slot.
+    XDP_PASS stays attached to the server's end. The client's program passes packets that are not for a slot.
     """
     passing = bpf.load_xdp_pass()
     with rig.server.entered():
@@ -152,14 +155,14 @@ def marked_sockets(rig: Rig) -> dict[str, socket.socket]:
 
 
 def defer(endpoint: Endpoint, count: int, timeout_ns: int) -> None:
-    """Interrupts of an interface come only after it was polled for nothing `count` times, `timeout_ns` apart."""
+    """Hold back an interface's interrupts until `count` polls, `timeout_ns` apart, have found nothing."""
     write_settings(endpoint, {"napi_defer_hard_irqs": count, "gro_flush_timeout": timeout_ns})
 
 
 def write_settings(endpoint: Endpoint, settings: dict[str, object]) -> None:
-    """Files of an interface's folder in /sys, by name.
+    """Write files of an interface's folder in /sys, by name.
 
-    In a mount namespace of its own: /sys shows the interfaces of the namespace that mounted it.
+    This mounts /sys in a mount namespace of its own: /sys shows the interfaces of the namespace that mounted it.
     """
     folder = f"/sys/class/net/{endpoint.iface}"
     script = " && ".join(

@@ -1,4 +1,4 @@
-"""What /proc says of processes, and of the kernel's threads."""
+"""Reads from /proc about processes and the kernel's threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def named(prefix: str) -> dict[int, str]:
-    """Those whose names begin so: each name, by process id."""
+    """Find processes whose names start with `prefix`. Returns each name by process id."""
     found = {}
     for path in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):
@@ -18,6 +18,6 @@ def named(prefix: str) -> dict[int, str]:
 
 
 def schedstat(pid: int) -> tuple[int, int]:
-    """Of a process's first thread, or a kernel thread: nanoseconds that it ran, and that it waited for a CPU."""
+    """Nanoseconds that a process's first thread, or a kernel thread, ran and waited for a CPU."""
     ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()
     return int(ran), int(waited)

@@ -1,7 +1,7 @@
-"""The cost of a program alone: BPF_PROG_TEST_RUN of a driver that makes the next request and tail-calls the server.
+"""Measures a program alone. BPF_PROG_TEST_RUN runs a driver, which makes the next request and tail-calls the server.
 
-Paired with the same driver calling an empty program, which leaves the request as it is. One slot, so one session;
-memory is as hot as the workload's keys leave it.
+Each run is paired with one in which the driver calls an empty program, which leaves the request as it is. There is one
+slot, and so one session. Memory is as hot as the workload's keys leave it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DRIVER_WARM_UP = 10_000
 
 
 class Driver:
-    """The driver's slot is slot 0 of the link's client, so nothing may fly meanwhile."""
+    """The driver program. It uses slot 0 of the link's client, so nothing may fly meanwhile."""
 
     def __init__(self, link: Link, reflector_object: Path) -> None:
         self.link = link
@@ -31,13 +31,13 @@ class Driver:
         self._empty_object.close()
 
     def paired_ns(self, server: XdpServer, states: SlotStates, workload: Workload) -> float:
-        """Nanoseconds of one run of the server's program over the empty one's."""
+        """Nanoseconds that one run of the server's program takes more than the empty one."""
         blank = self.link.blank_states([[0] * 5])
         empty_ns = self._run_ns(self._empty, blank, workload)
         return self._run_ns(server.program, states, workload) - empty_ns
 
     def _run_ns(self, server: bpf.Program, states: SlotStates, workload: Workload) -> float:
-        """The driver's clock counts whole nanoseconds of the mean; the wall clock over all of them is finer."""
+        """Nanoseconds of one run, by the wall clock: the kernel reports the mean in whole nanoseconds only."""
         self.link.client.map("server").update(0, server.fd.to_bytes(4, "little"))
         self.link.write_slots(states, workload)
         packet = self.link.frame(0, states.answers[0])

@@ -1,4 +1,4 @@
-"""A receive queue for each CPU: what a CPU sends comes in by its own, and is polled apart from the rest."""
+"""Gives each CPU a receive queue. Packets that a CPU sends arrive by its own queue, which is polled separately."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from harness.rig import Endpoint, Rig, bpf
 
 
 def split(receiver: Endpoint, sender: Endpoint, cpus: Sequence[int]) -> None:
-    """Give `receiver` a queue for each of the CPUs 0 to the last of `cpus`; what they send from `sender` keeps to them.
+    """Give `receiver` a queue for each CPU up to the last of `cpus`. It takes what this CPU sends from `sender`.
 
-    Packets of XDP programs go by the number of the CPU that sends them in any case, those of sockets by the sender's
-    queue. A veth tells a new queue of its program only when it gets another one, so `receiver` is left without any.
+    An XDP program's packet uses the queue with the number of the CPU that sends it. A socket's packet uses the sender's
+    queue. A veth gives a new queue its program only when a program is attached, so `receiver` is left without one.
     """
     count = max(cpus) + 1
     with receiver.entered():
@@ -28,15 +28,15 @@ def split(receiver: Endpoint, sender: Endpoint, cpus: Sequence[int]) -> None:
 
 
 def cpu_mask(cpu: int) -> str:
-    """Of this one, as files in /sys take it: words of 32 bits in hexadecimal, the last CPUs first."""
+    """The mask of one CPU for files in /sys: words of 32 bits in hexadecimal, the last CPUs first."""
     return ",".join([f"{1 << cpu % 32:x}", *["00000000"] * (cpu // 32)])
 
 
 def queue_sockets(rig: Rig, reflector: Path, cpus: Sequence[int]) -> dict[int, socket.socket]:
-    """For each CPU, a socket of the client's end that knows the NAPI of the queue that takes what this CPU sends.
+    """Return a socket of the client's end for each CPU. It knows the NAPI of the queue that this CPU's packets use.
 
-    The client's program is attached. reflector: on the server's end it answers in the softirq of the CPU that asks; it
-    stays there.
+    The client's program must be attached. reflector: answers on the server's end in the softirq of the CPU that asks;
+    it stays attached.
     """
     with bpf.Object.open(reflector) as opened, rig.server.entered():
         opened.program("bench_reflector").attach_xdp(rig.server.ifindex)

@@ -1,7 +1,7 @@
-"""What the rare path costs: the same requests with more and more of them left to the daemon, on a CPU of its own.
+"""Measures the rare path: the same requests, with more and more of them left to the daemon on a CPU of its own.
 
-The protocol's bench.py says which workloads need it how often (RARE_PATH, in the order of their shares), and what is
-loaded before (RARE_PATH_LOADS). How often they did need it, the daemon counts.
+The protocol's bench.py lists the workloads in the order of how often they need the daemon (RARE_PATH), and the loads
+that run before them (RARE_PATH_LOADS). The daemon counts how often they did need it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PORT_STEP = 1000
 
 @dataclass(frozen=True)
 class Run:
-    """A flight, how many of its requests reached the daemon, and what these cost the daemon's CPU."""
+    """A flight, the number of its requests that reached the daemon, and the daemon's CPU time for them."""
 
     flight: Flight
     forwarded: int
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def rate(self) -> float:
-        """Of what was not refused."""
+        """Answers a second that were not refusals."""
         return self.flight.rate * (1 - self.refused_share)
 
     @property
@@ -58,7 +58,7 @@ Runs = dict[tuple[str, str], list[Run]]
 
 
 def run(built: Build, settings: Settings) -> tuple[list[Row], Curve]:
-    """The table, and what to plot of it."""
+    """Return the table and its curve."""
     workloads = built.plugin.RARE_PATH
     with opened_contest(built, settings, tuple(built.plugin.RARE_PATH_LOADS)) as contest:
         runs = measure(contest, workloads)
@@ -66,7 +66,7 @@ def run(built: Build, settings: Settings) -> tuple[list[Row], Curve]:
 
 
 def ablations(name: str, settings: Settings) -> list[Row]:
-    """Builds that lack something of the protocol, each beside the reflector in a run of its own."""
+    """Measure builds without some part of the protocol, each beside the reflector in a run of its own."""
     plugin = build(name).plugin
     rows = []
     for ablation, override in {"as it is": {}, **plugin.ABLATIONS}.items():
@@ -82,7 +82,7 @@ def ablations(name: str, settings: Settings) -> list[Row]:
 def opened_contest(
     built: Build, settings: Settings, loads: tuple[Workload, ...], with_udp: bool = True
 ) -> Iterator[Contest]:
-    """The daemon's CPU is that of its disk's interrupts, everybody else's the last of the others."""
+    """Run the daemon on the CPU of its disk's interrupts, and all else on the last of the other CPUs."""
     cpus = sorted(os.sched_getaffinity(0))
     daemon_cpu = interrupted_cpu(built.home, cpus)
     cpu = next((each for each in reversed(cpus) if each != daemon_cpu), daemon_cpu)
@@ -98,7 +98,7 @@ def opened_contest(
 
 @contextlib.contextmanager
 def opened_servers(link: Link, built: Build, cpu: int, daemon_cpu: int, with_udp: bool) -> Iterator[list[Server]]:
-    """The daemon keeps its port, so the server in userspace has another one, and a client of its own."""
+    """Open the servers. The daemon keeps its port, so the server in userspace gets another port and client."""
     servers: list[Server] = []
     other_port = replace(built.client, port=built.client.port + PORT_STEP)
     with opened_link(link.rig, other_port, cpu) as other_link:
@@ -113,7 +113,7 @@ def opened_servers(link: Link, built: Build, cpu: int, daemon_cpu: int, with_udp
 
 
 def measure(contest: Contest, workloads: dict[str, Workload]) -> Runs:
-    """Interleaved, as everything else is."""
+    """Run all workloads on all servers, interleaved."""
     runs: Runs = {}
     settings = contest.settings
     for number in range(settings.runs):
@@ -125,7 +125,7 @@ def measure(contest: Contest, workloads: dict[str, Workload]) -> Runs:
 
 
 def one(contest: Contest, server: Server, name: str, workload: Workload) -> Run:
-    """A flight of one server, and what became of the daemon meanwhile."""
+    """Run one server once, and measure its daemon meanwhile."""
     with contest.prepared(server):
         begun: list[tuple[int, int]] = []
         settings = contest.settings
@@ -141,7 +141,7 @@ def one(contest: Contest, server: Server, name: str, workload: Workload) -> Run:
 
 
 def refusals_of(contest: Contest) -> tuple[str, ...]:
-    """The outcomes that are refusals, of a protocol that has some."""
+    """The outcomes that are refusals. A protocol may have none."""
     found: tuple[str, ...] = getattr(contest.plugin, "REFUSALS", ())
     return found
 
@@ -151,8 +151,9 @@ def _daemon(server: Server) -> tuple[int, int]:
 
 
 def table(contest: Contest, runs: Runs, first: str | None = None) -> list[Row]:
-    """Rates by the wall: the daemon's CPU works at the same time. `first`: a workload whose rate the others' are told
-    in.
+    """Make the table. Rates are by wall time, because the daemon's CPU works at the same time.
+
+    first: a workload. The other rates are also shown as shares of its rate.
     """
     rows = []
     for (name, server), own in runs.items():
@@ -174,7 +175,7 @@ def table(contest: Contest, runs: Runs, first: str | None = None) -> list[Row]:
 
 
 def curve(protocol: str, runs: Runs, workloads: list[str]) -> Curve:
-    """Rate over the share of requests that need the rare path, for who has one."""
+    """Make the curve: rate over the share of requests that need the rare path, without the reflector."""
     found = Curve(
         f"{protocol}: speed and the rare path",
         "The more requests need the daemon, which has the other core, the fewer are answered.",

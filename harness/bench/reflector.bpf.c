@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The bound of the rig: the least program that answers. */
+/* The smallest program that answers: no other is faster on this rig. */
 #include "frame.bpf.h"
 
 SEC("xdp")
@@ -13,7 +13,7 @@ int bench_reflector(struct xdp_md *ctx)
 	return XDP_TX;
 }
 
-/* Nothing: what BPF_PROG_TEST_RUN and the driver cost by themselves. */
+/* Does nothing, which shows the cost of BPF_PROG_TEST_RUN and the driver by themselves. */
 SEC("xdp")
 int bench_empty(struct xdp_md *ctx __attribute__((unused)))
 {

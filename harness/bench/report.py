@@ -1,4 +1,4 @@
-"""Medians and quartiles, the table, and the JSON file."""
+"""Makes the report: medians and quartiles, the table, and the JSON file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.bench.spread import Spread
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. `notes`: why the figures are not to be trusted, or what was lost and why."""
+    """One line of the table. `notes`: why the figures cannot be trusted, or what was lost and why."""
 
     workload: str
     server: str
@@ -22,7 +22,7 @@ class Row:
 
 @dataclass
 class Report:
-    """What is printed and saved."""
+    """The results that are printed and saved."""
 
     protocol: str
     settings: dict[str, Any]
@@ -40,10 +40,10 @@ class Report:
         return "\n\n".join(parts)
 
     def judge(self, targets: dict[str, dict[str, Any]], rows: list[Row]) -> None:
-        """Figures of the generated server beside what the protocol's bench.py promises.
+        """Compare figures of the generated server with the targets of the protocol's bench.py.
 
-        `<figure>_min` and `<figure>_max` bound a figure of the table, its spaces as underscores;
-        `of_<workload>_min` its rate in terms of another workload's.
+        `<figure>_min` and `<figure>_max` bound a figure of the table, whose spaces become underscores.
+        `of_<workload>_min` bounds its rate as a multiple of another workload's.
         """
         own = {row.workload: row.figures for row in rows if row.server == "generated"}
         for workload, bounds in targets.items():
@@ -58,7 +58,7 @@ class Report:
                 )
 
     def found(self) -> dict[str, Any]:
-        """For harness/results, and so for `just report`."""
+        """The report for harness/results, and so for `just report`."""
 
         def plain(row: Row) -> dict[str, Any]:
             figures = {name: vars(spread) for name, spread in row.figures.items()}

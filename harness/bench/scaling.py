@@ -1,7 +1,7 @@
-"""How the speed changes with one thing at a time, as the protocol's bench.py says (SCALES), and with the serving cores.
+"""Measures how speed changes with one thing at a time, as the scales of the protocol's bench.py say (SCALES).
 
-Each point of a scale is a build with other constants, or another workload; all are open at the same time, and take
-turns.
+Each point of a scale is a build with other constants, or another workload. All points are open at the same time, and
+take turns.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Stand:
 
 
 def run(built: Build, settings: Settings, title: str, scale: Scale) -> tuple[list[Row], Curve]:
-    """One core for both ends, as in the first table."""
+    """Measure one scale, with one core for both ends as in the first table."""
     with contextlib.ExitStack() as stack:
         stands = opened_stands(stack, built, settings, title, scale)
         pairs: dict[str, Pairs] = {}
@@ -53,7 +53,7 @@ def run(built: Build, settings: Settings, title: str, scale: Scale) -> tuple[lis
 def opened_stands(
     stack: contextlib.ExitStack, built: Build, settings: Settings, title: str, scale: Scale
 ) -> list[Stand]:
-    """Builds are shared by points that change nothing in the layout."""
+    """Open all points of a scale. Points with the same override of the layout share a build."""
     cpus = sorted(os.sched_getaffinity(0))
     cpu = cpus[-1]
     made: dict[str, Build] = {}
@@ -98,7 +98,7 @@ def measured(stand: Stand, settings: Settings) -> tuple[Flight, Flight]:
 
 
 def place(scale: Scale, outcomes: tuple[str, ...], point: Point, pairs: Pairs) -> float:
-    """Where a point is on the scale: where it was put, or what share of the answers were of the scale's kind."""
+    """Return where a point is on the axis: its given place, or the measured share of the scale's outcomes."""
     if scale.measured is None:
         return point.at
     kinds, among = ([outcomes.index(name) for name in names] for names in scale.measured)

@@ -1,4 +1,4 @@
-"""Who answers on the link: the reflector, the generated program, the same steps as a kernel-UDP server, and others."""
+"""Runs the servers that are compared: the reflector, the generated program, the same steps over UDP, and others."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ADDRESS_SLOTS = ".data.stepwise_address_slots"
 
 
 class Server(Protocol):
-    """One of those that are compared. `name` is how the report calls it.
+    """One of the servers that are compared. `name` is its name in the report.
 
-    link: what it is asked by.
-    polls_itself: packets are processed in the server's own process.
-    keeps: it holds what was stored in it.
-    forgets_sessions: a session that nobody used for some time is over.
+    link: the link on which it gets requests.
+    polls_itself: its own process processes the packets.
+    keeps: it keeps data that clients store.
+    forgets_sessions: it closes a session that nobody has used for some time.
     """
 
     name: str
@@ -42,25 +42,25 @@ class Server(Protocol):
     forgets_sessions: bool
 
     def attach(self) -> None:
-        """Begin to answer on the server's end of the link."""
+        """Start to answer on the server's end of the link."""
 
     def detach(self) -> None:
-        """Leave the link to the next one; tables keep what they hold."""
+        """Leave the link to the next server. Tables keep their contents."""
 
     def states(self, clients: list[int]) -> SlotStates:
-        """Slots for these clients, their sessions open. The server is attached."""
+        """Return slots for these clients, with open sessions. The server must be attached."""
 
     def counters(self) -> dict[str, int]:
-        """What it has counted so far, by name; those that are not zero."""
+        """Its counters by name, as far as they are not zero."""
 
     def run_ns(self) -> int:
-        """CPU time that it has used outside of softirqs."""
+        """CPU time that the server has used outside of softirqs."""
 
     def close(self) -> None: ...
 
 
 class XdpServer:
-    """A program on the server's interface. Attaching replaces what was there."""
+    """An XDP program on the server's interface. Attaching it replaces the program before."""
 
     polls_itself = False
     keeps = True
@@ -77,7 +77,7 @@ class XdpServer:
             self.program.attach_xdp(self.link.rig.server.ifindex)
 
     def detach(self) -> None:
-        """Nothing to do: the next one replaces it."""
+        """Do nothing: the next program replaces this one."""
 
     def run_ns(self) -> int:
         return 0
@@ -87,7 +87,7 @@ class XdpServer:
 
 
 class Reflector(XdpServer):
-    """The bound of the rig. It knows no sessions."""
+    """Turns each packet round, which is the bound of the rig. It has no sessions."""
 
     keeps = False
 
@@ -102,7 +102,7 @@ class Reflector(XdpServer):
 
 
 class Generated(XdpServer):
-    """The generated XDP program, and the one that looks ahead for it where there is such, over tables of their own."""
+    """The generated XDP program and its look-ahead program, if there is one, over tables of their own."""
 
     def __init__(self, link: Link, build: Build) -> None:
         self.build = build
@@ -112,17 +112,18 @@ class Generated(XdpServer):
         self._enter_address(link.rig.server.ipv4)
 
     def _enter_address(self, address: str) -> None:
-        """As the loader does, so that the program takes the way of a packet to the host's own address
-        (runtime/abi/stepwise_addresses.h).
+        """Enter the host's own address, as the loader does, so that packets to it take their usual path.
+
+        See runtime/abi/stepwise_addresses.h.
         """
         packed = ip_address(address).packed
         at = len(packed) * (packed[-1] % 16)
         for slots in self.object.maps():
-            if slots.name == ADDRESS_SLOTS:  # not of a protocol that looks at no destination
+            if slots.name == ADDRESS_SLOTS:  # missing in a protocol that does not look at the destination
                 slots.update(0, bytes(at) + packed + bytes(slots.value_size - at - len(packed)))
 
     def attach(self) -> None:
-        """As the daemon would: its interface is the map's entry for itself."""
+        """Attach, and enter the interface in the map of devices under its own number, as the daemon would."""
         super().attach()
         if self._ahead is not None:
             server = self.link.rig.server
@@ -157,7 +158,7 @@ class WithDaemon:
         self._has_tables = False
 
     def attach(self) -> None:
-        """The daemon's loader takes no interface that another's program is on."""
+        """Attach with the daemon's loader, which refuses an interface that has another program."""
         with self.link.rig.server.entered():
             bpf.detach_xdp(self.link.rig.server.ifindex)
         self._run("load", self.link.rig.server.iface, "--first", *self._seed_option())
@@ -178,12 +179,12 @@ class WithDaemon:
         return {name: count for name, count in self._status()["counters"].items() if count}
 
     def forwarded(self) -> int:
-        """Requests that reached the daemon, or were lost for want of room on the way."""
+        """Requests that reached the daemon, or were lost on the way because there was no room."""
         daemon: dict[str, int] = self._status()["daemon"]
         return daemon["received"] + daemon["overflowed"]
 
     def run_ns(self) -> int:
-        """What the daemon used is another CPU's."""
+        """Zero, because the daemon runs on another CPU."""
         return 0
 
     def daemon_ns(self) -> int:
@@ -199,13 +200,14 @@ class WithDaemon:
         shutil.rmtree(self.segments, ignore_errors=True)
 
     def _seed_option(self) -> list[str]:
-        """The plain seed where there is any: crowded keys are chosen by it (spec/kv/bench_workload.h), and runs are to
-        compare.
+        """Choose the plain seed, if the protocol has one, so that runs can be compared.
+
+        Crowded keys are chosen by the seed (spec/kv/bench_workload.h).
         """
         return ["--seed", str(PLAIN)] if hasattr(self.build.codec, "seed") else []
 
     def _segments_option(self) -> list[object]:
-        """The folder of what is drained, on the disk that the build is on; nothing is left of a former run."""
+        """Choose the folder of the drain, on the disk of the build, and remove what a former run left there."""
         shutil.rmtree(self.segments, ignore_errors=True)
         return ["--segments", self.segments] if self._status()["drains"] else []
 
@@ -222,7 +224,7 @@ class WithDaemon:
 
 
 class ProcessServer:
-    """A server in userspace, on the packets' own core."""
+    """A server in userspace, on the core that processes the packets."""
 
     polls_itself = True
     keeps = True
@@ -248,14 +250,14 @@ class ProcessServer:
 
     @property
     def pid(self) -> int:
-        """Of a server that was attached."""
+        """The process id of a server that was attached."""
         return running(self._process).pid
 
     def detach(self) -> None:
-        """It goes on waiting for datagrams, and nobody sends any."""
+        """Do nothing: the server waits for datagrams, and nobody sends any."""
 
     def states(self, clients: list[int]) -> SlotStates:
-        """Without sessions."""
+        """Return slots without sessions."""
         return self.link.blank_states([[client] + [0] * 4 for client in clients])
 
     def counters(self) -> dict[str, int]:
@@ -282,9 +284,9 @@ class KernelUdp(ProcessServer):
 
 
 class Frames(ProcessServer):
-    """The same generated steps behind an AF_XDP socket, in copy mode as a veth has it; replies leave as frames.
+    """The same generated steps behind an AF_XDP socket. It is in copy mode, the only mode of a veth.
 
-    It sleeps while nothing comes.
+    Replies leave as frames. The server sleeps while no packet comes.
     """
 
     def __init__(self, link: Link, build: Build, cpu: int) -> None:
@@ -310,13 +312,13 @@ class Frames(ProcessServer):
 
 
 def opened_by_messages(link: Link, build: Build, clients: list[int]) -> SlotStates:
-    """Of slots whose sessions were opened as any client opens one."""
+    """Open a session for each client by messages, as any client does, and return their slots."""
     with exchanging(link) as exchange:
         return link.blank_states(build.plugin.open_by_messages(exchange, clients, build.codec))
 
 
 def counted_by(counters: bpf.Map, build: Build) -> dict[str, int]:
-    """The generated programs' counters, over all CPUs."""
+    """The generated programs' counters, summed over all CPUs."""
     total: Counter[str] = Counter()
     for values in counters.lookup_on_each_cpu(0):
         for name, (value,) in zip(build.counter_names, struct.iter_unpack("<Q", values), strict=True):
@@ -325,7 +327,7 @@ def counted_by(counters: bpf.Map, build: Build) -> dict[str, int]:
 
 
 def started(endpoint: Endpoint, cpu: int, command: list[object], pass_fds: Sequence[int] = ()) -> subprocess.Popen[Any]:
-    """A real-time process on one CPU, once it says that it is ready. pass_fds: those of ours that it gets."""
+    """Start a real-time process on one CPU, and wait until it is ready. pass_fds: our descriptors that it inherits."""
     argv = [str(word) for word in ("chrt", "--fifo", 1, "taskset", "--cpu-list", cpu, *command)]
     process = endpoint.popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pass_fds=pass_fds)
     assert process.stdout is not None, "it is a pipe"
@@ -337,7 +339,7 @@ def started(endpoint: Endpoint, cpu: int, command: list[object], pass_fds: Seque
 
 
 def running(process: subprocess.Popen[Any] | None) -> subprocess.Popen[Any]:
-    """The process of a server, which has one once it was attached. Raises BenchError."""
+    """Return a server's process. Raises BenchError if the server was never attached, and so has none."""
     if process is None:
         raise BenchError("looking for the process of a server: it has none before it is attached")
     return process
@@ -351,18 +353,18 @@ def stop(process: subprocess.Popen[Any]) -> None:
 
 
 def process_run_ns(process: subprocess.Popen[Any]) -> int:
-    """CPU time of all its threads."""
+    """CPU time of all threads of a process."""
     tasks = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
     return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks)
 
 
 @contextlib.contextmanager
 def exchanging(link: Link) -> Iterator[Callable[[bytes], bytes]]:
-    """Sends a datagram from a socket of the client's end, and waits for the answer."""
+    """Yield a function that sends a datagram from the client's end, and returns the answer."""
     rig = link.rig
     with rig.client.socket() as sock:
         sock.settimeout(ANSWER_S_MAX)
-        sock.bind((rig.client.ipv4, PORT_FIRST - 1))  # the client's program takes those from PORT_FIRST on
+        sock.bind((rig.client.ipv4, PORT_FIRST - 1))  # the client's program takes packets to ports from PORT_FIRST on
         sock.connect((rig.server.ipv4, link.port))
 
         def exchange(request: bytes) -> bytes:

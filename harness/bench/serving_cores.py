@@ -1,6 +1,4 @@
-"""Speed on one core and on all of them: each core has both ends of a closed loop of its own, and all share the
-tables.
-"""
+"""Measures speed on one core and on all. Each core runs both ends of its own closed loop, and all share the tables."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ Runs = dict[tuple[str, int, str], list[Flight]]  # by workload, cores and server
 
 
 def run(built: Build, settings: Settings) -> tuple[list[Row], Curve]:
-    """All workloads, interleaved."""
+    """Measure all workloads, interleaved."""
     cpus = sorted(os.sched_getaffinity(0))
     with contextlib.ExitStack() as stack:
         rig = stack.enter_context(Rig("bench"))
@@ -65,17 +63,17 @@ def run(built: Build, settings: Settings) -> tuple[list[Row], Curve]:
 
 
 def counts(cpus: int) -> list[int]:
-    """Powers of two, and all there are."""
+    """The numbers of cores to measure: powers of two, and all cores."""
     return sorted({1 << exponent for exponent in range(cpus.bit_length())} | {cpus})
 
 
 def mpps(flight: Flight) -> float:
-    """Round trips a microsecond of CPU time of each core: the rate, had nobody else used them."""
+    """Round trips a microsecond of CPU time of each core: the rate if nobody else had used the cores."""
     return 1e3 / flight.cpu_ns
 
 
 def table(runs: Runs, notes: dict[tuple[str, str], list[str]]) -> list[Row]:
-    """Rates, and how many times that of one core."""
+    """Make the table: rates, also as multiples of the rate on one core."""
     rows = []
     for (name, count, server), own in runs.items():
         pairs = zip(own, runs[name, 1, server], strict=True)
@@ -93,7 +91,7 @@ def table(runs: Runs, notes: dict[tuple[str, str], list[str]]) -> list[Row]:
 
 
 def curve(protocol: str, runs: Runs) -> Curve:
-    """A series for each workload of the generated program, and the reflector's of the first."""
+    """Make the curve: a series for each workload of the generated program, and one of the reflector."""
     found = Curve(
         f"{protocol}: speed and serving cores",
         "Each core serves clients of its own over the same tables: twice the cores do twice as much, unless they wait "

@@ -1,4 +1,4 @@
-"""What several runs came to."""
+"""Sums up several runs by their median and quartiles."""
 
 from __future__ import annotations
 

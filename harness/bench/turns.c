@@ -2,9 +2,9 @@
 /*
  * Polls the receive queues of an interface in turns, on one CPU: turns CPU FD:PACKETS...
  *
- * Each FD is a socket that knows a queue's NAPI, and up to PACKETS of that queue are processed in
- * its turn. Begins stopped, and goes on with SIGCONT. harness/bench/poller.py starts it; its own
- * poller stays with one queue.
+ * Each FD is a socket that knows a queue's NAPI. A turn processes up to PACKETS of the queue. The
+ * program starts stopped, and SIGCONT lets it go on. harness/bench/poller.py starts it, because its
+ * own poller polls one queue only.
  */
 #define _GNU_SOURCE
 #include <errno.h>

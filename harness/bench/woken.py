@@ -1,6 +1,4 @@
-"""A server's end as a network card drives it: a kernel thread that sleeps until packets come (threaded NAPI), pinned to
-a CPU.
-"""
+"""Drives a server's end as a network card does: a pinned kernel thread sleeps until packets come (threaded NAPI)."""
 
 from __future__ import annotations
 
@@ -14,13 +12,13 @@ from harness.bench.poller import write_settings
 from harness.bench.processes import named
 from harness.rig import Endpoint
 
-PRIORITY = 3  # real time, and before a poller of the same queue, which would wait for it without end
-PRIORITY_OF_SERVER = 4  # in userspace: packets that go on coming would keep it from answering any
+PRIORITY = 3  # real time, above a poller of the same queue, which would otherwise wait for it forever
+PRIORITY_OF_SERVER = 4  # in userspace: otherwise a stream of packets would keep it from answering
 
 
 @contextlib.contextmanager
 def woken(endpoint: Endpoint, cpu: int) -> Iterator[int]:
-    """Packets of this end are processed on `cpu` for a block, by the kernel thread whose process id this is."""
+    """Process this end's packets on `cpu` for a block, in a kernel thread. Yields its process id."""
     before = _threads(endpoint)
     write_settings(endpoint, {"threaded": 1})
     try:
@@ -37,7 +35,7 @@ def woken(endpoint: Endpoint, cpu: int) -> Iterator[int]:
 
 
 def put_before_packets(pid: int) -> None:
-    """A server's threads run before the thread that brings it packets."""
+    """Give a server's threads priority over the thread that brings it packets."""
     for task in Path(f"/proc/{pid}/task").iterdir():
         os.sched_setscheduler(int(task.name), os.SCHED_FIFO, os.sched_param(PRIORITY_OF_SERVER))
 

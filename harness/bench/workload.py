@@ -1,6 +1,6 @@
-"""What a protocol's bench.py says of its workloads: parameters for its bench.h, and the numbers that slots draw.
+"""Describes workloads for a protocol's bench.py: parameters for its bench.h, and the numbers that slots draw.
 
-Numbers stand for whatever the protocol names by them: keys, accounts. They are drawn by bench_draw() in slots.h.
+A number stands for whatever the protocol names by it: a key, an account. bench_draw() in slots.h draws them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 INTERVALS_MAX = 512  # BENCH_INTERVALS_MAX in slots.h
 COUNT_MAX = 1 << 32
 ZIPF_EXACT = 32
-ZIPF_PARTS = 16  # of each doubling of the rank: within one the weights differ by 6 %
+ZIPF_PARTS = 16  # of each doubling of the rank: weights within a part differ by 6 %
 ENTRY = struct.Struct("<QQIIIi")
 
 
 @dataclass(frozen=True)
 class Interval:
-    """`count` numbers from `first` on, all drawn equally often; `weight` is of all of them together."""
+    """`count` numbers from `first` on, all drawn equally often. `weight` is that of all of them together."""
 
     first: int
     count: int
@@ -32,7 +32,7 @@ Numbers = tuple[Interval, ...]
 
 @dataclass(frozen=True)
 class Workload:
-    """parameters: at most eight numbers, the protocol's own. numbers: what slots draw from, where they draw."""
+    """One workload. parameters: at most eight numbers for bench.h. numbers: those that slots draw, if they draw."""
 
     parameters: Sequence[int]
     numbers: Numbers = ()
@@ -42,8 +42,8 @@ class Workload:
 class Point:
     """One point of a scale.
 
-    label: in the table. at: where it is on the axis. override: of the layout, on top of the benchmark's own sizes.
-    loads: what is asked for before.
+    label: its name in the table. at: its place on the axis. override: changes to the layout, on top of the benchmark's
+    own sizes. loads: workloads that run before.
     """
 
     label: str
@@ -55,10 +55,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Scale:
-    """Something that speed may depend on.
+    """A quantity that speed may depend on.
 
-    axis, unit, log: what the axis shows, and whether it is logarithmic. sentence: on what to look for.
-    measured: where points are not put on the axis but measured: outcomes, and those among which their share is taken.
+    axis, unit, log: the title and unit of the axis, and whether it is logarithmic. sentence: the thing to look for.
+    measured: some outcomes, and all outcomes of which they are a share. A point's place on the axis is this share.
     """
 
     axis: str
@@ -70,19 +70,20 @@ class Scale:
 
 
 def powers_of_8() -> list[int]:
-    """Sizes of a table from 2^10 to 2^25; tables of all of them together are a seventh larger than the last."""
+    """Sizes of a table from 2^10 to 2^25. Tables of all sizes together are a seventh larger than the last."""
     return [1 << exponent for exponent in range(10, 26, 3)]
 
 
 def uniform(count: int, first: int = 0) -> Numbers:
-    """Each of `count` numbers equally often."""
+    """Draw each of `count` numbers equally often."""
     return (Interval(first, count, 1.0),)
 
 
 def zipf(count: int, exponent: float, first: int = 0) -> Numbers:
-    """The number of rank r (the first has rank 1) in proportion to r ** -exponent.
+    """Draw the number of rank r in proportion to r ** -exponent. The first number has rank 1.
 
-    Exact for the first ranks; further on intervals have their exact weights, and the ranks within one the same.
+    The first ranks are exact. Later ranks form intervals: each interval has its exact weight, and its ranks share it
+    equally.
     """
     edges = list(range(1, min(ZIPF_EXACT, count) + 1))
     low = ZIPF_EXACT
@@ -97,7 +98,7 @@ def zipf(count: int, exponent: float, first: int = 0) -> Numbers:
 
 
 def _zipf_weight(begin: int, end: int, exponent: float) -> float:
-    """Of the ranks from `begin` to before `end`; by the midpoint rule where there are many, so to 1 in 10,000."""
+    """The weight of the ranks from `begin` to before `end`. For many ranks it is approximate, to 1 in 10,000."""
     if end - begin == 1 or begin < ZIPF_EXACT:
         weight: float = sum(rank**-exponent for rank in range(begin, end))
         return weight
@@ -109,7 +110,7 @@ def _zipf_weight(begin: int, end: int, exponent: float) -> float:
 
 
 def mixed(*parts: tuple[float, Numbers]) -> Numbers:
-    """Each of the parts with its share of the draws."""
+    """Mix the parts. Each gets its share of the draws."""
     mixture: list[Interval] = []
     for share, numbers in parts:
         total = sum(interval.weight for interval in numbers)
@@ -118,7 +119,7 @@ def mixed(*parts: tuple[float, Numbers]) -> Numbers:
 
 
 def table(numbers: Numbers) -> list[bytes]:
-    """The entries of Walker's alias method: of a random entry, its interval or the other one, by its threshold."""
+    """Make the entries of Walker's alias method. The threshold of a random entry picks one of its two intervals."""
     if not 1 <= len(numbers) <= INTERVALS_MAX:
         raise ValueError(f"{len(numbers)} intervals; there may be 1 to {INTERVALS_MAX}")
     if any(not 1 <= each.count < COUNT_MAX for each in numbers):
