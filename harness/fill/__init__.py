@@ -1,4 +1,4 @@
-"""A protocol's tables filled with millions of keys, served and restarted, and every key asked for again: `just fill`.
+"""Fills a protocol's tables with millions of keys, restarts the server, and reads every key again: `just fill`.
 
-What a protocol brings: spec/<p>/fill.py and fill.h, see docs/live.md.
+A protocol brings spec/<p>/fill.py and fill.h; see docs/live.md.
 """

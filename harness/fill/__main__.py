@@ -1,4 +1,4 @@
-"""`just fill PROTOCOL`: see the package."""
+"""`just fill PROTOCOL`: fills a protocol's tables with millions of keys, and reads each again; see docs/live.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The stages: filled, read, changed, read, taken off the interface and loaded again, read; the daemon is killed half
-way in each.
-"""
+"""Runs the passes: fill, read, change, read, then load again and read. The daemon is killed halfway through each."""
 
 from __future__ import annotations
 
@@ -35,10 +33,10 @@ RIGHT, BEGINS = "right", "begins"
 
 @dataclass(frozen=True)
 class Pass:
-    """Every key of a pass was asked for until it was answered.
+    """A pass over all keys. Each key was requested until it was answered.
 
-    outcomes: how many answers were what. again: requests that were sent again, as no answer came.
-    rare_share: of the requests, how many needed the daemon.
+    outcomes: the number of answers with each outcome. again: requests that were sent again because no answer came.
+    rare_share: share of the requests that needed the daemon.
     """
 
     title: str
@@ -50,7 +48,7 @@ class Pass:
 
     @property
     def complaints(self) -> dict[str, int]:
-        """What was not right, or not asked."""
+        """Counts of answers that were not right, and of keys that were not asked for."""
         found = {name: count for name, count in self.outcomes.items() if count and name not in (RIGHT, BEGINS)}
         unasked = self.requests - sum(self.outcomes.values()) + self.outcomes[BEGINS]
         return found | ({"not asked for": unasked} if unasked else {})
@@ -65,9 +63,9 @@ class Pass:
 
 @dataclass(frozen=True)
 class Report:
-    """load_s, reload_s: until the daemon serves, of tables that are empty and of those that are full.
+    """The results of all passes.
 
-    wrong: some keys that were not as they had to be.
+    load_s, reload_s: seconds until the daemon serves empty tables, and full ones. wrong: some keys that were wrong.
     """
 
     keys: int
@@ -84,7 +82,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """All but the passes."""
+        """The report without the passes."""
         size = f"{self.table_bytes / 1e9:.2f} GB, {self.table_bytes / self.keys:.0f} bytes a key"
         lines = [
             f"{self.keys:,} keys; tables of {size}",
@@ -104,9 +102,9 @@ class Report:
 
 @dataclass
 class Filling:
-    """One protocol's server, the client's program that asks it, and its open sessions.
+    """One protocol's server, the client's program that sends requests to it, and its open sessions.
 
-    progress: told what is being done, and an empty text when that is done. said: told each pass that is over.
+    progress: receives the current activity, and an empty text when it is over. said: receives each finished pass.
     """
 
     server: Server
@@ -118,7 +116,7 @@ class Filling:
     said: Callable[[Pass], None] = lambda _: None
 
     def ask(self, title: str, workload: Workload) -> Pass:
-        """Every key of a workload, while the daemon is killed with half of them answered and started again."""
+        """Ask for every key of a workload. The daemon is killed when half of them are answered, and started again."""
         requests = workload.parameters[self.plugin.COUNT]
         before, kills = self.server.counters(), self.server.kill_count
 
@@ -141,7 +139,7 @@ class Filling:
         return done
 
     def load_again(self) -> float:
-        """Off the interface, the daemon ended, and both anew. Seconds until it serves."""
+        """Stop the daemon, unload the programs, and start both again. Returns the seconds until the daemon serves."""
         began = time.monotonic()
         self.server.stop()
         self.server.unload()
@@ -150,7 +148,7 @@ class Filling:
         return time.monotonic() - began
 
     def wrong(self) -> list[int]:
-        """Of each slot, the first key that was not as it had to be."""
+        """The first wrong key of each slot that has one."""
         return [words[self.plugin.WRONG_WORD] for words in self.states.words if words[self.plugin.WRONG_WORD]]
 
 
@@ -158,8 +156,9 @@ class Filling:
 def opened(
     protocol: str, keys: int, override: dict[str, Any] | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> Iterator[Filling]:
-    """A server that serves empty tables, of the sizes that go with the keys; override: of the layout, on top of
-    these.
+    """Open a server that serves empty tables of the sizes for `keys`.
+
+    override: changes to the layout, on top of these sizes.
     """
     plugin = plugin_of(protocol)
     progress(f"{protocol}: generating and compiling")
@@ -183,7 +182,7 @@ def fill(
     progress: Callable[[str], None] = lambda _: None,
     said: Callable[[Pass], None] = lambda _: None,
 ) -> Report:
-    """keys: those that the protocol says, by default. progress, said: see Filling."""
+    """Run all passes. keys: the number in the protocol's fill.py by default. progress, said: see Filling."""
     keys = keys or plugin_of(protocol).KEYS
     with opened(protocol, keys, override, progress) as filling:
         filling.said = said
