@@ -1,4 +1,4 @@
-"""Where programs are run: network namespaces with native XDP (`Rig`), and BPF objects in Python (`bpf`)."""
+"""Runs programs: in network namespaces with native XDP (`Rig`), and as BPF objects in Python (`bpf`)."""
 
 from harness.rig.errors import RigError
 from harness.rig.netns import Endpoint, Rig, entered

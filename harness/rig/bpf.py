@@ -1,6 +1,6 @@
-"""BPF from Python: load an object file, test-run its programs, read and write its maps.
+"""Uses BPF from Python: loads an object file, test-runs its programs, reads and writes its maps.
 
-A thin ctypes layer over libbpf.so.1 (1.1, as Debian 12 has it), and nothing of a protocol.
+This is a thin ctypes layer over libbpf.so.1 (1.1, as in Debian 12). It knows nothing of a protocol.
 
     with Object.open("build/lock/lock.bpf.o") as programs:
         result = programs.program("lock_xdp").test_run(packet)
@@ -35,14 +35,14 @@ LOG_LINES_SHOWN = 12
 
 
 class BpfError(OSError):
-    """What was being done, to what, and why the kernel or libbpf refused; `log` has libbpf's own words."""
+    """A refusal by the kernel or libbpf. The message says of what, and why; `log` has libbpf's own words."""
 
     def __init__(self, operation: str, error: int, log: str = "") -> None:
         super().__init__(error, f"{operation}: {os.strerror(error)}")
         self.log = log
 
     def __str__(self) -> str:
-        """With the end of the log, which is where the verifier says what it minds."""
+        """The message and the end of the log, where the verifier gives its reason."""
         return "\n".join([str(self.strerror), *self.log.rstrip().splitlines()[-LOG_LINES_SHOWN:]])
 
 
@@ -79,7 +79,7 @@ class _MapInfo(ctypes.Structure):
 
 
 class _ProgramInfo(ctypes.Structure):
-    """The beginning of bpf_prog_info, which is all that the kernel fills when it is told so."""
+    """The first fields of bpf_prog_info. The kernel fills only these, because it is given their size."""
 
     _fields_ = [
         ("type", ctypes.c_uint32),
@@ -133,7 +133,7 @@ _messages: list[str] = []
 
 
 def _remember(level: int, template: bytes, arguments: int) -> int:
-    """libbpf's log callback: warnings are kept for the exception, the rest is dropped."""
+    """Keep warnings for the exception, and drop the rest. This is libbpf's log callback."""
     if level == 0:
         text = ctypes.create_string_buffer(1 << 20)  # a verifier log is one message
         _libc.vsnprintf(text, ctypes.c_size_t(len(text)), template, ctypes.c_void_p(arguments))
@@ -141,24 +141,24 @@ def _remember(level: int, template: bytes, arguments: int) -> int:
     return 0
 
 
-_printer = _PrintFunction(_remember)  # here for as long as libbpf may call it
+_printer = _PrintFunction(_remember)  # a reference that lasts, because libbpf may call it at any time
 _libbpf.libbpf_set_print(_printer)
 
 
 def _pointer(name: str, *arguments: object) -> int | None:
-    """What a function of _RETURNS_POINTER returns."""
+    """Call a function of _RETURNS_POINTER."""
     found: int | None = getattr(_libbpf, name)(*(ctypes.c_void_p(a) if isinstance(a, int) else a for a in arguments))
     return found
 
 
 def _text(name: str, item: int) -> str:
-    """What a function of _RETURNS_TEXT says of something that is there."""
+    """Call a function of _RETURNS_TEXT for an item that exists."""
     found: bytes = getattr(_libbpf, name)(ctypes.c_void_p(item))
     return found.decode()
 
 
 def _check(result: int, operation: str) -> int:
-    """The result of a libbpf call, or the exception that its negative error code stands for."""
+    """Return the result of a libbpf call, or raise BpfError for its negative error code."""
     if result < 0:
         log = "".join(_messages)
         _messages.clear()
@@ -172,7 +172,7 @@ def possible_cpu_count() -> int:
 
 @contextlib.contextmanager
 def statistics() -> Iterator[None]:
-    """For a block the kernel counts how often programs run, whatever others ask of it meanwhile (BPF_ENABLE_STATS)."""
+    """Let the kernel count how often programs run, for a block (BPF_ENABLE_STATS). Others cannot switch it off."""
     fd = _check(_libbpf.bpf_enable_stats(STATS_RUN_TIME), "having the kernel count how often programs run")
     try:
         yield
@@ -182,7 +182,7 @@ def statistics() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class TestRun:
-    """What came out of one BPF_PROG_TEST_RUN. `duration_ns` is the mean of its repetitions, in whole ns."""
+    """The result of one BPF_PROG_TEST_RUN. `duration_ns` is the mean of its repetitions, in whole ns."""
 
     action: int
     data: bytes
@@ -200,7 +200,7 @@ class Program:
     fd: int
 
     def test_run(self, data: bytes = b"", *, context: bytes = b"", repeat: int = 1) -> TestRun:
-        """Run it on `data` as its packet (an XDP program wants at least 14 bytes)."""
+        """Run the program on the packet `data` (an XDP program needs at least 14 bytes)."""
         out = ctypes.create_string_buffer(len(data) + 512)
         context_out = ctypes.create_string_buffer(max(len(context), 1))
         options = _TestRunOptions(
@@ -224,7 +224,7 @@ class Program:
         )
 
     def jited_bytes(self) -> int:
-        """How much machine code it is, with the functions that it calls; 0 where it is interpreted."""
+        """Bytes of machine code, with the functions that it calls. 0 if the program is interpreted."""
         info, size = _ProgramInfo(), ctypes.c_uint32(ctypes.sizeof(_ProgramInfo))
         _check(
             _libbpf.bpf_obj_get_info_by_fd(self.fd, ctypes.byref(info), ctypes.byref(size)),
@@ -234,7 +234,7 @@ class Program:
         return size_bytes
 
     def attach_xdp(self, interface_index: int) -> None:
-        """Attach to an interface of the calling thread's network namespace; lasts as long as the interface."""
+        """Attach to an interface of the calling thread's network namespace, for as long as the interface exists."""
         result = _libbpf.bpf_xdp_attach(interface_index, self.fd, XDP_FLAGS_DRV_MODE, None)
         _check(result, f"attaching {self.name} to interface {interface_index}")
 
@@ -248,7 +248,7 @@ def detach_xdp(interface_index: int) -> None:
 
 @dataclass(frozen=True)
 class Map:
-    """A map. Keys are bytes, or an int where they are 4 bytes wide. A per-CPU value is a list, one for each CPU."""
+    """A map. Keys are bytes, or an int, which is written little-endian. A per-CPU value is a list, one for each CPU."""
 
     name: str
     fd: int
@@ -274,7 +274,7 @@ class Map:
         return cls.of_fd(fd, Path(path).name)
 
     def pin(self, path: str | Path) -> None:
-        """Keep it in a bpffs, also when this process has ended."""
+        """Pin the map in a bpffs, where it outlives this process."""
         _check(_libbpf.bpf_obj_pin(self.fd, os.fsencode(path)), f"pinning map {self.name} at {path}")
 
     @property
@@ -285,13 +285,13 @@ class Map:
         return key.to_bytes(self.key_size, "little") if isinstance(key, int) else key
 
     def lookup(self, key: int | bytes) -> bytes:
-        """The value, or KeyError; of a per-CPU map `lookup_on_each_cpu` has the values."""
+        """Return the value, or raise KeyError. For a per-CPU map, call `lookup_on_each_cpu`."""
         if self.is_per_cpu:
             raise ValueError(f"map {self.name} has a value for each CPU: ask lookup_on_each_cpu for them")
         return self._lookup(key, self.value_size)
 
     def lookup_on_each_cpu(self, key: int | bytes) -> list[bytes]:
-        """The values of a per-CPU map, or KeyError."""
+        """Return the values of a per-CPU map, or raise KeyError."""
         if not self.is_per_cpu:
             raise ValueError(f"map {self.name} has one value for all CPUs: ask lookup for it")
         stride = (self.value_size + 7) // 8 * 8
@@ -318,7 +318,7 @@ class Map:
         )
 
     def mmap(self) -> memory_map.mmap:
-        """The whole of an array, shared with the kernel. Elements are rounded up to 8 bytes."""
+        """Map a whole array into memory, shared with the kernel. Elements are rounded up to 8 bytes."""
         if self.type != MAP_TYPE_ARRAY or not self.flags & MAP_FLAG_MMAPABLE:
             raise ValueError(f"map {self.name} is no array that can be mapped into memory")
         length = (self.value_size + 7) // 8 * 8 * self.capacity
@@ -328,7 +328,7 @@ class Map:
 
 @dataclass(frozen=True)
 class Variable:
-    """A global variable of an object, in a memory-mapped view that the programs see at once."""
+    """A global variable of an object. Its view is memory-mapped, so the programs see a write at once."""
 
     name: str
     size: int
@@ -345,7 +345,7 @@ class Variable:
 
 
 class Object:
-    """A loaded BPF object file. A context manager: closing it unloads what is not attached or pinned."""
+    """A loaded BPF object file, and a context manager. Closing it unloads all that is not attached or pinned."""
 
     def __init__(self, handle: int, path: str) -> None:
         self._handle: int | None = handle
@@ -355,7 +355,7 @@ class Object:
     def open(cls, path: str | Path, *, only: Collection[str] = ()) -> Object:
         """Load an object file.
 
-        only: the programs to load, of those there are; all of them by default.
+        only: the names of the programs to load; all by default.
         Raises BpfError, with the verifier's log in `log`.
         """
         assert not isinstance(only, str), "a collection of names"
@@ -415,11 +415,11 @@ class Object:
         return Map.of_fd(_libbpf.bpf_map__fd(ctypes.c_void_p(self._find_map(name))), name)
 
     def maps(self) -> list[Map]:
-        """Its maps, those of global variables (`.data`, `.bss`, `.rodata`) among them."""
+        """The maps, including those of global variables (`.data`, `.bss`, `.rodata`)."""
         return [self.map(name) for name in self._names("map")]
 
     def variable(self, name: str) -> Variable:
-        """A global variable of .data or .bss."""
+        """Return a global variable of .data or .bss."""
         btf = _pointer("bpf_object__btf", self._handle)
         for section in (".data", ".bss"):
             place = self._variable_place(btf, section, name) if btf else None
@@ -431,7 +431,7 @@ class Object:
 
     @staticmethod
     def _variable_place(btf: int, section: str, name: str) -> tuple[int, int] | None:
-        """Offset and size, from the type information of the section."""
+        """Offset and size of a variable, from the type information of its section."""
         handle = ctypes.c_void_p(btf)
         section_id = _libbpf.btf__find_by_name_kind(handle, section.encode(), BTF_KIND_DATASEC)
         if section_id < 0:
@@ -454,7 +454,7 @@ _PROGRAM_TYPE_XDP = 6
 
 
 def load_xdp_pass() -> Program:
-    """The program that a veth peer needs so that what is sent with XDP_TX is delivered to it."""
+    """Load a program that passes all packets. A veth needs one to get packets that its peer sends with XDP_TX."""
     fd = _libbpf.bpf_prog_load(
         _PROGRAM_TYPE_XDP, b"stepwise_pass", b"MIT", _XDP_PASS_INSTRUCTIONS, ctypes.c_size_t(2), None
     )

@@ -1,4 +1,4 @@
-"""What goes wrong with a rig."""
+"""The errors of a rig."""
 
 
 class RigError(RuntimeError):

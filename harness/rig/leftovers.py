@@ -1,7 +1,7 @@
-"""Which rigs there are, whose they are, and how to remove one, also when its process was killed.
+"""Keeps track of rigs and their owners, and removes a rig, even if its process was killed.
 
-A rig is a folder of STATE. It names the owner (process id and start time, since process ids come again) and
-holds the rig's bpffs and run state; the rig's network namespaces are those whose names begin with its name.
+A rig is a folder of STATE. It names its owner by process id and start time, since process ids are reused. It also holds
+the rig's bpffs and run state. The names of the rig's network namespaces start with its name.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from harness.rig.errors import RigError
 
 STATE = Path("/run/stepwise-rig")
 NETNS = Path("/run/netns")
-DETACH = 2  # umount2: now from the tree, for good when the last user is gone
+DETACH = 2  # umount2: leave the tree now, and unmount when the last user is gone
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def claim(name: str) -> None:
-    """Make a rig's folder in the name of this process, with a bpffs mounted in it."""
+    """Make a rig's folder, owned by this process, and mount a bpffs in it."""
     home = STATE / name
     (home / "run").mkdir(parents=True)
     (home / "owner").write_text(f"{os.getpid()} {start_time(os.getpid())}\n", encoding="ascii")
@@ -36,7 +36,7 @@ def claim(name: str) -> None:
 
 
 def remove(name: str) -> None:
-    """Processes, namespaces, pins and folder of a rig; whatever is there of them."""
+    """Remove the processes, namespaces, pins and folder of a rig, as far as they exist."""
     namespaces = list(NETNS.glob(f"{name}-*"))
     _end_processes({path.stat().st_ino for path in namespaces})
     for path in namespaces:
@@ -59,13 +59,13 @@ def _is_owned(home: Path) -> bool:
     try:
         owner, claimed_at = (home / "owner").read_text(encoding="ascii").split()
     except (FileNotFoundError, ValueError):
-        # Perhaps its owner is just about to write its name into it.
+        # The owner may be about to write the file.
         return time.time() - home.stat().st_mtime < 10 if home.exists() else True
     return start_time(int(owner)) == claimed_at
 
 
 def start_time(process: int) -> str | None:
-    """In clock ticks since boot; None when there is no such process."""
+    """The start time of a process, in clock ticks since boot. None if the process does not run."""
     try:
         status = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -75,7 +75,7 @@ def start_time(process: int) -> str | None:
 
 
 def _end_processes(namespaces: set[int]) -> None:
-    """End every process that lives in one of these network namespaces (inode numbers)."""
+    """Kill every process that lives in one of these network namespaces (inode numbers)."""
     remaining: list[int] = []
     for path in Path("/proc").glob("[0-9]*/ns/net"):
         with contextlib.suppress(OSError):

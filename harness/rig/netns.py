@@ -1,4 +1,4 @@
-"""Two network namespaces joined by a veth pair with native XDP on both ends.
+"""Sets up a rig: two network namespaces joined by a veth pair, with native XDP on both ends.
 
     with Rig("fuzz") as rig:
         rig.server.run(["build/lock/lockd", "load", rig.server.iface])
@@ -6,9 +6,9 @@
         sock = rig.client.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.sendto(request, (rig.server.ipv4, 20230))
 
-A rig has a bpffs, a directory for run state and one for files of its own, which its commands see as STEPWISE_BPFFS,
-STEPWISE_RUN and STEPWISE_STATE, so that rigs do not meet. Everything is taken down at the end of the block, at exit and
-on SIGTERM; what a killed process left is removed by the next rig, or by `python -m harness.rig clean`.
+A rig has its own bpffs, its own folder for run state and its own folder for other files. Its commands find them in
+STEPWISE_BPFFS, STEPWISE_RUN and STEPWISE_STATE, so rigs do not disturb each other. Everything is removed at the end of
+the block, at exit and on SIGTERM. If the process is killed, the next rig or `python -m harness.rig clean` removes it.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _open_rigs: list[Rig] = []
 
 @contextlib.contextmanager
 def entered(netns: str) -> Iterator[None]:
-    """The calling thread is in the named network namespace, and in no other mount namespace, for a block.
+    """Move the calling thread into a network namespace for a block. Its mount namespace stays the same.
 
-    Sockets that are opened here stay in the namespace after the block.
+    Sockets that are opened in the block stay in the namespace after it.
     """
     with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{netns}", "rb") as target:
         _set_netns(target.fileno(), netns)
@@ -80,11 +80,11 @@ class Endpoint:
         return f"/run/netns/{self.netns}"
 
     def entered(self) -> contextlib.AbstractContextManager[None]:
-        """The calling thread is in this namespace for a block: see `entered`."""
+        """Move the calling thread into this namespace for a block: see `entered`."""
         return entered(self.netns)
 
     def socket(self, family: int = socket.AF_INET, kind: int = socket.SOCK_DGRAM, protocol: int = 0) -> socket.socket:
-        """A socket that lives in this namespace."""
+        """Open a socket that lives in this namespace."""
         with self.entered():
             return socket.socket(family, kind, protocol)
 
@@ -95,11 +95,11 @@ class Endpoint:
     def run(
         self, argv: Sequence[str | Path], *, check: bool = False, **options: Any
     ) -> subprocess.CompletedProcess[Any]:
-        """subprocess.run in this namespace, with the rig's environment."""
+        """Call subprocess.run in this namespace, with the rig's environment."""
         return subprocess.run(self.command(argv), check=check, **self._with_environment(options))
 
     def popen(self, argv: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
-        """subprocess.Popen in this namespace, with the rig's environment; ended with the rig at the latest."""
+        """Call subprocess.Popen in this namespace, with the rig's environment. The process stops with the rig."""
         process = subprocess.Popen(self.command(argv), **self._with_environment(options))
         self.processes.append(process)
         return process
@@ -109,7 +109,7 @@ class Endpoint:
         return {**options, "env": {**(os.environ if base is None else base), **self.environment}}
 
     def stop_processes(self) -> None:
-        """SIGTERM, and SIGKILL to what is still there after the grace."""
+        """Send SIGTERM, and SIGKILL to processes that still run after the grace period."""
         for process in self.processes:
             if process.poll() is None:
                 process.terminate()
@@ -123,11 +123,11 @@ class Endpoint:
 
 
 class Rig:
-    """A server's and a client's namespace, joined; see the module.
+    """A server's and a client's namespace, joined by a veth pair; see the module.
 
     server, client: the two `Endpoint`s.
-    name: unique to this rig; also begins the names of its namespaces.
-    bpffs, run_directory, state_directory: for its pins, for the daemon's run state, and for what is drained where no
+    name: unique to this rig. The names of its namespaces start with it.
+    bpffs: for its pins. run_directory: for the daemon's run state. state_directory: for drained records, if no other
     folder is named.
     """
 
@@ -204,13 +204,13 @@ class Rig:
                 route.link("set", index=loopback, state="up")
                 route.link("set", index=endpoint.ifindex, state="up")
                 route.addr("add", index=endpoint.ifindex, address=endpoint.ipv4, prefixlen=24)
-                # An address on the interface itself would be announced (MLD), at times nobody knows; this way
-                # nothing but the tests' own packets is on the link, and they can be counted.
+                # The kernel would announce an address on the interface itself (MLD), at unknown times. On the loopback
+                # it does not. So only the tests' own packets are on the link, and they can be counted.
                 route.addr("add", index=loopback, address=endpoint.ipv6, prefixlen=128)
                 route.route(
                     "add", dst=f"{self._other(endpoint).ipv6}/128", oif=endpoint.ifindex, family=socket.AF_INET6
                 )
-                # XDP wants complete checksums: a veth otherwise leaves them to a card that is not there.
+                # XDP needs complete checksums. A veth would leave them to a network card that does not exist.
                 _run_tool(["ethtool", "-K", endpoint.iface, "tx", "off", "gro", "on"])
 
     def _make_neighbours(self) -> None:
@@ -223,7 +223,7 @@ class Rig:
                     )
 
     def _attach_pass(self) -> None:
-        """A veth delivers what its peer sends with XDP_TX only while it has a program itself."""
+        """Attach a program to the client's end: a veth needs one to get packets that its peer sends with XDP_TX."""
         self._pass = bpf.load_xdp_pass()
         with self.client.entered():
             self._pass.attach_xdp(self.client.ifindex)
@@ -246,7 +246,7 @@ def _run_tool(argv: list[str]) -> None:
 
 
 def _close_all(owner: int) -> None:
-    if os.getpid() == owner:  # and not a child that was forked from it
+    if os.getpid() == owner:  # not in a child that was forked from it
         for rig in _open_rigs:
             rig.close()
 
@@ -255,7 +255,7 @@ _handlers_installed_by = 0
 
 
 def _install_handlers() -> None:
-    """Once a process: its rigs go when it exits, also by SIGTERM or SIGHUP where nobody else handles them."""
+    """Remove this process's rigs when it exits. SIGTERM and SIGHUP make it exit, unless they have a handler already."""
     global _handlers_installed_by  # noqa: PLW0603 (a process has one set of handlers)
     if _handlers_installed_by == os.getpid():
         return
