@@ -1,1 +1,1 @@
-"""Other kernels: Debian's, booted in an emulated machine on this machine's own root file system."""
+"""Boots other Debian kernels in an emulated machine, on this machine's own root file system."""

@@ -1,16 +1,16 @@
-"""`python -m harness.vm PACKAGE [COMMAND...]`: a command on another kernel of Debian's, in an emulated machine.
+"""`python -m harness.vm PACKAGE [COMMAND...]`: runs a command on another Debian kernel, in an emulated machine.
 
     python -m harness.vm linux-image-cloud-amd64 just veristat
     python -m harness.vm linux-image-6.12.117+deb12-cloud-amd64 .venv/bin/python -m harness.conform limiter --form
     layout
 
-The machine sees this one's root file system, and what it writes there is forgotten: so everything that is installed and
-built here is there too, under the same paths. (Files that are changed here meanwhile may be lost to it.) It has no
-network and no disk. The processor is emulated in software: expect a tenth of the speed. Its kernel's own words go to
-build/vm/PACKAGE/console.log. Exits with the command's status, or with 2 where the machine did not come so far.
+The machine sees this machine's root file system, so all that is installed and built here is there too, under the same
+paths. Its own writes are lost when it stops. (It may not see files that are changed here meanwhile.) It has no network
+and no disk. The processor is emulated in software: expect a tenth of the speed. The kernel's messages go to
+build/vm/PACKAGE/console.log. The exit status is the command's, or 2 if the machine failed before the command ended.
 
-PACKAGE is a kernel image that apt knows; it is downloaded and unpacked once. Needs the packages qemu-system-x86,
-qemu-system-common (virtiofsd), busybox-static and kmod, and root.
+PACKAGE is a kernel image that apt knows. It is downloaded and unpacked once. The command needs root, and the packages
+qemu-system-x86, qemu-system-common (virtiofsd), busybox-static and kmod.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A machine: another kernel of Debian's, booted under QEMU's software emulation on this machine's own root file system.
+"""Boots another Debian kernel under QEMU's software emulation, on this machine's own root file system.
 
-The machine sees this one's root file system, and what it writes there is forgotten. It has no network and no disk. Its
-kernel's own words go to build/vm/PACKAGE/console.log.
+The machine sees this machine's root file system, and its own writes are lost when it stops. It has no network and no
+disk. The kernel's messages go to build/vm/PACKAGE/console.log.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOOLS = {
     "qemu-system-x86_64": "qemu-system-x86",
 }
 VIRTIOFSD = "/usr/lib/qemu/virtiofsd"
-# What the machine needs to see the root file system; all else it loads from there, as any kernel does.
+# The machine needs these to see the root file system. It loads all others from there, as any kernel does.
 BOOT_MODULES = ("virtio_pci", "virtiofs", "overlay")
 KEPT_ENVIRONMENT = re.compile(r"HOME|LANG|LC_\w+|PATH|PYTHON\w+|STEPWISE_\w+|TERM|TLA2TOOLS_JAR|VIRTUAL_ENV")
 BEGAN = "harness.vm: begins\n"
@@ -86,12 +86,12 @@ sleep 60
 
 
 class MachineError(RuntimeError):
-    """The machine could not be made, or did not come to the end of the command."""
+    """The machine could not be made, or stopped before the command ended."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """An unpacked kernel. folder: build/vm/PACKAGE. tree: what the package has in it."""
+    """An unpacked kernel. folder: build/vm/PACKAGE. tree: the package's files."""
 
     release: str
     folder: Path
@@ -110,7 +110,7 @@ class Kernel:
 
 
 def check_tools() -> None:
-    """Raises MachineError where something is not installed."""
+    """Raise MachineError if a tool is not installed, or this process is not root."""
     missing = {package for tool, package in TOOLS.items() if not shutil.which(tool)}
     if not Path(VIRTIOFSD).exists():
         missing.add("qemu-system-common")
@@ -130,7 +130,7 @@ def run(command: Sequence[str | Path], what: str, cwd: Path | None = None) -> st
 
 
 def check_known(package: str) -> None:
-    """Raises MachineError where apt has no package of that name: apt-get takes it for a pattern then."""
+    """Raise MachineError if apt has no package of that name: apt-get would take the name for a pattern."""
     names = run(["apt-cache", "pkgnames", package], f"looking up {package}").split()
     if package not in names:
         others = sorted(name for name in names if not name.endswith("-dbg"))
@@ -143,7 +143,7 @@ def check_known(package: str) -> None:
 
 
 def depends(package: str) -> str:
-    """The image itself where a package only depends on one."""
+    """Return the package of the image itself, if `package` only depends on it."""
     for line in run(["apt-cache", "depends", "--important", package], f"looking up {package}").splitlines():
         _, found, name = line.partition("Depends: ")
         if found and re.match(r"linux-image-\d", name):
@@ -159,7 +159,7 @@ def fetch(package: str) -> Kernel:
     if not (folder / "tree").exists():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            os.chmod(scratch, 0o777)  # apt downloads as a user of its own
+            os.chmod(scratch, 0o777)  # apt downloads as another user
             run(["apt-get", "download", package], f"downloading {package}", cwd=Path(scratch))
             [archive] = Path(scratch).glob("*.deb")
             tree = Path(scratch) / "tree"
@@ -171,11 +171,11 @@ def fetch(package: str) -> Kernel:
     return Kernel(image.name.partition("-")[2], folder)
 
 
-# --- What the machine starts with -----------------------------------------------------------------
+# --- Files for the machine's start -----------------------------------------------------------------
 
 
 def archive_entry(name: str, mode: int, content: bytes, number: int) -> bytes:
-    """A file of a cpio archive ("newc")."""
+    """Make one file of a cpio archive ("newc")."""
     encoded = name.encode() + b"\0"
     fields = (number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(encoded), 0)
     head = b"070701" + b"".join(b"%08x" % field for field in fields) + encoded
@@ -183,7 +183,7 @@ def archive_entry(name: str, mode: int, content: bytes, number: int) -> bytes:
 
 
 def boot_modules(kernel: Kernel) -> list[Path]:
-    """The modules to insert, in that order; what is part of the kernel is left out."""
+    """The modules to insert, in order. Modules built into the kernel are left out."""
     found: dict[Path, None] = {}
     for module in BOOT_MODULES:
         listed = run(
@@ -235,7 +235,7 @@ def process(
     stderr: int | IO[bytes] | None = None,
     pass_fds: Sequence[int] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not outlive the block."""
+    """Run a process that does not outlive the block."""
     started = subprocess.Popen(list(map(str, command)), stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=pass_fds)
     try:
         yield started
@@ -288,7 +288,7 @@ def emulator(kernel: Kernel, folder: Path, cpus: int, memory_mib: int) -> list[s
 
 @contextlib.contextmanager
 def serving(socket_path: Path, log_path: Path) -> Iterator[None]:
-    """The root file system is served on a socket for a block."""
+    """Serve the root file system on a socket for a block."""
     with log_path.open("wb") as log, socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(socket_path))
         listening.listen(1)
@@ -300,8 +300,9 @@ def serving(socket_path: Path, log_path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a machine's command ended. status: its exit status. boot_seconds: from the machine's start to the
-    command's.
+    """The end of a machine's command.
+
+    status: its exit status. boot_seconds: from the machine's start to the command's.
     """
 
     status: int
@@ -317,7 +318,7 @@ def boot(
     memory_mib: int,
     timeout_s: float,
 ) -> Ended:
-    """Run a command in a machine of its own; what it prints goes to `sink` as it comes. Raises MachineError."""
+    """Run a command in a machine of its own. Its output goes to `sink` as it comes. Raises MachineError."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "initramfs").write_bytes(initramfs(kernel, command))
@@ -336,7 +337,7 @@ def boot(
 
 
 def relay(running: subprocess.Popen[bytes], sink: Callable[[bytes], object]) -> Ended | None:
-    """Hand on what the machine's command prints; how it ended, or None where that was not told."""
+    """Pass the command's output to `sink`. Returns how the command ended, or None if the machine did not report it."""
     assert running.stdout
     started, boot_seconds = time.monotonic(), 0.0
     held = b""
@@ -349,7 +350,7 @@ def relay(running: subprocess.Popen[bytes], sink: Callable[[bytes], object]) -> 
             held, boot_seconds = held_after, time.monotonic() - started
         before, ended, after = held.partition(END.encode())
         if not ended:
-            # All but what may be the beginning of the last line.
+            # The rest may be the start of the last line, so it waits.
             shown = len(held) - len(END) if len(held) > len(END) else 0
             sink(held[:shown])
             held = held[shown:]
