@@ -5,11 +5,11 @@
  * Every client has a socket of its own. A thread waits on the sockets of its
  * clients with epoll and answers each datagram with the client's next request.
  *
- * With --faults every packet may meet one, in either direction: lost, sent twice,
- * or sent late, which is after others.
+ * With --faults, a packet may be lost, sent twice, or sent late, after others. An
+ * answer can only be lost.
  *
- * Each client draws from generators of its own, one for what it asks for and one
- * for its faults: both are of the seed alone, whichever client moves first.
+ * Each client has two generators, one for its requests and one for its faults.
+ * Both depend on the seed alone, and not on which client moves first.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -46,21 +46,21 @@ static inline bool workload_is_whole(const unsigned char *payload, size_t size)
 #endif
 
 #define EVENTS_MAX 64
-#define SCAN_PERIOD_NS 1000000ull /* how often clients without an answer are looked at */
-#define LATE_MAX 64		  /* packets of a thread that are held back at a time */
+#define SCAN_PERIOD_NS 1000000ull /* how often clients without an answer are checked */
+#define LATE_MAX 64		  /* packets that a thread holds back at a time */
 #define LATE_NS_MAX 50000000ull
-#define DRAIN_NS 15000000000ull /* at the end clients may give back what they hold */
+#define DRAIN_NS 15000000000ull /* time for clients to give back what they hold */
 
 struct load_client {
 	int socket;
-	__u64 random_state; /* of what the client draws */
-	__u64 fault_state;  /* of the faults that its packets meet */
-	__u64 wake_ns;	    /* when the client is asked again without an answer */
+	__u64 random_state; /* generator of what the client draws */
+	__u64 fault_state;  /* generator of its packets' faults */
+	__u64 wake_ns;	    /* when the client moves even without an answer */
 	bool finished;
 	struct workload_client workload;
 };
 
-/* A request that is on a long way. */
+/* A request that is held back, to be sent late. */
 struct late_packet {
 	int socket;
 	__u64 due_ns;
@@ -158,12 +158,12 @@ static enum fault choose_fault(struct load_client *client)
 	return FAULT_LOSE + draw(&client->fault_state, 3);
 }
 
-/* A datagram that is not sent counts as lost on the way: the client will ask again. */
+/* A datagram that cannot be sent counts as lost: the client will ask again. */
 static void send_datagram(struct load_thread *thread, int socket, const unsigned char *payload)
 {
 	if (send(socket, payload, workload_size(payload), 0) >= 0)
 		return;
-	if (errno == ECONNREFUSED) /* an earlier one was */
+	if (errno == ECONNREFUSED) /* an earlier datagram was */
 		thread->counts.unserved++;
 	else if (errno != EAGAIN && errno != ENOBUFS)
 		fail("sending a request");
@@ -201,7 +201,7 @@ static void send_late(struct load_thread *thread, __u64 now_ns)
 	}
 }
 
-/* Let the client move until it waits. */
+/* Lets the client move until it waits. */
 static void advance(struct load_thread *thread, struct load_client *client, __u64 now_ns)
 {
 	unsigned char payload[WORKLOAD_SIZE_MAX];
@@ -220,8 +220,8 @@ static void advance(struct load_thread *thread, struct load_client *client, __u6
 }
 
 /*
- * One datagram a call: the server on a veth has answered by the time that send()
- * returns, and a client that went on at once would keep the others waiting.
+ * Receives one datagram a call. A server on a veth has answered by the time that
+ * send() returns, so a client that went on at once would keep the others waiting.
  */
 static void receive(struct load_thread *thread, struct load_client *client)
 {
@@ -348,7 +348,7 @@ static bool was_answered(const struct load_record *record)
 	return record->return_ns != LOAD_NEVER && strcmp(record->outcome, "-") != 0;
 }
 
-/* The latencies of all that was answered, in order. */
+/* The latencies of all answered operations, in order. */
 static __u64 *sorted_latencies(const struct load_thread *threads, unsigned int thread_count,
 			       size_t *count)
 {
@@ -437,8 +437,8 @@ static void set_option(const char *text)
 	exit(2);
 }
 
-/* That of the server's tables, where keys are to be chosen by the cell that they fall into; as
- * `load --seed` takes it. */
+/* Sets the seed of the server's tables, for workloads that choose keys by their cell. The text is
+ * as for `load --seed`. */
 static void set_tables_seed(const char *text)
 {
 #ifdef STEPWISE_SEED_PLAIN
@@ -458,8 +458,7 @@ static void set_tables_seed(const char *text)
 static void on_signal(int number)
 {
 	(void)number;
-	atomic_fetch_add(&interruptions, 1); /* the second one: nobody is there any more who would
-						answer */
+	atomic_fetch_add(&interruptions, 1); /* a second one also skips the drain */
 }
 
 struct arguments {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A load of many clients over real UDP sockets, and the record of what each was
- * answered. load.c knows sockets and clocks; what clients ask for is the
- * protocol's spec/<protocol>/workload.h, which defines
+ * Puts many clients on a server, over real UDP sockets, and records the answers to
+ * each. load.c handles sockets and clocks. The protocol's workload, in
+ * spec/<protocol>/workload.h, chooses the requests. It defines
  *
  *   struct workload_client            one client, zeroed before it starts
  *   struct workload                   the options, zeroed before they are read
  *   WORKLOAD_PORT, WORKLOAD_SIZE      UDP port, bytes of every message
- *   WORKLOAD_SIZE_MAX, workload_size(), workload_is_whole()   only where messages may be longer
- * than that: of the longest; bytes of the message in a payload; whether so many are such an answer
  *   workload_options[]                names of the options, ended by {NULL}
  *   workload_start(), workload_next(), workload_answer(), workload_stop()
+ *
+ * A workload whose messages may be longer than WORKLOAD_SIZE also defines
+ *
+ *   WORKLOAD_SIZE_MAX                 bytes of the longest message
+ *   workload_size()                   bytes of the message in a payload
+ *   workload_is_whole()               whether an answer of so many bytes is complete
  *
  * A client has at most one request outstanding. The load sends it again until
  * it is answered or the workload gives up on it.
@@ -32,14 +36,14 @@ struct load_option {
 	const char *name;
 	const char *meaning;
 	size_t offset;	 /* of a __u64 in struct workload */
-	__u64 otherwise; /* its value where it is not given */
+	__u64 otherwise; /* its value if it is not given */
 };
 
 /* What a client does next. */
 enum load_action {
 	LOAD_SEND,   /* a new request is in the payload */
-	LOAD_AGAIN,  /* what was sent before is in the payload, to be sent again */
-	LOAD_WAIT,   /* nothing before the next answer, or before load_client.wake_ns */
+	LOAD_AGAIN,  /* the last request is in the payload, to be sent again */
+	LOAD_WAIT,   /* nothing until the next answer, or load_client.wake_ns */
 	LOAD_FINISH, /* nothing any more */
 };
 
@@ -59,22 +63,21 @@ struct load_record {
 /* Counts of one thread, added up at the end. */
 struct load_counts {
 	__u64 operations; /* answered requests of the protocol's own */
-	__u64 refused;	  /* of these, answered in the negative */
+	__u64 refused;	  /* of these, answered with a refusal */
 	__u64 retries;
-	__u64 started;	     /* clients that got to work, those after one that is over among them */
+	__u64 started;	     /* clients that started, successors included */
 	__u64 timed_out;     /* clients that were over because no answer came in time */
 	__u64 died;	     /* clients that were over on purpose */
-	__u64 given_up;	     /* requests that a client did not wait for any more, and went on */
-	__u64 read_back;     /* of what is there when all is over, read and answered */
-	__u64 read_back_due; /* that is, to be read */
-	__u64 unserved; /* packets refused, since nobody served what they needed; counted by load.c
-			 */
-	__u64 faults;	/* packets lost, repeated or late; counted by load.c */
+	__u64 given_up;	     /* requests that a client no longer waits for */
+	__u64 read_back;     /* reads after all else that were answered */
+	__u64 read_back_due; /* reads after all else that were due */
+	__u64 unserved;	     /* packets refused because nothing served them; counted by load.c */
+	__u64 faults;	     /* packets lost, repeated or late; counted by load.c */
 };
 
 struct load_thread;
 
-/* Add to the history. Latency is taken of records that returned with an outcome. */
+/* Adds to the history. Records that returned with an outcome count for the latency. */
 void load_record(struct load_thread *thread, struct load_record record);
 
 struct load_counts *load_counts(struct load_thread *thread);
@@ -82,10 +85,10 @@ struct load_counts *load_counts(struct load_thread *thread);
 /* A number below `limit`, from the seeded generator of the client that moves. */
 __u64 load_random(struct load_thread *thread, __u64 limit);
 
-/* Ends the load: it and the server cannot understand each other, for this reason. */
+/* Stops the load: it and the server cannot understand each other, for this reason. */
 _Noreturn void load_refuse(const char *reason);
 
-/* A number that no other call gets: identities for the history. */
+/* A number that no other call gets, as an identity in the history. */
 __u64 load_identity(void);
 
 #endif
