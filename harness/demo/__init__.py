@@ -1,1 +1,1 @@
-"""`just demo`: from the model to live traffic, with figures."""
+"""Demonstrates protocols from the model to live traffic, with figures: `just demo`."""

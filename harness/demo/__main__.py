@@ -1,4 +1,4 @@
-"""The demonstration: a protocol from its model to live traffic, with figures. Cleans up after itself.
+"""Demonstrates a protocol from its model to live traffic, with figures. Cleans up after itself.
 
 python -m harness.demo [PROTOCOL...]
 """
@@ -51,7 +51,7 @@ def main() -> int:
     command.need(command.NAMESPACES, "make network namespaces and load programs into the kernel")
     try:
         names = [name for name in chosen(arguments.protocols) if arguments.protocols or plugin.workload(name).demo]
-        names.sort(key=lambda name: -len(plugin.workload(name).demo.get("phases", [])))  # who has most to show is first
+        names.sort(key=lambda name: -len(plugin.workload(name).demo.get("phases", [])))  # most phases first
         good = all([demonstrate(screen, name, arguments) for name in names])
     except FAILURES as error:
         screen.say("failed", str(error), False)
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def demonstrate(screen: Screen, protocol: str, arguments: argparse.Namespace) -> bool:
-    """One protocol, from its model on. Whether everything was as it should be."""
+    """Demonstrate one protocol, from its model on. Returns whether everything was as it should be."""
     phases = plugin.workload(protocol).demo.get("phases", [])
     if not phases:
         raise LiveError(f"{protocol} has no demonstration: spec/{protocol}/workload.yaml has no phases under `demo`")

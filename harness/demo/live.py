@@ -1,4 +1,4 @@
-"""The live half of the demonstration: a protocol on a rig, under the loads of its workload.yaml."""
+"""Runs the live half of the demonstration: a protocol on a rig, under the loads of its workload.yaml."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MICROSECOND_NS = 1000
 
 @dataclass(frozen=True)
 class Phase:
-    """What one load showed."""
+    """The results of one load."""
 
     summary: dict[str, Any]
     counters: Counter[str]
@@ -35,7 +35,7 @@ class Phase:
 
 
 def run_phase(server: Server, spec: dict[str, Any], number: int) -> Phase:
-    """Run one load of the demonstration, and kill the daemon under it where the phase says so."""
+    """Run one load of the demonstration, and kill the daemon under it if the phase says so."""
     seconds = float(spec["seconds"])
     history = server.build.directory / f"demo-history-{number}.txt"
     before = server.counters()
@@ -49,7 +49,7 @@ def run_phase(server: Server, spec: dict[str, Any], number: int) -> Phase:
 
 
 def _kill_under(server: Server, load: subprocess.Popen[str], seconds: float, spec: dict[str, float]) -> tuple[int, int]:
-    """How often the daemon was killed, and how many packets the programs served while there was none."""
+    """Kill and restart the daemon. Returns how often, and how many packets the programs served without it."""
     kills = served = 0
     end = time.monotonic() + seconds - spec["period_seconds"]
     while time.monotonic() < end and load.poll() is None:
@@ -78,7 +78,7 @@ class Live:
         return connection
 
     def play(self, phases: list[dict[str, Any]]) -> bool:
-        """All phases, and whether all went as it should."""
+        """Play all phases. Returns whether all went as they should."""
         scene, good = self._scene(), True
         if scene:
             scene.begin()
@@ -124,8 +124,9 @@ class Live:
         return good
 
     def _settle(self) -> tuple[list[str], str]:
-        """What is in the files, and where that is not what the clients of all loads were told: see
-        harness/fuzz/kill.py.
+        """Compare the drained files with the answers to the clients of all loads: see harness/fuzz/kill.py.
+
+        Returns the differences, and a summary of the files.
         """
         if self._server.segments is None:
             return [], ""

@@ -1,4 +1,4 @@
-"""What the demonstration prints: one line a step, and a sign of life while a step takes long."""
+"""Prints the demonstration: one line a step, and a sign of life while a step takes long."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LABEL_WIDTH = 11
 
 
 class Screen:
-    """A terminal, or a log file: there no line is ever rewritten."""
+    """A terminal or a log file. Lines of a log file are never rewritten."""
 
     def __init__(self) -> None:
         self._live = sys.stdout.isatty()
@@ -28,7 +28,7 @@ class Screen:
         print(f"\n{self._styled(text, '1')}", flush=True)
 
     def say(self, label: str, text: str, good: bool | None = None) -> None:
-        """A finished step: its result, and whether it is as it should be."""
+        """Print a finished step: its result, and whether it is as it should be."""
         mark = {None: " ", True: self._styled("✓", "32"), False: self._styled("✗", "31")}[good]
         first, *rest = text.split("\n")
         with self._lock:
@@ -43,7 +43,7 @@ class Screen:
 
     @contextlib.contextmanager
     def working(self, label: str, doing: str) -> Iterator[Callable[[str], None]]:
-        """Show that something is under way until the block ends, which may say what it is at."""
+        """Show that something is under way until the block ends. Yields a function that takes the progress."""
         over, at = threading.Event(), [doing]
         sign = threading.Thread(target=self._sign, args=(label, at, over), daemon=True)
         sign.start()
@@ -68,5 +68,5 @@ class Screen:
 
     @staticmethod
     def _width() -> int:
-        """Of what fits on one line, with the escape sequence that clears it."""
+        """The characters that fit on one line, with the escape sequence that clears it."""
         return shutil.get_terminal_size().columns + 3

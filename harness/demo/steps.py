@@ -1,4 +1,4 @@
-"""The steps of the demonstration before there is traffic: check, generate, build, load."""
+"""Runs the steps of the demonstration before there is traffic: check, generate, build, load."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from harness.protocols import REPOSITORY
 
 
 class StepFailed(Exception):
-    """A step did not end well; the message has its output."""
+    """A step failed. The message has its output."""
 
 
 def run_tool(screen: Screen, label: str, doing: str, module: str, *arguments: str) -> tuple[list[str], float]:
-    """Run one of the project's commands; the lines that it printed and how long it took."""
+    """Run one of the project's commands. Returns the lines that it printed, and the seconds that it took."""
     begun = time.monotonic()
     command = [sys.executable, "-m", module, *arguments]
     lines: list[str] = []
     with screen.working(label, doing):
-        # A group of its own, so that what it started ends with it.
+        # It leads a process group, so that its children stop with it.
         process = subprocess.Popen(
             command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
@@ -49,13 +49,13 @@ def run_tool(screen: Screen, label: str, doing: str, module: str, *arguments: st
 
 
 def _sign_of_life(progress: str) -> str:
-    """How far the model checker is."""
+    """The model checker's progress, in words."""
     found = re.search(r"([\d,]+) distinct states found", progress)
     return f"{found[1]} states" if found else ""
 
 
 def check_model(screen: Screen, protocol: str) -> None:
-    """Explore the small models that hold; those that must fail would take too long here."""
+    """Explore the small models that hold. Models that must fail would take too long here."""
     small = (
         [model for model in models.models_of(protocol) if model.size == "small"]
         if protocol in models.protocols()
@@ -85,7 +85,7 @@ def check_model(screen: Screen, protocol: str) -> None:
 
 
 def generate_code(screen: Screen, protocol: str) -> None:
-    """Compile the specification; what comes out must be what is committed."""
+    """Compile the specification into generated/."""
     _, seconds = run_tool(screen, "generate", "compiling the steps", "codegen", "generate", protocol)
     files = [path for path in sorted((REPOSITORY / "generated" / protocol).iterdir()) if path.is_file()]
     lines = sum(path.read_text().count("\n") for path in files)
@@ -93,7 +93,7 @@ def generate_code(screen: Screen, protocol: str) -> None:
 
 
 def build_code(screen: Screen, protocol: str) -> Build:
-    """Compile it."""
+    """Compile the programs, the daemon and the load."""
     with screen.working("build", "compiling the programs, the daemon and the load"):
         built = build(protocol)
         built.load_program()
@@ -103,7 +103,7 @@ def build_code(screen: Screen, protocol: str) -> Build:
 
 
 def load_programs(screen: Screen, server: Server) -> bool:
-    """What is loaded where, and what the verifier made of it."""
+    """Show where the programs are loaded, and the verifier's figures for them. Returns whether all is well."""
     with screen.working("load", "measuring the programs"):
         judged = veristat.check(server.build.name, server.build.programs)
     status = server.status()
