@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The clock of env.now: CLOCK_MONOTONIC, behind by no more than the coarse clock
- * is and a jiffy or two. A call costs more than all the rest of a short step where
- * returns are guarded against speculation; so the time is asked for once in a
- * jiffy, and the jiffies are read in place (the verifier inlines it).
+ * The clock of env.now: CLOCK_MONOTONIC. It lags by at most the lag of the coarse clock plus a
+ * jiffy or two.
+ *
+ * Where returns are guarded against speculation, one call of the clock costs more than all the rest
+ * of a short step. So the clock is called once in a jiffy. The verifier inlines the read of the
+ * jiffies.
  */
 #ifndef STEPWISE_CLOCK_H
 #define STEPWISE_CLOCK_H
@@ -13,8 +15,10 @@
 
 #include "bpf/stepwise_c.h"
 
-/* Ticks of 2^shift nanoseconds, 32 bits of them. `cache` is the tick, and for which jiffy; zero to
- * begin with. */
+/*
+ * Returns the lower 32 bits of the time in ticks of 2^shift nanoseconds. `cache` holds the last
+ * tick and its jiffy; it starts as zero.
+ */
 static __always_inline __u32 stepwise_now(__u64 *cache, __u32 shift)
 {
 	const __u32 jiffy = (__u32)bpf_jiffies64() << 1 | 1;

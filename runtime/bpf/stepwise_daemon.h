@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * To the daemon, and only by ways that nobody but a program of this load can use: the daemon's
- * AF_XDP socket for the receive queue or, where it has none, a ring buffer. Both are reached
- * through pinned maps, which only root opens. The daemon believes what a packet hands over (see the
- * layout's `handover`), so nothing that came up the network stack, where clients and local users
- * send what they like, is ever served.
+ * Passes packets to the daemon: to its AF_XDP socket for the receive queue or, if there is none, to
+ * a ring buffer.
+ *
+ * Only a program of this load can use these two ways, because both are pinned maps that only root
+ * can open. The daemon trusts the `handover` fields of a packet. So it never serves a packet from
+ * the network stack, where clients and local users send anything they like.
  */
 #ifndef STEPWISE_DAEMON_H
 #define STEPWISE_DAEMON_H
@@ -16,7 +17,7 @@
 #include "stepwise_forward.h"
 #include "stepwise_queues.h"
 
-/* What stepwise_to_daemon() says where no daemon lives; not an XDP action. */
+/* stepwise_to_daemon() returns this if no daemon lives. It is not an XDP action. */
 #define STEPWISE_NO_DAEMON (-1)
 
 #define STEPWISE_FRAME_BYTES_MIN 42 /* the headers of Ethernet, IPv4 and UDP */
@@ -41,8 +42,10 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } stepwise_ring_limits SEC(".maps");
 
-/* The socket that holds the daemon's port. The kernel removes it when the daemon ends, however that
- * comes about. */
+/*
+ * The socket that holds the daemon's port. The kernel removes it when the daemon ends for any
+ * reason.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_SOCKMAP);
 	__type(key, __u32);
@@ -62,8 +65,8 @@ static __always_inline bool stepwise_has_daemon(void)
 }
 
 /*
- * Copies the first `size` bytes of a packet into the ring. `size_max`: a constant. The packet is to
- * be dropped then, whether there was room for the copy or not.
+ * Copies the first `size` bytes of a packet to the ring, if there is room. The caller must then
+ * drop the packet in either case. `size_max` is a constant.
  */
 static __always_inline void stepwise_to_ring(struct xdp_md *context, __u32 ifindex, __u32 size,
 					     __u32 size_max)
@@ -82,8 +85,9 @@ static __always_inline void stepwise_to_ring(struct xdp_md *context, __u32 ifind
 		return;
 	}
 	/*
-	 * Two tests of one register of 64 bits: clang knows the bounds, and would leave both out,
-	 * or make them a test of a difference, of which older verifiers learn nothing.
+	 * Test one 64-bit register twice. clang knows the bounds: without the barriers it would
+	 * remove both tests, or merge them into a test of a difference, from which older verifiers
+	 * learn nothing.
 	 */
 	asm volatile("" : "+r"(bytes));
 	if (bytes < STEPWISE_FRAME_BYTES_MIN)
@@ -99,14 +103,16 @@ discard:
 	bpf_ringbuf_discard(frame, 0);
 }
 
-/* Of a program of an interface: the XDP action, or STEPWISE_NO_DAEMON. `size`: of the frame without
- * padding, at most `size_max`. */
+/*
+ * For a program of an interface. Returns the XDP action, or STEPWISE_NO_DAEMON. `size` is the size
+ * of the frame without padding, at most `size_max`.
+ */
 static __always_inline int stepwise_to_daemon(struct xdp_md *context, __u32 size, __u32 size_max)
 {
 #ifdef STEPWISE_CONFORM
 	(void)context, (void)size, (void)size_max;
-	return XDP_PASS; /* a test run has no daemon, and whoever compares wants to see what it
-			    would get */
+	/* A test run has no daemon. PASS lets the comparison see the packet that it would get. */
+	return XDP_PASS;
 #else
 	const __u32 queue = STEPWISE_QUEUE(context->ingress_ifindex, context->rx_queue_index);
 
@@ -120,19 +126,19 @@ static __always_inline int stepwise_to_daemon(struct xdp_md *context, __u32 size
 }
 
 /*
- * Of a program at a device map's entry, which can give a packet to no socket, nor up the stack: it
- * is dropped. Where no daemon has a copy, its client asks again; mostly the cell is known by then,
- * so that the first program sees it.
+ * For a program of a device map's entry, which cannot pass a packet to a socket or up the stack.
+ * Always drops the packet. If the daemon got no copy, the client asks again. By then the first
+ * program mostly knows the cell, and handles the request itself.
  *
- * The interface that a packet came by is the one that the entry sends to. Asked for the former, a
- * kernel before 6.12 (or 6.1.115) dereferences NULL: CVE-2024-50162.
+ * The packet arrived on the interface that the entry sends to. ingress_ifindex must not be read
+ * here: kernels before 6.12 (or 6.1.115) dereference NULL then (CVE-2024-50162).
  */
 static __always_inline int stepwise_to_daemon_ahead(struct xdp_md *context, __u32 size,
 						    __u32 size_max)
 {
 #ifdef STEPWISE_CONFORM
-	const __u32 ifindex = context->ingress_ifindex; /* only a program of a device map is told
-							   the other */
+	/* Only a program of a device map may read egress_ifindex. */
+	const __u32 ifindex = context->ingress_ifindex;
 #else
 	const __u32 ifindex = context->egress_ifindex;
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The frame around a message: Ethernet, IPv4 without options or IPv6, UDP. Finds
- * out whose a packet is, checks it, and turns it round.
+ * The frame around a message: Ethernet, then IPv4 without options or IPv6, then UDP. These
+ * functions find out whether a packet is ours, check it, and turn it round.
  *
- * No packet pointer is kept across the sections of a hook: the verifier then sees
- * IPv4 and IPv6 as one path there, and follows it once.
+ * No packet pointer is kept across the sections of a hook. So the verifier sees IPv4 and IPv6 as
+ * one path there, and follows it once.
  */
 #ifndef STEPWISE_FRAME_H
 #define STEPWISE_FRAME_H
@@ -29,9 +29,9 @@
 #define STEPWISE_UDP_OFFSET_IPV4 (STEPWISE_IP_OFFSET + sizeof(struct iphdr))
 #define STEPWISE_UDP_OFFSET_IPV6 (STEPWISE_IP_OFFSET + sizeof(struct ipv6hdr))
 #define STEPWISE_UDP_OFFSET_MASK 0x3f
-#define STEPWISE_FRAGMENT_MASK 0x3fff /* more fragments, and the offset */
+#define STEPWISE_FRAGMENT_MASK 0x3fff /* the flag "more fragments", and the offset */
 
-/* <linux/if_ether.h> packs its struct, which would be read byte by byte. */
+/* <linux/if_ether.h> declares its struct packed, and clang would read it byte by byte. */
 #define STEPWISE_ETHERTYPE(packet) \
 	STEPWISE_READ(__be16, (packet) + offsetof(struct ethhdr, h_proto))
 
@@ -42,17 +42,18 @@ enum stepwise_arrival {
 	STEPWISE_MALFORMED_CHECKSUM,
 };
 
-/* Which of the two ports tells that a packet is ours. */
+/* The port by which a packet is recognised as ours. */
 enum stepwise_port {
 	STEPWISE_PORT_SOURCE,
 	STEPWISE_PORT_DESTINATION,
 };
 
 /*
- * What the network header says. `sum`: of the addresses, for UDP's checksum.
- * `udp_offset` is hidden from the verifier, which so sees IPv4 and IPv6 as one
- * path from there on. `suspect`: zero where the addresses of a packet that came by
- * need no other look.
+ * Results of reading the network header:
+ * - udp_offset: hidden from the verifier, which therefore sees IPv4 and IPv6 as one path from there
+ *   on.
+ * - sum: the sum of the addresses, for the UDP checksum.
+ * - suspect: zero if the addresses of an arriving packet need no second check.
  */
 struct stepwise_network {
 	__u32 udp_offset;
@@ -62,8 +63,9 @@ struct stepwise_network {
 };
 
 /*
- * False for a packet that is no UDP, has options, extension headers or a wrong header checksum, is
- * a fragment, or came by from no host.
+ * Returns false if the packet is not UDP, has options, extension headers or a wrong header
+ * checksum, or is a fragment. For an arriving packet, also returns false if the source is not a
+ * host.
  */
 static __always_inline bool stepwise_parse_network(const void *packet, const void *end,
 						   enum stepwise_port which,
@@ -101,7 +103,7 @@ static __always_inline bool stepwise_parse_network(const void *packet, const voi
 	return false;
 }
 
-/* The UDP header of what is UDP on our port to one receiver, or NULL. */
+/* Returns the UDP header if the packet is unicast UDP on our port, else NULL. */
 static __always_inline const struct udphdr *stepwise_find_udp(const void *packet, const void *end,
 							      enum stepwise_port which, __u16 port,
 							      struct stepwise_network *network,
@@ -120,8 +122,9 @@ static __always_inline const struct udphdr *stepwise_find_udp(const void *packet
 }
 
 /*
- * Likewise of what came by: of what is for this host, and from another one. (What the daemon sends
- * answers such a packet, so TC need not look at addresses.)
+ * Like stepwise_find_udp(), for an arriving packet: it must also be for this host, and from another
+ * one. (TC need not check addresses, because the daemon only answers packets that passed this
+ * check.)
  */
 static __always_inline const struct udphdr *
 stepwise_find_request(struct xdp_md *context, const void *packet, const void *end, __u16 port,
@@ -136,7 +139,7 @@ stepwise_find_request(struct xdp_md *context, const void *packet, const void *en
 	return udp;
 }
 
-/* Whether a datagram has that size, and is all there. */
+/* True if the datagram has the given size and is complete. */
 static __always_inline bool stepwise_is_whole(const struct udphdr *udp, const void *end,
 					      __u32 udp_size,
 					      const struct stepwise_network *network)
@@ -145,15 +148,17 @@ static __always_inline bool stepwise_is_whole(const struct udphdr *udp, const vo
 	       network->udp_length == udp->len;
 }
 
-/* Whether a request's checksum is right, by the sum of its pseudo header and of all of the
- * datagram. */
+/*
+ * Checks the checksum of a request. `sum` is the sum of the pseudo header and of the whole
+ * datagram.
+ */
 static __always_inline enum stepwise_arrival stepwise_check_sum(const struct udphdr *udp, __u64 sum)
 {
 	return udp->check && stepwise_fold(sum) == 0xffff ? STEPWISE_OURS :
 							    STEPWISE_MALFORMED_CHECKSUM;
 }
 
-/* Whose a packet is that came by; the message of an ours but malformed packet is not to be read. */
+/* Classifies an arriving packet. The message must not be read if the packet is malformed. */
 static __always_inline enum stepwise_arrival stepwise_parse(struct xdp_md *context, __u16 port,
 							    __u32 payload_size, __u32 *udp_offset,
 							    const unsigned char **payload)
@@ -170,7 +175,7 @@ static __always_inline enum stepwise_arrival stepwise_parse(struct xdp_md *conte
 	if (!stepwise_is_whole(udp, end, udp_size, &network))
 		return STEPWISE_MALFORMED;
 	*payload = (const unsigned char *)(udp + 1);
-	/* None at all is allowed in IPv4 only. */
+	/* Only IPv4 allows a datagram without a checksum. */
 	if (!udp->check && STEPWISE_ETHERTYPE(packet) == bpf_htons(ETH_P_IP))
 		return STEPWISE_OURS;
 	network.sum += bpf_htons(IPPROTO_UDP) + (__u64)udp->len +
@@ -178,7 +183,10 @@ static __always_inline enum stepwise_arrival stepwise_parse(struct xdp_md *conte
 	return stepwise_check_sum(udp, network.sum);
 }
 
-/* Likewise of one that this host sends, which may leave its checksum to the device. */
+/*
+ * Classifies a packet that this host sends. Does not check the checksum, which may be left to the
+ * device.
+ */
 static __always_inline enum stepwise_arrival stepwise_parse_sent(const struct __sk_buff *skb,
 								 __u16 port, __u32 payload_size,
 								 __u32 *udp_offset,
@@ -199,8 +207,10 @@ static __always_inline enum stepwise_arrival stepwise_parse_sent(const struct __
 	return STEPWISE_OURS;
 }
 
-/* Of a packet that was found ours, after its pointers were loaded again; NULL to please the
- * verifier. (Of others the offset is zero.) */
+/*
+ * Returns the UDP header of a packet that was found to be ours, after its pointers were loaded
+ * again. The NULL is for the verifier. (For other packets, the offset is zero.)
+ */
 static __always_inline struct udphdr *stepwise_udp(void *packet, void *end, __u32 udp_offset,
 						   __u32 payload_size)
 {
@@ -209,7 +219,7 @@ static __always_inline struct udphdr *stepwise_udp(void *packet, void *end, __u3
 	return (void *)(udp + 1) + payload_size > end ? NULL : udp;
 }
 
-/* Exchanges two addresses; `size` is a constant, and even. */
+/* Exchanges two addresses. `size` is constant and even. */
 static __always_inline void stepwise_exchange(void *one, void *other, __u32 size)
 {
 	__u32 at = 0;
@@ -236,16 +246,14 @@ static __always_inline void stepwise_exchange(void *one, void *other, __u32 size
 	}
 }
 
-/* Sender and receiver change places: no checksum notices. False to please the verifier. */
+/* Exchanges sender and receiver. This changes no checksum. The false is for the verifier. */
 static __always_inline bool stepwise_turn_round(void *packet, void *end, struct udphdr *udp)
 {
 	const __be16 port = udp->source;
 
 	udp->source = udp->dest;
 	udp->dest = port;
-	asm(""
-	    : "+r"(packet)); /* clang sees that what comes before udp is in bounds, the verifier
-				does not */
+	asm("" : "+r"(packet)); /* clang knows that this part is in bounds, the verifier does not */
 	if (packet + STEPWISE_UDP_OFFSET_IPV4 > end)
 		return false;
 	stepwise_exchange(packet, packet + ETH_ALEN, ETH_ALEN);
@@ -262,9 +270,9 @@ static __always_inline bool stepwise_turn_round(void *packet, void *end, struct 
 }
 
 /*
- * Corrects UDP's checksum by what stepwise_replace() said. No checksum (IPv4 only)
- * stays none, and none comes out of the others: a sum that is not zero folds to
- * 0xffff instead of zero, as UDP wants it.
+ * Corrects the UDP checksum by the sum that stepwise_replace() returned. A datagram without a
+ * checksum (IPv4 only) stays without one. No other checksum becomes zero: a sum that is not zero
+ * folds to 0xffff instead, as UDP requires.
  */
 static __always_inline void stepwise_correct_checksum(struct udphdr *udp, __u64 change)
 {

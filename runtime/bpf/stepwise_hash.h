@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Indices that are hashed from a field, under the seed of the tables.
+ * Hashes a field to an index, under the seed of the tables.
  *
- * A mix of all bits, then a multiplication by a random odd number of which the upper bits are
- * taken: for any two values, chosen without knowing the multiplier, the indices are the same for at
- * most 2 in `capacity` multipliers where that is a power of two (M. Dietzfelbinger, T. Hagerup, J.
- * Katajainen, M. Penttonen, "A Reliable Randomized Algorithm for the Closest-Pair Problem", Journal
- * of Algorithms 25, 1997), and at most 4 in `capacity` for any other. So nobody can compute keys
- * that share a cell. Multipliers alone would give away with one collision a whole series of them,
- * in equal steps; behind the mix of what only the salt's owner knows the steps are not equal.
+ * The hash mixes all bits, multiplies by a random odd number, and takes the upper bits. For any two
+ * values that were chosen without knowing the multiplier, at most 2 in `capacity` multipliers give
+ * the same index if the capacity is a power of two (M. Dietzfelbinger, T. Hagerup, J. Katajainen,
+ * M. Penttonen, "A Reliable Randomized Algorithm for the Closest-Pair Problem", Journal of
+ * Algorithms 25, 1997), and at most 4 in `capacity` if it is not. So nobody can compute keys that
+ * share a cell.
  *
- * It is no keyed MAC: whoever sees for long enough which keys share a cell, by the time that
- * answers take or by those that are refused, may find the seed out. It does not hide it, it only
- * has to be found first.
+ * The multiplier alone would not be enough: one collision would reveal a whole series of them, in
+ * equal steps. The mix removes the equal steps, because it depends on the secret salt.
+ *
+ * This is not a keyed MAC. An observer may find out the seed by watching for long enough which keys
+ * share a cell: by the time that answers take, or by the requests that are refused. The hash does
+ * not hide the seed. It only forces an attacker to find it first.
  */
 #ifndef STEPWISE_HASH_H
 #define STEPWISE_HASH_H
@@ -23,18 +25,20 @@
 #ifdef __bpf__
 #include <bpf/bpf_helpers.h>
 
-/* The loader writes it before the verifier sees it. */
+/* The loader sets it before the verifier reads it. */
 const struct stepwise_seed stepwise_seed SEC(STEPWISE_SEED_SECTION) = STEPWISE_SEED_PLAIN;
 #else
-/* Of this file's user alone. The runtime sets that of the daemon's steps; a client has no cells,
- * and no use for it. */
+/*
+ * Each file that includes this has its own. The runtime sets the one of the daemon's steps. A
+ * client has no cells and does not use it.
+ */
 static struct stepwise_seed stepwise_seed __attribute__((unused)) = STEPWISE_SEED_PLAIN;
 #endif
 
 /*
- * Where it is, which clang must not know: it would use the value that it was compiled with. (It
- * would do so even of a weak constant; of a volatile one it would compute every mix of a field
- * again.)
+ * Returns the address of the seed, hidden from clang, which would otherwise use the value at
+ * compile time. (It would do so even for a weak constant. For a volatile one, it would compute each
+ * mix of a field again.)
  */
 static __always_inline const struct stepwise_seed *stepwise_seed_here(void)
 {
@@ -44,8 +48,7 @@ static __always_inline const struct stepwise_seed *stepwise_seed_here(void)
 	return seed;
 }
 
-/* Of one value another: two steps of the finalizer of MurmurHash3, of which the last multiplication
- * is the callers'. */
+/* Two steps of the finalizer of MurmurHash3. The callers do the last multiplication. */
 static __always_inline __u64 stepwise_mix(__u64 value)
 {
 	value ^= stepwise_seed_here()->salt;
@@ -54,13 +57,13 @@ static __always_inline __u64 stepwise_mix(__u64 value)
 	return value ^ value >> 33;
 }
 
-/* Index below `capacity`. */
+/* Returns an index below `capacity`. */
 static __always_inline __u32 stepwise_hash(__u64 value, __u32 capacity)
 {
 	return (__u32)((stepwise_mix(value) * stepwise_seed_here()->upper >> 32) * capacity >> 32);
 }
 
-/* An index that knows nothing of the other: its multiplier is another one. */
+/* Returns an index that is independent of stepwise_hash(): it uses the other multiplier. */
 static __always_inline __u32 stepwise_hash_lower(__u64 value, __u32 capacity)
 {
 	return (__u32)((stepwise_mix(value) * stepwise_seed_here()->lower >> 32) * capacity >> 32);

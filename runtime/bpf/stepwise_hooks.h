@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * How a section gets its cell for itself, and how a hook ends: the same source in
- * BPF programs and in userspace.
+ * How a section gets exclusive use of its cell, and how a hook ends. BPF programs and userspace
+ * share this source.
  *
- * A hook's end is an outcome whose leaf is replaced by the number of a counter.
+ * The end of a hook is an outcome in which a counter's number replaces the leaf.
  */
 #ifndef STEPWISE_HOOKS_H
 #define STEPWISE_HOOKS_H
@@ -12,12 +12,14 @@
 #include "bpf/stepwise_verifier.h"
 
 #ifndef STEPWISE_ATTEMPTS
-#define STEPWISE_ATTEMPTS 4 /* compare-and-swaps before a section counts as contended */
+#define STEPWISE_ATTEMPTS 4 /* attempts to swap before a section counts as contended */
 #endif
 
-#define STEPWISE_SKIPPED 16u /* in an end: a section on the way was contended and left out */
+#define STEPWISE_SKIPPED 16u /* flag of an end: a contended section was left out on the way */
 
-/* In userspace what is read after it is read after it; a program has that of the swaps before. */
+/*
+ * Acquire load. In BPF a plain load suffices, because earlier compare-and-swaps are full barriers.
+ */
 static __always_inline __u64 stepwise_load(const __u64 *word)
 {
 #ifdef __bpf__
@@ -27,17 +29,18 @@ static __always_inline __u64 stepwise_load(const __u64 *word)
 #endif
 }
 
-/* Whether the word still was `before`, and now is `after`. */
+/* Replaces `before` with `after`. Returns false if the word was not `before`. */
 static __always_inline bool stepwise_compare_and_swap(__u64 *word, __u64 before, __u64 after)
 {
 	return __sync_bool_compare_and_swap(word, before, after);
 }
 
 /*
- * Attempts after the first, which was lost, until one returns nonzero. Rare, so
- * out of line; and for the verifier, one attempt to follow however many there are.
- * The flags are zero, but hidden from the verifier: where it sees that, it writes the
- * loop out, which takes 24 bytes of a stack that is scarce.
+ * Repeats an attempt, after the first one was lost, until one returns nonzero. This is rare, so it
+ * is out of line. The verifier follows one attempt, however many there are.
+ *
+ * The flags are zero, but hidden from the verifier. If the verifier knew, it would inline the loop,
+ * which takes 24 bytes of the scarce stack.
  */
 static __always_inline void stepwise_retry(long (*attempt)(__u32 number, void *context),
 					   void *context)
@@ -59,7 +62,7 @@ static __always_inline __u32 stepwise_end(enum stepwise_verdict verdict, __u32 c
 	return (__u32)verdict | counter << STEPWISE_LEAF_SHIFT;
 }
 
-/* `first`: of the hook's counters, from which leaves are counted. */
+/* `first` is the first of the hook's counters; leaves count from there. */
 static __always_inline __u32 stepwise_end_at_leaf(__u32 outcome, __u32 first)
 {
 	return outcome + (first << STEPWISE_LEAF_SHIFT);

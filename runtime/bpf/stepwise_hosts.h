@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Whether a packet is for this host and from one that can be answered: XDP sees what a router
- * forwards, and all that passes a port in promiscuous mode.
+ * Checks that a packet is for this host, and from a host that can be answered. XDP also sees
+ * packets that a router forwards, and all packets that pass a port in promiscuous mode.
  *
- * The common path is one comparison with a global variable, which takes no lookup. The rest is a
- * function of its own, rarely called, and verified once.
+ * The common path is one comparison with a global variable, without a lookup. The rest is a
+ * separate function, which is rarely called and verified once.
  */
 #ifndef STEPWISE_HOSTS_H
 #define STEPWISE_HOSTS_H
@@ -21,11 +21,11 @@
 #include "bpf/stepwise_wire.h"
 #include "stepwise_addresses.h"
 
-#define STEPWISE_LOOPBACK_IFINDEX 1 /* in every network namespace */
+#define STEPWISE_LOOPBACK_IFINDEX 1 /* the same in every network namespace */
 #define STEPWISE_IPV4_LOOPBACK 127  /* first byte */
-#define STEPWISE_IPV4_MULTICAST 224 /* first byte of these, and of reserved addresses above */
+#define STEPWISE_IPV4_MULTICAST 224 /* first byte of multicast; reserved addresses are above */
 #define STEPWISE_IPV6_MULTICAST 0xff
-#define STEPWISE_LINK_LOCAL bpf_htonl(0xfe800000) /* of IPv6, in the first four bytes */
+#define STEPWISE_LINK_LOCAL bpf_htonl(0xfe800000) /* first four bytes, in IPv6 */
 #define STEPWISE_LINK_LOCAL_MASK bpf_htonl(0xffc00000)
 
 #ifndef STEPWISE_PROMISCUOUS
@@ -41,8 +41,9 @@ struct {
 #endif
 
 /*
- * Zero if the destination is in its slot or, where every host's is served, of one host. Both have
- * 32 bits, so that the verifier sees IPv4 and IPv6 as one path.
+ * Returns zero if the destination is in its slot. In promiscuous mode, returns zero if the
+ * destination is unicast. Both results have 32 bits, so that the verifier sees IPv4 and IPv6 as one
+ * path.
  */
 static __always_inline __u32 stepwise_differs_ipv4(const struct iphdr *ip)
 {
@@ -71,9 +72,8 @@ static __always_inline __u32 stepwise_differs_ipv6(const struct ipv6hdr *ip)
 }
 
 /*
- * Sources that no answer can reach are refused: 0/8, and multicast, reserved and broadcast
- * addresses. False for these. Loopback addresses are for stepwise_is_between_hosts(), which knows
- * the interface.
+ * Returns false for a source that no answer can reach: 0/8, multicast, reserved and broadcast
+ * addresses. stepwise_is_between_hosts() checks loopback addresses, because it knows the interface.
  */
 static __always_inline bool stepwise_is_host_ipv4(const struct iphdr *ip)
 {
@@ -92,7 +92,10 @@ static __always_inline bool stepwise_is_host_ipv6(const struct ipv6hdr *ip)
 	return *(const __u8 *)&ip->saddr != STEPWISE_IPV6_MULTICAST;
 }
 
-/* The first 64 bits of ::, of ::1, and of the forms of IPv4 addresses that are for no wire. */
+/*
+ * Compares the first 64 bits with zero: `::`, `::1`, and the forms of IPv4 addresses that must not
+ * be on a wire.
+ */
 static __always_inline __u32 stepwise_is_reserved_ipv6(const struct ipv6hdr *ip)
 {
 	return stepwise_same_bit(STEPWISE_READ(__u64, (const void *)&ip->saddr), 0);
@@ -102,7 +105,7 @@ static __always_inline __u32 stepwise_is_reserved_ipv6(const struct ipv6hdr *ip)
 static __always_inline bool stepwise_is_address(const struct stepwise_address *address)
 {
 	(void)address;
-	return false; /* no host's: only multicast is looked at again */
+	return false; /* only multicast is checked again, and it is not a host's */
 }
 #else
 static __always_inline bool stepwise_is_address(const struct stepwise_address *address)
@@ -112,10 +115,9 @@ static __always_inline bool stepwise_is_address(const struct stepwise_address *a
 #endif
 
 /*
- * Of a packet whose destination is not in its slot, or whose source is not for a wire. What comes
- * by lo was sent by this host to itself, as its own routes decided: all destinations there are its
- * own, and loopback sources are what they should be. A test run of a program has that interface as
- * well.
+ * Decides on a packet whose destination is not in its slot, or whose source must not be on a wire.
+ * This host sent all packets on lo to itself, by its own routes. So each destination there is its
+ * own, and loopback sources are valid. A test run of a program also has lo as its interface.
  */
 __attribute__((noinline)) int stepwise_is_between_hosts(struct xdp_md *context)
 {

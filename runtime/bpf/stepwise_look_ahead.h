@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Looking ahead: a cell that is not in the caches is a walk of the page tables and a line from
- * memory, which a program that sees one packet waits for. So such packets are put off: the first
- * program notes which cell each is about and sends it to a device map's entry for the very
- * interface it came by. When the kernel has a bulk of them, or no more, the entry's program runs on
- * each: it first reads of all noted cells, none of which waits for another, and then steps like the
- * first one.
+ * Look-ahead. A cell that is not in the caches costs a walk of the page tables and a line from
+ * memory, and a program that sees one packet waits for both. So the first program puts such a
+ * packet off: it notes the packet's cell, and redirects the packet to the device map's entry for
+ * the interface that it came by. When the kernel has a bulk of packets, or no more packets, it runs
+ * the entry's program on each. That program first reads all noted cells, so that no read waits for
+ * another. Then it runs the same hook as the first program.
  *
- * What is noted is never believed: a cell that is missing there, or too many, costs time and
- * nothing else.
+ * The notes are only hints: a missing or superfluous cell costs time and nothing else.
  */
 #ifndef STEPWISE_BPF_LOOK_AHEAD_H
 #define STEPWISE_BPF_LOOK_AHEAD_H
 
 #include "bpf/stepwise_frame.h"
 
-#define STEPWISE_BULK 16u /* packets that the kernel gathers for a device (DEV_MAP_BULK_SIZE) */
-/* Pairs of cells that a processor is believed to have in its caches; a power of two. */
+/* Packets that the kernel gathers for a device (DEV_MAP_BULK_SIZE). */
+#define STEPWISE_BULK 16u
+/* Number of pairs of cells that a processor presumably has in its caches. A power of two. */
 #define STEPWISE_RECENT 2048u
 #define STEPWISE_DEVICES 64 /* interfaces */
 #define STEPWISE_LINE_BYTES 64u
-/* The end of the first line behind the 8 bytes with which an array's values begin. */
+/*
+ * Offset of the last byte of the first whole line. The values of an array start 8 bytes before a
+ * line does.
+ */
 #define STEPWISE_LINE_REACH 71u
 
 #ifdef STEPWISE_CONFORM
-#define STEPWISE_AHEAD_SECTION "xdp" /* BPF_PROG_TEST_RUN takes no program of a device map */
+/* BPF_PROG_TEST_RUN cannot run a program of a device map. */
+#define STEPWISE_AHEAD_SECTION "xdp"
 #else
 #define STEPWISE_AHEAD_SECTION "xdp/devmap"
 #endif
@@ -32,8 +36,8 @@
 struct stepwise_noted {
 	__u32 count;
 	__u32 indices[STEPWISE_BULK];
-	__u64 recent[STEPWISE_RECENT]; /* of each of so many groups of cells the last two, the later
-					  one below */
+	/* The two cells of each group that were noted last, the later one in the lower half. */
+	__u64 recent[STEPWISE_RECENT];
 };
 
 struct {
@@ -43,8 +47,10 @@ struct {
 	__uint(max_entries, 1);
 } stepwise_noted SEC(".maps");
 
-/* By interface, itself with the second program: the daemon's to fill in, where the driver can send
- * what was redirected. */
+/*
+ * Maps an interface to itself, with the second program. The daemon fills it in for interfaces whose
+ * driver can send redirected packets.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
 	__type(key, __u32);
@@ -52,7 +58,7 @@ struct {
 	__uint(max_entries, STEPWISE_DEVICES);
 } stepwise_devices SEC(".maps");
 
-/* Whether the packet goes on in the second program. */
+/* Returns true if the packet continues in the second program. */
 static __always_inline bool stepwise_put_off(const struct xdp_md *context, __u32 index)
 {
 	const __u32 key = 0;
@@ -64,7 +70,7 @@ static __always_inline bool stepwise_put_off(const struct xdp_md *context, __u32
 	recent = &noted->recent[index % STEPWISE_RECENT];
 	if ((__u32)*recent == index || *recent >> 32 == index) {
 #ifdef STEPWISE_FORGETFUL
-		/* For tests: every other packet is put off, however few cells there are. */
+		/* For tests: puts off every other packet, however few cells there are. */
 		*recent = ~0ull;
 #endif
 		return false;
@@ -77,8 +83,9 @@ static __always_inline bool stepwise_put_off(const struct xdp_md *context, __u32
 }
 
 /*
- * Reads a byte of every line of an element that has whole ones; of another, a line may be missed,
- * which costs time. Not of its begin, where there may be a guard, which programs cannot read.
+ * Reads one byte of every line of an element that consists of whole lines. For other elements, it
+ * may miss a line, which costs time. It does not read the start of the element, where a guard may
+ * be, because programs cannot read a guard.
  */
 static __always_inline void stepwise_touch(const void *element, __u32 size)
 {
@@ -88,8 +95,10 @@ static __always_inline void stepwise_touch(const void *element, __u32 size)
 	*(const volatile __u8 *)(element + size - 1);
 }
 
-/* The payload of what the first program has found to be ours, and where its UDP header is; NULL to
- * please the verifier. */
+/*
+ * Finds the payload and the UDP header of a packet that the first program found to be ours. The
+ * NULL is for the verifier.
+ */
 static __always_inline const unsigned char *
 stepwise_find_again(const struct xdp_md *context, __u32 payload_size, __u32 *udp_offset)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Whose a packet is that leaves by the service's port. Only what the daemon's own socket sends is
- * completed: TC believes what it says. Anybody may have the port while the daemon is away, and
- * another network namespace's packets pass the same interface; so the socket is told by its cookie,
- * which the kernel gives to no other until the machine starts again.
+ * Checks who sent a packet that leaves by the service's port. TC completes only packets from the
+ * daemon's own socket, because it trusts their content. While the daemon is away, anybody may have
+ * the port. Packets of other network namespaces pass the same interface. So TC identifies the
+ * socket by its cookie, which the kernel does not give to another socket until the next boot.
  */
 #ifndef STEPWISE_SENDER_H
 #define STEPWISE_SENDER_H
@@ -14,7 +14,7 @@
 
 #include "bpf/stepwise_c.h"
 
-/* The cookie of the socket by which the daemon sends; 0 until there was one. */
+/* The cookie of the socket that the daemon sends by; 0 before the first daemon. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
@@ -26,7 +26,7 @@ static __always_inline bool stepwise_is_from_daemon(struct __sk_buff *skb)
 {
 #ifdef STEPWISE_CONFORM
 	(void)skb;
-	return true; /* a test run's packets are from no socket of ours */
+	return true; /* the packets of a test run do not come from our socket */
 #else
 	const __u32 key = 0;
 	const __u64 *sender = bpf_map_lookup_elem(&stepwise_sender, &key);
@@ -36,9 +36,9 @@ static __always_inline bool stepwise_is_from_daemon(struct __sk_buff *skb)
 }
 
 /*
- * Whether a UDP socket of this host sends from the service's port, whatever the packet looks like:
- * options, extension headers and fragments hide the port from who reads the packet, and not from
- * its receiver.
+ * Returns true if a UDP socket of this host sends from the service's port, whatever the packet
+ * looks like. Options, extension headers and fragments hide the port from a reader of the packet,
+ * but not from its receiver.
  */
 static __always_inline bool stepwise_is_from_port(const struct __sk_buff *skb, __u16 port)
 {

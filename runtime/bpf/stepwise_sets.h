@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Sets whose items lie in one integer, the first lowest: looked through all at
- * once, without a loop or a branch. `bits` of an item and `size`, the most items,
- * are constants; unused items are zero; there is more than one item.
+ * Sets whose items lie in one integer, the first item lowest. They are searched all at once,
+ * without a loop or a branch. `bits` (of an item) and `size` (the maximum number of items, more
+ * than one) are constants. Unused items are zero.
  */
 #ifndef STEPWISE_SETS_H
 #define STEPWISE_SETS_H
 
 #include "bpf/stepwise_c.h"
 
-/* One in every item. */
+/* Returns an integer with a 1 in every item. */
 static __always_inline __u64 stepwise_packed_ones(__u32 bits, __u32 size)
 {
 	__u64 ones = 0;
@@ -21,9 +21,9 @@ static __always_inline __u64 stepwise_packed_ones(__u32 bits, __u32 size)
 }
 
 /*
- * Nonzero where the element is one of the items; the lowest bit set is then the
- * highest bit of its place. Subtracting one borrows from an item that is zero, and
- * unused items are made to differ from every element.
+ * Returns nonzero if the element is one of the items. The lowest set bit is then the highest bit of
+ * that item. Subtracting one borrows from an item that is zero. Unused items are made different
+ * from every element.
  */
 static __always_inline __u64 stepwise_packed_find(__u64 items, __u32 count, __u64 element,
 						  __u32 bits, __u32 size)
@@ -36,13 +36,13 @@ static __always_inline __u64 stepwise_packed_find(__u64 items, __u32 count, __u6
 	return (difference - ones) & ~difference & ones << (bits - 1);
 }
 
-/* Whether the element is the only item, by one branch. */
+/* Returns true if the element is the only item. This takes one branch. */
 static __always_inline bool stepwise_packed_is_only(__u64 items, __u32 count, __u64 element)
 {
 	return !((items ^ element) | (count ^ 1));
 }
 
-/* Without the item that stepwise_packed_find() found; the ones above it move down. */
+/* Removes the item that stepwise_packed_find() found. The items above it move down. */
 static __always_inline __u64 stepwise_packed_cut(__u64 items, __u64 found, __u32 bits)
 {
 	const __u64 below = ((found & -found) >> (bits - 1)) - 1;
@@ -51,18 +51,18 @@ static __always_inline __u64 stepwise_packed_cut(__u64 items, __u64 found, __u32
 }
 
 /*
- * 1 for equal integers and for smaller ones, else 0, without a branch for the
- * verifier to follow on both sides. The operands have less than 64 bits.
+ * These return 1 or 0 without a branch, because the verifier would follow both sides of one. The
+ * operands of stepwise_equal_bit() and stepwise_less_bit() have fewer than 64 bits.
  */
 static __always_inline __u64 stepwise_equal_bit(__u64 left, __u64 right)
 {
 	__u64 difference = left ^ right;
 
-	asm("" : "+r"(difference)); /* else clang makes it a branch again */
+	asm("" : "+r"(difference)); /* else clang turns it into a branch again */
 	return (difference - 1) >> 63;
 }
 
-/* Of operands that may have all 64 bits. */
+/* Like stepwise_equal_bit(), for operands of up to 64 bits. */
 static __always_inline __u64 stepwise_same_bit(__u64 left, __u64 right)
 {
 	__u64 difference = left ^ right;
@@ -80,29 +80,30 @@ static __always_inline __u64 stepwise_less_bit(__u64 left, __u64 right)
 	return difference >> 63;
 }
 
-/* The other bit; likewise. */
+/* Inverts the bit, without a branch. */
 static __always_inline __u64 stepwise_not_bit(__u64 bit)
 {
 	asm("" : "+r"(bit));
 	return bit ^ 1;
 }
 
-/* The value where the bit is 1, else 0; likewise. (The verifier would follow a mask of the bit on
- * both sides, too.) */
+/*
+ * Returns the value if the bit is 1, else 0, without a branch. (It multiplies, because the verifier
+ * would also follow both sides of a mask.)
+ */
 static __always_inline __u64 stepwise_where(__u64 bit, __u64 value)
 {
 	asm("" : "+r"(bit));
 	return bit * value;
 }
 
-/* The one value where the bit is 1, else the other; likewise. */
+/* Returns `then` if the bit is 1, else `otherwise`, without a branch. */
 static __always_inline __u64 stepwise_choose(__u64 bit, __u64 then, __u64 otherwise)
 {
 	return otherwise + stepwise_where(bit, then - otherwise);
 }
 
-/* An index that clang takes for anything, so that the check of its bound stays for the verifier to
- * see. */
+/* Hides the index from clang, so that the bounds check stays for the verifier. */
 static __always_inline __u32 stepwise_index(__u32 index)
 {
 	asm("" : "+r"(index));
@@ -110,9 +111,9 @@ static __always_inline __u32 stepwise_index(__u32 index)
 }
 
 /*
- * Whether an index is in bounds, for the verifier to see. To clang the check and
- * the index that is used after it are one piece: else it may use what it keeps on
- * the stack and check a copy, which older kernels (6.1) do not know to be the same.
+ * Checks an index against its bound, visibly to the verifier. clang must treat the check and the
+ * index that is used after it as one unit. Otherwise it may check a copy and use the index on the
+ * stack, and older verifiers (6.1) do not know that the two are equal.
  */
 static __always_inline bool stepwise_in_bounds(__u64 *index, __u32 size)
 {
@@ -131,8 +132,8 @@ outside:
 }
 
 /*
- * Where the item of an index from 1 lies in an array of `size`, a constant. The index is in range;
- * this shows the verifier that it is, without a branch where it can.
+ * Returns the position of an index, which counts from 1, in an array of `size` (a constant). The
+ * index is in range. This proves it to the verifier, without a branch if `size` is a power of two.
  */
 static __always_inline __u32 stepwise_position(__u32 index, __u32 size)
 {

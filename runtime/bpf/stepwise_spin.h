@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Cells that do not fit a word: kept beside a spin_lock whose release the
- * verifier proves. In userspace, over memory of one's own, the same calls take the
- * same guard by busy waiting.
+ * Cells that do not fit a word. Each has a spin lock, and the verifier proves that it is released.
+ * In userspace, over private memory, the same calls take the same lock by busy waiting.
  */
 #ifndef STEPWISE_SPIN_H
 #define STEPWISE_SPIN_H
 
 #include <linux/bpf.h>
 
-/* As in the kernel's <asm-generic/rqspinlock.h>; BTF finds it by its name (6.15). */
+/* As in the kernel's <asm-generic/rqspinlock.h> (6.15). BTF finds it by its name. */
 struct bpf_res_spin_lock {
 	__u32 val;
 };
@@ -23,7 +22,7 @@ extern void bpf_res_spin_unlock(struct bpf_res_spin_lock *guard)
 #include <sched.h>
 
 #define STEPWISE_SPINS_MAX \
-	1000 /* before giving way to a holder that may be on this very processor */
+	1000 /* then it yields to the holder, which may be on this very processor */
 
 static inline void stepwise_lock_word(__u32 *word)
 {
@@ -50,7 +49,7 @@ static inline void bpf_spin_unlock(struct bpf_spin_lock *guard)
 	stepwise_unlock_word(&guard->val);
 }
 
-/* Never fails here. */
+/* Never fails in userspace. */
 static inline int bpf_res_spin_lock(struct bpf_res_spin_lock *guard)
 {
 	stepwise_lock_word(&guard->val);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a step function returns: its outcome, one integer made of the verdict, of
- * whether the cell was changed, and of the leaf where the step ended. Leaves are
- * constants, so clang folds what is asked of an outcome into the branches.
+ * The outcome that a step function returns: one integer with the verdict, a flag for a changed
+ * cell, and the leaf where the step ended. Leaves are constants, so clang folds every test of an
+ * outcome into the branches.
  */
 #ifndef STEPWISE_STEPS_H
 #define STEPWISE_STEPS_H
@@ -14,12 +14,12 @@
 #define STEPWISE_CHANGED 4u
 #define STEPWISE_LEAF_SHIFT 8
 
-/* Instead of an outcome: no step ran, the cell was not to be had, and all is as it was. */
+/* Replaces an outcome: the cell was not available, no step ran, and nothing has changed. */
 #define STEPWISE_CONTENDED ((__u32)STEPWISE_DROP | 8u)
 
 /*
- * With STEPWISE_COVERAGE, the including file defines `__u64 stepwise_coverage[]`:
- * how often each leaf was reached and each arm of a choice was taken.
+ * With STEPWISE_COVERAGE, the including file defines `__u64 stepwise_coverage[]`. It counts how
+ * often each leaf was reached, and each arm of a choice was taken.
  */
 #ifdef STEPWISE_COVERAGE
 #define STEPWISE_BRANCH(branch) ((void)stepwise_coverage[branch]++)
@@ -42,7 +42,7 @@
 #define stepwise_forward(leaf) STEPWISE_OUTCOME(STEPWISE_FORWARD, leaf)
 #define stepwise_drop(leaf) STEPWISE_OUTCOME(STEPWISE_DROP, leaf)
 
-/* The outcome of a leaf that wrote the cell. */
+/* The outcome of a leaf that changed the cell. */
 #define stepwise_changed(outcome) ((outcome) | STEPWISE_CHANGED)
 
 static __always_inline enum stepwise_verdict stepwise_verdict(__u32 outcome)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Messages that may have a tail: bytes behind the fixed part, as many as a field of it says, which
- * no program reads or writes. Only whether they are all there is checked, and, in XDP, that they
- * are what was sent.
+ * Messages that may have a tail: bytes that follow the fixed part. A field of the fixed part gives
+ * their number. No program reads or writes the tail as data. Programs only check that all of it is
+ * there and, in XDP, that it matches the checksum.
  */
 #ifndef STEPWISE_TAIL_H
 #define STEPWISE_TAIL_H
@@ -10,23 +10,27 @@
 #include "bpf/stepwise_frame.h"
 
 #define STEPWISE_TAIL_PART \
-	64u /* bytes that an iteration sums; what is left of them goes by the eight */
+	64u /* bytes that one iteration sums; what is left goes eight bytes at a time */
 #define STEPWISE_TAIL_OFFSET_MASK 0xfff
 
-/* Bytes of the tail that this payload's fields tell of; 0 where it has none. Generated. */
+/*
+ * Returns the size of the tail in bytes according to the payload's fields, 0 if there is no tail.
+ * Generated.
+ */
 typedef __u32 stepwise_tail_size(const unsigned char *payload);
 
-/* What the iterations share. */
+/* State that the iterations share. */
 struct stepwise_tail {
 	struct xdp_md *context;
 	__u64 sum;
-	STEPWISE_HIDDEN(__u32, offset); /* bytes from the packet's begin */
+	STEPWISE_HIDDEN(__u32, offset); /* in bytes, from the start of the packet */
 	STEPWISE_HIDDEN(__u32, size);
 };
 
 /*
- * Fewer than eight bytes are read with those in front of them, of which there always are some, and
- * these are shifted out: what comes behind may be beyond the packet's end.
+ * Sums one part of the tail. For fewer than eight bytes, it reads the bytes before them too, and
+ * shifts these out. There are always some before, but reading beyond the part may pass the end of
+ * the packet.
  */
 static long stepwise_sum_part(__u32 number, void *context)
 {
@@ -58,7 +62,7 @@ static long stepwise_sum_part(__u32 number, void *context)
 	return 0;
 }
 
-/* One's complement sum of a tail that is known to be in the packet; not folded. */
+/* Returns the one's complement sum of a tail, not folded. The tail is known to be in the packet. */
 static __always_inline __u64 stepwise_sum_tail(struct xdp_md *context, __u32 offset, __u32 size)
 {
 	struct stepwise_tail tail = { .context = context };
@@ -70,8 +74,10 @@ static __always_inline __u64 stepwise_sum_tail(struct xdp_md *context, __u32 off
 	return tail.sum;
 }
 
-/* Like stepwise_parse(), of what comes from a client: `payload_size` bytes, and a tail where they
- * tell of one. */
+/*
+ * Like stepwise_parse(), for a packet from a client: it has `payload_size` bytes, and a tail if
+ * their fields say so.
+ */
 static __always_inline enum stepwise_arrival
 stepwise_parse_tailed(struct xdp_md *context, __u16 port, __u32 payload_size,
 		      stepwise_tail_size *size_of, __u32 *udp_offset, const unsigned char **payload)
@@ -100,15 +106,15 @@ stepwise_parse_tailed(struct xdp_md *context, __u16 port, __u32 payload_size,
 		       stepwise_sum((const unsigned char *)udp, fixed_size, 0);
 	if (tail_size) {
 		tail_sum = stepwise_sum_tail(context, *udp_offset + fixed_size, tail_size);
-		/* At an odd place the bytes of each 16 bits change places. */
+		/* At an odd offset, the two bytes of each 16 bits are swapped. */
 		network.sum += fixed_size & 1 ? tail_sum << 8 : tail_sum;
 	}
 	return stepwise_check_sum(udp, network.sum);
 }
 
 /*
- * Likewise, of what this host sends: the tail may be missing (an answer to a request that brought
- * it), and need not be where the program can read it.
+ * Like stepwise_parse_sent(), for a packet with or without a tail. An answer has no tail if its
+ * request had one. The tail need not lie where the program can read it.
  */
 static __always_inline enum stepwise_arrival
 stepwise_parse_sent_tailed(const struct __sk_buff *skb, __u16 port, __u32 payload_size,

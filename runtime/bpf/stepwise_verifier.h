@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * How many paths the verifier follows: values that it is not to tell apart, and
- * places where paths meet. To a processor all of this is next to nothing.
+ * Limits the number of paths that the verifier follows: hides values that it should not tell apart,
+ * and marks places where paths meet. All of this costs a processor next to nothing.
  */
 #ifndef STEPWISE_VERIFIER_H
 #define STEPWISE_VERIFIER_H
@@ -9,10 +9,10 @@
 #include "bpf/stepwise_c.h"
 
 /*
- * A member of a struct on the stack, of at most four bytes, of whose value the
- * verifier knows nothing: it keeps track of what is spilled to a slot of the
- * stack, but not at the upper half of one. What depends on the value is then
- * verified once, and not once for every constant that may be there.
+ * A member of a struct on the stack, of at most four bytes, whose value the verifier does not know.
+ * The verifier tracks a value that is spilled to a slot of the stack, but not in the upper half of
+ * the slot. So code that depends on the value is verified once, and not once for every constant
+ * that it may hold.
  */
 #define STEPWISE_HIDDEN(type, name) \
 	struct {                    \
@@ -20,13 +20,12 @@
 		type value;         \
 	} __attribute__((aligned(8))) name
 
-/* Likewise, of all members up to the end of the eight bytes that begin here. */
+/* Hides all members up to the end of the eight bytes that start here. */
 #define STEPWISE_HIDES(number) __u8 lower_##number __attribute__((aligned(8)))
 
 /*
- * Where paths meet again: the verifier compares what it knows with what it knew
- * here before, and need not go on. It would do so at the next branch anyway. No
- * instruction is left of it.
+ * Marks a place where paths meet. The verifier compares its state with earlier states here, and
+ * stops if they match. It would do so at the next branch anyway. No instruction is left of it.
  */
 static __always_inline void stepwise_join(void)
 {
@@ -35,13 +34,13 @@ static __always_inline void stepwise_join(void)
 #endif
 }
 
-/* The same value, hidden from the verifier. */
+/* Returns the same value, hidden from the verifier. */
 static __always_inline __u32 stepwise_hide(__u32 value)
 {
 #ifdef __bpf__
 	STEPWISE_HIDDEN(volatile __u32, slot);
 
-	asm volatile("" : : "r"(&slot)); /* or clang gives the value a slot of its own */
+	asm volatile("" : : "r"(&slot)); /* else clang gives the value its own slot */
 	slot.value = value;
 	value = slot.value;
 	stepwise_join();
@@ -50,8 +49,8 @@ static __always_inline __u32 stepwise_hide(__u32 value)
 }
 
 /*
- * Likewise, also where the verifier knows that the value is zero, which it sees in
- * any part of a slot. (A value of which it knows that all bits are set stays known.)
+ * Like stepwise_hide(), also for a value that the verifier knows to be zero: the verifier
+ * recognises zero in any part of a slot. (A value whose bits are all known to be set stays known.)
  */
 static __always_inline __u32 stepwise_hide_zero(__u32 value)
 {

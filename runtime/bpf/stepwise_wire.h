@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Fields of the wire: big endian, packed, at any offset. A store also takes part
- * in a one's complement sum, so that a checksum is corrected by what changed.
+ * Fields on the wire: big endian, packed, at any offset. A store also returns a one's complement
+ * sum, so that a checksum can be corrected by the change.
  */
 #ifndef STEPWISE_WIRE_H
 #define STEPWISE_WIRE_H
@@ -9,8 +9,7 @@
 #include "bpf/stepwise_c.h"
 
 #ifdef __bpf__
-/* Packets are read as they lie: the verifier and the CPU allow any alignment, clang must not know.
- */
+/* Accesses packets unaligned. The verifier and the CPU allow it, but clang must not know. */
 #define STEPWISE_READ(type, from) (*(const type *)(from))
 #define STEPWISE_WRITE(type, to, value) (*(type *)(to) = (value))
 #else
@@ -38,8 +37,9 @@
 #endif
 
 /*
- * Zero, which clang takes for anything: it so keeps it where the program's end will look for it. Of
- * a constant it writes another copy before every branch that may lead there.
+ * Returns zero, as a value that clang does not know. clang then keeps it where the end of the
+ * program expects it. For a constant, clang would write another copy before every branch that may
+ * lead there.
  */
 static __always_inline __u64 stepwise_zero(void)
 {
@@ -51,7 +51,7 @@ static __always_inline __u64 stepwise_zero(void)
 	return zero;
 }
 
-/* An integer of 1 to 8 bytes, big endian. `size` is a constant. */
+/* Reads a big-endian integer of 1 to 8 bytes. `size` is a constant. */
 static __always_inline __u64 stepwise_read(const unsigned char *from, __u32 size)
 {
 	__u64 value = 0;
@@ -95,7 +95,7 @@ static __always_inline void stepwise_write(unsigned char *to, __u32 size, __u64 
 			to[i] = (unsigned char)(value >> 8 * (size - 1 - i));
 }
 
-/* Up to 8 opaque bytes, in the order of memory. */
+/* Reads up to 8 opaque bytes, in memory order. */
 static __always_inline __u64 stepwise_read_bytes(const unsigned char *from, __u32 size)
 {
 	__u64 value = 0;
@@ -134,9 +134,8 @@ static __always_inline void stepwise_write_bytes(unsigned char *to, __u32 size, 
 }
 
 /*
- * Copies `size` bytes to or from what clang must know to be aligned to `alignment`, which divides
- * the size; both are constants. (A memcpy() would go byte by byte: the packet's side has no
- * alignment.)
+ * Copies `size` bytes. One side is in memory, aligned to `alignment`, which divides the size; both
+ * are constants. (A memcpy() would go byte by byte, because the packet's side is not aligned.)
  */
 static __always_inline void stepwise_copy(unsigned char *to, const unsigned char *from, __u32 size,
 					  __u32 alignment)
@@ -147,8 +146,8 @@ static __always_inline void stepwise_copy(unsigned char *to, const unsigned char
 }
 
 /*
- * One's complement sum of `size` bytes (a constant) that start `offset` bytes into
- * a checksummed area, in the order of memory. Not folded: 64 bits do not overflow.
+ * Returns the one's complement sum, in memory order, of `size` bytes (a constant) that start
+ * `offset` bytes into a checksummed area. Not folded: 64 bits do not overflow.
  */
 static __always_inline __u64 stepwise_sum(const unsigned char *from, __u32 size, __u32 offset)
 {
@@ -163,7 +162,7 @@ static __always_inline __u64 stepwise_sum(const unsigned char *from, __u32 size,
 			sum += STEPWISE_READ(__u16, from + at);
 			at += 2;
 		}
-		/* The bytes of each 16 bits change places: modulo 2^16 - 1, that is a shift. */
+		/* The bytes of each 16 bits are swapped. Modulo 2^16 - 1, that is a shift. */
 		if (offset & 1)
 			sum <<= 8;
 	}
@@ -179,8 +178,8 @@ static __always_inline __u64 stepwise_sum(const unsigned char *from, __u32 size,
 }
 
 /*
- * Folds to 16 bits with every carry: adding the halves in both orders leaves the
- * sum, and its own carry, in the upper half. (Folding once is not enough.)
+ * Folds a sum to 16 bits, with every carry. Adding the halves in both orders leaves the sum and its
+ * carry in the upper half. (Folding once is not enough.)
  */
 static __always_inline __u16 stepwise_fold(__u64 sum)
 {
@@ -193,9 +192,9 @@ static __always_inline __u16 stepwise_fold(__u64 sum)
 }
 
 /*
- * Overwrites a field that starts `offset` bytes into the payload, and says by how
- * much that changes a checksum over it: by what was there, less what is there now.
- * 2^48 - 1 is a multiple of 2^16 - 1: what is subtracted from it counts as negative.
+ * Overwrites a field that starts `offset` bytes into the payload. Returns the change of a checksum
+ * over it: the sum of the old bytes minus the sum of the new ones. 2^48 - 1 is a multiple of 2^16 -
+ * 1, so a sum that is subtracted from it counts as negative.
  */
 #define STEPWISE_SUM_ZERO 0xffffffffffffULL
 
@@ -217,7 +216,7 @@ static __always_inline __u64 stepwise_replace_bytes(unsigned char *payload, __u3
 	return STEPWISE_SUM_ZERO + before - stepwise_sum(payload + offset, size, offset);
 }
 
-/* Whether two blocks differ, for stepwise_replace_block(). */
+/* Returns true if two blocks differ, for stepwise_replace_block(). */
 static __always_inline bool stepwise_differs(const unsigned char *left, const unsigned char *right,
 					     __u32 size, __u32 alignment)
 {
@@ -227,13 +226,13 @@ static __always_inline bool stepwise_differs(const unsigned char *left, const un
 	for (__u32 at = 0; at < size; at += alignment)
 		difference |= stepwise_read_bytes(left + at, alignment) ^
 			      stepwise_read_bytes(right + at, alignment);
-	asm("" : "+r"(difference)); /* else clang makes it a branch for each part */
+	asm("" : "+r"(difference)); /* else clang makes a branch for each part */
 	return difference;
 }
 
 /*
- * Overwrites more than 8 bytes; see stepwise_copy() for `alignment`, which is that of `value`.
- * Mostly they are what came, and looking costs a third of what summing and storing them does.
+ * Overwrites more than 8 bytes, if they differ. Mostly they are equal, and comparing costs a third
+ * of summing and storing. `alignment` is that of `value`; see stepwise_copy().
  */
 static __always_inline __u64 stepwise_replace_block(unsigned char *payload, __u32 offset,
 						    __u32 size, const unsigned char *value,
@@ -243,8 +242,10 @@ static __always_inline __u64 stepwise_replace_block(unsigned char *payload, __u3
 
 	if (!stepwise_differs(payload + offset, value, size, alignment))
 		return 0;
-	/* One after the other, and read again: clang would take words in registers apart by shifts,
-	 * and spill half the sums. */
+	/*
+	 * Sum, store, then read again and sum. Otherwise clang would keep words in registers, take
+	 * them apart by shifts, and spill half of the sums.
+	 */
 	asm volatile("" : "+r"(payload) : : "memory");
 	before = stepwise_sum(payload + offset, size, offset);
 	asm volatile("" : "+r"(before) : : "memory");
@@ -254,8 +255,8 @@ static __always_inline __u64 stepwise_replace_block(unsigned char *payload, __u3
 }
 
 /*
- * Overwrites any number of bytes with zero; likewise. They are zero already in most requests, and
- * looking costs less than summing.
+ * Overwrites any number of bytes with zero, if they are not zero yet. In most requests they are,
+ * and comparing costs less than summing.
  */
 static __always_inline __u64 stepwise_blank(unsigned char *payload, __u32 offset, __u32 size)
 {
