@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * This host's addresses, which the loader and the daemon enter and the programs compare
- * destinations with. Both sides include it.
+ * This host's addresses. The loader and the daemon enter them, and the programs compare
+ * destinations with them. Both sides include this file.
  */
 #ifndef STEPWISE_ADDRESSES_H
 #define STEPWISE_ADDRESSES_H
@@ -12,26 +12,28 @@
 #define STEPWISE_ADDRESS_SLOTS 16u
 #define STEPWISE_ADDRESS_SLOTS_SECTION ".data.stepwise_address_slots"
 
-/* An address as a packet has it: a key of the map of all of them. */
+/* An address as in a packet. It is a key of the map of all addresses. */
 struct stepwise_address {
-	__u32 words[4];	 /* of an IPv4 address the first; the others are zero */
-	__u32 ethertype; /* as in a frame, in network order */
-	__u32 ifindex; /* of a link-local address, which another link may give to another host; else
-			  0 */
+	__u32 words[4];	 /* an IPv4 address is in the first; the others are zero */
+	__u32 ethertype; /* as in a frame, in network byte order */
+	/*
+	 * Set for a link-local address, because another link may give it to another host; else 0.
+	 */
+	__u32 ifindex;
 };
 
 /*
- * The addresses that are looked at before the map is. Each has its place by its last byte, so that
- * one comparison tells. The place of none holds an address that belongs elsewhere: nothing is equal
- * to it there.
+ * Addresses that the programs check before they look into the map. The last byte of an address
+ * selects its slot, so one comparison is enough. An empty slot holds an address of another slot,
+ * which nothing can be equal to.
  */
 struct stepwise_address_slots {
 	__u32 ipv4[STEPWISE_ADDRESS_SLOTS];
 	__u64 ipv6[STEPWISE_ADDRESS_SLOTS][2];
 	/*
-	 * 0 until both are filled in, which the loader does before it attaches a program. A program
-	 * that is loaded past it, as tests and measurements do, takes any destination for this
-	 * host's.
+	 * 0 until the loader has filled in both, before it attaches a program. While it is 0, a
+	 * program takes any destination for this host's. That is for programs that tests and
+	 * measurements load without the loader.
 	 */
 	__u32 filled;
 };

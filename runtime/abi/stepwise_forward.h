@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* How XDP programs forward to the daemon: what both sides know of the ring buffer. */
+/* How XDP programs forward to the daemon by the ring buffer. Both sides include this file. */
 #ifndef STEPWISE_FORWARD_H
 #define STEPWISE_FORWARD_H
 
@@ -9,20 +9,26 @@
 #define STEPWISE_RING_BYTES (4u << 20)
 
 /*
- * A sample of the ring. All have one size, that of the longest, since a program reserves a
- * constant; `size` says how much of it is a frame.
+ * A sample of the ring. All samples have the size of the longest, because a program must reserve a
+ * constant. `size` is the size of the frame in it.
  */
 struct stepwise_ring_frame {
-	__u32 ifindex;	       /* where it arrived */
+	__u32 ifindex;	       /* where the frame arrived */
 	__u32 size;	       /* of the frame */
-	unsigned char bytes[]; /* from the Ethernet header on */
+	unsigned char bytes[]; /* from the start of the Ethernet header */
 };
 
 /* The only element of stepwise_ring_limits. */
 struct stepwise_ring_limits {
-	__u64 bytes_max; /* a frame is dropped while so many or more wait; the daemon sets it, and
-			    nothing is let in while 0 */
-	__u64 lost; /* frames that were dropped for it, or found no room; the programs add to it */
+	/*
+	 * Programs drop a frame while at least this many bytes wait. The daemon sets it; at 0,
+	 * programs drop all frames.
+	 */
+	__u64 bytes_max;
+	/*
+	 * Frames that were dropped because of bytes_max, or found no room. Programs increment it.
+	 */
+	__u64 lost;
 };
 
 #endif
