@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The clock that durations are measured with, and that the steps' time is made of. */
+/* The clock that durations are measured with, and that the steps' time is computed from. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

@@ -4,10 +4,10 @@
 
 #include "base/crc32c.h"
 
-#define POLYNOMIAL 0x82f63b78u /* with its bits reversed */
+#define POLYNOMIAL 0x82f63b78u /* bits reversed */
 #define SLICES 8
 
-/* slices[n][b]: the checksum's change by the byte b when n bytes follow it. */
+/* slices[n][b]: how the byte b changes the checksum if n bytes follow it. */
 static __u32 slices[SLICES][256];
 static __u32 (*chosen)(__u32 before, const void *data, size_t size) = crc32c_by_table;
 
@@ -64,7 +64,7 @@ __u32 crc32c_by_instruction(__u32 before, const void *data, size_t size)
 }
 #endif
 
-/* Before main(): threads find it done. */
+/* Runs before main(), so that no thread finds it half done. */
 __attribute__((constructor)) static void choose(void)
 {
 	for (unsigned int byte = 0; byte < 256; byte++) {

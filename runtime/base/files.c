@@ -31,8 +31,7 @@ static int refuse_kind(const char *folder, const char *name, mode_t mode, const 
 	return -EINVAL;
 }
 
-/* O_NONBLOCK: the opening of a pipe waits for a writer otherwise. It means nothing to a regular
- * file. */
+/* O_NONBLOCK, because opening a pipe would wait for a writer. It does not affect a regular file. */
 static int open_regular(int folder_fd, const char *folder, const char *name, int flags,
 			const char *otherwise)
 {
@@ -40,8 +39,7 @@ static int open_regular(int folder_fd, const char *folder, const char *name, int
 	struct stat status;
 	int err = fd < 0 || fstat(fd, &status) ? -errno : 0;
 
-	/* A socket and some devices cannot be opened at all, nor can a link that is not followed.
-	 */
+	/* A socket, some devices, and a link that is not followed cannot be opened at all. */
 	if (fd < 0 &&
 	    fstatat(folder_fd, name, &status, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0 &&
 	    !S_ISREG(status.st_mode))
@@ -90,8 +88,10 @@ int files_make(int folder_fd, const char *folder, const char *name, const char *
 	return err;
 }
 
-/* In $TMPDIR, or where what is large belongs. Not every file system has files that never have a
- * name. */
+/*
+ * In $TMPDIR, or else in the folder for large files. Some file systems cannot create a file without
+ * a name (O_TMPFILE).
+ */
 static int open_unnamed(void)
 {
 	const char *folder = getenv("TMPDIR");

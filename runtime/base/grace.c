@@ -43,8 +43,10 @@ static void *grace_thread(void *context)
 		}
 		if (request >= GRACE_STOP)
 			return NULL;
-		/* The kernel's synchronize_rcu(): XDP, TC and test runs that began before it have
-		 * ended. */
+		/*
+		 * This is the kernel's synchronize_rcu(): all XDP, TC and test runs that started
+		 * before it have ended.
+		 */
 		membarrier(MEMBARRIER_CMD_GLOBAL);
 		if (write(grace->done_fd, &one, sizeof(one)) != sizeof(one))
 			return NULL;
@@ -56,7 +58,7 @@ static int start_thread(struct grace *grace)
 	sigset_t all, before;
 	int err;
 
-	/* Signals are for the thread that waits for them. */
+	/* Block signals: the main thread waits for them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&grace->thread, NULL, grace_thread, grace);

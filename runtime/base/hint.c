@@ -5,8 +5,10 @@
 
 #include "base/hint.h"
 
-/* Set by the recipes: who runs those has this program on no path, and they do more than it does
- * alone. */
+/*
+ * Set by the recipes. Messages then name a recipe, because its user does not have this program on
+ * the path, and because a recipe does more than the program alone.
+ */
 #define BY_RECIPE "STEPWISE_BY_RECIPE"
 
 static const char *program_name = "";
@@ -27,7 +29,7 @@ const char *hint(const char *verb, const char *arguments)
 
 	if (!by_recipe)
 		snprintf(text, sizeof(text), "%s %s%s%s", program_name, verb, space, arguments);
-	else if (!strcmp(verb, "unload") || !strcmp(verb, "status")) /* of all protocols at once */
+	else if (!strcmp(verb, "unload") || !strcmp(verb, "status")) /* both cover all protocols */
 		snprintf(text, sizeof(text), "just %s%s%s", verb, space, arguments);
 	else
 		snprintf(text, sizeof(text), "just %s %s%s%s", verb, protocol_name, space,

@@ -5,13 +5,13 @@
 
 #include "stepwise.h"
 
-/* How this program was called. */
+/* Remembers how this program was called. */
 void hint_open(const struct stepwise_protocol *protocol, const char *program);
 
 /*
- * `verb` of this program with `arguments`, as it works from where this program was called:
- * "build/pd unload eth0", or "just unload eth0" when a recipe has called it. Good until
- * the next call.
+ * Returns the command line for `verb` with `arguments` that works where this program was called:
+ * "build/pd unload eth0", or "just unload eth0" if a recipe called it. The text is valid until the
+ * next call.
  */
 const char *hint(const char *verb, const char *arguments);
 

@@ -22,7 +22,7 @@ __attribute__((format(printf, 2, 0))) static void log_write(enum log_level level
 
 	if (level > log_threshold)
 		return;
-	/* One write a line: the lines of two processes do not mix. */
+	/* One write per line, so that the lines of two processes do not mix. */
 	vsnprintf(line, sizeof(line), format, arguments);
 	fprintf(stderr, "%s: %s%s\n", log_program, prefixes[level], line);
 }
@@ -43,9 +43,8 @@ LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
 LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
 
 /*
- * What libbpf calls a warning is often a failure that is expected here (a probe,
- * a fallback), so it is detail for --verbose; the sentence for the operator comes
- * from the caller, who knows what was being done.
+ * A warning of libbpf is often an expected failure (a probe, a fallback), so it is detail for
+ * --verbose. The message for the operator comes from the caller, who knows what was being done.
  */
 __attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_level level,
 							    const char *format, va_list arguments)

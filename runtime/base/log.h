@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Messages to the operator on standard error, and what libbpf has to say. */
+/* Messages to the operator on standard error, and the messages of libbpf. */
 #ifndef STEPWISE_LOG_H
 #define STEPWISE_LOG_H
 
@@ -10,17 +10,19 @@ enum log_level {
 	LOG_LEVEL_DEBUG,
 };
 
-/* `program` starts every line; what is above `level` is not printed. Also takes over libbpf's
- * messages. */
+/*
+ * `program` starts every line. Messages above `level` are not printed. Also redirects libbpf's
+ * messages to this log.
+ */
 void log_open(const char *program, enum log_level level);
 
-/* One sentence that says what was being done, to what, what was found and what would work. */
+/* One sentence: what was being done, to what, what was found and what would work. */
 __attribute__((format(printf, 1, 2))) void log_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_warning(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_info(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_debug(const char *format, ...);
 
-/* What libbpf has warned of so far, a line each; "" where there was nothing. */
+/* Returns libbpf's warnings so far, one a line; "" if there were none. */
 const char *log_libbpf_warnings(void);
 
 #endif

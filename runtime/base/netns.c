@@ -28,7 +28,10 @@ static bool is_netns(const char *path, unsigned long netns)
 {
 	struct stat here, found;
 
-	/* Inodes are compared among namespaces only: other files have the same numbers. */
+	/*
+	 * Compare inode numbers only between namespaces, because other files may have the same
+	 * numbers.
+	 */
 	return stat("/proc/self/ns/net", &here) == 0 && stat(path, &found) == 0 &&
 	       found.st_dev == here.st_dev && found.st_ino == netns;
 }
@@ -63,9 +66,8 @@ void netns_file(char path[PATH_MAX], unsigned long netns, pid_t pid)
 }
 
 /*
- * Numbers of mounts are unique among all mount namespaces. (Whether two processes have the
- * same namespace is plainer in /proc/PID/ns/mnt, but a hardened system lets nobody look at
- * that of process 1.)
+ * Mount numbers are unique across all mount namespaces. (Comparing /proc/PID/ns/mnt would be
+ * simpler, but on a hardened system nobody can read that of process 1.)
  */
 bool mounts_are_private(void)
 {

@@ -7,19 +7,21 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Inode of this process' network namespace; 0, with a message, when it cannot be read. */
+/*
+ * Returns the inode of this process' network namespace; 0, after a message, if it cannot be read.
+ */
 unsigned long netns_here(void);
 
 /*
- * A file that `nsenter --net=FILE` enters that namespace by: the one that `ip netns` has
- * given it, that of process `pid` (0 for none) or of process 1; "FILE" where all of them
- * are of others.
+ * Finds a file with which `nsenter --net=FILE` enters that namespace: the name that `ip netns` gave
+ * it, or the file of process `pid` (0 for none) or of process 1. If none of them is of that
+ * namespace, the path is "FILE".
  */
 void netns_file(char path[PATH_MAX], unsigned long netns, pid_t pid);
 
 /*
- * Whether this process sees mounts of its own, as `ip netns exec` and `unshare --mount`
- * arrange it. In a container they are those of its first process, and so not.
+ * True if this process sees its own mounts, as `ip netns exec` and `unshare --mount` arrange it. In
+ * a container it is false: the mounts are those of the container's first process.
  */
 bool mounts_are_private(void);
 

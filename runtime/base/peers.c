@@ -8,10 +8,13 @@ _Static_assert(PEERS_KEY_BYTES == crypto_shorthash_KEYBYTES,
 	       "SipHash-2-4 has a key of that length");
 _Static_assert(crypto_shorthash_BYTES == sizeof(__u64), "SipHash-2-4 gives one word");
 
-#define NETWORK_BYTES 8 /* of an IPv6 address: who has one has all of its network */
+/* Of an IPv6 address. A client that has one address has all of its /64 network. */
+#define NETWORK_BYTES 8
 
-/* The input of the hash; it has no holes. For a network, the last part of the address and the nonce
- * are zero. */
+/*
+ * The input of the hash, without padding. For a network, the last part of the address and the nonce
+ * are zero.
+ */
 struct hashed {
 	struct in6_addr address;
 	__u64 terms;
@@ -44,8 +47,10 @@ static __u64 network(const struct peers_key *key, const struct in6_addr *source)
 	return hash(key, &hashed);
 }
 
-/* The nonce, and behind it the hash that shows who made the token and for whom. Without the key
- * both look random. */
+/*
+ * Returns the nonce and, in the upper half, the hash that proves who made the token and for whom.
+ * Without the key both look random.
+ */
 static __u64 token(const struct stepwise_protocol *protocol, const struct peers_key *key,
 		   enum hashed_what what, const struct in6_addr *source, __u32 nonce)
 {
@@ -70,9 +75,9 @@ void peers_tell(const struct stepwise_protocol *protocol, const struct peers_key
 		return;
 	memcpy(&shown, payload + protocol->token_at, sizeof(shown));
 	/*
-	 * A first token is there for the asking, so whoever shares an address collects as many as
-	 * it likes. What is given to who shows one is of another kind, and nobody sees it in what
-	 * was collected.
+	 * Anybody can ask for a first token, so a client that shares an address can collect any
+	 * number of them. A client that shows one gets a token of the second kind, which is never
+	 * among the collected ones.
 	 */
 	first = shown == token(protocol, key, OF_FIRST_TOKEN, source, (__u32)shown);
 	environment->validated =

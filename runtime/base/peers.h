@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the daemon's steps are told of who sent a message: env.peer, env.token and env.validated
- * (docs/layout.md). All three come from a key that is drawn with fresh tables, and stays beside
- * them like their seed, so that tokens outlive a daemon.
+ * Facts about the sender of a message for the daemon's steps: env.peer, env.token and env.validated
+ * (docs/layout.md). All three depend on a key that is drawn for new tables. It stays beside them
+ * like their seed, so that tokens outlive a daemon.
  */
 #ifndef STEPWISE_PEERS_H
 #define STEPWISE_PEERS_H
@@ -18,9 +18,9 @@ struct peers_key {
 };
 
 /*
- * Fills in what the steps are told, from the source address of a message (IPv4 as IPv4-mapped) and
- * from its payload, of at least wire_size bytes. `nonce` is random, and another for each message.
- * Does nothing where the protocol asks for none of it.
+ * Fills in these facts from the source address of a message (IPv4 as IPv4-mapped) and from its
+ * payload, which has at least wire_size bytes. `nonce` is random, and a different one for each
+ * message. Does nothing if the protocol uses none of the facts.
  */
 void peers_tell(const struct stepwise_protocol *protocol, const struct peers_key *key,
 		const struct in6_addr *source, __u32 nonce, const unsigned char *payload,

@@ -19,7 +19,7 @@ struct capability {
 	const char *why;
 };
 
-/* In the order in which they are asked for when fewer do not do. */
+/* In the order in which they are added while fewer are not enough. */
 static const struct capability daemon_capabilities[] = {
 	{ CAP_BPF, "CAP_BPF", "to run the sweep's programs and read the tables" },
 	{ CAP_NET_ADMIN, "CAP_NET_ADMIN", "to run the sweep's programs, which are of type XDP" },
@@ -62,8 +62,10 @@ int privileges_check(const char *doing)
 	return -EPERM;
 }
 
-/* Of daemon_capabilities, the first `permitted` stay permitted and the first `effective` are in
- * effect; nothing else. */
+/*
+ * Permits the first `permitted` of daemon_capabilities and makes the first `effective` of them
+ * effective. Drops everything else.
+ */
 static int set_capabilities(size_t permitted, size_t effective)
 {
 	cap_t capabilities = cap_init();
@@ -83,8 +85,10 @@ static int set_capabilities(size_t permitted, size_t effective)
 	return err;
 }
 
-/* Needs CAP_SETPCAP, so it comes first; a kernel without some capability says EINVAL at the end of
- * the list. */
+/*
+ * Needs CAP_SETPCAP, so it must run before that is dropped. At the first capability that the kernel
+ * does not have, the kernel returns EINVAL, which ends the loop.
+ */
 static int drop_bounding_set(void)
 {
 	for (unsigned long value = 0; prctl(PR_CAPBSET_READ, value, 0, 0, 0) >= 0; value++)
@@ -114,7 +118,7 @@ static int become(const char *name)
 	return 0;
 }
 
-/* Of daemon_capabilities, those this process may use at all. */
+/* Counts how many of daemon_capabilities this process may use at all. */
 static size_t count_permitted(void)
 {
 	cap_t capabilities = cap_get_proc();
@@ -161,7 +165,10 @@ int privileges_drop(const char *user, bool (*still_works)(void *context), void *
 		err = -errno;
 	if (!err)
 		err = drop_bounding_set();
-	/* Not root, not allowed to: then there is little to take away. */
+	/*
+	 * A process that is not root lacks the right to drop the bounding set, and has little to
+	 * drop.
+	 */
 	if (err == -EPERM)
 		err = 0;
 	if (!err && user) {

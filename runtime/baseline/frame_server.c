@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The same generated steps over one AF_XDP socket: what the fast path is measured against where
- * packets pass by the kernel's stack and are answered in userspace all the same. One thread, for
- * one receive queue; it sleeps while nothing comes. XDP hands it what it has a socket for in a map
- * that whoever starts it made.
+ * The same generated steps over one AF_XDP socket. The fast path is measured against it: packets
+ * bypass the kernel's stack here too, but userspace answers them. One thread serves one receive
+ * queue, and sleeps while no packets come. The process that starts it made the map of sockets, by
+ * which XDP passes packets to it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -91,7 +91,7 @@ int main(int count, char **values)
 	}
 	printf("READY %s interface %u pid %d\n", protocol->name, queue.ifindex, (int)getpid());
 	fflush(stdout);
-	/* Until a signal ends the process. */
+	/* Runs until a signal ends the process. */
 	for (;;) {
 		struct pollfd waiting = { .fd = endpoint->fd, .events = POLLIN };
 

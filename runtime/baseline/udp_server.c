@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The same generated steps as an ordinary UDP server over ordinary memory: what
- * the fast path is measured against. One thread and one socket a core
- * (SO_REUSEPORT), datagrams by the batch. It answers from the address that the
- * system picks.
+ * The same generated steps as an ordinary UDP server over ordinary memory. The fast path is
+ * measured against it. Each core has one thread and one socket (SO_REUSEPORT), and datagrams go in
+ * batches. The system selects the source address of an answer.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -45,7 +44,7 @@ struct batch {
 	unsigned char payloads[BATCH_MAX][PAYLOAD_BYTES_MAX];
 };
 
-/* IPv6, which takes IPv4 as well. */
+/* An IPv6 socket, which receives IPv4 as well. */
 static int open_socket(__u16 port)
 {
 	struct sockaddr_in6 address = { .sin6_family = AF_INET6,
@@ -88,7 +87,7 @@ static void send_all(int fd, struct mmsghdr *headers, int count)
 	for (int next = 0; next < count;) {
 		int sent = sendmmsg(fd, headers + next, count - next, 0);
 
-		/* One that cannot go is lost, as any datagram may be. */
+		/* A datagram that cannot be sent is lost, as any datagram may be. */
 		if (sent > 0)
 			next += sent;
 		else if (errno != EINTR)
@@ -98,8 +97,8 @@ static void send_all(int fd, struct mmsghdr *headers, int count)
 
 static void serve_batch(int fd, struct batch *batch)
 {
-	struct stepwise_environment environment = { .age_ns = ~0ull }; /* nobody relies on earlier
-									  tables */
+	/* No client relies on earlier tables. */
+	struct stepwise_environment environment = { .age_ns = ~0ull };
 	int count, chosen = 0;
 
 	count = receive(fd, batch);
@@ -162,7 +161,7 @@ static bool parse_arguments(int count, char **values, long *threads, long *port)
 	return false;
 }
 
-/* The CPU of the n-th thread, of those that this process may use. */
+/* Returns the CPU of the n-th thread, among those that this process may use. */
 static int nth_cpu(const cpu_set_t *allowed, long n)
 {
 	n %= CPU_COUNT(allowed);
@@ -215,7 +214,7 @@ int main(int count, char **values)
 	printf("READY %s port %ld pid %d threads %ld\n", protocol->name, port, (int)getpid(),
 	       threads);
 	fflush(stdout);
-	/* Until a signal ends the process. */
+	/* Runs until a signal ends the process. */
 	for (long i = 0; i < threads; i++)
 		pthread_join(workers[i].thread, NULL);
 	return 0;

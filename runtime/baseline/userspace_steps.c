@@ -23,16 +23,23 @@ static const struct stepwise_tables tables = { .memory = memory,
 					       .read_cell = read_cell,
 					       .cell = cell };
 
-/* What the handler steps itself, it takes for its own: the daemon is one thread. */
+/*
+ * The daemon is a single thread, so the handler assumes that nobody else changes the cells that it
+ * steps.
+ */
 static pthread_mutex_t handler_guard = PTHREAD_MUTEX_INITIALIZER;
 static bool handler_steps;
 
-/* Of a protocol with a drain: room for a batch of one lane. Who is at it drains for all. */
+/*
+ * For a protocol with a drain: guards the room for a batch of one lane. The thread that holds it
+ * drains for all.
+ */
 static pthread_mutex_t drain_guard = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char *drained;
 
-/* The steps keep the plain seed: these servers are there to be compared, with the same keys in the
- * same cells. */
+/*
+ * The steps keep the plain seed, so that all compared servers have the same keys in the same cells.
+ */
 static int allocate_tables(void)
 {
 	if (protocol->table_count > TABLES_MAX)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The generated steps over ordinary memory: what servers have in common that the fast path is
- * measured against. Nothing is swept. What a protocol drains goes nowhere: it is taken, and counts
- * as written and synced at once.
+ * The generated steps over ordinary memory, for the servers that the fast path is measured against.
+ * There is no sweep. Drained records go nowhere: each is taken, and counts as written and synced at
+ * once.
  */
 #ifndef STEPWISE_USERSPACE_STEPS_H
 #define STEPWISE_USERSPACE_STEPS_H
@@ -13,20 +13,26 @@
 
 #include "stepwise.h"
 
-/* Whether the hooks are there as plain functions, and the longest message is shorter than so many
- * bytes. */
+/*
+ * True if the hooks exist as plain functions, and the longest message has fewer bytes than
+ * `payload_bytes_max`.
+ */
 bool userspace_steps_fit(size_t payload_bytes_max);
 
-/* Makes the tables. 0 or a negative errno, without a message. */
+/* Creates the tables. Returns 0 or a negative errno, without a message. */
 int userspace_steps_open(void);
 
-/* What all hooks together make of a datagram from somebody: whether it is to be answered, by what
- * its payload and its size are then. */
+/*
+ * Runs all hooks on a datagram. Returns true if it is to be answered, with the new payload and
+ * size.
+ */
 bool userspace_steps_decide(const struct in6_addr *source, unsigned char *payload, size_t *size,
 			    struct stepwise_environment *environment);
 
-/* To be called after each batch of datagrams, so that a lane is no fuller than with a daemon that
- * keeps up. */
+/*
+ * Call this after each batch of datagrams, so that a lane is no fuller than with a daemon that
+ * keeps up.
+ */
 void userspace_steps_drain(void);
 
 #endif
