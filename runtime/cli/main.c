@@ -23,13 +23,13 @@
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
 #define EXIT_CORRUPT 3
-#define EXIT_PRIVILEGE 4 /* as of init scripts in the LSB */
+#define EXIT_PRIVILEGE 4 /* insufficient privilege, as in init scripts of the LSB */
 
 static const struct stepwise_protocol *const protocol = &stepwise_protocol;
 
 struct arguments {
 	const char *command;
-	const char *argument; /* an interface, a folder or a file */
+	const char *argument; /* name of an interface, a folder or a file */
 	struct load_options load;
 	struct stepwise_seed seed;
 	struct serve_options serve;
@@ -93,13 +93,13 @@ enum takes {
 	TAKES_FILE,
 };
 
-/* Which commands an option and an argument go with, and which commands a protocol has. */
+/* Defines the options and the argument of each command, and the protocols that have it. */
 static const struct command {
 	const char *name;
 	enum takes takes;
-	bool drains;   /* only where there is a drain */
-	bool recovers; /* only where there is a recovery */
-	bool restores; /* only where rows are restored */
+	bool drains;   /* only for a protocol with a drain */
+	bool recovers; /* only for a protocol with a recovery */
+	bool restores; /* only for a protocol that restores rows */
 	int options[OPTIONS_MAX];
 } commands[] = {
 	{ .name = "load",
@@ -215,7 +215,7 @@ static bool parse_number(const char *text, __u64 *number)
 	return false;
 }
 
-/* A daemon in the background works in another directory. */
+/* Makes the path absolute, because a daemon in the background has another working directory. */
 static bool take_folder(const char *folder, struct arguments *arguments)
 {
 	static char absolute[PATH_MAX];
@@ -231,7 +231,7 @@ static bool take_folder(const char *folder, struct arguments *arguments)
 	return true;
 }
 
-/* Of commands on segments. */
+/* Parses an option of the commands on segments. */
 static bool parse_segments_option(int code, struct arguments *arguments)
 {
 	switch (code) {
@@ -325,7 +325,7 @@ static bool check_options(const struct command *command, unsigned int options_gi
 	return true;
 }
 
-/* What it cannot do without. */
+/* Checks that the options that a command requires are there. */
 static bool check_needed(const struct arguments *arguments)
 {
 	if (protocol->drain && !strcmp(arguments->command, "serve") && !arguments->serve.segments) {
@@ -366,8 +366,10 @@ static bool check_argument(const struct command *command, const struct arguments
 	return false;
 }
 
-/* Refuses a combination that no command has; options of the command line by their bit from
- * OPTION_GENERIC on. */
+/*
+ * Refuses a combination that no command accepts. `options_given` has a bit for each option of the
+ * command line, from OPTION_GENERIC on.
+ */
 static bool check_command(const struct arguments *arguments, unsigned int options_given,
 			  int arguments_given)
 {
@@ -413,7 +415,7 @@ static bool parse_arguments(int count, char **values, struct arguments *argument
 	return check_command(arguments, options_given, count - optind - 1);
 }
 
-/* Those that need no tables. False for another one. */
+/* Runs a command that needs no tables. Returns false if it is another command. */
 static bool run_on_folder(const struct arguments *arguments, int *err)
 {
 	const char *command = arguments->command;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The rows of a recovery, to a file or a pipe: stepwise_rows.h has their format. */
+/* Writes the rows of a recovery to a file or a pipe, in the format of stepwise_rows.h. */
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 #define BUFFER_BYTES (1 << 20)
 
-/* More entries that a daemon may write while they are counted and read. */
+/* Entries that a daemon may write between the counting and the reading. */
 #define ENTRIES_SPARE 4194304
 
 static void write_text(FILE *stream, const struct recovery *recovery,
@@ -84,8 +84,10 @@ static void write_binary(FILE *stream, const struct recovery *recovery,
 	fwrite(&sum, sizeof(sum), 1, stream);
 }
 
-/* What has the name of the output is to be replaced, and only a file may be. A link is replaced
- * itself. */
+/*
+ * The output replaces an existing file of that name, so only a file is allowed there. A link is
+ * itself replaced.
+ */
 static int check_output(const char *output)
 {
 	struct stat status;
@@ -98,8 +100,10 @@ static int check_output(const char *output)
 	return -EINVAL;
 }
 
-/* A file has another name until it is complete and on the disk. *partial is to be freed, also where
- * this fails. */
+/*
+ * The file has another name until it is complete and on the disk. The caller frees *partial, also
+ * on failure.
+ */
 static int open_output(const char *output, char **partial, FILE **stream)
 {
 	int fd, err;
@@ -112,7 +116,7 @@ static int open_output(const char *output, char **partial, FILE **stream)
 	if (err)
 		return err;
 	if (asprintf(partial, "%s.new", output) < 0) {
-		*partial = NULL; /* which it leaves undefined */
+		*partial = NULL; /* asprintf() leaves it undefined */
 		log_error("cannot write rows to %s: %s", output, strerror(ENOMEM));
 		return -ENOMEM;
 	}

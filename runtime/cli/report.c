@@ -109,7 +109,7 @@ static int gather_tables(struct report *report)
 	return 0;
 }
 
-/* Sums of the one element, which has a __u64 for each counter, over all CPUs. */
+/* Sums the only element, which has a __u64 for each counter, over all CPUs. */
 static int gather_counters(struct report *report)
 {
 	const struct stepwise_protocol *protocol = report->protocol;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What is loaded and what it has counted, gathered from the pins. */
+/* Reads from the pins what is loaded, and what the programs have counted. */
 #ifndef STEPWISE_REPORT_H
 #define STEPWISE_REPORT_H
 
@@ -12,9 +12,9 @@
 struct program_report {
 	char name[NAME_MAX + 1];
 	__u32 id;
-	__u32 verified_insns; /* that the verifier processed; 0 before kernel 5.16 */
+	__u32 verified_insns; /* processed by the verifier; 0 before kernel 5.16 */
 	__u32 translated_bytes;
-	__u32 jited_bytes; /* 0 where the program is interpreted */
+	__u32 jited_bytes; /* 0 if the program is interpreted */
 };
 
 struct table_report {
@@ -25,23 +25,23 @@ struct table_report {
 
 struct report {
 	const struct stepwise_protocol *protocol;
-	bool loaded;		    /* there are pinned programs */
-	bool same_build;	    /* and they are of this build */
-	pid_t daemon;		    /* 0 where none is running */
-	unsigned long daemon_netns; /* 0 where that is not known */
+	bool loaded;		    /* programs are pinned */
+	bool same_build;	    /* the pinned programs are of this build */
+	pid_t daemon;		    /* process number; 0 if none runs */
+	unsigned long daemon_netns; /* inode of its network namespace; 0 if unknown */
 	bool daemon_counted;
 	struct daemon_statistics statistics;
 	struct interface *interfaces;
 	size_t interface_count;
 	struct program_report *programs;
 	size_t program_count;
-	struct table_report *tables; /* those that are pinned */
+	struct table_report *tables; /* the pinned tables */
 	size_t table_count;
-	__u64 *counters; /* protocol->counter_count sums over all CPUs; NULL where they are of
-			    another build */
+	/* protocol->counter_count sums over all CPUs; NULL if they are of another build. */
+	__u64 *counters;
 };
 
-/* 0, also where nothing is loaded; else a negative errno after a message. */
+/* Returns 0, also if nothing is loaded; else a negative errno after a message. */
 int report_gather(const struct stepwise_protocol *protocol, struct report *report);
 void report_free(struct report *report);
 

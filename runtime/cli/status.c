@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Names that are printed are identifiers of the protocol, of the kernel's objects
- * and of interfaces; only the last and paths can hold a character to escape.
+ * Printed names are identifiers of the protocol, of the kernel's objects and of interfaces. Only
+ * names of interfaces, and paths, can contain a character to escape.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -166,7 +166,9 @@ static bool begins(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-/* Every protocol has the counters of every hook; those of a hook that it does not have say nothing.
+/*
+ * Every protocol has the counters of every hook. The counters of a hook that it does not have say
+ * nothing.
  */
 static bool concerns(const struct stepwise_protocol *protocol, const char *counter)
 {
@@ -174,7 +176,7 @@ static bool concerns(const struct stepwise_protocol *protocol, const char *count
 	       (protocol->pass_count || !begins(counter, "sweep."));
 }
 
-/* As above, of what the daemon counts. */
+/* Like concerns(), for the daemon's counters. */
 static bool concerns_daemon(const struct stepwise_protocol *protocol, const char *counter)
 {
 	if (begins(counter, "drain"))

@@ -14,10 +14,13 @@ enum status_format {
 
 struct status_options {
 	enum status_format format;
-	bool all; /* in text, also the counters that are zero */
+	bool all; /* as text, also print the counters that are zero */
 };
 
-/* Prints what is loaded and what it has counted; nothing loaded is a status like any other. */
+/*
+ * Prints what is loaded, and what the programs have counted. It is not an error if nothing is
+ * loaded.
+ */
 int command_status(const struct stepwise_protocol *protocol, const struct status_options *options);
 
 #endif
