@@ -16,12 +16,12 @@ struct waiting {
 struct again {
 	struct daemon_statistics *statistics;
 	int fd;
-	struct waiting *ring; /* AGAIN_MAX of them, from when the first is kept */
+	struct waiting *ring; /* AGAIN_MAX elements; allocated when the first datagram is kept */
 	size_t first;
 	size_t count;
-	size_t due; /* of these, the oldest that are to be taken */
-	struct endpoint_kept batch[ENDPOINT_BATCH_MAX]; /* the place of one in the ring may be taken
-							   by the next that is kept */
+	size_t due; /* the oldest of these, which again_take() still has to return */
+	/* Copies, because the next datagram that is kept may reuse a place in the ring. */
+	struct endpoint_kept batch[ENDPOINT_BATCH_MAX];
 };
 
 struct again *again_open(struct daemon_statistics *statistics)
@@ -52,7 +52,9 @@ void again_serve(struct again *again)
 {
 	const __u64 once = 1;
 
-	/* It fails where 2^64 - 2 have asked before, and the descriptor is readable then as well.
+	/*
+	 * The write fails after 2^64 - 2 calls without a read. The descriptor is readable then,
+	 * too.
 	 */
 	if (write(again->fd, &once, sizeof(once)) < 0)
 		log_debug("serve again: %s", strerror(errno));

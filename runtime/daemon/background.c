@@ -12,7 +12,7 @@
 
 static int log_fd = -1;
 
-/* Opened while we still may: the daemon gives its privileges up before it is ready. */
+/* Opens the log early, because the daemon drops its privileges before it is ready. */
 static int open_log(const struct stepwise_protocol *protocol)
 {
 	char path[PATH_MAX];
@@ -53,8 +53,10 @@ int background_begin(struct background *background, const struct stepwise_protoc
 	background->report_fd = -1;
 	if (!daemonize)
 		return 0;
-	/* Whoever waits for the end of a pipe that they gave us should not wait for the daemon's
-	 * end. */
+	/*
+	 * Close inherited pipes: a process that waits for the end of one should not wait for the
+	 * end of the daemon.
+	 */
 	close_range(STDERR_FILENO + 1, ~0U, 0);
 	err = open_log(protocol);
 	if (err)

@@ -16,20 +16,22 @@
 #include "state/tables.h"
 
 /*
- * Between two looks at the tables: after a batch with room left, and, longer and longer, while
- * nothing comes. A look takes the lines of what was written last from the cache of the processor
- * that goes on writing there.
+ * Pause between two looks at the tables: the minimum after a batch with room left, and then longer
+ * and longer while no records come. A look takes the cache lines that were written last away from
+ * the processor that goes on writing there.
  */
 #define PAUSE_NS_MIN 200000u
 #define PAUSE_NS_MAX 1000000u
 
-/* Of any build that may have written before this one. */
+/* The maximum of all builds that may have written before this one. */
 #define BATCH_MAX 65536
 
-/* Before what found no room is tried again. */
+/* Pause before the daemon tries again to write a batch that found no room. */
 #define FULL_PAUSE_NS 100000000u
 
-/* For what is in the tables when the daemon ends; they may be filled as fast as they are emptied.
+/*
+ * Time for draining the tables when the daemon stops, because they may be filled as fast as they
+ * are emptied.
  */
 #define END_NS_MAX 2000000000ull
 
@@ -46,24 +48,24 @@ struct drain {
 	pthread_t writer;
 	pthread_t syncer;
 	unsigned char *entries; /* room for a batch of every lane */
-	__u32 *taken;		/* of each lane, in the batch */
+	__u32 *taken;		/* number of records of each lane in the batch */
 	bool was_full;		/* the last write found no room */
 	bool may_rotate;
 
 	pthread_mutex_t guard;
-	pthread_cond_t changed; /* what is under the guard */
-	/* Under the guard: */
-	struct stepwise_place *written; /* of each lane, the last in a file */
-	__u64 written_size;		/* of the last segment */
+	pthread_cond_t changed; /* signals changes of the fields under the guard */
+	/* The guard protects these: */
+	struct stepwise_place *written; /* for each lane, the last record in a file */
+	__u64 written_size;		/* size of the last segment */
 	__u64 synced_size;
 	bool is_syncing;
-	bool is_urgent;	  /* a sync shall not wait for company */
-	bool is_stopping; /* nothing more is to be taken */
-	bool is_complete; /* and nothing more is written */
-	int failed;	  /* why the daemon must end */
-	/* The syncer's: */
-	struct stepwise_place *covered; /* `written`, when a sync began */
-	struct stepwise_place *synced;	/* that, when the last one that ended did */
+	bool is_urgent;	  /* a sync must not wait for further records */
+	bool is_stopping; /* no more records are taken */
+	bool is_complete; /* no more records are written */
+	int failed;	  /* the error that ends the daemon */
+	/* Only the syncer accesses these: */
+	struct stepwise_place *covered; /* `written` when a sync started */
+	struct stepwise_place *synced;	/* `covered` of the last sync that finished */
 };
 
 static void pause_ns(__u64 duration_ns)
@@ -93,7 +95,10 @@ static void fail(struct drain *drain, int err)
 
 /* --- The thread that writes ------------------------------------------------------------------- */
 
-/* From every lane what is there. *is_more: a lane has had a whole batch, and may have more. */
+/*
+ * Takes the waiting records of every lane. *is_more: a lane filled its whole batch, and may have
+ * more.
+ */
 static size_t take_batch(struct drain *drain, bool *is_more)
 {
 	const size_t stride = segment_stride(drain->steps->entries);
@@ -110,7 +115,10 @@ static size_t take_batch(struct drain *drain, bool *is_more)
 	return count;
 }
 
-/* What a file has now: to the syncer, and to the tables, whose slots are free then. */
+/*
+ * Publishes what is in a file now: to the syncer, and to the tables, which can then reuse the
+ * slots.
+ */
 static void publish(struct drain *drain)
 {
 	pthread_mutex_lock(&drain->guard);
@@ -134,8 +142,10 @@ static void say_full(struct drain *drain, int err)
 	drain->was_full = true;
 }
 
-/* How many; 0 where there was nothing. Negative: without room -ENOSPC or the like, and it may be
- * tried again. */
+/*
+ * Returns the number of drained records, or a negative errno. After -ENOSPC and the like, the
+ * caller may try again.
+ */
 static ssize_t drain_once(struct drain *drain, bool *is_more)
 {
 	const size_t count = take_batch(drain, is_more);
@@ -164,7 +174,10 @@ static bool is_stopping(struct drain *drain)
 	return stopping;
 }
 
-/* All that was written, and no sync under way. False where that cannot be waited for. */
+/*
+ * Waits until everything written is synced and no sync is running. Returns false if that will not
+ * happen.
+ */
 static bool await_synced(struct drain *drain)
 {
 	bool synced;
@@ -188,7 +201,7 @@ static int rotate(struct drain *drain)
 		return 0;
 	err = segments_rotate(drain->segments);
 	if (err) {
-		/* The segment that there is grows on, until there is room for another. */
+		/* Keep appending to the current segment, until there is room for another. */
 		drain->may_rotate = false;
 		return segments_no_room(err) ? 0 : err;
 	}
@@ -229,8 +242,10 @@ static void *run_writer(void *context)
 
 /* --- The thread that syncs -------------------------------------------------------------------- */
 
-/* Until there is something to sync, and company has come for a while. False when there will be
- * nothing more. */
+/*
+ * Waits for entries to sync, and then for further ones for a while. Returns false if there will be
+ * none.
+ */
 static bool await_written(struct drain *drain)
 {
 	const __u64 wait_ns = drain->steps->sync_ms * 1000000ull;
@@ -249,7 +264,7 @@ static bool await_written(struct drain *drain)
 	return !drain->failed;
 }
 
-/* What the disk has: to the tables, and to who waits for it. */
+/* Publishes what is on the disk: to the tables, and to those who wait for it. */
 static void move_marks(struct drain *drain)
 {
 	for (__u32 lane = 0; lane < drain->lanes; lane++) {
@@ -299,9 +314,9 @@ static void *run_syncer(void *context)
 	return NULL;
 }
 
-/* --- The beginning ---------------------------------------------------------------------------- */
+/* --- Start-up --------------------------------------------------------------------------------- */
 
-/* Of the tables: what the lanes say that have begun. 0 where none has. */
+/* Returns the epoch of the tables, from the lanes that have one; 0 if none has. */
 static __u64 epoch_of_tables(const struct drain *drain)
 {
 	__u64 epoch = 0;
@@ -315,8 +330,10 @@ static __u64 epoch_of_tables(const struct drain *drain)
 	return epoch;
 }
 
-/* Whether what a forerunner has written and not said, which is one batch of it at most, is in the
- * tables still. */
+/*
+ * True if the tables still have the records that an earlier daemon wrote but did not mark. There is
+ * at most one batch of them.
+ */
 static bool tables_have(const struct drain *drain, __u32 lane, __u64 count)
 {
 	const size_t stride = segments_stride(drain->segments);
@@ -332,8 +349,9 @@ static bool tables_have(const struct drain *drain, __u32 lane, __u64 count)
 }
 
 /*
- * The files of a lane have all that its tables have let go of; and what they have beyond is in the
- * tables still: files of other tables would not be that.
+ * Checks that the files of a lane have all records that the tables have released, and that the
+ * tables still have the records that the files have beyond that. Files of other tables would fail
+ * this.
  */
 static int check_lane(const struct drain *drain, const char *folder, __u32 lane)
 {
@@ -388,8 +406,10 @@ static int begin_epoch(const struct drain *drain, const char *folder)
 	return -EOVERFLOW;
 }
 
-/* The files say how far each lane has come: a forerunner may have written, and died before it said
- * so. */
+/*
+ * Starts the epoch in lanes without one, and updates the marks of each lane from the files. An
+ * earlier daemon may have died between writing and marking.
+ */
 static void tell_tables(struct drain *drain)
 {
 	const __u64 epoch = segments_epoch(drain->segments);
@@ -478,8 +498,10 @@ static int open_segments(struct drain *drain, const char *folder)
 		err = epoch ? check_belongs(drain, folder, epoch) : begin_epoch(drain, folder);
 	if (!err)
 		tell_tables(drain);
-	/* Corruption is what the commands report that look for it; here it is one reason of many
-	 * not to begin. */
+	/*
+	 * The commands that look for corruption report it as such. Here it is one of many reasons
+	 * not to start.
+	 */
 	return err == -EBADMSG ? -EIO : err;
 }
 
@@ -492,7 +514,7 @@ static void end_syncer(struct drain *drain)
 	pthread_join(drain->syncer, NULL);
 }
 
-/* Signals are the main thread's. */
+/* Block signals: the main thread handles them. */
 static int begin_thread(pthread_t *thread, void *(*run)(void *context), struct drain *drain)
 {
 	sigset_t all, before;
@@ -548,8 +570,10 @@ int drain_ended(struct drain *drain)
 	return reason_to_end(drain);
 }
 
-/* The writer first, which may wait for a sync; then what is there now is written, by this thread,
- * and the syncer ends with it. */
+/*
+ * Stops the writer first, because it may wait for a sync. Then this thread writes the records that
+ * are there now, and the syncer stops after syncing them.
+ */
 static void end_threads(struct drain *drain)
 {
 	__u64 deadline;

@@ -28,10 +28,7 @@ struct cell {
 	__u32 index;
 };
 
-/*
- * The cells that the replies that are yet to be sent were decided on, and behind them
- * those of the decision under way.
- */
+/* The cells that the pending replies depend on, followed by those of the decision in progress. */
 struct read_cells {
 	struct cell cells[CELLS_MAX];
 	size_t count;
@@ -44,22 +41,22 @@ struct rare_path {
 	struct tables *tables;
 	struct again *again;
 	struct peers_key key;
-	struct endpoint *endpoint; /* of the batch under way */
+	struct endpoint *endpoint; /* of the current batch */
 	struct read_cells read;
 	bool reads_whole_tables;
 	unsigned long netns;
 	int interfaces_fd;
-	struct stat interfaces;		      /* as it was when `indices` were read from it */
-	unsigned int indices[INTERFACES_MAX]; /* of the interfaces here that the protocol is loaded
-						 on */
+	struct stat interfaces; /* status of the folder when `indices` were read from it */
+	/* Interfaces of this network namespace on which the protocol is loaded. */
+	unsigned int indices[INTERFACES_MAX];
 	size_t index_count;
-	__u64 random[RANDOM_MAX]; /* read ahead */
+	__u64 random[RANDOM_MAX]; /* drawn in advance */
 	size_t random_count;
 };
 
 /*
- * An interface that comes or goes is a directory that is moved there or away: that changes
- * the count of links, and both, the one after the other, leave the time of the last.
+ * Each interface is a directory. Moving one in or out changes the link count. If both happen, the
+ * count may be the same, but the modification time is new.
  */
 static bool indices_changed(struct rare_path *path)
 {
@@ -82,7 +79,7 @@ static void read_indices(struct rare_path *path)
 							    path->indices, INTERFACES_MAX);
 }
 
-/* All that was decided so far is completed when this returns. */
+/* Sends all pending replies. They are completed when this returns. */
 static void flush(struct rare_path *path)
 {
 	struct read_cells *read = &path->read;
@@ -95,9 +92,9 @@ static void flush(struct rare_path *path)
 }
 
 /*
- * A reply changes what it was decided on when it is completed, on its way out. Another
- * decision on the same cell comes after that: made before, it would choose the same
- * again, and would be refused by its own completion.
+ * A reply changes the cells that it depends on only when it is completed, on its way out. So send
+ * the replies that depend on a cell before that cell is read again. Otherwise the next decision
+ * would choose the same, and its own completion would refuse it.
  */
 static void before_read(void *context, unsigned int table, __u32 index)
 {
@@ -184,8 +181,8 @@ bool rare_path_may_run(const struct rare_path *path)
 }
 
 /*
- * An interface may have been unloaded since. The reply would leave without TC's
- * completion: a client would be told what never came to be.
+ * True if the interface is still loaded. After an unload, the reply would leave without TC's
+ * completion, and the client would be told of a change that never happened.
  */
 static bool is_loaded_on(const struct rare_path *path, unsigned int ifindex)
 {
@@ -195,8 +192,10 @@ static bool is_loaded_on(const struct rare_path *path, unsigned int ifindex)
 	return false;
 }
 
-/* Secrets may be made of it, so it is whole or there is none; up to 256 bytes a call are. Each is
- * used once. */
+/*
+ * Draws random numbers, each of which is used once. Secrets may be made from them, so a short read
+ * does not count. getrandom() never cuts reads of up to 256 bytes short.
+ */
 static bool next_random(struct rare_path *path, __u64 *random)
 {
 	if (!path->random_count) {
@@ -209,7 +208,7 @@ static bool next_random(struct rare_path *path, __u64 *random)
 	return true;
 }
 
-/* What a step sees of a message beside the message: random bytes, and who sent it. */
+/* Fills in the environment of a step for this message: random bytes, and the sender. */
 static bool surround(struct rare_path *path, const struct endpoint_datagram *datagram,
 		     struct stepwise_environment *environment)
 {
@@ -248,7 +247,10 @@ static bool decide(struct rare_path *path, size_t index, struct stepwise_environ
 	return verdict == STEPWISE_REPLY;
 }
 
-/* Where some found no room others wait, so there is another batch to look after. */
+/*
+ * Counts overflows after each batch. This is soon enough: if datagrams found no room, others wait,
+ * so another batch follows.
+ */
 static void count_overflowed(struct rare_path *path, struct endpoint *endpoint)
 {
 	__u64 overflowed = endpoint->operations->overflowed(endpoint);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Answers, with the protocol's own handler, what the XDP program left to the daemon. */
+/* Answers the requests that the XDP program forwards to the daemon, by the protocol's handler. */
 #ifndef STEPWISE_RARE_PATH_H
 #define STEPWISE_RARE_PATH_H
 
@@ -7,21 +7,21 @@
 
 struct rare_path;
 
-/* Opens the tables that the handler reads; NULL after a message. */
+/* Opens the tables that the handler accesses. Returns NULL after a message. */
 struct rare_path *rare_path_open(const struct stepwise_protocol *protocol,
 				 struct daemon_statistics *statistics);
 void rare_path_close(struct rare_path *path);
 
-/* Whether the kernel lets this process read what the handler reads; errno says why not. */
+/* True if the kernel lets this process read these tables; otherwise errno has the reason. */
 bool rare_path_may_run(const struct rare_path *path);
 
-/* Takes one batch from the socket and answers it. */
+/* Receives one batch from the endpoint and answers it. */
 void rare_path_serve(struct rare_path *path, struct endpoint *endpoint);
 
-/* What waits to be served again. */
+/* Returns the datagrams that wait to be served again. */
 struct again *rare_path_again(const struct rare_path *path);
 
-/* Serves that: to be called when again_fd() is readable. */
+/* Serves them. Call it when again_fd() is readable. */
 void rare_path_serve_again(struct rare_path *path);
 
 #endif

@@ -44,13 +44,13 @@
 enum event {
 	EVENT_SIGNAL,
 	EVENT_PERIOD,  /* a sweep is due */
-	EVENT_GRACE,   /* a pass may begin */
+	EVENT_GRACE,   /* a pass may start */
 	EVENT_RETRY,   /* a contended cell may be free */
-	EVENT_DRAIN,   /* a sync has ended, or the drain has */
+	EVENT_DRAIN,   /* a sync or the whole drain has ended */
 	EVENT_AGAIN,   /* what the handler could not answer yet may be answered now */
-	EVENT_PORT,    /* strangers are to be counted, and what failed is tried again */
-	EVENT_ADDRESS, /* this host has others */
-	EVENT_SOCKET,  /* and the number of the endpoint */
+	EVENT_PORT,    /* count strangers, and retry what failed */
+	EVENT_ADDRESS, /* this host's addresses have changed */
+	EVENT_SOCKET,  /* plus the number of the endpoint */
 };
 
 #define ENDPOINTS_MAX (FRAME_QUEUES_MAX + 1)
@@ -73,7 +73,7 @@ struct server {
 	int strangers_fd;
 	int sender_fd;
 	struct port port;
-	__u64 strangers; /* of those that the port has dropped, already counted */
+	__u64 strangers; /* strangers of the port that are already counted */
 	struct endpoint *endpoints[ENDPOINTS_MAX];
 	size_t endpoint_count;
 	struct rare_path *rare_path;
@@ -83,7 +83,7 @@ struct server {
 	struct addresses *addresses;
 	bool chunk_due;
 	bool stopping;
-	int failed; /* why it stops, if not because it was told to */
+	int failed; /* the error that stops the daemon, if any */
 };
 
 static int watch(const struct server *server, int fd, int event)
@@ -125,7 +125,7 @@ static int set_timer(int fd, unsigned int delay_ms, unsigned int period_ms)
 	return timerfd_settime(fd, 0, &timer, NULL) ? -errno : 0;
 }
 
-/* The port wakes nobody, so its count is looked at now and then. */
+/* The port wakes nobody, so a timer reads its count. */
 static int open_strangers_timer(struct server *server)
 {
 	int err;
@@ -136,9 +136,9 @@ static int open_strangers_timer(struct server *server)
 }
 
 /*
- * The order is that of a request: there is room for it, TC knows whose its reply is, and only then
- * do the programs hear that a daemon lives, and put frames into the ring; last come the queues, for
- * some of which it may have to wait.
+ * Opens everything in the order of a request's path: room for the request, then TC's knowledge of
+ * the sender, and only then the announcement that a daemon lives, after which programs put frames
+ * into the ring. The queues come last, because opening some may take a while.
  */
 static int open_endpoints(struct server *server, __u32 buffer_bytes)
 {
@@ -182,8 +182,10 @@ static int open_timers(struct server *server)
 	return err ? err : set_timer(server->period_fd, period_ms, period_ms);
 }
 
-/* The programs in the kernel must be this build's: the handler here and the sections there are one
- * set of steps. */
+/*
+ * The programs in the kernel must be of this build, because its handler and their sections are one
+ * set of steps.
+ */
 static int check_loaded(const struct stepwise_protocol *protocol)
 {
 	char path[PATH_MAX];
@@ -212,7 +214,7 @@ static int check_loaded(const struct stepwise_protocol *protocol)
 	return 0;
 }
 
-/* The same rule as a load's: see there. */
+/* The same rule as for a load: see check_namespace() in loader.c. */
 static int check_namespace(const struct stepwise_protocol *protocol)
 {
 	unsigned long netns = netns_here();
@@ -232,7 +234,7 @@ static int check_namespace(const struct stepwise_protocol *protocol)
 	return -EXDEV;
 }
 
-/* Everything that takes privilege. */
+/* Opens everything that takes privilege. */
 static int open_pinned(struct server *server, const struct serve_options *options)
 {
 	const struct stepwise_protocol *protocol = server->protocol;
@@ -311,8 +313,10 @@ static int open_server(struct server *server, const struct serve_options *option
 		err = open_pinned(server, options);
 	if (!err)
 		err = privileges_drop(options->user, server_works, server);
-	/* Not before: files are the user's, and a thread keeps the privileges that it was begun
-	 * with. */
+	/*
+	 * Not earlier: the user must own the files, and threads keep the privileges that they start
+	 * with.
+	 */
 	if (!err && server->drain)
 		err = watch(server, drain_fd(server->drain), EVENT_DRAIN) ?:
 			      drain_begin(server->drain, options->segments);
@@ -428,8 +432,10 @@ static void run_chunk(struct server *server)
 	server->chunk_due = false;
 }
 
-/* One round of events, at most a batch from each socket, then at most one chunk of the sweep:
- * neither starves the other. */
+/*
+ * Runs one round: events with at most a batch from each socket, then at most one chunk of the
+ * sweep. So neither starves the other.
+ */
 static int run_server(struct server *server)
 {
 	struct epoll_event events[8];
@@ -465,7 +471,7 @@ int command_serve(const struct stepwise_protocol *protocol, const struct serve_o
 	struct background background;
 	int err;
 
-	/* Before anything is opened, so that all of it is the child's. */
+	/* Fork before anything is opened, so that all of it belongs to the child. */
 	err = background_begin(&background, protocol, options->daemonize);
 	if (err || background.is_parent)
 		return err;

@@ -11,21 +11,21 @@
 #include "state/object.h"
 #include "stepwise_sweep.h"
 
-/* A test run takes one page of packet, less what the kernel keeps before and behind it. */
+/* A test run accepts one page of packet, minus the kernel's headroom and tailroom. */
 #define PACKET_BYTES_MAX 3072
 
 struct sweep {
 	const struct stepwise_protocol *protocol;
 	struct daemon_statistics *statistics;
-	int *program_fds; /* one a pass */
+	int *program_fds; /* one per pass */
 	bool under_way;
 	__u32 pass;
-	__u32 first;	 /* cell of the pass to go on from */
-	__u64 continued; /* of the pass */
-	bool failing;	 /* said so already */
+	__u32 first;	 /* cell of the pass to continue from */
+	__u64 continued; /* sum over the pass */
+	bool failing;	 /* the failure is already reported */
 	__u32 packet_size;
-	_Alignas(8) unsigned char packet[PACKET_BYTES_MAX]; /* struct stepwise_sweep and the record
-							     */
+	/* A struct stepwise_sweep, followed by the record. */
+	_Alignas(8) unsigned char packet[PACKET_BYTES_MAX];
 };
 
 struct sweep *sweep_open(const struct stepwise_protocol *protocol,
@@ -71,7 +71,7 @@ void sweep_close(struct sweep *sweep)
 	free(sweep);
 }
 
-/* Runs the pass' program on the packet as it is, which it changes. */
+/* Runs the program of the pass on the packet, and changes the packet in place. */
 static int run_program(const struct sweep *sweep, unsigned char *packet)
 {
 	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = packet, .data_out = packet,
@@ -136,8 +136,10 @@ static enum sweep_wait end_pass(struct sweep *sweep)
 	return SWEEP_GRACE;
 }
 
-/* The record that is threaded through is lost with the sweep; the next one starts afresh and finds
- * what is left. */
+/*
+ * The protocol's record is lost with the sweep. The next sweep starts afresh and finds what is
+ * left.
+ */
 static enum sweep_wait fail(struct sweep *sweep, int err)
 {
 	const char *program = sweep->protocol->passes[sweep->pass].program;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The sweep: now and then the protocol's passes, one after the other, each a
- * program that is run over a whole table in chunks.
+ * The sweep: runs the protocol's passes periodically, one after the other. Each pass runs a program
+ * over a whole table in chunks.
  */
 #ifndef STEPWISE_SWEEP_RUNNER_H
 #define STEPWISE_SWEEP_RUNNER_H
@@ -12,23 +12,23 @@
 
 struct sweep;
 
-/* Opens the pinned programs; NULL after a message. */
+/* Opens the pinned programs. Returns NULL after a message. */
 struct sweep *sweep_open(const struct stepwise_protocol *protocol,
 			 struct daemon_statistics *statistics);
 void sweep_close(struct sweep *sweep);
 
-/* Whether the kernel lets this process run the programs; visits no cell. */
+/* True if the kernel lets this process run the programs. Visits no cell. */
 bool sweep_may_run(const struct sweep *sweep);
 
-/* What the caller is to wait for before it calls sweep_continue() again. */
+/* What the caller must wait for before it calls sweep_continue() again. */
 enum sweep_wait {
-	SWEEP_READY,	 /* nothing: there is another chunk to run */
-	SWEEP_CONTENDED, /* a moment: a cell is being changed by others */
-	SWEEP_GRACE,	 /* for programs in flight to end */
-	SWEEP_DONE,	 /* for the next period */
+	SWEEP_READY,	 /* nothing: the next chunk can run */
+	SWEEP_CONTENDED, /* a moment: others are changing a cell */
+	SWEEP_GRACE,	 /* the end of programs in flight */
+	SWEEP_DONE,	 /* the next period */
 };
 
-/* Begins, unless one is under way. */
+/* Starts a sweep, unless one is running. */
 void sweep_begin(struct sweep *sweep);
 bool sweep_under_way(const struct sweep *sweep);
 

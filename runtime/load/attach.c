@@ -14,7 +14,7 @@
 #include "load/attach.h"
 #include "state/pins.h"
 
-/* In enum bpf_attach_type since kernel 6.6; the headers of Debian 12 are of 6.1. */
+/* In enum bpf_attach_type since kernel 6.6. The headers of Debian 12 are from 6.1. */
 #define ATTACH_TYPE_TCX_EGRESS 47
 
 #define FILTER_HANDLE 1
@@ -117,7 +117,7 @@ static int attach_xdp(struct interface *interface, int program_fd, bool allow_ge
 	return err;
 }
 
-/* libbpf 1.1 does not know tcx: the system call itself. */
+/* libbpf 1.1 does not know tcx, so make the system call directly. */
 static int create_tcx_link(int program_fd, unsigned int ifindex)
 {
 	union bpf_attr attributes;
@@ -141,8 +141,8 @@ static int remove_filter(const struct stepwise_protocol *protocol, unsigned int 
 }
 
 /*
- * A filter outlives this process without a link, so that it has to be found again:
- * its priority is the protocol's port.
+ * A filter outlives this process without a link, so that it must be found again: its priority is
+ * the protocol's port.
  */
 static int attach_filter(const struct stepwise_protocol *protocol, struct interface *interface,
 			 int program_fd, const char *directory)
@@ -178,7 +178,7 @@ static int attach_tc(const struct stepwise_protocol *protocol, struct interface 
 	int link_fd = clsact ? -EINVAL : create_tcx_link(program_fd, interface->ifindex);
 	int err;
 
-	/* What a kernel before 6.6 says to an attach type that it does not know. */
+	/* Kernels before 6.6 return this for an unknown attach type. */
 	if (link_fd == -EINVAL) {
 		if (!clsact)
 			log_info("the kernel has no tcx (6.6): attaching a clsact filter to %s",
@@ -207,10 +207,12 @@ int attach_programs(const struct stepwise_protocol *protocol, struct interface *
 		explain_xdp_failure(interface, -EBUSY);
 		return -EBUSY;
 	}
-	/* So nobody has us loaded: a filter of ours is what a load that was killed has left. */
+	/* So no load holds this interface: a filter of ours is left from a load that was killed. */
 	remove_filter(protocol, interface->ifindex);
-	/* TC first: a request that XDP lets through must not find its reply leaving without
-	 * completion. */
+	/*
+	 * Attach TC first, so that the reply to a forwarded request never leaves without
+	 * completion.
+	 */
 	interface->tc_mode = TC_MODE_NONE;
 	if (tc_fd >= 0)
 		err = attach_tc(protocol, interface, tc_fd, options->clsact, directory);
@@ -237,7 +239,7 @@ int detach_filter(const struct stepwise_protocol *protocol, const struct interfa
 			interface->name, strerror(-err), interface->name, protocol->port);
 		return err;
 	}
-	/* Only while undoing a load: later others may have filters in it. */
+	/* Only while undoing a load. Later, others may have filters in it. */
 	if (interface->made_qdisc)
 		bpf_tc_hook_destroy(&hook);
 	return 0;

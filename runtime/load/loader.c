@@ -21,7 +21,10 @@
 #include "state/pins.h"
 #include "state/seed.h"
 
-/* A load that failed or was killed: what it attached comes off, and its pins go. */
+/*
+ * Cleans up after a load that failed or was killed: detaches what it attached, and removes its
+ * pins.
+ */
 static int remove_staging(void)
 {
 	char path[PATH_MAX];
@@ -35,8 +38,10 @@ static int remove_staging(void)
 	return err ? err : pins_remove(path);
 }
 
-/* What a first load that failed has made. Not interfaces/ of a loaded protocol: the daemon has that
- * open. */
+/*
+ * Removes what a failed first load created. Keeps interfaces/ of a loaded protocol, because the
+ * daemon has it open.
+ */
 static void remove_empty_base(void)
 {
 	char path[PATH_MAX];
@@ -48,7 +53,7 @@ static void remove_empty_base(void)
 	rmdir(pins_base());
 }
 
-/* An interface that programs of any build are attached to; false where there is none. */
+/* Finds an interface that programs of any build are attached to. Returns false if there is none. */
 static bool any_attached(struct interface *attached)
 {
 	struct interface *list;
@@ -65,7 +70,10 @@ static bool any_attached(struct interface *attached)
 	return found;
 }
 
-/* Refuses an interface that has it; sweeps away the pins of one that had its index and is gone. */
+/*
+ * Refuses an interface that has the protocol. Removes the pins of a deleted interface with the same
+ * index.
+ */
 static int check_not_loaded(const struct stepwise_protocol *protocol,
 			    const struct interface *interface)
 {
@@ -87,9 +95,10 @@ static int check_not_loaded(const struct stepwise_protocol *protocol,
 }
 
 /*
- * The daemon reads the datagrams of its own network namespace only: in any other, what XDP
- * lets through would never be answered. Two daemons would both sweep the same tables. And
- * programs know the addresses of one namespace: what has those may be another host in another.
+ * A protocol serves one network namespace at a time. The daemon receives datagrams of its own
+ * namespace only, so forwarded requests in any other would never be answered. Two daemons would
+ * both sweep the same tables. And the programs know the addresses of one namespace, which may
+ * belong to another host in another.
  */
 static int check_namespace(const struct stepwise_protocol *protocol,
 			   const struct interface *interface)
@@ -119,7 +128,9 @@ static int check_namespace(const struct stepwise_protocol *protocol,
 	return -EBUSY;
 }
 
-/* Two builds must not work on one state: the model knows one set of steps at a time. */
+/*
+ * Two builds must not work on the same tables, because the model knows one set of steps at a time.
+ */
 static int check_no_other_build(const struct stepwise_protocol *protocol)
 {
 	pid_t daemon = daemon_running(protocol, NULL);
@@ -178,8 +189,7 @@ static int move(const char *from, const char *to)
 	return err;
 }
 
-/* Moves staging/<name> to <name>, in the place of what was there; nothing to do where it was not
- * staged. */
+/* Moves staging/<name> to <name>, replacing what was there. Does nothing if it was not staged. */
 static int commit(const char *name)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -224,7 +234,9 @@ static int find_interface(const char *name, struct interface *interface)
 	return interface->netns ? 0 : -ENOENT;
 }
 
-/* With the pins held: everything is made in staging/, and moved at the end. */
+/*
+ * Loads while the pins are held: makes everything in staging/, and moves it into place at the end.
+ */
 static int load_held(const struct stepwise_protocol *protocol, struct interface *interface,
 		     const struct load_options *options)
 {
@@ -376,7 +388,7 @@ static void explain_not_loaded(const struct stepwise_protocol *protocol, const c
 		protocol->name, name, elsewhere->netns, path, hint("unload", name));
 }
 
-/* In this network namespace, or one that is gone and had that name. */
+/* Finds the interface in this network namespace, or a deleted one that had that name. */
 static int find_loaded(const struct stepwise_protocol *protocol, const char *name,
 		       struct interface *found)
 {
@@ -404,8 +416,10 @@ static int find_loaded(const struct stepwise_protocol *protocol, const char *nam
 	return err;
 }
 
-/* Takes the interface off the list that the daemon looks at before each batch, and waits for a
- * batch under way. */
+/*
+ * Removes the interface from the list that the daemon checks before each batch, and waits for the
+ * current batch.
+ */
 static int withdraw(const struct stepwise_protocol *protocol, const struct interface *interface)
 {
 	char staging[PATH_MAX];
@@ -420,7 +434,7 @@ static int withdraw(const struct stepwise_protocol *protocol, const struct inter
 	if (err)
 		return err;
 	err = daemon_rounds_await(protocol);
-	/* TC stays, so the interface has to be found again. */
+	/* TC stays attached, so the interface must stay findable. */
 	if (err)
 		move(staging, interface->path);
 	return err;
@@ -437,8 +451,8 @@ static int unload_held(const struct stepwise_protocol *protocol, const char *nam
 	if (err)
 		return err;
 	/*
-	 * XDP first: nothing more must get through to the daemon. Then TC, when the
-	 * daemon has sent what it was about to: no reply leaves without completion.
+	 * Detach XDP first, so that nothing more reaches the daemon. Detach TC after the daemon has
+	 * sent its pending replies, so that no reply leaves without completion.
 	 */
 	detach_xdp_link(interface.path);
 	if (!interface.gone)
@@ -506,7 +520,7 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 	return err;
 }
 
-/* There are no tables; there may be files of a daemon that has ended. */
+/* There are no tables, but there may be files of a daemon that has ended. */
 static int purge_files(const struct stepwise_protocol *protocol)
 {
 	int removed = daemon_running(protocol, NULL) ? 0 : daemon_files_remove(protocol);

@@ -5,11 +5,10 @@
 
 #include "load/attach.h"
 
-/* How tables are made, where there are none. */
+/* How to make tables if there are none. */
 struct fresh_tables {
-	bool first;			  /* nobody can rely on what earlier ones promised */
-	const struct stepwise_seed *seed; /* for tests and runs that repeat; NULL for a random one
-					   */
+	bool first;			  /* no client can rely on promises of earlier tables */
+	const struct stepwise_seed *seed; /* for repeatable runs; NULL for a random seed */
 };
 
 struct load_options {
@@ -17,7 +16,7 @@ struct load_options {
 	struct fresh_tables fresh;
 };
 
-/* Each: 0, or a negative errno after a sentence on standard error. */
+/* Each returns 0, or a negative errno after a sentence on standard error. */
 int command_load(const struct stepwise_protocol *protocol, const char *interface_name,
 		 const struct load_options *options);
 int command_unload(const struct stepwise_protocol *protocol, const char *interface_name,
@@ -25,9 +24,9 @@ int command_unload(const struct stepwise_protocol *protocol, const char *interfa
 int command_purge(const struct stepwise_protocol *protocol);
 
 /*
- * Programs and tables, pinned as by a load, and attached to nothing. Refuses while the protocol
- * serves. Until the caller closes the descriptor that it gets, nobody else can load it; negative
- * after a message. first: see programs_load().
+ * Pins programs and tables as a load does, but attaches nothing. Refuses while the protocol serves.
+ * Returns a descriptor, or a negative errno after a message. Nobody else can load the protocol
+ * until the caller closes the descriptor. For `first`, see programs_load().
  */
 int load_tables(const struct stepwise_protocol *protocol, bool first);
 

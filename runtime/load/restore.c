@@ -34,7 +34,7 @@ struct restoring {
 	size_t cells_bytes;
 	unsigned char *packet; /* struct stepwise_sweep and the protocol's record */
 	__u32 packet_size;
-	__u64 *fates; /* how many rows had each */
+	__u64 *fates; /* number of rows for each fate */
 	__u64 restored;
 	__u64 failed;
 };
@@ -81,7 +81,10 @@ static bool any_pending(const struct restoring *restoring, __u32 count)
 	return false;
 }
 
-/* All of the cells that were filled, and again where a cell that one needed was not to be had. */
+/*
+ * Runs the program on all filled cells. Repeats this while the fate of a row is pending, because a
+ * cell that the row needs was contended.
+ */
 static int run_rows(struct restoring *restoring, __u32 count)
 {
 	int err = 0;
@@ -104,8 +107,7 @@ static int run_rows(struct restoring *restoring, __u32 count)
 	return err;
 }
 
-/* What came of each row. The first fields of those that failed are shown, which say what they are.
- */
+/* Counts the outcome of each row. Reports the first rows that failed, by their first field. */
 static void judge(struct restoring *restoring, __u32 count)
 {
 	const struct stepwise_restore *restore = restoring->restore;
@@ -214,7 +216,7 @@ static void report(const struct restoring *restoring, double seconds)
 				 (unsigned long long)restoring->fates[i]);
 }
 
-/* With the tables there, and nobody served. */
+/* Restores all rows. The tables are there, and the protocol serves nobody. */
 static int restore_all(struct restoring *restoring)
 {
 	double began = clock_now_seconds();
@@ -250,7 +252,7 @@ static int restore_stream(struct restoring *restoring, FILE *stream, const char 
 	return err;
 }
 
-/* One that can be read twice. */
+/* Opens the rows as a stream that can be read twice. */
 static FILE *open_rows(const char *path, bool standard)
 {
 	struct stat status;

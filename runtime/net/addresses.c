@@ -27,15 +27,15 @@ struct addresses {
 	int map_fd;
 	int watch_fd;
 	struct stepwise_address_slots *slots;
-	bool warned; /* that there are too many */
-	bool stale;  /* the programs could not be told of a change */
+	bool warned; /* it was reported that there are too many */
+	bool stale;  /* the programs do not know of a change yet */
 };
 
-/* What the kernel says that there are, in the order of its interfaces. */
+/* The addresses that the kernel lists, in the order of its interfaces. */
 struct list {
 	struct stepwise_address items[STEPWISE_ADDRESSES_MAX];
 	size_t count;
-	size_t beyond; /* without room */
+	size_t beyond; /* addresses that found no room */
 };
 
 static bool is_in(const struct list *list, const struct stepwise_address *address)
@@ -57,9 +57,9 @@ static void add(struct list *list, const struct stepwise_address *address)
 }
 
 /*
- * Whether packets may be sent to an address from elsewhere; `address` gets it. Not to a loopback
- * one, and not to one that the kernel does not take packets to itself: it still asks the link
- * whether another host has it, or one has.
+ * Reads an address into `address`. Returns false if other hosts cannot send packets to it: it is a
+ * loopback address, or the kernel does not receive packets to it, because it still checks for
+ * duplicates on the link or has found one.
  */
 static bool read_address(const struct nlmsghdr *header, struct stepwise_address *address)
 {
@@ -70,7 +70,7 @@ static bool read_address(const struct nlmsghdr *header, struct stepwise_address 
 	__u32 bits;
 
 	memset(address, 0, sizeof(*address));
-	/* Of a point-to-point link, the other one is the peer's. */
+	/* On a point-to-point link, IFA_ADDRESS is the peer's. */
 	found = netlink_find(list, bytes, IFA_LOCAL) ?: netlink_find(list, bytes, IFA_ADDRESS);
 	if (!found)
 		return false;
@@ -99,7 +99,7 @@ static void take(void *context, const struct nlmsghdr *header)
 		add(context, &address);
 }
 
-/* All of them as at one moment: a dump into which a change came is made again. */
+/* Lists all addresses as at one moment: repeats a dump during which they changed. */
 static int list_addresses(struct list *list)
 {
 	const struct {
@@ -135,15 +135,17 @@ static size_t slot_of(const struct stepwise_address *address, size_t bytes)
 	return ((const __u8 *)address->words)[bytes - 1] % STEPWISE_ADDRESS_SLOTS;
 }
 
-/* Of two addresses with one slot, the first has it: those of the machine's own ports are listed
- * before those of bridges and tunnels. */
+/*
+ * If two addresses share a slot, the first one gets it: addresses of physical ports are listed
+ * before those of bridges and tunnels.
+ */
 static void fill_slots(const struct list *list, struct stepwise_address_slots *slots)
 {
 	struct stepwise_address_slots filled = { .filled = 1 };
 
 	for (size_t i = 0; i < STEPWISE_ADDRESS_SLOTS; i++) {
-		((__u8 *)&filled.ipv4[i])[sizeof(filled.ipv4[i]) - 1] = i + 1; /* belongs to the
-										  next */
+		/* An address of the next slot, so that nothing is equal to an empty slot. */
+		((__u8 *)&filled.ipv4[i])[sizeof(filled.ipv4[i]) - 1] = i + 1;
 		((__u8 *)&filled.ipv6[i])[IPV6_BYTES - 1] = i + 1;
 	}
 	for (size_t i = list->count; i-- > 0;) {
@@ -155,7 +157,7 @@ static void fill_slots(const struct list *list, struct stepwise_address_slots *s
 			memcpy(filled.ipv6[slot_of(address, IPV6_BYTES)], address->words,
 			       IPV6_BYTES);
 	}
-	/* By the word: programs look at them meanwhile. */
+	/* Store word by word, because programs read the slots meanwhile. */
 	for (size_t i = 0; i < STEPWISE_ADDRESS_SLOTS; i++) {
 		__atomic_store_n(&slots->ipv4[i], filled.ipv4[i], __ATOMIC_RELAXED);
 		__atomic_store_n(&slots->ipv6[i][0], filled.ipv6[i][0], __ATOMIC_RELAXED);
@@ -164,7 +166,7 @@ static void fill_slots(const struct list *list, struct stepwise_address_slots *s
 	__atomic_store_n(&slots->filled, 1, __ATOMIC_RELEASE);
 }
 
-/* Removes what is not in the list. */
+/* Removes the addresses that are not in the list. */
 static int remove_others(int map_fd, const struct list *list)
 {
 	struct stepwise_address key, next;
@@ -187,7 +189,7 @@ static int fill(struct addresses *addresses)
 
 	if (!err)
 		fill_slots(&list, addresses->slots);
-	/* What has gone makes room first. */
+	/* Remove first, to make room. */
 	if (!err)
 		err = remove_others(addresses->map_fd, &list);
 	for (size_t i = 0; !err && i < list.count; i++)
@@ -206,7 +208,7 @@ static int fill(struct addresses *addresses)
 	return 0;
 }
 
-/* --- Who fills it in -------------------------------------------------------------------------- */
+/* --- Who enters them -------------------------------------------------------------------------- */
 
 static int open_pin(const char *directory, const char *name)
 {
@@ -299,7 +301,7 @@ struct addresses *addresses_open(void)
 	if (!addresses)
 		return NULL;
 	addresses->map_fd = -1;
-	/* The watch comes first: what changes while they are entered is seen afterwards. */
+	/* Watch first, so that a change during the entering is seen afterwards. */
 	addresses->watch_fd = watch_open();
 	if (addresses->watch_fd >= 0 && !open_maps(addresses, "build") && !fill(addresses))
 		return addresses;
@@ -322,8 +324,7 @@ int addresses_fd(const struct addresses *addresses)
 	return addresses->watch_fd;
 }
 
-/* That something has changed is all that a message says here: some are lost where many come
- * (ENOBUFS). */
+/* A message only shows that something changed. Some are lost if many come (ENOBUFS). */
 void addresses_follow(struct addresses *addresses)
 {
 	char bytes[8192];

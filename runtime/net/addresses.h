@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * This host's addresses, of which the programs tell whether a packet is for it: those of this
- * network namespace. The loader enters them before it attaches a program; from then on the daemon
- * keeps them up to date.
+ * The addresses of this network namespace, by which the programs decide whether a packet is for
+ * this host. The loader enters them before it attaches a program. From then on the daemon keeps
+ * them up to date.
  */
 #ifndef STEPWISE_RUNTIME_ADDRESSES_H
 #define STEPWISE_RUNTIME_ADDRESSES_H
@@ -12,24 +12,25 @@
 struct addresses;
 
 /*
- * With the pins held exclusively, where the programs are pinned, be it in staging/. Of maps that
- * are in use, a daemon that runs has entered them: two who write could undo each other's work. 0,
- * or a negative errno after a message.
+ * Enters the addresses where the programs are pinned, which may be in staging/. The pins must be
+ * held exclusively. Does nothing if the maps are in use and a daemon runs: the daemon has entered
+ * them, and two writers could undo each other's work. Returns 0, or a negative errno after a
+ * message.
  */
 int addresses_enter(const struct stepwise_protocol *protocol);
 
-/* Enters them and watches for changes. NULL after a message. */
+/* Enters the addresses and watches for changes. Returns NULL after a message. */
 struct addresses *addresses_open(void);
 void addresses_close(struct addresses *addresses);
 
-/* Readable when an address has come or gone, which addresses_follow() then enters or removes. */
+/* Becomes readable when an address was added or removed. Then call addresses_follow(). */
 int addresses_fd(const struct addresses *addresses);
 void addresses_follow(struct addresses *addresses);
 
-/* To be called now and then: tries again where that failed. */
+/* Call this now and then. It retries what failed. */
 void addresses_again(struct addresses *addresses);
 
-/* Whether the kernel lets this process use the map; errno says why not. */
+/* True if the kernel lets this process use the map; otherwise errno has the reason. */
 bool addresses_may_run(const struct addresses *addresses);
 
 #endif

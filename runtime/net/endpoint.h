@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Where the daemon gets datagrams by the batch, and answers each of them. */
+/* Where the daemon receives datagrams in batches and answers each of them. */
 #ifndef STEPWISE_ENDPOINT_H
 #define STEPWISE_ENDPOINT_H
 
@@ -11,18 +11,18 @@
 #define ENDPOINT_PAYLOAD_BYTES_MAX 1500
 
 struct endpoint_datagram {
-	unsigned char *payload; /* until the next batch; there is room for
-				   ENDPOINT_PAYLOAD_BYTES_MAX */
-	size_t size;		/* of what came, then of the reply */
-	unsigned int ifindex;	/* where it arrived */
-	unsigned char *frame;	/* that it is in */
+	/* Valid until the next batch. There is room for ENDPOINT_PAYLOAD_BYTES_MAX. */
+	unsigned char *payload;
+	size_t size;	      /* size of the datagram, then of the reply */
+	unsigned int ifindex; /* interface where it arrived */
+	unsigned char *frame; /* the frame that contains it */
 };
 
-/* Of the longest frame: with the headers of IPv6. */
+/* Headers of the longest frame, which is IPv6. */
 #define FRAME_HEADERS_BYTES_MAX 62
 #define FRAME_BYTES_MAX (FRAME_HEADERS_BYTES_MAX + ENDPOINT_PAYLOAD_BYTES_MAX)
 
-/* A datagram as it came, in its frame: all that a reply to it takes. */
+/* A copy of a datagram in its frame, with all that a reply needs. */
 struct endpoint_kept {
 	size_t size;
 	unsigned int ifindex;
@@ -33,31 +33,34 @@ struct endpoint {
 	int fd; /* readable while datagrams wait */
 	const struct endpoint_operations *operations;
 	struct endpoint_datagram datagrams[ENDPOINT_BATCH_MAX];
-	__u64 overflowed; /* of what `operations->overflowed` says, already counted */
+	__u64 overflowed; /* value of `operations->overflowed` that is already counted */
 };
 
 struct endpoint_operations {
-	/* The datagrams that were waiting, at most ENDPOINT_BATCH_MAX. Never waits. */
+	/* Receives waiting datagrams, at most ENDPOINT_BATCH_MAX. Never waits. */
 	size_t (*receive)(struct endpoint *endpoint, struct daemon_statistics *statistics);
 
-	/* Puts one of the batch, with what its payload and its size are now, behind the replies
-	 * that wait to be sent. */
+	/* Queues a datagram of the batch as a reply, with its current payload and size. */
 	void (*reply)(struct endpoint *endpoint, size_t index);
 
 	/*
-	 * Sends the replies that wait; when it returns, they have been through TC. Never
-	 * waits: what cannot go now is dropped. To be called before the next batch.
+	 * Sends the queued replies. When it returns, they have been through TC. Never waits: a
+	 * reply that cannot be sent now is dropped. Call it before the next batch.
 	 */
 	void (*flush)(struct endpoint *endpoint, struct daemon_statistics *statistics);
 
-	/* One of the batch, for later. */
+	/* Copies a datagram of the batch, for later. */
 	void (*keep)(const struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
 
-	/* What was kept is a datagram of the batch; `kept` stays as it is until the batch is over.
+	/*
+	 * Makes a kept datagram part of the batch. `kept` must not change until the batch is done.
 	 */
 	void (*restore)(struct endpoint *endpoint, size_t index, struct endpoint_kept *kept);
 
-	/* Datagrams that found no room to wait in, since it was opened. */
+	/*
+	 * Returns the number of datagrams that found no room to wait, since the endpoint was
+	 * opened.
+	 */
 	__u64 (*overflowed)(const struct endpoint *endpoint);
 
 	void (*close)(struct endpoint *endpoint);

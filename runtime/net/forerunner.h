@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A daemon that was killed still has its port and its queues until the kernel comes to letting go
- * of them, some milliseconds after its end, or as long as others keep the processors busy.
+ * A forerunner is a daemon that was killed. It keeps its port and its queues until the kernel
+ * releases them: some milliseconds, or longer while the processors are busy.
  */
 #ifndef STEPWISE_FORERUNNER_H
 #define STEPWISE_FORERUNNER_H
@@ -12,8 +12,10 @@
 #define FORERUNNER_PAUSE_US 2000
 #define FORERUNNER_ATTEMPTS_MAX 500
 
-/* Pauses before another attempt to get what a forerunner may have; false once a second was waited.
- * `attempts` begins with 0. */
+/*
+ * Pauses before another attempt to get what a forerunner may have. Returns false after a second in
+ * all. `attempts` starts with 0.
+ */
 static inline bool forerunner_wait(unsigned int *attempts)
 {
 	if (*attempts == FORERUNNER_ATTEMPTS_MAX)

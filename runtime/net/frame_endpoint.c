@@ -9,11 +9,11 @@
 #include "net/frame_endpoint.h"
 #include "net/frame_reply.h"
 
-#define CHUNK_BYTES 2048 /* takes what the kernel keeps before a frame, and the longest of ours */
+#define CHUNK_BYTES 2048 /* room for the kernel's headroom and for our longest frame */
 #define CHUNKS_MIN 2
 #define CHUNKS_MAX 16384
 
-/* One that both sides see; ours is the producer of the one and the consumer of the other. */
+/* A ring that the kernel shares. We are the producer of one ring and the consumer of the other. */
 struct ring {
 	void *mapped;
 	size_t mapped_bytes;
@@ -23,19 +23,19 @@ struct ring {
 };
 
 struct frame_endpoint {
-	struct endpoint endpoint; /* first: what the operations get */
+	struct endpoint endpoint; /* must be first: the operations receive it */
 	unsigned int ifindex;
 	unsigned char *memory; /* chunk_count chunks */
-	__u32 chunk_count;     /* and as many entries a ring; a power of two */
+	__u32 chunk_count;     /* also the number of entries of each ring; a power of two */
 	struct ring received;
 	struct ring vacant;
-	/* The frames of the batch under way, by their place in `memory`. */
+	/* The frames of the current batch, by their offset in `memory`. */
 	struct xdp_desc frames[ENDPOINT_BATCH_MAX];
 	size_t frame_count;
 	struct frame_replies replies;
 };
 
-/* Gives chunks back to the kernel. The ring has an entry for each there is. */
+/* Returns chunks to the kernel. The ring has an entry for each chunk. */
 static void put_chunks(struct frame_endpoint *frame)
 {
 	__u64 *entries = frame->vacant.entries;
@@ -58,8 +58,10 @@ static size_t receive(struct endpoint *endpoint, struct daemon_statistics *stati
 
 	(void)statistics;
 	put_chunks(frame);
-	/* What is taken goes back with the next batch, and only what arrives calls for one: some
-	 * chunks stay with the kernel. */
+	/*
+	 * Leave half of the chunks to the kernel. Taken chunks return with the next batch, and only
+	 * an arriving frame, which needs a chunk, starts one.
+	 */
 	if (count > frame->chunk_count / 2)
 		count = frame->chunk_count / 2;
 	if (count > ENDPOINT_BATCH_MAX)
@@ -151,8 +153,10 @@ static int set_xdp_option(int fd, int option, const void *value, socklen_t size)
 	return setsockopt(fd, SOL_XDP, option, value, size) ? -errno : 0;
 }
 
-/* The kernel wants a completion ring as well, of which nothing comes: replies leave by the other
- * socket. */
+/*
+ * The kernel requires a completion ring too, but it stays unused: replies leave by the other
+ * socket.
+ */
 static int open_rings(struct frame_endpoint *frame)
 {
 	const int fd = frame->endpoint.fd, entries = frame->chunk_count, unused = 1;
@@ -193,7 +197,7 @@ static void put_all_chunks(struct frame_endpoint *frame)
 	__atomic_store_n(frame->vacant.producer, frame->chunk_count, __ATOMIC_RELEASE);
 }
 
-/* Of any driver's: the kernel copies. */
+/* Works with any driver, because the kernel copies. */
 static int bind_socket(struct frame_endpoint *frame, const struct frame_queue *queue)
 {
 	const struct sockaddr_xdp receiver = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * One receive queue of an interface, from where XDP puts what it forwards right into
- * the daemon's memory (AF_XDP). Replies leave as whole frames (AF_PACKET), and so
- * through TC as any others. Costs less than half of what a UDP socket does.
+ * One receive queue of an interface. XDP puts forwarded frames directly into the daemon's memory
+ * (AF_XDP). Replies leave as whole frames (AF_PACKET), and so pass TC like all others. This costs
+ * less than half as much as a UDP socket.
  */
 #ifndef STEPWISE_FRAME_ENDPOINT_H
 #define STEPWISE_FRAME_ENDPOINT_H
@@ -14,8 +14,10 @@ struct frame_queue {
 	unsigned int number;
 };
 
-/* NULL with errno set, without a message. The queue is not served before XDP knows of the endpoint.
- * `sender_fd`: see sender.h. */
+/*
+ * Returns NULL with errno set, without a message. The queue is served only after XDP knows of the
+ * endpoint. For `sender_fd`, see sender.h.
+ */
 struct endpoint *frame_endpoint_open(const struct frame_queue *queue, int sender_fd,
 				     __u32 buffer_bytes);
 

@@ -31,7 +31,7 @@ static unsigned int queue_count(const char *name)
 	return count ? count : 1;
 }
 
-/* Frames that arrive meanwhile wait in the ring buffer. */
+/* Waits for a queue. Frames that arrive meanwhile wait in the ring buffer. */
 static struct endpoint *open_when_free(const struct frame_queue *queue, int sender_fd,
 				       __u32 buffer_bytes)
 {
@@ -43,7 +43,7 @@ static struct endpoint *open_when_free(const struct frame_queue *queue, int send
 	return endpoint;
 }
 
-/* NULL with errno set. */
+/* Returns NULL with errno set. */
 static struct endpoint *open_queue(int sockets_fd, const struct frame_queue *queue, int sender_fd,
 				   __u32 buffer_bytes)
 {
@@ -82,7 +82,10 @@ static void open_interface(int sockets_fd, const struct interface *interface,
 	}
 }
 
-/* The places in the map are told apart by what fits; what does not would take others' places. */
+/*
+ * True if the interface's queues and index fit the map of sockets. Beyond that, its entries would
+ * be those of other interfaces.
+ */
 static bool fits(const struct interface *interface)
 {
 	const unsigned int count = queue_count(interface->name);
@@ -104,7 +107,7 @@ void frame_queues_open(struct frame_queues *opened, int sender_fd, __u32 buffer_
 	int sockets_fd;
 
 	opened->count = 0;
-	/* Not there where XDP forwards nothing by it. */
+	/* It does not exist if XDP forwards nothing by it. */
 	sockets_fd = pins_path(path, "build/stepwise_sockets") ?: bpf_obj_get(path);
 	if (sockets_fd < 0 || interfaces_list(&list, &count))
 		count = 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* All receive queues of the interfaces here that the protocol is loaded on, in native mode. */
+/*
+ * All receive queues of the interfaces of this network namespace on which the protocol is loaded in
+ * native mode.
+ */
 #ifndef STEPWISE_FRAME_QUEUES_H
 #define STEPWISE_FRAME_QUEUES_H
 
 #include "net/frame_endpoint.h"
 
-#define FRAME_QUEUES_MAX 64 /* that one daemon serves */
+#define FRAME_QUEUES_MAX 64 /* maximum for one daemon */
 
 struct frame_queues {
 	struct frame_queue queues[FRAME_QUEUES_MAX];
@@ -14,9 +17,9 @@ struct frame_queues {
 };
 
 /*
- * Opens an endpoint for each and tells XDP; waits up to a second for one that somebody else
- * has, says what could not be had and goes on: the frames of other queues come by the ring
- * buffer.
+ * Opens an endpoint for each queue and registers it with XDP. Waits up to a second for a queue that
+ * another process has. Reports the queues that it could not get and continues: their frames come by
+ * the ring buffer.
  */
 void frame_queues_open(struct frame_queues *opened, int sender_fd, __u32 buffer_bytes);
 

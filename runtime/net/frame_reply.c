@@ -18,8 +18,10 @@ _Static_assert(FRAME_HEADERS_BYTES_MAX ==
 		       sizeof(struct ethhdr) + sizeof(struct ipv6hdr) + sizeof(struct udphdr),
 	       "");
 
-/* XDP has looked at it: it is Ethernet, IPv4 without options or IPv6, and UDP, and its lengths are
- * right. */
+/*
+ * XDP has checked the frame: Ethernet, then IPv4 without options or IPv6, then UDP, with correct
+ * lengths.
+ */
 static size_t udp_offset(const unsigned char *bytes)
 {
 	const struct ethhdr *ethernet = (const struct ethhdr *)bytes;
@@ -78,7 +80,7 @@ static void exchange(void *one, void *other, size_t size)
 	memcpy(other, part, size);
 }
 
-/* One's complement sum, not folded. */
+/* Returns the one's complement sum, not folded. */
 static __u64 sum_bytes(const unsigned char *bytes, size_t size)
 {
 	__u64 sum = 0;
@@ -101,7 +103,10 @@ static __u16 fold(__u64 sum)
 	return sum;
 }
 
-/* None stays none, as in IPv4 it may be. Both addresses are in front of the UDP header. */
+/*
+ * Computes the checksum. A missing one stays missing, as IPv4 allows. Both addresses are directly
+ * before the UDP header.
+ */
 static void fill_checksum(struct udphdr *udp, size_t addresses_bytes)
 {
 	const size_t size = ntohs(udp->len);
@@ -120,7 +125,9 @@ static __be16 *half_word(unsigned char *bytes, size_t offset)
 	return (__be16 *)(bytes + offset);
 }
 
-/* The lengths of UDP and IP, where the reply is longer than what came, or shorter. */
+/*
+ * Updates the lengths of UDP and IP, because the reply may be longer or shorter than the request.
+ */
 static void set_size(unsigned char *bytes, struct udphdr *udp, size_t payload_bytes)
 {
 	const __be16 length = htons(sizeof(*udp) + payload_bytes);
@@ -140,8 +147,10 @@ static void set_size(unsigned char *bytes, struct udphdr *udp, size_t payload_by
 		~fold(sum_bytes(header, sizeof(struct iphdr)));
 }
 
-/* Sender and receiver change places, as they do in what XDP answers. Returns the bytes of the frame
- * without what came after it. */
+/*
+ * Exchanges sender and receiver, like the replies of XDP. Returns the size of the frame without
+ * padding.
+ */
 static size_t turn_round(unsigned char *bytes, size_t payload_bytes)
 {
 	struct ethhdr *ethernet = (struct ethhdr *)bytes;
@@ -160,7 +169,9 @@ static size_t turn_round(unsigned char *bytes, size_t payload_bytes)
 
 int frame_sender_open(void)
 {
-	/* Protocol 0: it receives nothing. Bound to no interface: each reply says its own. */
+	/*
+	 * Protocol 0, so it receives nothing. Not bound to an interface: each reply names its own.
+	 */
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
 	return fd < 0 ? -errno : fd;
@@ -191,8 +202,10 @@ void frame_replies_send(struct frame_replies *replies, struct daemon_statistics 
 			statistics->replied += sent;
 			next += sent;
 		} else if (errno == ENOBUFS) {
-			/* What TC drops ends like this, and TC has counted it. A UDP socket does
-			 * not say so. */
+			/*
+			 * TC drops end like this, and TC has counted them. A UDP socket does not
+			 * report them.
+			 */
 			statistics->replied++;
 			next++;
 		} else if (errno != EINTR) {

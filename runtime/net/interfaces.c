@@ -24,9 +24,9 @@ const char *tc_mode_name(enum tc_mode mode)
 }
 
 /*
- * A key is <namespace>_<index>_<name>: an index alone is not unique among the
- * namespaces that share a BPF file system, and the name is for people. The BPF
- * file system takes no dots, which names of VLAN interfaces have.
+ * The key is <namespace>_<index>_<name>. The namespace is needed because several may share a BPF
+ * file system. The name is for people. The BPF file system does not allow dots, which names of VLAN
+ * interfaces have.
  */
 int interface_path(char path[PATH_MAX], unsigned long netns, unsigned int ifindex, const char *name)
 {
@@ -62,7 +62,7 @@ static bool parse_key(const char *key, unsigned long *netns, unsigned int *ifind
 	return true;
 }
 
-/* Whether the interface is still there: the link of a deleted one has lost its device. */
+/* True if the interface still exists. The link of a deleted interface has no device. */
 static bool xdp_link_has_device(const char *path)
 {
 	struct bpf_link_info info = {};
@@ -181,7 +181,7 @@ size_t interfaces_read_indices(int directory_fd, unsigned long netns, unsigned i
 	DIR *directory;
 	int fd;
 
-	/* A descriptor of its own, as closedir() closes it; the position is shared. */
+	/* Use a duplicate, because closedir() closes it. They share the position. */
 	fd = dup(directory_fd);
 	directory = fd < 0 ? NULL : fdopendir(fd);
 	if (!directory) {

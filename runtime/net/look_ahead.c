@@ -15,7 +15,7 @@
 
 #define DEVICES_MAP "stepwise_devices"
 
-/* What an earlier daemon has entered: this one may have other queues. */
+/* Removes what an earlier daemon entered. This daemon may have other queues. */
 static int forget_interfaces(int devices_fd)
 {
 	__u32 ifindex;
@@ -23,7 +23,7 @@ static int forget_interfaces(int devices_fd)
 
 	while (!err && bpf_map_get_next_key(devices_fd, NULL, &ifindex) == 0) {
 		err = bpf_map_delete_elem(devices_fd, &ifindex);
-		/* The interface has gone, and the entry with it. */
+		/* The interface was deleted, and its entry with it. */
 		if (err == -ENOENT)
 			err = 0;
 	}
@@ -67,7 +67,7 @@ int look_ahead_enter(const struct stepwise_protocol *protocol, const struct fram
 	return err;
 }
 
-/* Negative where the protocol does not look ahead. */
+/* Returns a negative number if the protocol does not look ahead. */
 static int open_devices(void)
 {
 	char path[PATH_MAX];

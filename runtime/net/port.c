@@ -44,7 +44,7 @@ static int bind_when_free(int fd, int family, __u16 number)
 	return failed;
 }
 
-/* One socket a family. -EAFNOSUPPORT where the system does not have it. */
+/* Opens the socket of one family. Returns -EAFNOSUPPORT if the system does not have the family. */
 static int open_socket(int family, __u16 number)
 {
 	const char *name = family == AF_INET6 ? "IPv6" : "IPv4";
@@ -56,7 +56,7 @@ static int open_socket(int family, __u16 number)
 		log_info("the system has no %s: not serving it", name);
 		return -EAFNOSUPPORT;
 	}
-	/* The filter before the port: no datagram gets in between. */
+	/* Set the filter before binding, so that no datagram gets in between. */
 	if (fd < 0 || drop_everything(fd) ||
 	    (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on))))
 		goto failed;

@@ -17,15 +17,15 @@ struct frame {
 };
 
 struct ring_endpoint {
-	struct endpoint endpoint; /* first: what the operations get */
+	struct endpoint endpoint; /* must be first: the operations receive it */
 	struct ring_buffer *ring;
 	struct stepwise_ring_limits *limits; /* shared with the programs */
-	__u64 lost_before;		     /* of limits->lost */
+	__u64 lost_before;		     /* value of limits->lost at the start */
 	struct daemon_statistics *statistics;
-	/* The batch under way. */
+	/* The current batch. */
 	struct frame frames[ENDPOINT_BATCH_MAX];
-	size_t sample_count; /* that were taken out of the ring */
-	size_t frame_count;  /* of these, what there was a datagram in */
+	size_t sample_count; /* samples taken from the ring */
+	size_t frame_count;  /* samples of these that contain a datagram */
 	struct frame_replies replies;
 };
 
@@ -36,9 +36,9 @@ static bool is_whole(const struct stepwise_ring_frame *frame, size_t sample_size
 }
 
 /*
- * Called for one sample after the other. A copy, as a reply is made in place and may be
- * longer, and as programs write where a sample was as soon as it is read. A negative result
- * ends the round, and this sample counts as read.
+ * Takes one sample. It copies the frame, because a reply is made in place and may be longer, and
+ * because programs reuse the sample's memory as soon as it was read. A negative result ends the
+ * round, and this sample counts as read.
  */
 static int take(void *context, void *sample, size_t sample_size)
 {
@@ -139,8 +139,10 @@ static int pass_over(void *context, void *sample, size_t sample_size)
 	return 0;
 }
 
-/* What waited for a daemon that was killed is lost, like what waited in its sockets: its sender has
- * long asked again. */
+/*
+ * Discards what waited for a daemon that was killed, like what waited in its sockets: the senders
+ * have long asked again.
+ */
 static int empty(int ring_fd)
 {
 	struct ring_buffer *ring = ring_buffer__new(ring_fd, pass_over, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "net/transmits.h"
 #include "net/veth.h"
 
-/* Of linux/netdev.h, since kernel 6.3; the headers of Debian 12 are of 6.1. */
+/* From linux/netdev.h, since kernel 6.3. The headers of Debian 12 are from 6.1. */
 #define NETDEV_FAMILY "netdev"
 #define NETDEV_FAMILY_VERSION 1
 #define NETDEV_COMMAND_DEV_GET 1
@@ -24,7 +24,9 @@ struct request {
 	unsigned char value[8];
 };
 
-/* Copies the attribute `wanted`, which has `size` bytes, out of the answer. 0 or a negative errno.
+/*
+ * Copies the attribute `wanted`, which has `size` bytes, from the answer. Returns 0 or a negative
+ * errno.
  */
 static int ask(int fd, struct request *request, unsigned short wanted, void *found, size_t size)
 {
@@ -78,8 +80,10 @@ const char *why_not_transmitting(unsigned int ifindex)
 	__u16 family;
 	int err, fd;
 
-	/* It says that it does not while its peer has no XDP program; but then it sends none of
-	 * XDP's answers. */
+	/*
+	 * A veth lacks the feature while its peer has no XDP program. But in that case it does not
+	 * send XDP's answers either.
+	 */
 	if (veth_is(ifindex))
 		return NULL;
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);

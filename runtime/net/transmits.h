@@ -3,8 +3,9 @@
 #define STEPWISE_TRANSMITS_H
 
 /*
- * Whether an interface of this network namespace sends what XDP redirects to it. NULL, or
- * why not, or why that cannot be known: what follows "because".
+ * Tells whether an interface of this network namespace sends packets that XDP redirects to it.
+ * Returns NULL if it does, else the reason, phrased to follow "because". The reason may also be why
+ * that is unknown.
  */
 const char *why_not_transmitting(unsigned int ifindex);
 

@@ -16,12 +16,12 @@
 
 #define HERE (-1)
 
-/* What the kernel says of an interface. */
+/* The kernel's description of an interface. */
 struct link {
 	bool is_veth;
 	bool has_xdp;
-	__u32 peer;	  /* its index; 0 where there is none */
-	__s32 peer_netns; /* the kernel's number for it, or HERE */
+	__u32 peer;	  /* index of the peer; 0 if there is none */
+	__s32 peer_netns; /* the kernel's number of the namespace, or HERE */
 	char name[IF_NAMESIZE];
 };
 
@@ -98,8 +98,10 @@ static void warn_of_program(const char *name, const struct link *link, const str
 			link->peer_netns == HERE ? "" : " of another network namespace", name);
 }
 
-/* A number that the driver has of an interface of this network namespace; all ones where it does
- * not say. */
+/*
+ * Reads a value of an interface of this network namespace from its driver. Returns all ones if the
+ * driver does not report it.
+ */
 static __u32 ask_driver(const char *name, __u32 command)
 {
 	struct ethtool_value value = { .cmd = command, .data = ~0u };
@@ -115,9 +117,9 @@ static __u32 ask_driver(const char *name, __u32 command)
 }
 
 /*
- * A veth hands on what its peer left to a device that is not there: the checksum is half of one,
- * and the VLAN's tag is not in the frame. Of a peer in another network namespace nobody here can
- * ask whether it does.
+ * A veth passes on packets whose peer relies on the offloads of a device that is not there: the
+ * checksum is partial, and the VLAN tag is not in the frame. The offloads of a peer in another
+ * network namespace cannot be queried from here.
  */
 static void hint_at_offloads(const char *name, const struct link *link, const struct link *peer)
 {
@@ -146,7 +148,7 @@ void veth_check_peer(const struct interface *interface)
 	err = ask(fd, interface->ifindex, HERE, &link);
 	if (!err && link.is_veth && link.peer) {
 		err = ask(fd, link.peer, link.peer_netns, &peer);
-		/* In generic mode an answer is sent like any other packet. */
+		/* In generic mode, an answer is sent like any other packet. */
 		if (interface->xdp_mode == XDP_MODE_NATIVE)
 			warn_of_program(interface->name, &link, &peer, err);
 		hint_at_offloads(interface->name, &link, &peer);

@@ -4,13 +4,13 @@
 
 #include "net/interfaces.h"
 
-/* Whether an interface of this network namespace is one. */
+/* True if an interface of this network namespace is a veth. */
 bool veth_is(unsigned int ifindex);
 
 /*
- * A veth drops what XDP sends where its peer has no XDP program. Warns of a peer without
- * one, and of one that cannot be seen from here; says what to do about what the peer leaves to
- * devices. Nothing to do for any other interface.
+ * A veth drops the packets that XDP sends if its peer has no XDP program. Warns if the peer has
+ * none, or cannot be seen from here. Hints at what to do about the peer's offloads. Does nothing
+ * for any other interface.
  */
 void veth_check_peer(const struct interface *interface);
 
