@@ -8,25 +8,26 @@
 #include "segments/recovery.h"
 #include "segments/segment_file.h"
 
-/* Entries that are worked on at once: memory that one needs is fetched while others are worked on.
+/*
+ * Number of entries in progress at once: while memory for one is fetched, the others are processed.
  */
 #define BLOCK 32
 
 #define KEYS_MAX 0xfffffffeu
 
 /*
- * An open-addressing hash of numbers of rows, one more than the row's, 0 where there is none; and
- * the rows, in the order in which their keys came: what is searched is small, and what is copied
- * out is in a row.
+ * An open-addressing hash of row numbers, plus one; 0 marks an empty place. The rows are separate,
+ * in the order in which their keys came. So the part that is searched is small, and the rows are
+ * contiguous for copying.
  */
 struct recovery {
 	const struct stepwise_entries *entries;
 	const struct stepwise_recovery *steps;
-	size_t stride; /* of entries */
+	size_t stride; /* in bytes, from one entry to the next */
 	__u32 *places;
 	__u64 place_mask;
 	unsigned char *rows;
-	size_t row_size; /* key and cell */
+	size_t row_size; /* bytes of a key and its cell */
 	__u64 row_count;
 	__u64 row_max;
 };
@@ -78,7 +79,7 @@ struct recovery *recovery_open(const struct stepwise_entries *entries,
 		recovery->stride = segment_stride(entries);
 		recovery->row_size = sizeof(__u64) + (steps->cell_size + 7) / 8 * 8;
 		recovery->row_max = entries_max < KEYS_MAX ? entries_max + 1 : KEYS_MAX;
-		/* At most two thirds full. */
+		/* At most two thirds of the places are used. */
 		while (places < recovery->row_max + recovery->row_max / 2)
 			places *= 2;
 		recovery->place_mask = places - 1;
@@ -108,7 +109,9 @@ void recovery_close(struct recovery *recovery)
 	free(recovery);
 }
 
-/* The row of a key, which begins here where there was none; NULL where there is no room for it. */
+/*
+ * Returns the row of a key, and adds it if there was none. Returns NULL if there is no room for it.
+ */
 static unsigned char *row_of(struct recovery *recovery, __u64 key, __u64 place)
 {
 	unsigned char *row;

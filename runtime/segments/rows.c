@@ -10,8 +10,10 @@
 
 #define ROW_BYTES_MAX 65536
 
-/* Where a field is in the file, and where in the cell. Little endian: what is missing of a number
- * are its upper bytes. */
+/*
+ * Where a field lies in the file and in the cell. Numbers are little endian, so a narrower field
+ * lacks the upper bytes.
+ */
 struct copied {
 	__u32 from;
 	__u32 to;
@@ -23,7 +25,7 @@ struct rows {
 	const char *name;
 	__u64 count;
 	__u64 taken;
-	__u32 sum; /* of what was read */
+	__u32 sum; /* checksum of the bytes read so far */
 	__u32 row_size;
 	__u32 copied_count;
 	struct copied copied[STEPWISE_ROWS_FIELDS_MAX];
@@ -171,8 +173,10 @@ static int read_row(struct rows *rows)
 	return err;
 }
 
-/* Whether all behind the head is as it was written, and nothing follows. Then the first row is the
- * next one again. */
+/*
+ * Checks the rest of the file after the header: its checksum must match, and nothing may follow.
+ * Then rewinds to the first row.
+ */
 static int check_rest(struct rows *rows)
 {
 	const off_t first = ftello(rows->stream);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A file of rows (stepwise_rows.h), read into cells that have fields of the same names. */
+/* Reads a file of rows (stepwise_rows.h) into cells that have fields of the same names. */
 #ifndef STEPWISE_ROWS_READ_H
 #define STEPWISE_ROWS_READ_H
 
@@ -10,20 +10,22 @@
 struct rows;
 
 /*
- * Reads the head from `stream`, called `name` in messages, and finds each field of the file among
- * `fields`, and the other way round. A field of the cell may be wider than that of the file, not
- * narrower. Then reads on to the end, so that no row is handed out of a file that is not as it was
- * written; the stream must be one that can be read again. NULL after a message.
+ * Reads the header from `stream`, called `name` in messages. Each field of the file must be among
+ * `fields`, and each of these must be in the file. A field of the cell may be wider than the
+ * file's, but not narrower. Then reads to the end, so that no row is returned from a damaged file.
+ * The stream must allow a second reading. Returns NULL after a message.
  */
 struct rows *rows_open(FILE *stream, const char *name, const struct stepwise_row_field *fields,
 		       __u32 field_count);
 void rows_close(struct rows *rows);
 
-/* How many the file has. */
+/* Returns the number of rows in the file. */
 __u64 rows_count(const struct rows *rows);
 
-/* Fills the fields of a zeroed cell from the next row; after the last one, also sees whether the
- * file has changed meanwhile. Negative after a message. */
+/*
+ * Fills the fields of a zeroed cell from the next row. After the last row, also checks that the
+ * file has not changed meanwhile. Returns a negative errno after a message.
+ */
 int rows_next(struct rows *rows, void *cell);
 
 #endif

@@ -80,7 +80,7 @@ void segment_header_encode(const struct stepwise_entries *entries,
 	stepwise_put(bytes + size, 4, crc32c(0, bytes, size));
 }
 
-/* A header of other entries has another size, and so its checksum elsewhere. */
+/* A header for other entries has another size, so its checksum is at another place. */
 static bool header_is_whole(const unsigned char *bytes, size_t size)
 {
 	const size_t checked = AT_BEFORE + stepwise_get(bytes + AT_LANES, 4) * sizeof(__u64);
@@ -129,7 +129,7 @@ enum segment_header_is segment_header_decode(const struct stepwise_entries *entr
 	return SEGMENT_HEADER_RIGHT;
 }
 
-/* Of a file's name; 0 for one that is no segment's. */
+/* Returns the number in a file's name; 0 if the name is not a segment's. */
 static __u64 number_of(const char *name)
 {
 	char expected[SEGMENT_NAME_SIZE];

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A file of the segment folder, NNNNNNNN.log. All numbers are little endian.
+ * The format of a segment file, NNNNNNNN.log. All numbers are little endian.
  *
- *   bytes  of the header
- *       8  magic
- *       4  version of this format
- *       4  bytes of an entry, without its checksum
- *       8  hash of what an entry is made of
- *       8  number of the segment, as in its name
- *       8  epoch of all its entries
- *       4  lanes
- *       4  zero
- *   8 * n  of each lane, the last number of this epoch that is in the segments before this one
- *       4  CRC-32C of all that
+ * bytes  of the header
+ * 8      magic
+ * 4      version of this format
+ * 4      bytes of an entry, without its checksum
+ * 8      hash of the layout of an entry
+ * 8      number of the segment, as in its name
+ * 8      epoch of all its entries
+ * 4      number of lanes
+ * 4      zero
+ * 8 * n  for each lane, the last number of this epoch in the segments before this one
+ * 4      CRC-32C of all that
  *
- * Then entries. Each is followed by the CRC-32C of the segment's number (8 bytes) and of the entry.
+ * The entries follow. After each entry comes the CRC-32C of the segment's number (8 bytes) and of
+ * the entry.
  */
 #ifndef STEPWISE_SEGMENT_FILE_H
 #define STEPWISE_SEGMENT_FILE_H
@@ -30,16 +31,19 @@
 struct segment_header {
 	__u64 number;
 	__u64 epoch;
-	__u64 *before; /* of each lane */
+	__u64 *before; /* for each lane */
 };
 
 void segment_name(char name[SEGMENT_NAME_SIZE], __u64 number);
 
-/* Bytes of a header, and of an entry with its checksum. */
+/* Sizes in bytes: of a header, and of an entry with its checksum. */
 size_t segment_header_size(const struct stepwise_entries *entries);
 size_t segment_stride(const struct stepwise_entries *entries);
 
-/* What an entry's checksum begins with, and whether one is right. */
+/*
+ * The checksum of a segment's number, with which each entry's checksum starts; and functions to set
+ * and check one.
+ */
 __u32 segment_seed(__u64 number);
 void segment_check_set(__u32 seed, unsigned char *entry, size_t size);
 bool segment_check(__u32 seed, const unsigned char *entry, size_t size);
@@ -49,25 +53,34 @@ void segment_header_encode(const struct stepwise_entries *entries,
 
 enum segment_header_is {
 	SEGMENT_HEADER_RIGHT,
-	SEGMENT_HEADER_TORN,  /* or no header at all */
-	SEGMENT_HEADER_OTHER, /* whole, but of another format or of other entries */
+	SEGMENT_HEADER_TORN,  /* there may be no header at all */
+	SEGMENT_HEADER_OTHER, /* whole, but of another format or for other entries */
 };
 
-/* header->before has room for all lanes; `found` is a clause for a message where it is not right.
+/*
+ * Decodes a header. header->before must have room for all lanes. If the header is not right,
+ * `found` gets a clause for a message.
  */
 enum segment_header_is segment_header_decode(const struct stepwise_entries *entries,
 					     const unsigned char *bytes, size_t size,
 					     struct segment_header *header, char found[160]);
 
-/* The numbers of the segments in a folder, ascending, to be freed; how many, or a negative errno
- * after a message. */
+/*
+ * Lists the numbers of the segments in a folder, in ascending order. The caller frees them. Returns
+ * how many there are, or a negative errno after a message.
+ */
 ssize_t segment_numbers(int folder_fd, const char *folder, __u64 **numbers);
 
-/* As much as there is, up to `size`; a negative errno without a message. */
+/*
+ * Reads as much as there is, up to `size`. Returns the number of bytes, or a negative errno without
+ * a message.
+ */
 ssize_t segment_read(int fd, unsigned char *bytes, size_t size, off_t offset);
 
-/* All of it; 0 or a negative errno without a message. What it has written of what did not fit is
- * there, behind `offset`. */
+/*
+ * Writes all bytes. Returns 0 or a negative errno without a message. If not everything fitted, the
+ * file has a part of it after `offset`.
+ */
 int segment_write(int fd, const unsigned char *bytes, size_t size, off_t offset);
 
 #endif

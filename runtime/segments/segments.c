@@ -15,16 +15,16 @@ struct segments {
 	const struct stepwise_entries *entries;
 	char *folder;
 	struct segments_folder opened;
-	int fd;	      /* of the last segment; -1 where there is none */
+	int fd;	      /* the last segment; -1 if there is none */
 	__u64 number; /* of the last segment */
 	__u64 epoch;
-	__u64 size; /* of its header and its whole entries */
+	__u64 size; /* of its header and its whole entries, in bytes */
 	__u32 seed;
-	__u64 *numbers; /* of each lane: the last that is in a file */
-	__u64 *next;	/* the same, while entries are written */
+	__u64 *numbers; /* for each lane, the last number in a file */
+	__u64 *next;	/* the same, updated while entries are written */
 };
 
-/* A file that takes the place of a segment when it is complete. */
+/* A file that replaces a segment when it is complete. */
 struct replacement {
 	char name[SEGMENT_NAME_SIZE];
 	int fd;
@@ -51,7 +51,7 @@ static const char *remedy_of(int err)
 		       "";
 }
 
-/* Behind its name, NNNNNNNN.log, .log becomes .new. */
+/* In the segment's name NNNNNNNN.log, replaces .log by .new. */
 static void replacement_name(char name[SEGMENT_NAME_SIZE], __u64 number)
 {
 	segment_name(name, number);
@@ -82,7 +82,7 @@ static int replacement_begin(struct segments *segments, const struct segment_hea
 		       err;
 }
 
-/* On the disk under its own name, with its folder. */
+/* Syncs the file, renames it to the segment's name, and syncs the folder. */
 static int replacement_end(const struct segments *segments, const struct replacement *replacement,
 			   __u64 number)
 {
@@ -110,7 +110,7 @@ static void replacement_discard(const struct segments *segments,
 	unlinkat(segments->opened.fd, replacement->name, 0);
 }
 
-/* The file that was made is the last segment now. */
+/* Makes the new file the last segment. */
 static void adopt(struct segments *segments, const struct segment_header *header,
 		  const struct replacement *replacement)
 {
@@ -155,7 +155,7 @@ struct copying {
 	bool begun;
 };
 
-/* The header is known when the first entries come. */
+/* Deferred, because the header is known only when the first entries arrive. */
 static int copy_begin(struct copying *copying)
 {
 	if (copying->begun)
@@ -237,7 +237,7 @@ static int copy_last(struct segments *segments)
 	return err;
 }
 
-/* What a forerunner was about to make. */
+/* Removes the unfinished files of an earlier daemon. */
 static void remove_replacements(const struct segments *segments, __u64 last)
 {
 	char name[SEGMENT_NAME_SIZE];
@@ -343,7 +343,7 @@ int segments_rotate(struct segments *segments)
 	return begin_segment(segments, segments->epoch, segments->numbers);
 }
 
-/* A record that a file would lack between two others is seen here, and not when it is missed. */
+/* Detects a missing record before it is written, and not only when someone misses it. */
 static int check_order(struct segments *segments, const unsigned char *entries, size_t count,
 		       size_t stride)
 {
@@ -389,7 +389,7 @@ int segments_append(struct segments *segments, unsigned char *entries, size_t co
 		return 0;
 	}
 	segment_name(name, segments->number);
-	/* What was written of them must not stand behind what is written instead. */
+	/* Cut the part that was written. It must not stay behind what is written instead. */
 	if (ftruncate(segments->fd, segments->size))
 		return say(segments, "cut what could not be written of", name, -errno, "");
 	return segments_no_room(err) ? err :
@@ -411,7 +411,10 @@ int segments_sync(struct segments *segments)
 
 /* --- Commands --------------------------------------------------------------------------------- */
 
-/* Of its own header, where it can be read. */
+/*
+ * Checks by its header that a segment has entries of this layout. Fails if the header cannot be
+ * read.
+ */
 static int check_first(int folder_fd, const char *folder, const struct stepwise_entries *entries,
 		       __u64 number)
 {
@@ -453,13 +456,15 @@ int segments_truncate(const char *folder, const struct stepwise_entries *entries
 	count = segment_numbers(folder_fd, folder, &numbers);
 	if (count > 0)
 		err = check_first(folder_fd, folder, entries, numbers[count - 1]);
-	/* The oldest first: whenever this ends, what is left is a row. */
+	/* Remove the oldest first. So whenever this ends, the rest has no gap. */
 	for (ssize_t i = 0; !err && i < count - 1 && numbers[i] < number; i++) {
 		char name[SEGMENT_NAME_SIZE];
 
 		segment_name(name, numbers[i]);
-		/* Synced each: after the machine has gone down, a later one may not be missing
-		 * while an older one is there again. */
+		/*
+		 * Sync after each. Otherwise, after a crash of the machine, a later segment may be
+		 * missing while an older one is there again.
+		 */
 		if (unlinkat(folder_fd, name, 0) || fsync(folder_fd)) {
 			err = -errno;
 			log_error("cannot remove %s/%s: %s", folder, name, strerror(-err));

@@ -18,8 +18,10 @@
 #define OTHERS_ENTER 0011
 #define OTHERS_ANYTHING 0077
 
-/* A folder that was made is there after the machine goes down as well. *made: it was not there
- * before. */
+/*
+ * Creates a folder, and syncs it so that it survives a crash of the machine. *made: it did not
+ * exist before.
+ */
 static int make_folder(const char *path, bool *made)
 {
 	char copied[PATH_MAX];
@@ -77,7 +79,7 @@ static int open_folder(struct segments_folder *folder, const char *path)
 	return 0;
 }
 
-/* Somebody else's file could be held by somebody else. */
+/* Refuses a file of another owner, who could hold it too. */
 static int check_claim(const char *path, int fd)
 {
 	struct stat status;
@@ -137,7 +139,9 @@ void segments_folder_close(struct segments_folder *folder)
 		close(folder->fd);
 }
 
-/* Asked, and not tried: a daemon that begins need not wait for who looks. */
+/*
+ * Queries the lock and does not take it, so that a starting daemon need not wait for an observer.
+ */
 static bool is_claimed(const char *path, int folder_fd)
 {
 	struct flock claim = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -146,7 +150,7 @@ static bool is_claimed(const char *path, int folder_fd)
 
 	if (fd >= 0)
 		close(fd);
-	/* Of a build that had no such file, or of no daemon at all. */
+	/* The folder is of a build without such a file, or no daemon has written to it. */
 	if (err == -ENOENT)
 		return false;
 	if (err)

@@ -28,15 +28,15 @@ struct reader {
 	size_t stride;
 	unsigned char *chunk;
 	size_t chunk_size;
-	__u64 *before;	 /* of the header that is read */
-	bool *is_unsure; /* of each lane: entries that could not be read may have been its */
+	__u64 *before;	 /* from the current header */
+	bool *is_unsure; /* per lane: entries that could not be read may be of this lane */
 	bool any;	 /* a header was read */
-	__u64 counted;	 /* with SEGMENTS_LAST: what the lanes' numbers must add up to at the next
-			    header */
+	/* With SEGMENTS_LAST: the required sum of the lanes' numbers in the next header. */
+	__u64 counted;
 	bool is_counted;
 };
 
-/* The segment that is read. */
+/* The segment that is being read. */
 struct file {
 	int fd;
 	char name[SEGMENT_NAME_SIZE];
@@ -44,8 +44,8 @@ struct file {
 	__u64 size;
 	bool is_last;
 	__u32 seed;
-	bool is_torn;			     /* of the last one: from here on it is cut */
-	struct segments_finding *open_range; /* of torn entries that follow one another */
+	bool is_torn;			     /* only the last segment: it is cut from here on */
+	struct segments_finding *open_range; /* finding for consecutive torn entries */
 };
 
 __attribute__((format(printf, 6, 7))) static struct segments_finding *
@@ -76,7 +76,7 @@ static void set_unsure(struct reader *reader, bool unsure)
 		reader->is_counted = false;
 }
 
-/* What came before a segment must be what its header says. */
+/* Checks that the header of a segment matches the segments before it. */
 static void check_before(struct reader *reader, const struct file *file)
 {
 	const __u64 *numbers = reader->reading->numbers;
@@ -98,7 +98,10 @@ static void check_before(struct reader *reader, const struct file *file)
 		     (unsigned long long)sum, (unsigned long long)reader->counted);
 }
 
-/* Whether the entries behind the header can be told by it. */
+/*
+ * Reads the header. Returns 1 if the entries after it are usable, 0 if they are not, or a negative
+ * errno.
+ */
 static int read_header(struct reader *reader, struct file *file)
 {
 	struct segments_reading *reading = reader->reading;
@@ -147,7 +150,7 @@ static int read_header(struct reader *reader, struct file *file)
 	return 1;
 }
 
-/* An entry whose checksum is wrong, or what is left of one. */
+/* Records an entry with a wrong checksum, or the rest of one. */
 static void take_torn(struct reader *reader, struct file *file, __u64 offset, __u64 size)
 {
 	struct segments_finding *range = file->open_range;
@@ -166,7 +169,7 @@ static void take_torn(struct reader *reader, struct file *file, __u64 offset, __
 								"the checksum is wrong");
 }
 
-/* Whether a whole entry is where it belongs. */
+/* Checks that a whole entry is where it belongs. */
 static bool take_whole(struct reader *reader, struct file *file, const unsigned char *entry,
 		       __u64 offset)
 {
@@ -206,7 +209,7 @@ static int hand_over(struct reader *reader, const unsigned char *first, const un
 	return count && reader->visit ? reader->visit(reader->context, first, count) : 0;
 }
 
-/* Runs of entries that can be handed over are, each with one call. */
+/* Passes on runs of good entries, each with one call. */
 static int read_chunk(struct reader *reader, struct file *file, const unsigned char *bytes,
 		      size_t size, __u64 offset)
 {
@@ -265,7 +268,7 @@ static int read_entries(struct reader *reader, struct file *file)
 	return 0;
 }
 
-/* Only that the file has as many entries as the next header will say. */
+/* Only checks that the file has as many entries as the next header will say. */
 static void count_entries(struct reader *reader, const struct file *file)
 {
 	const size_t header_size = segment_header_size(reader->entries);
@@ -344,7 +347,7 @@ static int open_reader(struct reader *reader)
 	const __u32 lanes = reader->entries->lanes;
 	struct segments_reading *reading = reader->reading;
 
-	/* Whole entries, and no less than a header. */
+	/* A chunk has whole entries, and is not smaller than a header. */
 	reader->stride = segment_stride(reader->entries);
 	reader->chunk_size = (CHUNK_BYTES / reader->stride + 1 +
 			      segment_header_size(reader->entries) / reader->stride) *
@@ -432,8 +435,10 @@ ssize_t segments_entries_max(int folder_fd, const char *folder,
 		struct stat status;
 
 		segment_name(name, numbers[i]);
-		/* One that goes in this moment has no entries, nor has what is no file: reading
-		 * says what that is. */
+		/*
+		 * A file that is removed now has no entries, and neither has anything that is not a
+		 * file. The reading reports which it is.
+		 */
 		if (!fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) &&
 		    S_ISREG(status.st_mode))
 			total += status.st_size / segment_stride(entries);

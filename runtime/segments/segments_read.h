@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Reads a folder of segments: what is whole, what is cut and what is corrupt. Only the last segment
- * may have a torn tail; it is cut at the first entry that is torn, since the disk writes pages in
- * any order. Anything else that is torn, missing or out of order is corruption: it is named, and
- * not handed over.
+ * Reads a folder of segments, and sorts out what is whole, cut or corrupt. Only the last segment
+ * may have a torn tail. It is cut at the first torn entry, because the disk writes pages in any
+ * order. Anything else that is torn, missing or out of order is corrupt: it is reported, and not
+ * passed on.
  */
 #ifndef STEPWISE_SEGMENTS_READ_H
 #define STEPWISE_SEGMENTS_READ_H
@@ -11,58 +11,65 @@
 #include "segments/segment_file.h"
 
 #ifndef SEGMENTS_FINDINGS_MAX
-#define SEGMENTS_FINDINGS_MAX 1000 /* that are kept; all are counted */
+#define SEGMENTS_FINDINGS_MAX 1000 /* maximum number that is kept; all are counted */
 #endif
 
 struct segments_finding {
 	char file[SEGMENT_NAME_SIZE];
-	bool is_cut; /* the last segment's tail; corruption otherwise */
+	bool is_cut; /* the tail of the last segment; otherwise corruption */
 	__u64 offset;
-	__u64 bytes; /* that were not handed over; 0 where none are concerned */
+	__u64 bytes; /* bytes that were not passed on; 0 if none are affected */
 	char text[160];
 };
 
 struct segments_reading {
 	__u64 segments;
-	__u64 entries; /* handed over */
-	__u64 bytes;   /* of all files */
+	__u64 entries; /* entries passed on */
+	__u64 bytes;   /* size of all files */
 	__u64 cut_bytes;
-	__u64 cut_whole; /* entries in there that were whole, behind one that was torn */
-	__u64 corrupt;	 /* findings that are no cut */
-	__u64 first;	 /* numbers of segments; 0 where there are none */
+	__u64 cut_whole; /* whole entries in the cut tail, after a torn one */
+	__u64 corrupt;	 /* findings that are not cuts */
+	__u64 first;	 /* number of the first segment; 0 if there is none */
 	__u64 last;
-	__u64 last_size;	      /* bytes of the last one without its torn tail */
-	struct segment_header header; /* of the last one */
-	__u64 *numbers;		      /* of each lane, the last of that epoch */
+	__u64 last_size;	      /* size of the last one in bytes, without its torn tail */
+	struct segment_header header; /* header of the last segment */
+	__u64 *numbers;		      /* for each lane, the last number of that epoch */
 	struct segments_finding *findings;
 	size_t finding_count;
 };
 
 enum segments_depth {
 	SEGMENTS_ALL,
-	SEGMENTS_LAST, /* of those before the last only the headers and the sizes, and nothing of
-			  them is handed over */
+	/*
+	 * Checks only headers and sizes of the segments before the last, and passes on nothing of
+	 * them.
+	 */
+	SEGMENTS_LAST,
 };
 
-/* Some whole entries, one each segment_stride() bytes, in the order of the files. -ECANCELED, after
- * a message, ends the reading. */
+/*
+ * Receives some whole entries, segment_stride() bytes apart, in the order of the files. Returning
+ * -ECANCELED, after a message, ends the reading.
+ */
 typedef int segments_visitor(void *context, const unsigned char *entries, size_t count);
 
 /*
- * 0, also where something is corrupt; or a negative errno after a message: what could not be read,
- * segments of other entries (-EMEDIUMTYPE), or what `visit` returned. `reading` is to be freed in
- * any case; visit may be NULL.
+ * Reads all segments. Returns 0, even if something is corrupt. Returns a negative errno, after a
+ * message, if a file could not be read or segments have other entries (-EMEDIUMTYPE), or the result
+ * of `visit` if that failed. The caller must free `reading` in any case. `visit` may be NULL.
  */
 int segments_read(int folder_fd, const char *folder, const struct stepwise_entries *entries,
 		  enum segments_depth depth, segments_visitor *visit, void *context,
 		  struct segments_reading *reading);
 
-/* A message for each finding. -EBADMSG where something is corrupt, or 0. */
+/* Prints a message for each finding. Returns -EBADMSG if something is corrupt, else 0. */
 int segments_reading_say(const struct segments_reading *reading, const char *folder);
 void segments_reading_free(struct segments_reading *reading);
 
-/* Of all entries in a folder, by the sizes of its files: what to make room for. Negative after a
- * message. */
+/*
+ * Returns the maximum number of entries in a folder, by the sizes of its files, so that the caller
+ * can make room. Returns a negative errno after a message.
+ */
 ssize_t segments_entries_max(int folder_fd, const char *folder,
 			     const struct stepwise_entries *entries);
 

@@ -30,7 +30,7 @@ int birth_read(__u64 *born_ns)
 	return -ENOENT;
 }
 
-/* A clock that is behind that moment is another one's: then nothing is known of their age. */
+/* If the clock is before that moment, it is another clock, and the age is unknown. */
 __u64 birth_age_ns(__u64 born_ns, __u64 now_ns)
 {
 	if (!born_ns)

@@ -27,8 +27,10 @@ static bool is_ours(const struct stat *status)
 	return status->st_uid == 0 || status->st_uid == geteuid();
 }
 
-/* Who could write there could put a file of their own in the claim's place. A negative errno after
- * a message. */
+/*
+ * Opens the run directory, and refuses it if others can write to it: they could replace the claim
+ * by their own file. Returns a negative errno after a message.
+ */
 static int open_run_directory(void)
 {
 	int fd, err = run_directory_make();
@@ -54,7 +56,9 @@ static int open_run_directory(void)
 	return err ?: -EPERM;
 }
 
-/* Only of a file that nobody else can open does it mean anything who holds it. Without a message.
+/*
+ * Opens the claim, and refuses it if others can open it: a lock on such a file would prove nothing.
+ * Without a message.
  */
 static int open_claim(int folder_fd, const char *path, int flags)
 {
@@ -81,7 +85,7 @@ int daemon_claim_open(const struct stepwise_protocol *protocol)
 	return err ? err : open_claim(AT_FDCWD, path, 0);
 }
 
-/* The process that holds the claim, as the kernel knows it; 0 where none does. */
+/* Returns the process that holds the claim, according to the kernel; 0 if none does. */
 static pid_t holder(int claim_fd)
 {
 	struct flock claim = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -91,7 +95,10 @@ static pid_t holder(int claim_fd)
 	return claim.l_pid > 0 ? claim.l_pid : DAEMON_ELSEWHERE;
 }
 
-/* As the holder has written it. That of a forerunner may stand there for a moment. */
+/*
+ * Reads the namespace that the holder wrote. The text of an earlier daemon may still be there for a
+ * moment.
+ */
 static unsigned long read_netns(int claim_fd, pid_t pid)
 {
 	unsigned long netns = 0;
@@ -125,7 +132,10 @@ static int write_text(int fd, const char *text)
 	return fd < 0 || ftruncate(fd, 0) || pwrite(fd, text, length, 0) != length ? -errno : 0;
 }
 
-/* The first line of <protocol>.pid is for others who look for a process. */
+/*
+ * Writes <protocol>.pid, whose first line is for other tools that look for a process, and the
+ * claim's text.
+ */
 static int write_pid(int folder_fd, int claim_fd, const struct stepwise_protocol *protocol)
 {
 	unsigned long netns = netns_here();
@@ -157,8 +167,10 @@ static int refuse_second(const struct stepwise_protocol *protocol, int claim_fd,
 	return -EEXIST;
 }
 
-/* 1 when the file is held by this process, and is still the one that others look at; 0: to be
- * opened again. */
+/*
+ * Returns 1 if this process holds the file, and the file still has its name. Returns 0 if it must
+ * be opened again.
+ */
 static int try_claim(const struct stepwise_protocol *protocol, int folder_fd, const char *name,
 		     int claim_fd)
 {
@@ -234,8 +246,10 @@ int daemon_claim_remove(const struct stepwise_protocol *protocol)
 			  strerror(-fd));
 		return fd;
 	}
-	/* Held while it is removed: a daemon that comes to hold it looks whether it still has its
-	 * name. */
+	/*
+	 * Hold it during the removal. A daemon that gets the lock afterwards checks whether the
+	 * file still has its name.
+	 */
 	err = run_path(path, "%s.claim", protocol->name);
 	if (!err && (fcntl(fd, F_SETLK, &claim) || unlink(path)))
 		err = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
@@ -246,9 +260,9 @@ int daemon_claim_remove(const struct stepwise_protocol *protocol)
 	return err ? err : 1;
 }
 
-/* --- Ending it -------------------------------------------------------------------------------- */
+/* --- Stopping it ------------------------------------------------------------------------------ */
 
-/* 0 when the process is gone. */
+/* Returns 0 when the process is gone. */
 static int wait_for_end(const struct stepwise_protocol *protocol, int process_fd, pid_t pid)
 {
 	struct pollfd ended = { .fd = process_fd, .events = POLLIN };
@@ -263,9 +277,10 @@ static int wait_for_end(const struct stepwise_protocol *protocol, int process_fd
 }
 
 /*
- * A number may be another process' by the time that it is used. So the process is opened first;
- * what holds the claim then, under that number, is the process that was opened, or that one is
- * dead: either way the signal goes to no other. 0, also where the daemon was another one meanwhile.
+ * A process number may be reused before the signal is sent. So open the process first, and then
+ * check that its number holds the claim. Either that is the opened process, or the opened process
+ * is dead: the signal never goes to another one. Returns 0, also if another process became the
+ * daemon meanwhile.
  */
 static int stop_process(const struct stepwise_protocol *protocol, int claim_fd, pid_t pid)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Who is the daemon of a protocol: the process that holds <protocol>.claim in the run directory, a
- * file that only root opens, in a directory that only root writes to. The kernel says which process
- * that is (F_GETLK), and lets go of the claim with it, however it ends. <protocol>.pid says the
- * same to everybody, and nothing here believes it.
+ * Which process is the daemon of a protocol: the one that holds a lock on <protocol>.claim in the
+ * run directory. Only root can open that file, and only root can write to that directory. The
+ * kernel reports the process (F_GETLK), and releases the claim when the process ends for any
+ * reason. <protocol>.pid tells everybody the same, but nothing here relies on it.
  */
 #ifndef STEPWISE_DAEMON_CLAIM_H
 #define STEPWISE_DAEMON_CLAIM_H
@@ -12,39 +12,45 @@
 
 #include "stepwise.h"
 
-/* Of the claim that its text has, who the daemon is; what is behind it is daemon_rounds.c's. */
+/*
+ * Size of the claim's text, which describes the daemon. The rest of the claim belongs to
+ * daemon_rounds.c.
+ */
 #define DAEMON_CLAIM_TEXT_BYTES 64
 
-/* What is returned of a daemon that this process has no number for: it is in another namespace of
- * processes. */
+/* Returned for a daemon that has no number in this process namespace. */
 #define DAEMON_ELSEWHERE (-1)
 
 /*
- * The daemon of this protocol that is alive, or 0. *netns is the inode of its network
- * namespace, or 0 where that is not known; it may be NULL.
+ * Returns the running daemon of this protocol, or 0. *netns gets the inode of its network
+ * namespace, or 0 if that is unknown; netns may be NULL.
  */
 pid_t daemon_running(const struct stepwise_protocol *protocol, unsigned long *netns);
 
 /*
- * Becomes the daemon of this protocol. The descriptor holds that for this process alone, and not
- * for what it forks, until this or another descriptor of the same file is closed. -EEXIST, with a
- * message, where there is one.
+ * Makes this process the daemon of the protocol. The returned descriptor holds the claim for this
+ * process, but not for its children, until any descriptor of the same file is closed. Returns
+ * -EEXIST, after a message, if there is a daemon.
  */
 int daemon_claim(const struct stepwise_protocol *protocol);
 
-/* The claim, to look at; -ENOENT where there is none, or another negative errno. Never in a process
- * that holds it: see there. */
+/*
+ * Opens the claim for reading. Returns -ENOENT if there is none, or another negative errno. Never
+ * call it in the process that holds the claim, because closing the descriptor would release it.
+ */
 int daemon_claim_open(const struct stepwise_protocol *protocol);
 
 /*
- * Ends the daemon by SIGTERM and waits for it; there may be none. The signal goes to no process
- * that has not been seen to hold the claim while it could not be exchanged for another. A negative
- * errno after a message.
+ * Stops the daemon by SIGTERM and waits for its end. It is not an error if there is none. The
+ * signal goes only to a process that verifiably holds the claim. Returns a negative errno after a
+ * message.
  */
 int command_stop(const struct stepwise_protocol *protocol);
 
-/* Removes the file. 1 when there was one, 0 where there was none; -EBUSY, after a message, where a
- * daemon holds it. */
+/*
+ * Removes the claim. Returns 1 if there was one, 0 if there was none, or -EBUSY, after a message,
+ * if a daemon holds it.
+ */
 int daemon_claim_remove(const struct stepwise_protocol *protocol);
 
 #endif

@@ -78,7 +78,7 @@ int daemon_statistics_read(const struct stepwise_protocol *protocol,
 	return size == sizeof(*statistics) ? 0 : -ENODATA;
 }
 
-/* 1 when there was such a file. */
+/* Removes a file. Returns 1 if it existed. */
 static int remove_file(const char *name, const char *suffix)
 {
 	char path[PATH_MAX];

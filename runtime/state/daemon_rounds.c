@@ -12,18 +12,18 @@
 #include "state/daemon_claim.h"
 #include "state/daemon_rounds.h"
 
-/* Far beyond a round: a batch of each endpoint, and a chunk of a sweep. */
+/* Much longer than a round: a batch of each endpoint, and a chunk of a sweep. */
 #define AWAIT_NS_MAX 2000000000ull
 #define LOOK_NS 1000000
 
-/* All of the claim: its text has the first bytes. */
+/* The whole claim. Its text comes first. */
 struct daemon_rounds {
 	char text[DAEMON_CLAIM_TEXT_BYTES];
 	__u64 begun;
-	__u64 ended; /* the number of the last one that has */
+	__u64 ended; /* number of the last round that has ended */
 };
 
-/* What a forerunner has counted went with its text. */
+/* The counters start at zero, because rewriting the text discarded those of an earlier daemon. */
 struct daemon_rounds *daemon_rounds_open(int claim_fd)
 {
 	struct daemon_rounds *rounds = MAP_FAILED;
@@ -44,7 +44,7 @@ void daemon_rounds_close(struct daemon_rounds *rounds)
 		munmap(rounds, sizeof(*rounds));
 }
 
-/* Before anything that the round looks at is read: a plain store could be seen after that. */
+/* Comes before the round reads anything. A plain store could become visible after such a read. */
 void daemon_rounds_begin(struct daemon_rounds *rounds)
 {
 	__atomic_fetch_add(&rounds->begun, 1, __ATOMIC_SEQ_CST);

@@ -16,10 +16,10 @@
 #include "state/object.h"
 #include "state/pins.h"
 
-/* The most that kernels before 5.2 take; untouched pages of it cost nothing. */
+/* The maximum before kernel 5.2. Untouched pages cost nothing. */
 #define VERIFIER_LOG_BYTES (0xffffffffu >> 8)
 
-/* The list in linux/bpf.h has brought its own commas until kernel 6.2. */
+/* The list in linux/bpf.h contained its own commas until kernel 6.2. */
 #ifdef ___BPF_FUNC_MAPPER
 #define HELPER_NAME(name, ...) [BPF_FUNC_##name] = "bpf_" #name,
 #else
@@ -27,7 +27,7 @@
 #endif
 static const char *const helper_names[] = { __BPF_FUNC_MAPPER(HELPER_NAME) };
 
-/* Since when the kernel has what generated programs may use. */
+/* Features that generated programs may use, and the first kernel that has them. */
 static const struct {
 	const char *name;
 	const char *since;
@@ -84,8 +84,8 @@ static void log_missing(const struct stepwise_protocol *protocol, const char *ki
 }
 
 /*
- * The object's BTF as it was compiled: in libbpf's copy, functions that the object
- * only declares look like its own.
+ * Returns the object's BTF as it was compiled. In libbpf's copy, functions that the object only
+ * declares look like its own.
  */
 static struct btf *compiled_btf(const struct stepwise_protocol *protocol)
 {
@@ -113,8 +113,10 @@ static struct btf *compiled_btf(const struct stepwise_protocol *protocol)
 	return NULL;
 }
 
-/* The name of a function that the object declares and the kernel does not have; NULL where there is
- * none. */
+/*
+ * Returns the name of a function that the object declares but the kernel lacks; NULL if there is
+ * none.
+ */
 static const char *missing_function(const struct btf *btf, const struct btf *kernel)
 {
 	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {

@@ -18,8 +18,10 @@
 
 #define SOCKETS_MAP "stepwise_sockets"
 
-/* By which programs forward to the daemon and know what it sends, and which interfaces look ahead;
- * each only in an object that does. */
+/*
+ * Maps by which programs forward to the daemon, recognise its packets, and find the interfaces that
+ * look ahead. Each is only in an object that uses it.
+ */
 static const char *const daemon_maps[] = {
 	SOCKETS_MAP,	  "stepwise_ring",   "stepwise_ring_limits",
 	"stepwise_alive", "stepwise_sender", "stepwise_devices"
@@ -106,7 +108,7 @@ int pin_number(const char *name, __u64 number)
 	return err;
 }
 
-/* The layout's identity says that a pinned table fits; this is what the kernel says. */
+/* The layout's identity says that a pinned table fits. This checks what the kernel says. */
 static int check_reused_table(const struct stepwise_table *table, const struct bpf_map *map, int fd,
 			      const char *path)
 {
@@ -156,8 +158,8 @@ static int set_table(const struct stepwise_protocol *protocol, const struct step
 }
 
 /*
- * A kernel without AF_XDP has no map of its sockets, but others that a program can redirect
- * by: this one stays empty, and packets go by the ring buffer.
+ * A kernel without AF_XDP has no map type for its sockets. Use another type that a program can
+ * redirect by. The map stays empty, and packets go by the ring buffer.
  */
 static int set_sockets(struct bpf_object *object)
 {
@@ -168,7 +170,7 @@ static int set_sockets(struct bpf_object *object)
 	return bpf_map__set_type(map, BPF_MAP_TYPE_DEVMAP);
 }
 
-/* A constant of the programs, like any other to the verifier. */
+/* The seed is a constant of the programs, like any other to the verifier. */
 static int set_seed(const struct stepwise_protocol *protocol, struct bpf_object *object,
 		    const struct stepwise_seed *seed)
 {
@@ -199,7 +201,7 @@ static int make_staging_directories(bool with_state)
 	return err;
 }
 
-/* `pin`: where, under staging/. */
+/* `pin` is the path under staging/. */
 static int pin_map_at(struct bpf_object *object, const char *name, const char *pin)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
@@ -224,7 +226,7 @@ static int pin_map(struct bpf_object *object, const char *name, const char *dire
 	return pin_map_at(object, name, pin);
 }
 
-/* The file system of pins takes no dot, which the name of a section has. */
+/* The BPF file system does not allow a dot, which a section's name contains. */
 static int pin_addresses(const struct stepwise_protocol *protocol, struct bpf_object *object)
 {
 	int err;
@@ -236,8 +238,10 @@ static int pin_addresses(const struct stepwise_protocol *protocol, struct bpf_ob
 		     pin_map_at(object, STEPWISE_ADDRESS_SLOTS_SECTION, "build/" ADDRESS_SLOTS_PIN);
 }
 
-/* What stays when the programs go: the tables, and what they depend on. `first`: see
- * programs_load(). */
+/*
+ * Pins everything that outlives the programs: the tables, and what they depend on. For `first`, see
+ * programs_load().
+ */
 static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object *object,
 		     const struct stepwise_seed *seed, bool first)
 {
@@ -255,7 +259,9 @@ static int pin_state(const struct stepwise_protocol *protocol, struct bpf_object
 	return err ? err : pin_number("state/layout", protocol->layout_id);
 }
 
-/* seed: of fresh tables, which are pinned too; NULL where they are already. */
+/*
+ * `seed` is the seed of new tables, and is pinned too. It is NULL if the tables are pinned already.
+ */
 static int pin_everything(const struct stepwise_protocol *protocol, struct bpf_object *object,
 			  const struct stepwise_seed *seed, bool first)
 {
@@ -303,7 +309,7 @@ static int program_fd(const struct stepwise_protocol *protocol, struct bpf_objec
 	return -EINVAL;
 }
 
-/* 0 where the system does not say. */
+/* Returns 0 if the system does not report it. */
 static __u64 available_bytes(void)
 {
 	unsigned long long available_kib = 0;
@@ -318,8 +324,10 @@ static __u64 available_bytes(void)
 	return available_kib << 10;
 }
 
-/* The kernel takes all memory of a table at once; on the way to finding that it does not suffice it
- * would starve everyone else. */
+/*
+ * Checks that the tables fit the available memory. The kernel allocates a table all at once, and
+ * would starve all other processes before it found that there is too little.
+ */
 static int check_memory(const struct stepwise_protocol *protocol)
 {
 	__u64 available = available_bytes(), bytes = tables_bytes(protocol);
@@ -370,8 +378,10 @@ int programs_load(const struct stepwise_protocol *protocol, bool reuse,
 	err = bpf_object__load(object);
 	if (err) {
 		explain_load_failure(protocol, object, &logs, err);
-		/* The verifier's word for a program that reaches too far: it is not us who lack a
-		 * permission. */
+		/*
+		 * The verifier also returns this for a program that reaches too far. It does not
+		 * mean that this process lacks a permission.
+		 */
 		err = err == -EACCES ? -ENOEXEC : err;
 		goto cleanup;
 	}

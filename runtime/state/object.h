@@ -7,14 +7,16 @@
 
 struct bpf_object;
 
-/* Pins in build/ of what stepwise_addresses.h tells of. */
+/* Pins in build/ of the maps in stepwise_addresses.h. */
 #define ADDRESSES_MAP "stepwise_addresses"
 #define ADDRESS_SLOTS_PIN "stepwise_address_slots"
 
-/* Hash of the compiled object and its layout: programs of two builds never work on one state. */
+/*
+ * Hash of the compiled object and its layout. Programs of two builds never work on the same tables.
+ */
 __u64 build_identity(const struct stepwise_protocol *protocol);
 
-/* Of memory that all tables together take. */
+/* Total memory of all tables, in bytes. */
 __u64 tables_bytes(const struct stepwise_protocol *protocol);
 
 enum pinned_identity {
@@ -23,45 +25,55 @@ enum pinned_identity {
 	PINNED_SAME,
 };
 
-/* Compares a pinned one-element array with `identity`; `found` gets what it holds. Negative after a
- * message. */
+/*
+ * Compares a pinned one-element array with `identity`. `found` gets the element. Returns a negative
+ * errno after a message.
+ */
 int pinned_identity(const char *pin, __u64 identity, __u64 *found);
 
-/* Pins a one-element array that holds the number at staging/<name>. 0, or a negative errno after a
- * message. */
+/*
+ * Pins a one-element array with the number at staging/<name>. Returns 0, or a negative errno after
+ * a message.
+ */
 int pin_number(const char *name, __u64 number);
 
 /* The programs to attach. */
 struct loaded_programs {
-	struct bpf_object *object; /* NULL when they are from the pins */
+	struct bpf_object *object; /* NULL if they are from the pins */
 	int xdp_fd;
-	int tc_fd; /* -1 where nothing is completed */
+	int tc_fd; /* -1 if nothing is completed */
 };
 
-/* A program that a load pinned, and a map beside the tables, by their names; negative after a
- * message. */
+/*
+ * Open by name a pinned program of a load, or a pinned map other than the tables. Return a negative
+ * errno after a message.
+ */
 int open_pinned_program(const char *name);
 int open_pinned_map(const char *name);
 
-/* Sets the only element, a number, of such a map. Likewise. */
+/*
+ * Sets the only element, a number, of such a map. Returns 0, or a negative errno after a message.
+ */
 int set_pinned_number(const char *map, __u64 number);
 
-/* Programs of this very build, pinned by an earlier load. */
+/* Opens programs of this very build, which an earlier load pinned. */
 int programs_from_pins(const struct stepwise_protocol *protocol, struct loaded_programs *programs);
 
 /*
- * Loads the object and pins everything under staging/. Works on the tables that
- * are pinned in state/ when `reuse` says that check_pinned_layout() found them; where it makes
- * others, `first` says that nobody can rely on what earlier ones promised. `seed` is that of the
- * tables: see seed_choose().
+ * Loads the object and pins everything under staging/. Reuses the tables that are pinned in state/
+ * if `reuse` says that check_pinned_layout() found them. If it makes new tables, `first` says that
+ * no client can rely on promises of earlier ones. `seed` is the seed of the tables: see
+ * seed_choose().
  */
 int programs_load(const struct stepwise_protocol *protocol, bool reuse,
 		  const struct stepwise_seed *seed, bool first, struct loaded_programs *programs);
 
 void programs_close(struct loaded_programs *programs);
 
-/* Refuses, with a sentence, pinned tables of another layout. 1 where there are some of this one, 0
- * where there are none. */
+/*
+ * Refuses pinned tables of another layout, with a sentence. Returns 1 if there are some of this
+ * layout, 0 if there are none.
+ */
 int check_pinned_layout(const struct stepwise_protocol *protocol);
 
 #endif

@@ -109,7 +109,7 @@ int pins_make_directory(const char *path)
 	return 0;
 }
 
-/* As mkdir -p; does not say anything. */
+/* Like mkdir -p, without messages. */
 static int make_directories(const char *path, mode_t mode)
 {
 	char partial[PATH_MAX];
@@ -143,8 +143,9 @@ static bool is_bpffs(const char *path)
 }
 
 /*
- * A BPF file system that is mounted here is gone, with what is pinned in it, when the last
- * process ends that sees this mount; and the one there may be is hidden from here.
+ * Refuses to mount a BPF file system in private mounts. It would disappear, with all pins, when the
+ * last process with these mounts ends. A file system of the rest of the system may be hidden from
+ * here.
  */
 static int check_mounts(void)
 {
@@ -212,8 +213,10 @@ int pins_hold(enum pins_hold how)
 			close(fd);
 			return err;
 		}
-		/* Removed while we waited (a purge): then it is the new directory that counts, if
-		 * any. */
+		/*
+		 * Another command removed it while this one waited (a purge). Only the new
+		 * directory counts, if there is one.
+		 */
 		if (fstat(fd, &held) == 0 && stat(base, &named) == 0 && held.st_ino == named.st_ino)
 			return fd;
 		close(fd);

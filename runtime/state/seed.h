@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The seed of the tables' hashes: drawn with fresh tables, and from then on read from the pin
- * beside them. */
+/*
+ * The seed of the tables' hashes. It is drawn for new tables, and then read from the pin beside
+ * them.
+ */
 #ifndef STEPWISE_SEED_OF_TABLES_H
 #define STEPWISE_SEED_OF_TABLES_H
 
 #include "stepwise.h"
 
-/* Reads 48 hexadecimal digits, 16 for each word. False after a message. */
+/* Reads 48 hexadecimal digits, 16 for each word. Returns false after a message. */
 bool seed_parse(const char *text, struct stepwise_seed *seed);
 
 /*
- * The seed to load programs with: that of the tables if they are reused, else the one that is
- * given, or where that is NULL a random one. Negative after a message, as where the tables have
- * another one than is given.
+ * Chooses the seed for loading programs: that of the tables if they are reused, else the given one,
+ * or a random one if that is NULL. Returns a negative errno after a message, also if reused tables
+ * have another seed than the given one.
  */
 int seed_choose(const struct stepwise_protocol *protocol, bool reuse,
 		const struct stepwise_seed *given, struct stepwise_seed *seed);
 
-/* Pins it at a path, for good: nobody can write it any more. */
+/* Pins the seed at a path. Nobody can change it afterwards. */
 int seed_pin(const char *path, const struct stepwise_seed *seed);
 
-/* Gives the protocol's steps in userspace the seed of the tables that are pinned. Comes before any
- * of them runs. */
+/*
+ * Gives the protocol's steps in userspace the seed of the pinned tables. Call it before any step
+ * runs.
+ */
 int seed_take(const struct stepwise_protocol *protocol);
 
 #endif

@@ -13,12 +13,12 @@
 #include "state/tables.h"
 
 struct tables {
-	struct stepwise_tables interface; /* first: what the handler hands back to us */
+	struct stepwise_tables interface; /* must be first: the handler passes it back to us */
 	const struct stepwise_protocol *protocol;
 	tables_observer *observer;
 	void *context;
 	void **memory;
-	int *fds; /* of maps that are read by the cell; -1 for the others */
+	int *fds; /* maps that are read by the cell; -1 for the others */
 	__u64 born_ns;
 };
 
@@ -27,7 +27,7 @@ static size_t table_bytes(const struct stepwise_table *table)
 	return (size_t)table->capacity * table->element_size;
 }
 
-/* Its guard, if it has one, is taken by the kernel for the time of the copy. */
+/* Copies a cell. If it has a guard, the kernel holds it during the copy. */
 static bool read_map(const struct stepwise_table *table, int fd, __u32 index, void *element)
 {
 	return bpf_map_lookup_elem_flags(fd, &index, element, table->mmapable ? 0 : BPF_F_LOCK) ==
@@ -46,7 +46,7 @@ static bool read_cell(const struct stepwise_tables *interface, unsigned int tabl
 		tables->observer(tables->context, table, index);
 	if (!tables->memory[table])
 		return read_map(read, tables->fds[table], index, element);
-	/* A word. */
+	/* A word, which one load reads whole. */
 	*(__u64 *)element =
 		__atomic_load_n((const __u64 *)tables->memory[table] + index, __ATOMIC_RELAXED);
 	return true;
@@ -81,9 +81,9 @@ static int open_pin(const struct stepwise_table *table, __u32 file_flags, int *f
 }
 
 /*
- * Not opened for reading only: of such a descriptor the kernel maps no table. But a
- * mapping that was made for reading stays so, and the descriptor goes. Only what the
- * daemon steps itself is mapped for writing.
+ * Opens the table read-write, because the kernel does not map a read-only descriptor. But a mapping
+ * that was made for reading stays read-only, and the descriptor is closed. Only the tables that the
+ * daemon itself steps are mapped for writing.
  */
 static int map_table(const struct stepwise_table *table, void **memory)
 {
