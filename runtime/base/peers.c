@@ -8,7 +8,7 @@ _Static_assert(PEERS_KEY_BYTES == crypto_shorthash_KEYBYTES,
 	       "SipHash-2-4 has a key of that length");
 _Static_assert(crypto_shorthash_BYTES == sizeof(__u64), "SipHash-2-4 gives one word");
 
-/* Of an IPv6 address. A client that has one address has all of its /64 network. */
+/* The network part of an IPv6 address. A client that has one address has all of its network. */
 #define NETWORK_BYTES 8
 
 /*
