@@ -48,18 +48,13 @@ enum stepwise_port {
 	STEPWISE_PORT_DESTINATION,
 };
 
-/*
- * Results of reading the network header:
- * - udp_offset: hidden from the verifier, which therefore sees IPv4 and IPv6 as one path from there
- *   on.
- * - sum: the sum of the addresses, for the UDP checksum.
- * - suspect: zero if the addresses of an arriving packet need no second check.
- */
+/* Results of reading the network header. */
 struct stepwise_network {
+	/* Hidden from the verifier, which therefore sees IPv4 and IPv6 as one path after it. */
 	__u32 udp_offset;
 	__be16 udp_length;
-	__u64 sum;
-	__u32 suspect;
+	__u64 sum;     /* sum of the addresses, for the UDP checksum */
+	__u32 suspect; /* zero if the addresses of an arriving packet need no second check */
 };
 
 /*

@@ -51,8 +51,9 @@ static __always_inline __u64 stepwise_packed_cut(__u64 items, __u64 found, __u32
 }
 
 /*
- * These return 1 or 0 without a branch, because the verifier would follow both sides of one. The
- * operands of stepwise_equal_bit() and stepwise_less_bit() have fewer than 64 bits.
+ * Returns 1 if the integers are equal (stepwise_less_bit(): if the left one is less), else 0. There
+ * is no branch, because the verifier would follow both sides of one. The operands have fewer than
+ * 64 bits.
  */
 static __always_inline __u64 stepwise_equal_bit(__u64 left, __u64 right)
 {
