@@ -1,8 +1,8 @@
 """python -m harness.check [PROTOCOL|session|all] [small|large|all|MODEL] [--record] [--trace]
 
-Model-checks the specifications. Without arguments: the small models of everything. One line a
-model; a counterexample that was not expected is printed as a sequence of messages and saved as
-a diagram under build/check/. Exit code 1 where anything is not as the models.json beside it says.
+Model-checks the specifications. Without arguments it checks the small models of all protocols. It prints one line a
+model. It prints an unexpected counterexample as a sequence of messages and saves it as a diagram under build/check/. It
+exits with 1 if a result differs from the models.json beside the model.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _chosen(protocol: str, which: str) -> list[Model]:
 
 
 def _properties(chosen: list[Model]) -> str:
-    """Each property that is checked, with the sentence that stands above it in the specification."""
+    """Lists the checked properties, each with its sentence: the comment above it in the specification."""
     lines = []
     for protocol in dict.fromkeys(model.protocol for model in chosen):
         of_protocol = [model for model in chosen if model.protocol == protocol]
@@ -83,7 +83,7 @@ def _line(report: Report) -> str:
 
 
 def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
-    """Runs them, as many at a time as there are cores, the longest first."""
+    """Runs the models, the longest first, as many at a time as there are cores."""
 
     def checked(model: Model) -> Report:
         started = time.monotonic()
@@ -95,7 +95,7 @@ def _check_all(chosen: list[Model], recording: bool) -> list[Report]:
         return run(model, recording=recording, progress=progress)
 
     reports = []
-    # Large models are given the machine's memory one after the other.
+    # Large models run one at a time, because each may need all of the machine's memory.
     workers = 1 if any(model.size == "large" for model in chosen) else os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
         waiting = [pool.submit(checked, model) for model in sorted(chosen, key=lambda model: -model.seconds)]

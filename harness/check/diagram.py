@@ -1,4 +1,4 @@
-"""A counterexample as a sequence diagram: SVG, and one HTML file of it that needs nothing else."""
+"""Draws a counterexample as a sequence diagram: an SVG, or an HTML file that needs no other file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STYLE = """
 .sequence .change { fill: #8a3000; font-style: italic; }
 .sequence .number { fill: #666; }
 """
-"""Of the page that the diagram stands in. Weight and slant tell a message from a change as well as colour does."""
+"""CSS for the page around the diagram. Weight and slant, as well as colour, tell a message from a change."""
 
 _PAGE_STYLE = "body { font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff; }"
 
@@ -45,7 +45,10 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 class _Drawing:
-    """Texts stand beside a lifeline, on the side that has more room: nothing else is at their height."""
+    """A diagram while it is drawn.
+
+    A text stands beside its lifeline, on the side with more room. Nothing else is at its height.
+    """
 
     def __init__(self, lanes: list[str]) -> None:
         room = WIDTH - _NUMBERS_WIDTH - 2 * _MARGIN
@@ -84,7 +87,7 @@ class _Drawing:
 
 
 def as_svg(title: str, steps: list[Step]) -> str:
-    """The diagram alone, WIDTH wide. Its page has STYLE."""
+    """Draws the diagram alone, WIDTH wide. The page around it must include STYLE."""
     drawing = _Drawing(_lanes(steps))
     for step in steps:
         drawing.step(step)
@@ -102,7 +105,7 @@ def as_svg(title: str, steps: list[Step]) -> str:
 
 
 def as_html(title: str, subtitle: str, steps: list[Step]) -> str:
-    """The diagram, with `title` and a sentence on what it shows above it."""
+    """Puts the diagram on a page, below `title` and `subtitle`, a sentence on what it shows."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_PAGE_STYLE}{STYLE}</style></head>\n<body><h1>{escape(title)}</h1><p>{escape(subtitle)}</p>\n"

@@ -1,4 +1,4 @@
-"""What a check found, as it is kept for the report: harness/results."""
+"""Turns the reports of a check into the findings that harness/results keeps for the report."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from harness.check.run import Report, violated_by
 
 
 def subject_of(protocol: str, which: str) -> str:
-    """The small models, which every check has, and those of another choice are kept apart: neither is run for the
-    other's sake.
+    """Names the results of one choice of models.
+
+    The small models, which every check runs, have a name of their own. So a run of others does not replace their
+    results.
     """
     return protocol if which == "small" else f"{protocol}-{which}"
 
 
 def findings(protocol: str, reports: list[Report], tlc_version: str) -> dict[str, Any]:
-    """Of one protocol's models, in the order of its models.json; each property with its sentence."""
+    """Returns the results of one protocol's models, in the order of its models.json, and each property's sentence."""
     order = [model.name for model in models.models_of(protocol)]
     own = [report for report in reports if report.model.protocol == protocol]
     own.sort(key=lambda report: order.index(report.model.name))

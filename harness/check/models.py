@@ -1,4 +1,4 @@
-"""The models of the repository: every .cfg beside a specification, and what the models.json beside it expects."""
+"""Reads the models: every .cfg beside a specification, and the expected result in the models.json beside it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DESCRIBED_IN = "docs/models.md"
 SIZES = ("small", "large")
 VERDICTS = tuple(EXIT_VERDICTS.values())
 NAMED_VERDICTS = ("invariant", "property")
-"""Those that say which property was violated."""
+"""Verdicts that name the violated property."""
 LIBRARY = ROOT / "spec" / "lib"
 SESSION = LIBRARY / "session"
 
@@ -29,9 +29,9 @@ class Model:
 
     protocol: `session` for those of spec/lib/session, else the folder under spec/.
     size: `small` runs in every check, `large` takes minutes.
-    verdict: what TLC must find; `violates`: the property that it must find violated.
-    distinct: states that were counted; None where nobody has waited for a large model yet.
-    shows: for a model that must fail, the hazard, in a sentence.
+    verdict: the verdict that TLC must reach. violates: the property that must be violated.
+    distinct: the recorded count of states; None for a large model that nobody has run to its end yet.
+    shows: for a model that must fail, the hazard in a sentence.
     """
 
     protocol: str
@@ -61,13 +61,13 @@ def folder_of(protocol: str) -> Path:
 
 
 def protocols() -> list[str]:
-    """What has models: the session module of the library, then every folder under spec/ with some."""
+    """Returns everything that has models: `session`, the library's module, then folders under spec/."""
     found = {path.parent.name for path in (ROOT / "spec").glob("*/*.cfg")}
     return ["session", *sorted(found)]
 
 
 def without_models() -> list[str]:
-    """The protocols that have none."""
+    """Returns the protocols without models."""
     return [name for name in all_protocols() if name not in protocols()]
 
 
@@ -87,9 +87,9 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def models_of(protocol: str) -> list[Model]:
-    """The models of one protocol, in the order of its models.json.
+    """Returns the models of one protocol, in the order of its models.json.
 
-    Raises TlcError where a .cfg and models.json do not know of one another: no model may be
+    Raises TlcError for a .cfg without an entry in models.json, and for an entry without a .cfg. So no model is
     forgotten in silence.
     """
     folder = folder_of(protocol)
@@ -108,7 +108,7 @@ def models_of(protocol: str) -> list[Model]:
 
 
 def _suggestion(folder: Path, name: str, entries: dict[str, dict[str, Any]]) -> str:
-    """An entry to paste, for a model that holds: as the whole file where there is none yet."""
+    """Returns an entry to paste, for a model that holds; the whole file if there is none yet."""
     modules = [
         path.stem for path in sorted(folder.glob("*.tla")) if not path.stem.endswith("Steps") and path.stem != "Program"
     ]
@@ -118,7 +118,7 @@ def _suggestion(folder: Path, name: str, entries: dict[str, dict[str, Any]]) -> 
 
 
 def _fault(folder: Path, entry: dict[str, Any]) -> str:
-    """What is wrong with an entry; empty when nothing is."""
+    """Returns the fault of an entry, phrased to follow the model's name; empty if there is none."""
     known = {"module", "size", "verdict", "violates", "distinct", "seconds", "shows"}
     if unknown := entry.keys() - known:
         return f"has no use for {', '.join(sorted(unknown))}; known are {', '.join(sorted(known))}"
@@ -165,7 +165,7 @@ def _model(protocol: str, folder: Path, name: str, entry: dict[str, Any]) -> Mod
 
 
 def record(model: Model, distinct: int, seconds: float) -> None:
-    """Writes what a run found into models.json: counts and times, never a verdict."""
+    """Writes a run's counts and times into models.json, never a verdict."""
     folder = model.config.parent
     entries = _entries(folder)
     entries[model.name] |= {"distinct": distinct, "seconds": round(seconds, 1)}
@@ -182,7 +182,7 @@ def properties_of(model: Model) -> list[str]:
 
 
 def sentences(search_path: list[Path]) -> dict[str, str]:
-    """For every operator that is defined right below a comment, the comment's text."""
+    """Maps each operator that is defined right below a comment to the comment's text."""
     found: dict[str, str] = {}
     for folder in reversed(search_path):
         for path in sorted(folder.glob("*.tla")):

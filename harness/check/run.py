@@ -1,4 +1,4 @@
-"""Runs one model and holds what TLC found against what was expected."""
+"""Runs one model and compares TLC's result with the expected one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from harness.check.trace import Step, steps_of
 from harness.tlc import ROOT, Outcome, TlcError
 
 QUICK_STATES_MAX = 30_000
-"""Up to so many the optimising compiler takes more than it gives. By states, since times are those of the machine that
-recorded them.
+"""Below this many states the optimising compiler costs more time than it saves.
+
+The limit counts states, because recorded times depend on the machine that recorded them.
 """
 
 
 @dataclass
 class Report:
-    """What a run came to. `surprises` is empty when it is what models.json says."""
+    """The result of a run. `surprises` lists the differences from models.json."""
 
     model: Model
     outcome: Outcome
@@ -30,7 +31,7 @@ class Report:
 
 
 def violated_by(model: Model, outcome: Outcome) -> str | None:
-    """The property that was violated. TLC does not name a temporal one, so such a model has only one."""
+    """Returns the violated property. TLC does not name a temporal one, so such a model has only one."""
     if outcome.violated is not None or outcome.verdict != "property":
         return outcome.violated
     asked = properties_of(model)
@@ -57,7 +58,7 @@ def _surprises(model: Model, outcome: Outcome, recording: bool) -> list[str]:
 
 
 def run(model: Model, *, recording: bool = False, progress: Callable[[str], None] | None = None) -> Report:
-    """Checks one model. Raises TlcError where TLC could not."""
+    """Checks one model. Raises TlcError if TLC cannot."""
     quick = model.size == "small" and (model.distinct or 0) < QUICK_STATES_MAX
     try:
         outcome = tlc.check(model.module, model.config, model.search_path, quick=quick, progress=progress)

@@ -1,8 +1,7 @@
-"""A counterexample as a sequence of messages: who sent what to whom, and what changed.
+"""Shows a counterexample as a sequence of messages: who sent what to whom, and what changed.
 
-Knows the frame's variables (spec/lib/Frame.tla) and no protocol: the model says in `event`
-what happened last; what it did to the cells, and to the rest of the state, is the difference
-of two states.
+The module knows the variables of the frame (spec/lib/Frame.tla), but no protocol. The model records its last event in
+`event`. The difference of two states shows the effect on the cells and on the rest of the state.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from harness.tla_values import Mapping, parse, show
 from harness.tlc import Outcome, State
 
-# What the frame keeps for itself: the reader sees it as messages and steps.
+# Variables of the frame itself: the reader sees them as messages and steps.
 _FRAME_VARIABLES = {"event", "runs", "sweep", "requests", "forwarded", "completions", "answers"}
 
 
@@ -22,8 +21,8 @@ _FRAME_VARIABLES = {"event", "runs", "sweep", "requests", "forwarded", "completi
 class Step:
     """One step of a counterexample.
 
-    source, target: lifelines; the same where nothing is sent. title: what happened. sent: the
-    message that goes from source to target. changes: `lock[0].mode: Free -> Shared`.
+    source, target: lifelines; equal if nothing is sent. title: what happened. sent: the message from source to target.
+    changes: for example `lock[0].mode: Free -> Shared`.
     """
 
     number: int
@@ -35,7 +34,7 @@ class Step:
 
 
 def _name(place: Any) -> str:
-    """A place of the model: "sweep", <<"client", 0>>."""
+    """Names a place of the model, such as "sweep" or <<"client", 0>>."""
     if isinstance(place, tuple):
         return " ".join(str(part) for part in place)
     return str(place)
@@ -46,14 +45,14 @@ def _plain(value: Any) -> str:
 
 
 def message_text(message: Mapping, blank: Mapping) -> str:
-    """A message on one line: its kind (first field that is text) and all that is not blank."""
+    """Shows a message on one line: its kind, then every other field that is not blank."""
     parts = [_plain(message["kind"])] if "kind" in message else []
     parts += [f"{name}={_plain(value)}" for name, value in message.items() if name != "kind" and value != blank[name]]
     return " ".join(parts)
 
 
 def differences(before: Any, after: Any, path: str) -> Iterator[str]:
-    """Leaf by leaf, what differs between two values."""
+    """Yields the differences between two values, leaf by leaf."""
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
@@ -78,7 +77,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def _step(number: int, event: Mapping, blank: Mapping, changes: list[str]) -> list[Step]:
-    """The arrows of one event: a section that ends its run also sends."""
+    """Returns the arrows of one event. A section that ends its run also sends."""
     source, target, what = event["from"], event["to"], event["step"]
     given, message, verdict = event["given"], event["message"], event["verdict"]
     text = message_text(message, blank)
@@ -104,7 +103,7 @@ def _step(number: int, event: Mapping, blank: Mapping, changes: list[str]) -> li
 
 
 def steps_of(outcome: Outcome) -> list[Step]:
-    """A trace as steps. Where a model keeps no `event`, the action's name has to do."""
+    """Turns a trace into steps. If a model keeps no `event`, a step shows the action's name instead."""
     steps: list[Step] = []
     states = [_values(state) for state in outcome.trace]
     for state, before, after in zip(outcome.trace[1:], states, states[1:], strict=False):
@@ -128,7 +127,7 @@ def _values(state: State) -> dict[str, Any]:
 
 
 def as_text(steps: list[Step]) -> str:
-    """For a terminal: one line a step, changes below it."""
+    """Formats steps for a terminal: one line a step, its changes below it."""
     lines = []
     previous = None
     for step in steps:
