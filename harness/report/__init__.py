@@ -1,1 +1,1 @@
-"""`just report`: all that the commands found, as one HTML file; docs/report.md."""
+"""`just report`: puts the findings of all commands into one HTML file; see docs/report.md."""

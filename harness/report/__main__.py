@@ -1,6 +1,7 @@
 """python -m harness.report [--output FILE] [--results FOLDER] [--compare OLD]
 
-All that the commands found as one HTML file. With --compare: also what changed since OLD, here and in the file.
+Writes the findings of all commands as one HTML file. With --compare, the terminal and the file also show what changed
+since OLD.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _found(named: Path | None) -> Everything:
-    """Of the folder that was named, or of the commands' own, where there need not be anything yet."""
+    """Loads the results of the named folder, or of the commands' own, which may not exist yet."""
     if named is not None and not named.is_dir():
         raise ReportError(
             f"there is no folder of results {named}: name the one that STEPWISE_RESULTS named when the commands ran"

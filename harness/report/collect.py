@@ -1,4 +1,4 @@
-"""Puts runs together: of everything that was checked, what its latest run found."""
+"""Merges runs: for everything that was checked, it keeps what the latest run found."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EMBEDDED = re.compile(r'<script type="application/json" id="results">(.*?)</scri
 
 @dataclass
 class Models:
-    """Of one protocol: its properties by name, and its models, each with the run that it is of."""
+    """One protocol's properties and models, by name. Each model comes with the run that checked it."""
 
     properties: dict[str, Property] = field(default_factory=dict)
     models: dict[str, tuple[Model, Run]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Models:
 
 @dataclass
 class Coverage:
-    """Of one protocol: its builds, each with the run that it is of. newest: what the last run found."""
+    """One protocol's builds, each with the run that compared it. newest: the findings of the last run."""
 
     newest: Conform
     builds: dict[str, tuple[Build, Run]] = field(default_factory=dict)
@@ -47,8 +47,9 @@ class Coverage:
 
 @dataclass
 class Everything:
-    """All that is known, by protocol; kernels by the names that the command has for them; mutants by protocol
-    and name.
+    """All findings, by protocol.
+
+    kernels: by the names that `just kernels` uses. mutants: by protocol and name. fuzz: by the subject of the run.
     """
 
     runs: list[Run]
@@ -80,7 +81,7 @@ class Everything:
 
 
 def together(kept: Iterable[Kept]) -> Everything:
-    """Of each thing the latest run, by when it began. Raises ReportError where a file is not as it should be."""
+    """Merges runs by their start time: the latest wins. Raises ReportError for a malformed file."""
     runs = sorted((understood(each) for each in kept), key=lambda run: run.kept.began)
     everything = Everything(runs)
     for run in runs:
@@ -91,15 +92,15 @@ def together(kept: Iterable[Kept]) -> Everything:
 
 
 def _in_order(name: str) -> list[tuple[int, int, str]]:
-    """6.1 before 6.2, and that before 6.12; what begins with a number before the rest."""
+    """Returns a sort key: 6.1 comes before 6.2, 6.2 before 6.12, and numbers before words."""
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", name)]
 
 
-# --- Where they come from ------------------------------------------------------------------------
+# --- Loading and embedding -----------------------------------------------------------------------
 
 
 def load(where: Path) -> list[Kept]:
-    """Of a folder of results, or of an HTML report that was made of some. Raises ReportError."""
+    """Reads results from a folder, or from an HTML report that contains some. Raises ReportError."""
     try:
         if where.is_dir():
             return read_all(where)
@@ -121,6 +122,6 @@ def load(where: Path) -> list[Kept]:
 
 
 def embedded(runs: list[Run]) -> str:
-    """For a <script> of the page, from which load() reads them again."""
+    """Returns JSON for a <script> of the page, from which load() can read the runs again."""
     content: list[dict[str, Any]] = [plain(run.kept) for run in runs]
     return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")

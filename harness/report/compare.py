@@ -1,4 +1,4 @@
-"""What changed between two runs of everything: rows of old, new and their difference."""
+"""Compares the findings of two sets of runs: each row has an old value, a new one and their difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMITS = ("insns", "states", "stack", "jited_bytes")
 
 @dataclass(frozen=True)
 class Change:
-    """One row. worse: whether it is for the worse, better, or None where that is not for us to say."""
+    """One row. worse: True if the change is for the worse, False if for the better, None if neither is clear."""
 
     what: str
     old: str
@@ -34,7 +34,8 @@ class Change:
 class Part:
     """The changes of one part of the report.
 
-    same: how many things are in both and as they were. note: why there is nothing to compare; empty where there is.
+    same: how many things are in both and unchanged. note: the reason why nothing can be compared; empty if there is
+    none.
     """
 
     title: str
@@ -47,7 +48,7 @@ Differs = Callable[[str, Any, Any], list[Change]]
 
 
 def compare(old: Everything, new: Everything) -> list[Part]:
-    """Every part of the report, also those in which nothing changed."""
+    """Compares every part of the report, and returns the unchanged ones too."""
     speeds = _speeds(old), _speeds(new)
     return [
         _part("Models", _models(old), _models(new), _model),
@@ -60,7 +61,7 @@ def compare(old: Everything, new: Everything) -> list[Part]:
 
 
 def as_text(parts: list[Part]) -> str:
-    """For a terminal."""
+    """Formats the changes for a terminal."""
     lines = []
     for part in parts:
         said = part.note or f"{counted(len(part.changes), 'change')}, {part.same:,} as before"
@@ -176,7 +177,7 @@ def _program(name: str, old: Program, new: Program) -> list[Change]:
 
 
 def _with_use(change: Change, limit: str, old: Program, new: Program) -> Change:
-    """The same row, with how much of the budget is used where there is one."""
+    """Returns the same row, with the used share of the budget if there is one."""
 
     def used(text: str, program: Program) -> str:
         most = (program.budget or {}).get(limit)
@@ -189,8 +190,7 @@ def _with_use(change: Change, limit: str, old: Program, new: Program) -> Change:
 
 _LESS_IS_BETTER = {"us", "µs", "ns", "ms", "p50", "p99", "p99.9", "lost", "latency"}
 _MORE_IS_BETTER = {"mpps", "rate", "throughput", "reflector", "times"}
-# With the same programs, runs of two hours on a shared machine differ by that much, however narrow the quartiles of
-# each are.
+# Two-hour runs of the same programs on a shared machine differ by this much, even if each run's quartiles are narrow.
 _NOISE = 0.05
 _NOISE_OF_A_SHARE = 0.01
 _NOISE_NS = 2
@@ -198,8 +198,9 @@ _NOISE_NS = 2
 
 @dataclass(frozen=True)
 class Speed:
-    """A figure of a measurement. table: that it stands in; measure: what is measured and in which unit; low, high:
-    quartiles.
+    """One figure of a measurement.
+
+    table: the table that contains it. measure: the measured quantity and its unit. low, high: quartiles.
     """
 
     table: str
@@ -210,7 +211,7 @@ class Speed:
 
     @property
     def more_is_worse(self) -> bool | None:
-        """None where that cannot be told from what is measured."""
+        """None if the measure does not tell."""
         if self.words & _LESS_IS_BETTER:
             return True
         return False if self.words & _MORE_IS_BETTER or any("/s" in word for word in self.words) else None
@@ -220,7 +221,7 @@ class Speed:
         return set(self.measure.lower().replace("(", " ").replace(")", " ").replace(",", " ").split())
 
     def is_noise_beside(self, other: Speed) -> bool:
-        """Within both runs' quartiles, or no further apart than runs of one program are."""
+        """True if both runs' quartiles overlap, or if the figures differ no more than runs of one program do."""
         apart = abs(self.middle - other.middle)
         return (
             (self.low <= other.high and other.low <= self.high)
@@ -234,8 +235,10 @@ class Speed:
 
 
 def _speeds(found: Everything) -> dict[str, Speed]:
-    """Of the tables: they have what the curves show, by names that are the same in both runs, and not by where it was
-    measured.
+    """Collects the figures of the tables.
+
+    The tables cover all that the curves show, under names that are the same in both runs. The points of a curve are not
+    the same: they lie where each run measured.
     """
     figures: dict[str, Speed] = {}
     for protocol, (bench, _) in found.bench.items():
@@ -249,7 +252,7 @@ def _speeds(found: Everything) -> dict[str, Speed]:
 
 
 def _beside(figures: Mapping[str, Speed], other: Mapping[str, Speed]) -> dict[str, Speed | None]:
-    """One run's figures. A table that the other run lacks is one entry: there is nothing to compare any of it with."""
+    """Returns one run's figures. A table that the other run lacks is one entry, as none of it can be compared."""
     tables = {speed.table for speed in other.values()}
     alone = Counter(speed.table for speed in figures.values() if speed.table not in tables)
     shared = {name: speed for name, speed in figures.items() if speed.table in tables}

@@ -1,4 +1,4 @@
-"""What each command leaves in harness/results, as the report reads it: more than is named here may be there."""
+"""Defines what the report reads of each command's findings in harness/results. Other fields are ignored."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from harness.results import Kept
 
 
 class ReportError(RuntimeError):
-    """The report cannot be made; the message says of what, and what would help."""
+    """The report cannot be made; the message says why, and what would help."""
 
 
 class Found(pydantic.BaseModel):
-    """What a command found."""
+    """The findings of a command, or a part of them."""
 
     model_config = pydantic.ConfigDict(frozen=True, allow_inf_nan=False)
 
@@ -23,7 +23,7 @@ class Found(pydantic.BaseModel):
 
 
 class Step(Found):
-    """One of a counterexample: harness/check/trace.py."""
+    """One step of a counterexample: see harness/check/trace.py."""
 
     number: int
     source: str
@@ -39,7 +39,7 @@ class Property(Found):
 
 
 class Model(Found):
-    """violated: None where the model holds. surprises: how it differs from what is expected of it."""
+    """One model. violated: None if it holds. surprises: differences from the expected result."""
 
     name: str
     module: str
@@ -69,8 +69,9 @@ class Check(Found):
 
 
 class Branch(Found):
-    """A part of the TLA+ and how often it was taken. excused: only taken after a lost race, which its build does not
-    have.
+    """A branch of the TLA+ and how often it was taken.
+
+    excused: only a lost race leads to the branch, and its build has no races.
     """
 
     label: str
@@ -88,7 +89,7 @@ class Branch(Found):
 
 
 class Build(Found):
-    """branches: empty where the build does not count them. steps: evaluations of each."""
+    """One build. branches: empty if the build does not count them. steps: evaluations of each step."""
 
     name: str
     is_form: bool
@@ -104,7 +105,7 @@ class Build(Found):
 
     @property
     def asked(self) -> int:
-        """How many branches have to be taken."""
+        """Number of branches that must be taken."""
         return sum(not branch.excused for branch in self.branches)
 
     @property
@@ -113,7 +114,7 @@ class Build(Found):
 
 
 class Conform(Found):
-    """sources: the TLA+ that the branches are of, by file."""
+    """One protocol. sources: the TLA+ that contains the branches, by file."""
 
     protocol: str
     seed: int
@@ -126,7 +127,7 @@ class Conform(Found):
 
 
 class Mutant(Found):
-    """named: the check that must notice. how: what it said, or what is wrong."""
+    """One seeded fault. named: the check that must notice it. how: the check's message, or what is wrong."""
 
     name: str
     protocol: str
@@ -146,10 +147,10 @@ class Mutants(Found):
 
 
 class Program(Found):
-    """What one verifier made of a program; its figures mean nothing where it did not load.
+    """One program on one kernel's verifier. Its figures mean nothing if it did not load.
 
-    form: which of the layout's forms was compiled for this kernel. declared: whether the layout says that the program
-    is for it.
+    form: the form of the layout that was compiled for this kernel. declared: whether the layout has the program for
+    this kernel.
     """
 
     protocol: str
@@ -180,13 +181,13 @@ class KernelConformance(Found):
 
     @property
     def problems(self) -> list[str]:
-        """A sentence each."""
+        """The problems, a sentence each."""
         wrong = [f"{self.mismatches:,} of {self.inputs:,} inputs come out otherwise"] if self.mismatches else []
         return wrong + self.faults
 
 
 class Kernel(Found):
-    """kernel: its release."""
+    """One kernel. kernel: its release."""
 
     kernel: str
     boot_seconds: float | None
@@ -283,20 +284,20 @@ KINDS: dict[str, type[Found]] = {
 
 
 def figure(value: float) -> str:
-    """Four digits, or more where they stand before the point."""
+    """Formats a number with four digits, or with all digits before the point if these are more."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a command. found: one of KINDS; None of a command that the report has no part for."""
+    """One run of a command. found: one of KINDS; None if the report has no part for the command."""
 
     kept: Kept
     found: Found | None
 
 
 def understood(kept: Kept) -> Run:
-    """Raises ReportError where the results are not as this version's command writes them."""
+    """Parses the findings of a run. Raises ReportError if this version's command does not write such results."""
     kind = KINDS.get(kept.command)
     if kind is None:
         return Run(kept, None)

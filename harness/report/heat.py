@@ -1,4 +1,4 @@
-"""The heat map: TLA+ source, each branch in the shade of how often it was taken."""
+"""Draws the heat map: TLA+ source in which a branch's shade shows how often it was taken."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from harness.report.formats import Branch, Build
 
 LEVELS = 5
-"""Shades of what was taken; level 0 is what was not."""
+"""Number of shades for branches that were taken; level 0 is for those that were not."""
 RATIO = 4
 KEY = (f"under 1/{RATIO ** (LEVELS - 1)}", *(f"from 1/{RATIO ** (LEVELS + 1 - at)}" for at in range(2, LEVELS + 1)))
-"""What the levels from 1 on stand for: shares of the branch that was taken most."""
+"""Meaning of the levels from 1 on: shares of the count of the most-taken branch."""
 
 
 @dataclass(frozen=True)
 class Heat:
-    """One branch, over several builds. level: 0 to LEVELS; None where no build had to take it."""
+    """One branch, summed over several builds. level: 0 to LEVELS; None if no build must take it."""
 
     branch: Branch
     times: int
@@ -32,7 +32,7 @@ class Heat:
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a line. heat: of the innermost branch that it is in."""
+    """A part of a line. heat: that of the innermost branch around it; None outside all branches."""
 
     text: str
     heat: Heat | None
@@ -40,7 +40,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Line:
-    """One of the source. begins: the branches that begin in it."""
+    """One line of the source. begins: the branches that start in it."""
 
     number: int
     segments: list[Segment]
@@ -48,7 +48,7 @@ class Line:
 
 
 def added(builds: Iterable[Build]) -> list[Heat]:
-    """Every branch, with the sum of how often it was taken."""
+    """Sums, for every branch, how often the builds took it."""
     times: dict[tuple[str, str, int, int], int] = {}
     branches: dict[tuple[str, str, int, int], Branch] = {}
     excused: dict[tuple[str, str, int, int], bool] = {}
@@ -62,7 +62,10 @@ def added(builds: Iterable[Build]) -> list[Heat]:
 
 
 def level(times: int, most: int) -> int:
-    """0 where it was never taken; LEVELS within RATIO of the most, and one less with each further RATIO, down to 1."""
+    """Returns 0 for a branch that was never taken, and LEVELS for a count within RATIO of the most.
+
+    Each further factor of RATIO lowers the level by one, down to 1.
+    """
     if not times:
         return 0
     ratios = math.ceil(math.log(most / times) / math.log(RATIO) - 1e-9)
@@ -70,12 +73,12 @@ def level(times: int, most: int) -> int:
 
 
 def lines(source: str, file: str, heats: list[Heat]) -> list[Line]:
-    """The source, line by line."""
+    """Splits the source into lines, and each line into parts with their heat."""
     own = sorted((heat for heat in heats if heat.branch.file == file), key=_size, reverse=True)
     found = []
     for number, text in enumerate(source.splitlines(), 1):
         covering: list[Heat | None] = [None] * len(text)
-        for heat in own:  # the largest first, so that what is within it is laid over it
+        for heat in own:  # the largest first, so that inner branches overwrite outer ones
             branch = heat.branch
             if branch.line <= number <= branch.last_line:
                 first = branch.column - 1 if number == branch.line else len(text) - len(text.lstrip())

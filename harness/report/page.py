@@ -1,4 +1,4 @@
-"""The page: Jinja2 templates over what was collected. One file, nothing from outside, no JavaScript."""
+"""Renders the page from Jinja2 templates: one file that needs nothing from outside and no JavaScript."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Source:
-    """A file of TLA+ as a heat map. taken, count: branches of it."""
+    """One TLA+ file as a heat map. count: number of its branches. taken: number of those that were taken."""
 
     file: str
     lines: list[heat.Line]
@@ -32,7 +32,7 @@ class Source:
 
 
 def sources(coverage: Coverage) -> list[Source]:
-    """Of one protocol: every build that was compared with the same text."""
+    """Makes the heat maps of one protocol, from all builds that were compared with the newest text."""
     newest = coverage.newest.sources
     runs = ((build, run.found) for build, run in coverage.builds.values())
     heats = heat.added(build for build, run in runs if isinstance(run, Conform) and run.sources == newest)
@@ -45,7 +45,7 @@ def sources(coverage: Coverage) -> list[Source]:
 
 
 def branches(coverage: Coverage) -> list[tuple[Branch, list[str]]]:
-    """Each branch, and how often each build that counts took it."""
+    """Lists each branch with its count in each build that counts branches."""
     counting = [build for build, _ in coverage.builds.values() if build.branches]
     rows: dict[tuple[str, str], tuple[Branch, dict[str, str]]] = {}
     for build in counting:
@@ -56,14 +56,14 @@ def branches(coverage: Coverage) -> list[tuple[Branch, list[str]]]:
 
 
 def steps(coverage: Coverage) -> list[tuple[str, list[str]]]:
-    """Each step, and how often each build that counts evaluated it."""
+    """Lists each step with its evaluations in each build that counts branches."""
     counting = [build for build, _ in coverage.builds.values() if build.branches]
     names = dict.fromkeys(name for build in counting for name in build.steps)
     return [(name, [f"{build.steps[name]:,}" if name in build.steps else "–" for build in counting]) for name in names]
 
 
 def asking(models: Any, name: str) -> int:
-    """How many models that must hold ask for a property."""
+    """Counts the models that must hold and ask for a property."""
     return sum(name in model.properties and not model.must_fail for model, _ in models.models.values())
 
 
@@ -73,7 +73,7 @@ def sequence(protocol: str, model: Model) -> Markup:
 
 
 def columns(rows: list[Row]) -> list[str]:
-    """The names of all figures, in the order of the rows that have most."""
+    """Returns the names of all figures; those of the rows with the most figures come first."""
     return list(dict.fromkeys(name for row in sorted(rows, key=lambda row: -len(row.figures)) for name in row.figures))
 
 
@@ -82,19 +82,19 @@ def curve(drawn: Curve) -> Markup:
 
 
 def use(found: int | None, budget: dict[str, int] | None, limit: str) -> float | None:
-    """Percent of a budget; None where there is none."""
+    """Returns the used percentage of a budget; None if there is none."""
     most = (budget or {}).get(limit)
     return 100 * found / most if most and found is not None else None
 
 
 def growth(found: int | None, baseline: dict[str, int] | None, limit: str) -> str:
-    """Against the committed baseline: `+1.2%`; empty where it is as it was, or unknown."""
+    """Formats the change since the committed baseline, such as `+1.2%`; empty if unchanged or unknown."""
     before = (baseline or {}).get(limit)
     return f"{found / before - 1:+.1%}" if before and found is not None and found != before else ""
 
 
 def beside(found: Everything) -> list[tuple[str, list[Program | None]]]:
-    """Each program, on each kernel; None where it was not tried."""
+    """Lists each program with its result on each kernel; None where it was not tried."""
     by_kernel = [{program.program: program for program in kernel.programs} for kernel, _ in found.kernels.values()]
     names = dict.fromkeys(name for programs in by_kernel for name in programs)
     return [(name, [programs.get(name) for programs in by_kernel]) for name in names]
@@ -115,8 +115,10 @@ def environment() -> jinja2.Environment:
 
 
 def render(found: Everything, head: str, differences: list[Part] | None = None, old: str = "") -> str:
-    """The whole page. head: the commit that it is looked at from. differences: to the results in `old`, where some were
-    given.
+    """Renders the whole page.
+
+    head: the current commit, with which the runs' commits are compared. differences: changes since the results in
+    `old`, if any were given.
     """
     style = (TEMPLATES / "style.css").read_text(encoding="utf-8") + diagram.STYLE + plot.STYLE
     return (

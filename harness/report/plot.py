@@ -1,6 +1,6 @@
-"""Curves as SVG, for a page or as files: linear or logarithmic axes, medians with their quartiles.
+"""Draws curves as SVG, for a page or as files: linear or logarithmic axes, medians with their quartiles.
 
-Series are told apart by marker and dashes as well as by colour, and each is named at its end.
+Markers and dashes, as well as colours, tell series apart. Each series is named at its end.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis: where a value is on the page, and the values that are named on it, each with what SVG has in its
-    text.
+    """An axis of a plot.
+
+    place: maps a value to its position on the page. ticks: the labelled values, each with its label as SVG.
     """
 
     place: Callable[[float], float]
@@ -49,7 +50,7 @@ class Scale:
 
 
 def short(value: float) -> str:
-    """1,500,000 is 1.5M."""
+    """Shortens a number: 1,500,000 becomes 1.5M."""
     for least, suffix in SUFFIXES:
         if abs(value) >= least:
             return f"{value / least:.3g}{suffix}"
@@ -57,7 +58,7 @@ def short(value: float) -> str:
 
 
 def scale(axis: Axis, values: list[float], start: float, end: float) -> Scale:
-    """For these values, from `start` to `end` of the page. A logarithmic axis leaves out what is not above 0."""
+    """Makes an axis for these values, from `start` to `end` of the page. A logarithmic one drops values up to 0."""
     if axis.log and (positive := [value for value in values if value > 0]):
         return _logarithmic(positive, start, end)
     low, high = min(0.0, *values), max(values)
@@ -70,7 +71,7 @@ def scale(axis: Axis, values: list[float], start: float, end: float) -> Scale:
 
 
 def _step(span: float, wanted: int = 6) -> float:
-    """Between ticks: 1, 2 or 5 times a power of ten."""
+    """Returns the distance between ticks: 1, 2 or 5 times a power of ten."""
     raw = span / wanted
     power = 10.0 ** math.floor(math.log10(raw))
     return next(step * power for step in (1, 2, 5, 10) if step * power >= raw)
@@ -95,7 +96,7 @@ def _logarithmic(values: list[float], start: float, end: float) -> Scale:
 
 
 def save(curve: Curve, path: Path) -> None:
-    """A file of its own, on white; the folder is made."""
+    """Writes a curve to a file of its own, on a white background. Makes the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         svg(curve, f'<style>{STYLE}</style>\n<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>\n') + "\n",
@@ -104,7 +105,7 @@ def save(curve: Curve, path: Path) -> None:
 
 
 def svg(curve: Curve, behind: str = "") -> str:
-    """The drawing; empty where the curve has no points. behind: what is drawn first."""
+    """Draws a curve; empty if it has no points. behind: SVG that is drawn first."""
     points = [point for series in curve.series.values() for point in series]
     if not points:
         return ""
@@ -161,7 +162,7 @@ def _series(at: int, name: str, series: list[Point], across: Scale, up: Scale, l
 
 
 def _apart(wanted: dict[str, float]) -> dict[str, float]:
-    """Heights of labels that do not touch, as near as can be to where they belong."""
+    """Moves the heights of labels apart so that they do not touch, as near as possible to those wanted."""
     placed: dict[str, float] = {}
     for name, y in sorted(wanted.items(), key=lambda each: each[1]):
         placed[name] = max(y, max(placed.values(), default=-math.inf) + LABEL_HEIGHT)

@@ -1,4 +1,4 @@
-"""The head of the report: what each part came to, what is wrong, and what has not been run."""
+"""Sums up the report: the result of each part, its faults, and the commands that were not run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ HASH_LENGTH = 10
 
 @dataclass(frozen=True)
 class Verdict:
-    """One part of the report.
+    """The verdict on one part of the report.
 
-    holds: None where there are no results. faults: a sentence each. missing: commands that would say more. marks: see
+    holds: None without results. faults: a sentence each. missing: commands that would add results. marks: see
     mark().
     """
 
@@ -37,7 +37,7 @@ class Verdict:
 
 
 def mark(run: Run, head: str) -> str:
-    """In what way a run is not of the commit that is looked at; empty where it is."""
+    """Returns how a run's commit differs from the current one; empty if it does not."""
     commit = run.kept.commit
     if not commit:
         return "of an unknown commit"
@@ -48,18 +48,18 @@ def mark(run: Run, head: str) -> str:
 
 
 def marks(runs: Iterable[Run], head: str) -> list[str]:
-    """Those of several runs, each once."""
+    """Returns the marks of several runs, each once."""
     return sorted({mark(run, head) for run in runs} - {""})
 
 
 def same_mark(runs: list[Run], head: str) -> str | None:
-    """What mark() says of all of them; None where that differs."""
+    """Returns the mark that all runs share; None if they differ."""
     found = {mark(run, head) for run in runs}
     return found.pop() if len(found) == 1 else None if found else ""
 
 
 def duration(seconds: float) -> str:
-    """`4.2 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Formats a duration: `4.2 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds < 100:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -67,23 +67,23 @@ def duration(seconds: float) -> str:
 
 
 def moment(seconds: float) -> str:
-    """UTC, from seconds since 1970."""
+    """Formats seconds since 1970 as a date and time in UTC."""
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def verdicts(found: Everything, head: str) -> list[Verdict]:
-    """One for each part, in the order of the page."""
+    """Returns one verdict for each part, in the order of the page."""
     return [part(found, head) for part in (_check, _conform, _kernels, _mutants, _bench, _fuzz)]
 
 
 def _missing(known: Iterable[str], found: Iterable[str], command: str, every: str) -> list[str]:
-    """The commands for those that have no results; one for all of them where none has."""
+    """Returns the commands that would add the missing results; a single one if all are missing."""
     lacking = [each for each in known if each not in found]
     return [every] if not found and lacking else [f"{command} {each}" for each in lacking]
 
 
 def _with(file: str) -> list[str]:
-    """The protocols that bring this file."""
+    """Returns the protocols that have this file."""
     return [name for name in protocols() if (SPEC / name / file).exists()]
 
 

@@ -1,4 +1,4 @@
-"""What the results were made with: versions of everything on this machine."""
+"""Lists the versions of the tools on this machine, with which the results were made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMANDS = {
 
 
 def tools() -> dict[str, str]:
-    """By name; ABSENT where there is none."""
+    """Returns the version of each tool, by name; ABSENT if there is none."""
     found = {"kernel": " ".join(os.uname()[each] for each in (0, 2, 4)), "Python": sys.version.split()[0]}
     try:
         found["TLC"] = tlc.version().removeprefix("TLC Version ")
@@ -43,7 +43,7 @@ def _first_line(command: tuple[str, ...]) -> str:
 
 
 def python_packages() -> dict[str, str]:
-    """Those that pyproject.toml names, as they are installed."""
+    """Returns the installed version of each package that pyproject.toml names."""
     with (REPOSITORY / "pyproject.toml").open("rb") as file:
         wanted = tomllib.load(file)["project"]["dependencies"]
     return {name: _installed(name) for name in (re.split(r"[=<>!~ ;\[]", each)[0] for each in wanted)}
