@@ -1,8 +1,8 @@
-"""What the commands found, kept for `just report`: one JSON file of each command and what it was run on.
+"""Keeps the findings of commands for `just report`: one JSON file for each command and its subject.
 
     build/results/check/lock.json    build/results/kernels/6.1.json    build/results/bench/kv.json
 
-A file is replaced by the next run of the same command. STEPWISE_RESULTS names another folder than build/results.
+The next run of the same command replaces its file. STEPWISE_RESULTS names a folder other than build/results.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ FORMAT = 1
 
 
 class ResultsError(RuntimeError):
-    """A file of results cannot be written, or is none; the message names it."""
+    """A file of results cannot be written or is malformed; the message names it."""
 
 
 @dataclass(frozen=True)
 class Kept:
     """One command's findings on one subject: a protocol, a kernel, or "all".
 
-    commit: of the repository, with `+` behind it where files differed from it; "" where there is no repository.
-    began: seconds since 1970. seconds: how long the command took. kernel: the running one's release.
+    commit: the repository's commit, with `+` behind it if files differed from it; "" without a repository.
+    began: seconds since 1970. seconds: how long the command took. kernel: the running kernel's release.
     """
 
     command: str
@@ -47,7 +47,7 @@ def folder() -> Path:
 
 @dataclass(frozen=True)
 class Run:
-    """A command's run, from when it began: what is committed later is not what it was run on.
+    """A command's run. It keeps the commit of its start, because it did not run on later commits.
 
     began: seconds since 1970. commit: as in `Kept`.
     """
@@ -57,11 +57,11 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Until now."""
+        """Time since the start."""
         return time.time() - self.began
 
     def keep(self, command: str, subject: str, found: dict[str, Any]) -> Path:
-        """Write what `command` found, whole or not at all. Raises ResultsError."""
+        """Write the findings of `command`, whole or not at all. Raises ResultsError."""
         path = folder() / command / f"{subject}.json"
         content = {
             "format": FORMAT,
@@ -86,12 +86,12 @@ class Run:
 
 
 def begin() -> Run:
-    """A run that begins now."""
+    """Start a run now."""
     return Run(time.time(), commit())
 
 
 def read(path: Path) -> Kept:
-    """Raises ResultsError where the file is no such file, or of another format."""
+    """Read one file of results. Raises ResultsError if it is malformed or has another format."""
     try:
         return parse(json.loads(path.read_text(encoding="utf-8")), str(path))
     except OSError as error:
@@ -101,7 +101,7 @@ def read(path: Path) -> Kept:
 
 
 def parse(content: Any, where: str) -> Kept:
-    """One run, from what JSON has of it. where: for the message. Raises ResultsError."""
+    """Read one run from parsed JSON. where: its source, for the message. Raises ResultsError."""
     try:
         fields = dict(content)
         if fields.pop("format") != FORMAT:
@@ -112,17 +112,17 @@ def parse(content: Any, where: str) -> Kept:
 
 
 def plain(kept: Kept) -> dict[str, Any]:
-    """One run as JSON has it; parse() turns it back."""
+    """Return one run as JSON data; parse() reverses this."""
     return {"format": FORMAT, **asdict(kept)}
 
 
 def read_all(where: Path | None = None) -> list[Kept]:
-    """Of a folder (build/results), in the order of commands and subjects. Raises ResultsError."""
+    """Read all results of a folder (build/results), by command and subject. Raises ResultsError."""
     return [read(path) for path in sorted((where or folder()).glob("*/*.json"))]
 
 
 def commit() -> str:
-    """As in `Kept`. STEPWISE_COMMIT says it where the repository's history is not at hand, as in a container."""
+    """Return the commit, as in `Kept`. STEPWISE_COMMIT gives it where the history is missing, as in a container."""
     if told := os.environ.get("STEPWISE_COMMIT"):
         return told
 
