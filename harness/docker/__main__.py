@@ -1,10 +1,13 @@
-"""just docker all|build|base|compose|clean: the checks, and the servers of compose.yaml, in containers. See
-docs/docker.md.
+"""just docker all|build|base|compose|clean: runs the checks, and the servers of compose.yaml, in containers.
 
-all: build the images, run model checking, conformance, veristat and a benchmark in them; results go to
+docs/docker.md has the details.
+
+all: build the images, and run model checking, conformance, veristat and a benchmark in them; results go to
 build/docker/results.
-build: only the images. base: make the base image with debootstrap, where none can be pulled. compose: three servers and
-a client on networks of their own; the client asks each of them. clean: remove the images and build/docker.
+build: build the images only.
+base: make the base image with debootstrap, where none can be pulled.
+compose: run three servers and a client on networks of their own; the client asks each server.
+clean: remove the images and build/docker.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def build(using: Engine) -> dict[str, float]:
-    """Both images; the seconds that each took."""
+    """Build both images; return the seconds that each took."""
     images.require_base(using)
     seconds = {}
     for stage, image in images.IMAGES.items():
@@ -57,7 +60,7 @@ def build(using: Engine) -> dict[str, float]:
 
 
 def check_all(using: Engine, smoke: bool, results: Path) -> int:
-    """What containers may do is asked before the images are built: that takes long."""
+    """Run all checks. Test what containers may do first, because building the images takes long."""
     run = kept.begin()
     images.require_base(using)
     allowed = steps.grant(using, images.base_image())

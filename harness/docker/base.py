@@ -1,5 +1,6 @@
-"""The base image, made by debootstrap and imported under the name that the Dockerfile has, where no image can be
-pulled.
+"""Makes the base image with debootstrap, where no image can be pulled.
+
+The engine imports the image under the name that the Dockerfile uses.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from harness.docker.engine import Engine, EngineError
 from harness.docker.images import base_image
 
 RELEASE = "bookworm"
-# As images called slim have it: no documents but licences, no translations.
+# As in Debian's slim images: licences are the only documents, and there are no translations.
 EXCLUDED = ("doc", "info", "locale", "man")
 DPKG_EXCLUDES = (
     "".join(f"path-exclude /usr/share/{name}/*\n" for name in EXCLUDED) + "path-include /usr/share/doc/*/copyright\n"
 )
-# A machine that goes down while an image is built has no image: nothing of it need be on the disk before that.
+# dpkg need not sync its files: if the machine goes down during a build, there is no image anyway.
 UNSYNCED = "force-unsafe-io\n"
-# What debootstrap has from this host, and what it downloaded.
+# Files that debootstrap copied from this host, and folders with its downloads and logs.
 HOST_FILES = ("etc/apt/sources.list", "etc/hostname", "etc/resolv.conf")
 EMPTIED = ("var/cache/apt", "var/lib/apt/lists", "var/log")
 
 
 def make(engine: Engine, work: Path, mirror: str | None) -> str:
-    """Make and import it; a sentence on what it is. Raises EngineError.
+    """Make the image and import it; return a sentence on it. Raises EngineError.
 
-    mirror: of Debian, instead of the one that apt asks. It stays apt's in the image: builds on such a host may have no
-    other to ask.
+    mirror: of Debian, instead of the one that apt on this host uses. It stays apt's mirror in the image, because builds
+    on such a host may reach no other.
     """
     if os.geteuid() != 0:
         raise EngineError("debootstrap makes a root file system: run it as root")
@@ -76,7 +77,7 @@ def bootstrap(root: Path, mirror: str) -> None:
 
 
 def slim(root: Path) -> None:
-    """Leave out what the image does not need, and what this host's is."""
+    """Remove files that the image does not need, and files that belong to this host."""
     (root / "etc/dpkg/dpkg.cfg.d/slim").write_text(DPKG_EXCLUDES, encoding="ascii")
     (root / "etc/dpkg/dpkg.cfg.d/unsynced").write_text(UNSYNCED, encoding="ascii")
     for name in EXCLUDED:
@@ -92,7 +93,7 @@ def slim(root: Path) -> None:
 
 
 def load(engine: Engine, root: Path) -> None:
-    """Without devices, which the engine makes."""
+    """Import the root file system as an image, without devices: the engine makes them."""
     packing = subprocess.Popen(
         ["tar", "-C", root, "--exclude=./dev/*", "--numeric-owner", "-c", "."], stdout=subprocess.PIPE
     )

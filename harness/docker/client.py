@@ -1,7 +1,6 @@
-"""`python -m harness.docker.client PROTOCOL=NAME...`: the client of compose.yaml. It asks each server, for a second
-each.
+"""`python -m harness.docker.client PROTOCOL=NAME...`: asks each server of compose.yaml, for a second each.
 
-What it asks for is the load of the protocol's first demonstration. Ends with 1 where a server answered nothing.
+It sends the load of the protocol's first demonstration. It exits with 1 if a server answered nothing.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ def target(text: str) -> tuple[str, str]:
 
 @functools.cache
 def load_of(protocol: str) -> str:
-    """The compiled load. Raises LiveError."""
+    """Return the path of the compiled load. Raises LiveError."""
     return str(build(protocol).load_program())
 
 
 def ask(protocol: str, name: str, seconds: float) -> dict[str, float]:
-    """Put the load on one server; its summary. Raises LiveError."""
+    """Put the load on one server; return its summary. Raises LiveError."""
     try:
         address = str(socket.getaddrinfo(name, None, socket.AF_INET)[0][4][0])
     except OSError as error:

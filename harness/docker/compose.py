@@ -1,6 +1,4 @@
-"""`just docker compose`: starts what compose.yaml says, until its client has asked every server, and takes all of it
-down.
-"""
+"""`just docker compose`: runs compose.yaml until its client has asked every server, then removes all of it."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ PROJECT = "stepwise"
 
 
 def find(using: Engine) -> list[str]:
-    """The command, of which there are two generations. Raises EngineError."""
+    """Return the command of Compose, of which there are two generations. Raises EngineError."""
     if subprocess.run(using.argv("compose", "version"), capture_output=True, check=False).returncode == 0:
         return using.argv("compose")
     if found := shutil.which("docker-compose"):
@@ -26,7 +24,7 @@ def find(using: Engine) -> list[str]:
 
 
 def run(using: Engine) -> int:
-    """The status of the client. Nothing that was started is left."""
+    """Run the services; return the client's status. Nothing that was started is left."""
     command = [*find(using), "--project-name", PROJECT, "--file", str(REPOSITORY / "compose.yaml")]
     try:
         with child(

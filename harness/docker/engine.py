@@ -1,4 +1,4 @@
-"""The Docker engine: which command speaks to it, whether it answers, and what its containers may be allowed."""
+"""Talks to the Docker engine: finds its client, sees that it answers, and tests what containers may do."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import IO
 
 from harness.command import child
 
-BUILDKIT_INSIDE_BEFORE = 23  # the client's version; later ones have a plugin for it, buildx
-# The kernel's numbers of what containers are given here.
+BUILDKIT_INSIDE_BEFORE = 23  # the client's version; later clients use a plugin, buildx
+# The kernel's numbers of the capabilities that containers get here.
 CAPABILITIES = {
     "NET_ADMIN": 12,
     "NET_RAW": 13,
@@ -26,8 +26,8 @@ CAPABILITIES = {
 }
 REAL_TIME_US = 800_000  # of each second
 ENGINE_REAL_TIME_US = 900_000
-IN_SYS_ADMIN = ("BPF", "PERFMON")  # which older engines have no names for
-# Where an engine confines by AppArmor, its profile refuses every mount, whatever a container's capabilities are.
+IN_SYS_ADMIN = ("BPF", "PERFMON")  # older engines have no names for these
+# An engine's AppArmor profile refuses every mount, whatever capabilities the container has.
 UNCONFINED_MOUNTS = ("--security-opt", "apparmor=unconfined")
 
 
@@ -37,7 +37,7 @@ class EngineError(RuntimeError):
 
 @dataclass(frozen=True)
 class Engine:
-    """A client that builds with BuildKit, and the engine that it speaks to.
+    """A client that builds with BuildKit, and the engine that it talks to.
 
     command: the client. version: the engine's.
     """
@@ -46,7 +46,7 @@ class Engine:
     version: str
 
     def run(self, arguments: Sequence[str | Path], doing: str, stdin: IO[bytes] | None = None) -> str:
-        """A short command's output. stdin: what it reads. Raises EngineError."""
+        """Run a short command; return its output. stdin: the command's input. Raises EngineError."""
         done = subprocess.run(self.argv(*arguments), capture_output=True, text=True, check=False, stdin=stdin)
         if done.returncode != 0:
             raise EngineError(
@@ -59,18 +59,18 @@ class Engine:
         return [self.command, *map(str, arguments)]
 
     def image_bytes(self, image: str) -> int | None:
-        """The size of an image; None where there is no such image."""
+        """Return the size of an image; None if the engine lacks it."""
         done = subprocess.run(
             self.argv("image", "inspect", "--format", "{{.Size}}", image), capture_output=True, text=True, check=False
         )
         return int(done.stdout) if done.returncode == 0 else None
 
     def remove_container(self, name: str) -> None:
-        """Whatever it does; nothing where there is none."""
+        """Remove a container, even a running one. Does nothing if there is none."""
         subprocess.run(self.argv("rm", "--force", name), capture_output=True, check=False)
 
     def stream(self, arguments: Sequence[str | Path], log: Path) -> int:
-        """A long command: what it prints goes to a file and to the terminal. Returns its status."""
+        """Run a long command; its output goes to a file and to the terminal. Returns its status."""
         log.parent.mkdir(parents=True, exist_ok=True)
         environment = {**os.environ, "DOCKER_BUILDKIT": "1"}
         with log.open("wb") as sink:
@@ -90,13 +90,13 @@ class Engine:
 
 
 def last_words(text: str) -> str:
-    """The last line that says something."""
+    """Return the last line that is neither empty nor a hint at --help."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and "--help" not in line]
     return lines[-1] if lines else "it said nothing"
 
 
 def find() -> Engine:
-    """The engine that the first client on the PATH which can build speaks to. Raises EngineError."""
+    """Find the engine, through the first client on the PATH that can build. Raises EngineError."""
     clients = [path for folder in os.get_exec_path() if os.access(path := os.path.join(folder, "docker"), os.X_OK)]
     if not clients:
         raise EngineError(
@@ -140,15 +140,16 @@ def can_build(client: str) -> bool:
 
 
 def capability_arguments(capabilities: Sequence[str]) -> list[str]:
-    """All others are dropped, and so is what a program with a set-user-id bit would bring."""
+    """Return arguments that grant these capabilities and drop all others. Set-user-id bits add none."""
     given = [word for name in capabilities for word in ("--cap-add", name)]
     mounts = UNCONFINED_MOUNTS if "SYS_ADMIN" in capabilities else ()
     return ["--cap-drop", "ALL", *given, *mounts, "--security-opt", "no-new-privileges"]
 
 
 def granted(engine: Engine, image: str, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The capabilities in this engine's names for them, once a container has been seen to have them. Raises
-    EngineError.
+    """Return the capabilities under this engine's names, once a container has shown that it has them.
+
+    Raises EngineError.
     """
     names = named_here(engine, image, wanted)
     missing = [name for name in names if not has(engine, image, name)]
@@ -162,7 +163,7 @@ def granted(engine: Engine, image: str, wanted: Sequence[str]) -> tuple[str, ...
 
 
 def named_here(engine: Engine, image: str, wanted: Sequence[str]) -> tuple[str, ...]:
-    """SYS_ADMIN instead of those parts of it that the engine has no names for."""
+    """Replace those parts of SYS_ADMIN that the engine has no names for by SYS_ADMIN itself."""
     unknown = [name for name in wanted if name in IN_SYS_ADMIN and not is_known(engine, image, name)]
     names = [name for name in wanted if name not in unknown] + (["SYS_ADMIN"] if unknown else [])
     return tuple(dict.fromkeys(names))
@@ -174,16 +175,16 @@ def is_known(engine: Engine, image: str, capability: str) -> bool:
 
 
 def has(engine: Engine, image: str, capability: str) -> bool:
-    """Whether a process of a container has it in its effective set."""
+    """True if a process of a container has the capability in its effective set."""
     found = re.search(r"^CapEff:\s*([0-9a-f]+)", probe(engine, image, capability).stdout, re.MULTILINE)
     return bool(found and int(found[1], 16) >> CAPABILITIES[capability] & 1)
 
 
 def real_time_arguments(engine: Engine, image: str) -> list[str]:
-    """What a container takes for a process of its to run in real time. Raises EngineError.
+    """Return the arguments with which a container may run a process in real time. Raises EngineError.
 
-    Some kernels share real time out to control groups (CONFIG_RT_GROUP_SCHED): there a new group has none unless it is
-    given some.
+    Some kernels share real time out to control groups (CONFIG_RT_GROUP_SCHED). There a new group has no real time
+    unless it gets some explicitly.
     """
     for arguments in ([], ["--cpu-rt-runtime", str(REAL_TIME_US)]):
         wanted = ["run", "--rm", "--network", "none", *capability_arguments(["SYS_NICE"]), *arguments]

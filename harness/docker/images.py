@@ -1,4 +1,4 @@
-"""Building the images of the Dockerfile."""
+"""Builds the images of the Dockerfile."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.protocols import REPOSITORY
 DOCKERFILE = REPOSITORY / "Dockerfile"
 LABEL = "stepwise"
 IMAGES = {"artefacts": "stepwise-artefacts", "daemon": "stepwise-daemon"}
-"""The Dockerfile's stages that become images, with the names of these."""
+"""Stages of the Dockerfile that become images, and the names of the images."""
 
 
 def base_image() -> str:
-    """What the Dockerfile begins with. Raises EngineError."""
+    """Return the image that the Dockerfile starts from. Raises EngineError."""
     found = re.search(r"^FROM (\S+)", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         raise EngineError(f"looking up the base image: {DOCKERFILE} has no line FROM")
@@ -26,7 +26,7 @@ def base_image() -> str:
 
 
 def require_base(engine: Engine) -> None:
-    """Pull it unless it is there. Raises EngineError."""
+    """Pull the base image unless it is there. Raises EngineError."""
     name = base_image()
     if engine.image_bytes(name) is not None:
         return
@@ -63,12 +63,12 @@ def build(engine: Engine, stage: str, logs: Path) -> None:
 
 
 def prune(engine: Engine) -> None:
-    """Remove images of ours that a newer one has taken the name of."""
+    """Remove our images whose names now belong to newer ones."""
     engine.run(["image", "prune", "--force", "--filter", f"label={LABEL}"], "removing images without a name")
 
 
 def remove(engine: Engine) -> list[str]:
-    """Remove the images; their names."""
+    """Remove the images; return their names."""
     present = [name for name in IMAGES.values() if engine.image_bytes(name) is not None]
     for name in present:
         engine.run(["image", "rm", "--force", name], f"removing the image {name}")

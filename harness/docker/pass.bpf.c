@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* For the other end of a veth that is served: it takes what XDP sends there only while it has a
- * program of its own. */
+/* A program for the peer of a served veth: the peer accepts frames that XDP sends only while it has
+ * an XDP program itself. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

@@ -1,8 +1,7 @@
-"""The host's settings for package managers, as secrets of a build: there while it runs, and in no layer.
+"""Hands the host's settings for package managers to a build, as secrets that no layer of an image keeps.
 
-What apt, pip and Maven ask on this host, through which proxy, and whose certificates are believed is true in a
-container of this host as well. Nothing of it is written into the repository or into an image; `with-host-settings`
-beside this file is who reads it.
+apt, pip and Maven need the same sources, proxies and certificate authorities in a container as on its host. The
+settings are written neither into the repository nor into an image. `with-host-settings`, beside this file, reads them.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from pathlib import Path
 
 AUTHORITIES = Path("/usr/local/share/ca-certificates")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
-# What names places of the network; a path of the host's, as in `find-links` or `cert`, is nothing to a container.
+# Options that name places on the network. A host's path, as in `find-links` or `cert`, means nothing in a container.
 PIP_OPTIONS = ("index-url", "extra-index-url", "trusted-host", "proxy", "timeout", "default-timeout", "retries")
 LIST_FORMAT = "deb $(SITE) $(RELEASE) $(COMPONENT)"
 
 
 def said(*command: str | Path) -> str:
-    """What a command prints; nothing where it is not installed or fails."""
+    """Return a command's output; empty if it is not installed or fails."""
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -29,8 +28,9 @@ def said(*command: str | Path) -> str:
 
 
 def apt_sources(release: str) -> str:
-    """The host's sources of this release of Debian (`bookworm`), with its updates, a line each; empty on another
-    system.
+    """Return the host's sources of one Debian release (`bookworm`) and its updates, a line each.
+
+    The text is empty on another system.
     """
     printed = said("apt-get", "indextargets", "--format", LIST_FORMAT, "Created-By: Packages", "Origin: Debian")
     lines = sorted({line for line in printed.splitlines() if line.split()[2].partition("-")[0] == release})
@@ -38,14 +38,15 @@ def apt_sources(release: str) -> str:
 
 
 def apt_proxies() -> str:
-    """`Acquire::http::Proxy` and its like, as apt.conf has them."""
+    """Return `Acquire::http::Proxy` and its like, as apt.conf writes them."""
     printed = said("apt-config", "dump", "Acquire")
     return "".join(f"{line}\n" for line in printed.splitlines() if "::Proxy" in line and '""' not in line)
 
 
 def pip_conf(listed: str) -> str:
-    """A configuration file of what `pip config list` printed: the environment's settings after, and so over, those of
-    files.
+    """Make a configuration file from the output of `pip config list`.
+
+    Settings from the environment come last, so they override those of files.
     """
     found: dict[str, str] = {}
     for line in sorted(listed.splitlines(), key=lambda line: line.startswith(":env:")):
@@ -57,12 +58,12 @@ def pip_conf(listed: str) -> str:
 
 
 def authorities(folder: Path = AUTHORITIES) -> str:
-    """The certificates that were added to this host's."""
+    """Return the certificates that were added to this host's."""
     return "".join(path.read_text(encoding="ascii").strip() + "\n" for path in sorted(folder.glob("**/*.crt")))
 
 
 def write(folder: Path, release: str) -> list[str]:
-    """Write what there is into a folder; the arguments of `docker build` that hand it over."""
+    """Write the settings into a folder; return the arguments of `docker build` that hand them over."""
     maven = Path.home() / ".m2/settings.xml"
     texts = {
         "apt_sources": apt_sources(release),
@@ -82,7 +83,7 @@ def write(folder: Path, release: str) -> list[str]:
 
 
 def proxy_arguments(environment: Mapping[str, str]) -> list[str]:
-    """The proxies of the environment, which a build has as its own and leaves in no layer."""
+    """Return the arguments that give a build the environment's proxies. No layer keeps them."""
     return [
         word
         for name in PROXIES

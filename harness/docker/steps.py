@@ -1,4 +1,4 @@
-"""The checks that `just docker all` runs, each in a container of its own that may do what this one check needs."""
+"""Runs the checks of `just docker all`, each in a container that may do only what this check needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.docker.images import IMAGES
 PROGRAMS = ("BPF", "PERFMON", "NET_ADMIN")
 LIVE = (*PROGRAMS, "SYS_ADMIN", "NET_RAW", "SYS_NICE", "IPC_LOCK")
 RESULTS = "/results"
-# A container sees /proc/sys read-only, also that part of it which belongs to the network namespaces that a rig makes.
+# A container sees all of /proc/sys read-only, even the part of the network namespaces that a rig makes.
 WRITABLE_SYSCTL = "mount -o remount,rw /proc/sys && exec"
 
 
@@ -23,9 +23,9 @@ WRITABLE_SYSCTL = "mount -o remount,rw /proc/sys && exec"
 class Step:
     """A check.
 
-    command, smoke: of a shell, in the repository; smoke is what is run of it where time is short.
+    command: for a shell, in the repository. smoke: a shorter version of it.
     capabilities: of Linux, without CAP_.
-    sees_host: whether it looks at the kernel's threads, whose CPU time is that of packets.
+    sees_host: whether the check reads the host's kernel threads, whose CPU time includes that of packets.
     """
 
     name: str
@@ -55,8 +55,9 @@ STEPS = (
 
 @dataclass(frozen=True)
 class Granted:
-    """What an engine has been seen to allow. capabilities: of each step, in the engine's names. real_time: arguments of
-    `docker run`.
+    """Privileges that an engine was seen to allow.
+
+    capabilities: of each step, under the engine's names. real_time: arguments of `docker run`.
     """
 
     capabilities: dict[str, tuple[str, ...]]
@@ -65,7 +66,7 @@ class Granted:
 
 @dataclass(frozen=True)
 class Done:
-    """status: of the command. seconds: with the start and the end of its container."""
+    """A finished check. status: of the command. seconds: including its container's start and end."""
 
     step: str
     status: int
@@ -73,13 +74,13 @@ class Done:
 
 
 def grant(engine: Engine, image: str) -> Granted:
-    """Try it in containers of an image. Raises EngineError, which names what cannot be had."""
+    """Try the privileges in containers of an image. Raises EngineError, which names the missing ones."""
     capabilities = {step.name: granted(engine, image, step.capabilities) for step in STEPS}
     return Granted(capabilities, real_time_arguments(engine, image) if any(step.in_real_time for step in STEPS) else [])
 
 
 def arguments_of(step: Step, allowed: Granted, smoke: bool, results: Path, commit: str, name: str) -> list[str | Path]:
-    """Of `docker run`."""
+    """Return the arguments of `docker run`."""
     command = step.smoke if smoke else step.command
     return [
         "run",
@@ -106,8 +107,9 @@ def arguments_of(step: Step, allowed: Granted, smoke: bool, results: Path, commi
 
 
 def run(engine: Engine, step: Step, allowed: Granted, smoke: bool, results: Path, commit: str) -> Done:
-    """Run one, its output to the terminal and to `<step>.log` among the results. Its container does not outlive
-    this.
+    """Run one check. Its output goes to the terminal and to `<step>.log` among the results.
+
+    The container does not outlive this call.
     """
     name = f"stepwise-{step.name}-{os.getpid()}"
     arguments = arguments_of(step, allowed, smoke, results, commit, name)
@@ -121,7 +123,7 @@ def run(engine: Engine, step: Step, allowed: Granted, smoke: bool, results: Path
 
 
 def table(done: Sequence[Done], image_bytes: dict[str, int | None]) -> str:
-    """Each step's end and time, and the size of each image."""
+    """Format the status and time of each step, and the size of each image."""
     lines = [
         f"{each.step:<20} {'passed' if each.status == 0 else f'FAILED ({each.status})':<12} {each.seconds:7.0f} s"
         for each in done
@@ -133,5 +135,5 @@ def table(done: Sequence[Done], image_bytes: dict[str, int | None]) -> str:
 
 
 def first_failure(done: Sequence[Done]) -> int:
-    """The status of the first step that failed, or 0."""
+    """Return the status of the first step that failed, or 0."""
     return next((each.status for each in done if each.status), 0)
