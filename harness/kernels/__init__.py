@@ -1,1 +1,1 @@
-"""Every generated program on several kernels: what their verifiers make of them, and whether they conform."""
+"""Measures every generated program on several kernels: the verifier's figures, and conformance."""

@@ -1,8 +1,7 @@
-"""`python -m harness.kernels [PROTOCOL...]`: every program on every kernel, held against its budget there, and
-conformance.
+"""`python -m harness.kernels [PROTOCOL...]`: checks every program on every kernel, its budget and conformance.
 
-Exits with 1 where a program is over its budget, does not load, or does not conform; with 2 where a kernel could not be
-measured.
+It exits with 1 if a program does not load, is over its budget there, or does not conform. It exits with 2 if a kernel
+could not be measured.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def asked(options: argparse.Namespace) -> Asked:
 
 
 def one(kernel: Listed, what: Asked, before: baseline.Baseline) -> Found:
-    """Measures a kernel, keeps what was found, and tells what is wrong."""
+    """Measures a kernel, keeps what was found, and reports the times."""
     run = results.begin()
     found = measure(kernel, what, progress)
     known = before.get(baseline.kernel_of(found.kernel), {})

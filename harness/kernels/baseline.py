@@ -1,6 +1,4 @@
-"""The committed baseline: what each verifier made of each program when somebody last looked. Growth is shown, never
-failed.
-"""
+"""Keeps the committed baseline, each verifier's figures for each program. Growth is shown, but never fails."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ BASELINE = Path(__file__).parent / "baseline.json"
 FIGURES = ("insns", "states", "stack", "jited_bytes")
 
 Baseline = dict[str, dict[str, dict[str, int]]]
-"""By kernel (`6.1`) and program, its figures."""
+"""Figures of each program, by kernel (`6.1`) and program."""
 
 
 def kernel_of(release: str) -> str:
@@ -26,7 +24,7 @@ def read(path: Path = BASELINE) -> Baseline:
 
 
 def updated(baseline: Baseline, release: str, programs: list[dict[str, Any]]) -> Baseline:
-    """With what was measured on a kernel. Programs that were not measured keep their figures."""
+    """Returns the baseline with a kernel's new figures. Programs that were not measured keep theirs."""
     found = {
         each["program"]: {figure: each[figure] for figure in FIGURES}
         for each in programs
@@ -37,7 +35,7 @@ def updated(baseline: Baseline, release: str, programs: list[dict[str, Any]]) ->
 
 
 def write(baseline: Baseline, path: Path = BASELINE) -> None:
-    """One program a line, in order, for a readable difference."""
+    """Writes one program a line, in order, so that diffs are readable."""
     blocks = []
     for kernel in sorted(baseline, key=version):
         rows = [f"  {json.dumps(name)}: {json.dumps(figures)}" for name, figures in sorted(baseline[kernel].items())]

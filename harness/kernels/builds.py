@@ -1,6 +1,6 @@
-"""The programs that are measured: those of generated/, compiled from a copy whose debug information quotes the TLA+.
+"""Compiles the measured programs from a copy of generated/ whose debug information quotes the TLA+.
 
-Where a layout has something else for older kernels, that is generated and compiled too.
+If a layout has another form for older kernels, that form is generated and compiled too.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ WORK = BUILD / "kernels"
 
 
 class BuildError(RuntimeError):
-    """The programs could not be compiled; the message has the compiler's words."""
+    """The programs could not be compiled; the message has the compiler's output."""
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Of a protocol, for a kernel.
+    """The programs of a protocol, for one kernel.
 
-    form: SHIPPED or OLDER (harness/forms.py). object: None where the layout has nothing for the kernel.
+    form: SHIPPED or OLDER (harness/forms.py). object: None if the layout has nothing for the kernel.
     """
 
     protocol: str
@@ -40,14 +40,14 @@ class Programs:
 
 
 def programs_for(protocol: str, release: str, work: Path, spec: Path | None = None) -> Programs:
-    """Compiles what the layout has for a kernel, below `work`. Raises SpecErrors, BuildError."""
+    """Compiles the form that the layout has for a kernel, below `work`. Raises SpecErrors, BuildError."""
     spec = spec or SPEC / protocol
     form = form_for(spec, release)
     return Programs(protocol, form.name, None if form.since else compiled(spec, protocol, form, work))
 
 
 def compiled(spec: Path, protocol: str, form: Form, work: Path) -> Path:
-    """The object file of a form."""
+    """Compiles a form; returns the object file."""
     loaded = front.load(spec, form.laid_over or None)
     folder = work / "objects" / f"{protocol}-{form.name}"
     generated = folder / "generated"
@@ -91,13 +91,13 @@ QUIET = """\
 
 
 def placed(text: str, spec: Path, generated: Path, quoted: Path) -> str:
-    """A generated file whose directives name files that clang can read: itself, and marked copies of the TLA+."""
+    """Points a generated file's directives at files that clang can read: itself, and marked copies of the TLA+."""
 
     def directive(found: re.Match[str]) -> str:
         line, file = int(found[1]), found[2]
         if "/" not in file:
             return line_directive(line, str(generated / file))
-        # a spec may lie elsewhere
+        # the specification may be outside the repository
         source = next(path for path in (REPOSITORY / file, spec / Path(file).name) if path.is_file())
         copy = quoted / Path(file).name
         lines = enumerate(source.read_text(encoding="utf-8").splitlines(), 1)

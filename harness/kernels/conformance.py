@@ -1,5 +1,6 @@
-"""Conformance for several kernels: what TLC says is worked out and compiled once, here; each kernel only runs and
-compares it.
+"""Prepares conformance for several kernels.
+
+TLC evaluates the steps once, on the host, and the programs are compiled once. Each kernel only runs and compares.
 """
 
 from __future__ import annotations
@@ -17,16 +18,15 @@ from harness.protocols import BUILD, SPEC
 
 
 def prepare(protocol: str, form: str, inputs_max: int, work: Path) -> Path:
-    """The file of a stage, below `work`: the small build of a form (see builds.Programs), and at most so many of its
-    cases, evenly spread.
+    """Writes a stage below `work`, and returns its file: the small build of a form (see builds.Programs).
 
-    Raises what conformance raises (harness/conform).
+    The stage has at most `inputs_max` cases, evenly spread. Raises what conformance raises (harness/conform).
     """
-    kernel.library()  # compiled here, and not in a machine
+    kernel.library()  # compile it on the host, not in a machine
     known = BUILD / "conform" / protocol / "oracle"
     own = work / "conform" / f"{protocol}-{form}"
     own.mkdir(parents=True, exist_ok=True)
-    oracle = own / "oracle"  # what TLC has said of the same steps holds for every form
+    oracle = own / "oracle"  # TLC's answers hold for every form, so all forms share them
     if not oracle.is_symlink():
         known.mkdir(parents=True, exist_ok=True)
         oracle.symlink_to(known)
@@ -42,6 +42,6 @@ def prepare(protocol: str, form: str, inputs_max: int, work: Path) -> Path:
 
 
 def load(path: Path) -> Stage:
-    """What prepare() wrote, in this repository and this run."""
+    """Reads a stage that prepare() wrote, in this repository and this run."""
     stage: Stage = pickle.loads(path.read_bytes())
     return stage

@@ -1,8 +1,7 @@
-"""`python -m harness.kernels.inside PLAN.json`: measures on the kernel that it runs on, and prints what it finds, lines
-of JSON.
+"""`python -m harness.kernels.inside PLAN.json`: measures on the running kernel, and prints lines of JSON.
 
-The same on the host and in a machine, where it is the one command that is run. What it is told is in the plan (see
-planned() of run.py): the object files with their budgets, and the stages of conformance.
+The command is the same on the host and in a machine, where it is the only one. The plan names the object files with
+their budgets, and the stages of conformance (see planned() of run.py).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from harness.veristat import Judged, VeristatError
 
 LEVEL_OF_ONE_PATH, LEVEL_OF_ALL_PATHS = 1, 2
 LOG_BYTES_MAX = 1 << 28
-LOGS_MAX = 6  # a generator that has gone wrong makes all of them fail, and each log may take a minute
+LOGS_MAX = 6  # a faulty generator makes all programs fail, and each log may take a minute
 
 
 def say(kind: str, found: Any) -> None:
@@ -35,7 +34,7 @@ def say(kind: str, found: Any) -> None:
 
 
 def verifier_log(path: Path, program: str, level: int) -> bytes:
-    """What the verifier says of one program, whole. Raises VeristatError."""
+    """Returns the whole log of the verifier for one program. Raises VeristatError."""
     command = [
         str(veristat.VERISTAT),
         "-v",
@@ -62,7 +61,7 @@ def verifier_log(path: Path, program: str, level: int) -> bytes:
 
 
 def explained(path: Path, judged: Judged) -> tuple[bytes, Origins]:
-    """The log that shows what is wrong with a program: the refused path, or else all that was processed."""
+    """Returns the log that shows what is wrong with a program: the refused path, or else all paths."""
     program = judged.measured.program
     if judged.measured.verdict != "success":
         log = verifier_log(path, program, LEVEL_OF_ONE_PATH)
@@ -74,13 +73,13 @@ def explained(path: Path, judged: Judged) -> tuple[bytes, Origins]:
 
 
 def jited_bytes(path: Path, programs: list[str]) -> dict[str, int]:
-    """Of programs that load, how much machine code they are, with the functions that they call. Raises BpfError."""
+    """Returns the size of programs as machine code, with the functions that they call. Raises BpfError."""
     with bpf.Object.open(path, only=programs) as loaded:
         return {name: loaded.program(name).jited_bytes() for name in programs}
 
 
 def measured(entry: dict[str, Any], release: str) -> Iterator[tuple[str, Any]]:
-    """One object file: first its figures, then the logs of what is not as it should be."""
+    """Yields the figures of an object file's programs, then the programs with faults, which need a log."""
     path, protocol = Path(entry["object"]), entry["protocol"]
     judged = [veristat.judge(protocol, each, entry["budgets"], release, strict=True) for each in veristat.measure(path)]
     loaded = [each.measured.program for each in judged if each.measured.verdict == "success"]
@@ -109,7 +108,7 @@ def measure(plan: dict[str, Any], release: str) -> None:
 
 def conform(plan: dict[str, Any]) -> None:
     for entry in plan["conformance"]:
-        # With the generator it takes half a minute in a machine: only for those who need it.
+        # These imports load the generator, which takes half a minute in a machine: load it only if it is needed.
         from harness.conform.campaign import Trial  # noqa: PLC0415
         from harness.kernels.conformance import load  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The list of kernels."""
+"""Reads the list of kernels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ HOST = "host"
 
 
 class UnknownKernel(ValueError):
-    """A name that the list does not have; the message has those it does."""
+    """A name that is not in the list; the message has the known ones."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """package: the kernel image that apt knows; None for the kernel that runs here."""
+    """One kernel of the list. package: the kernel image that apt knows; None for the running kernel."""
 
     name: str
     package: str | None
@@ -29,7 +29,7 @@ def listed() -> list[Listed]:
 
 
 def chosen(names: list[str]) -> list[Listed]:
-    """The named ones, or all. Raises UnknownKernel."""
+    """Returns the named kernels, or all. Raises UnknownKernel."""
     known = {each.name: each for each in listed()}
     for name in names:
         if name not in known:

@@ -1,7 +1,7 @@
-"""Which lines of TLA+ the verifier spent its instructions on: read from its log of a program that quotes them.
+"""Finds the lines of TLA+ that cost the verifier most, from its log of a program that quotes them.
 
-Since 6.8 a kernel writes behind a quoted line where it stands, and earlier ones do not. So the copy of the TLA+ that
-programs are compiled with says so itself, at the end of every line (see builds.py), and what is read here is that.
+Kernels before 6.8 do not print the place of a quoted line. So the copy of the TLA+ that programs are compiled with has
+its place at the end of every line (see builds.py). This module reads these marks.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ INSTRUCTION = re.compile(r"^\d+: \([0-9a-f]{2}\) ")
 
 @dataclass(frozen=True)
 class Origin:
-    """A line of TLA+. place: `file:line`. insns: how many instructions of it the verifier processed, `of` how many in
-    all.
+    """A line of TLA+ and its cost.
+
+    place: `file:line`. insns: how many instructions of it the verifier processed. of: how many it processed in all.
     """
 
     place: str
@@ -29,8 +30,9 @@ class Origin:
 
 @dataclass(frozen=True)
 class Origins:
-    """costliest: the line that most instructions were processed of. last: the one that the log has last: of a refusal,
-    where.
+    """The lines of TLA+ that explain a log.
+
+    costliest: the line with the most processed instructions. last: the last line in the log; for a refusal, its place.
     """
 
     costliest: Origin | None
@@ -38,12 +40,12 @@ class Origins:
 
 
 def marked(line: str, place: str) -> str:
-    """A line of TLA+ as it stands in the copy."""
+    """Returns a line of TLA+ as it is in the copy."""
     return f"{line.rstrip()} \\* {place}"
 
 
 def origins(log: Iterable[str]) -> Origins:
-    """Of the lines of a verifier's log. What is of no line of TLA+ (the frame) counts for `of` only."""
+    """Reads a verifier's log. Instructions of no line of TLA+ (those of the frame) only count for `of`."""
     insns: Counter[str] = Counter()
     texts: dict[str, str] = {}
     place, last, total = "", "", 0

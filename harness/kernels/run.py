@@ -1,4 +1,4 @@
-"""One kernel: its programs compiled, measured where it runs, and what was found."""
+"""Measures one kernel: compiles its programs, measures them on it, and collects the findings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from harness.protocols import GENERATED, REPOSITORY
 from harness.veristat import LIMITS, budgets
 from harness.vm import machine
 
-# Two processors: of env.cpu a verifier knows that it is 0 where there is only one.
+# Two processors, because with only one a verifier knows that env.cpu is 0.
 MACHINE_CPUS, MACHINE_MEMORY_MIB, MACHINE_TIMEOUT_S = 2, 3072, 1800
 LAST_LINES = 12
 PROGRAM = re.compile(r"^SEC\([^)]*\)\nint (\w+)\(", re.MULTILINE)
@@ -35,8 +35,10 @@ class KernelError(RuntimeError):
 
 @dataclass(frozen=True)
 class Asked:
-    """protocols: to load. conforming: those of them to run conformance of, on at most `inputs` inputs each. work: where
-    it is all put.
+    """A measurement to make.
+
+    protocols: those to load. conforming: those of them whose conformance runs, on at most `inputs` inputs each. work:
+    the folder for all files.
     """
 
     protocols: list[str]
@@ -48,7 +50,10 @@ class Asked:
 
 @dataclass
 class Found:
-    """What a kernel gave. programs, conformance: as they are kept in results. faults: sentences, of both."""
+    """The findings on a kernel.
+
+    programs, conformance: as results keep them. faults: sentences on both.
+    """
 
     kernel: str = ""
     boot_seconds: float | None = None
@@ -62,8 +67,9 @@ class Found:
 
 
 def measure(kernel: Listed, asked: Asked, report: Callable[[str], None]) -> Found:
-    """Waits for whoever works in the same folder. Raises KernelError, MachineError, and what compiling and conformance
-    raise.
+    """Measures a kernel, after waiting for any process that uses the same folder.
+
+    Raises KernelError, MachineError, and what compiling and conformance raise.
     """
     with alone(asked.work):
         return _measure(kernel, asked, report)
@@ -114,7 +120,7 @@ def _measure(kernel: Listed, asked: Asked, report: Callable[[str], None]) -> Fou
 
 
 def planned(programs: list[Programs], asked: Asked, report: Callable[[str], None]) -> dict[str, Any]:
-    """What inside.py is told. report: is called with each protocol whose conformance is prepared."""
+    """Makes the plan for inside.py. report: called with each protocol whose conformance is prepared."""
     plan: dict[str, Any] = {"objects": [], "conformance": []}
     for each in programs:
         if each.object is None:
@@ -130,7 +136,7 @@ def planned(programs: list[Programs], asked: Asked, report: Callable[[str], None
 
 
 def here(inside: list[str], reader: Reader) -> int:
-    """On the kernel that runs here, as in a machine."""
+    """Runs the measurement on the running kernel, in the same way as in a machine."""
     with command.child(
         subprocess.Popen(inside, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     ) as running:
@@ -141,13 +147,13 @@ def here(inside: list[str], reader: Reader) -> int:
 
 
 def names(protocol: str) -> list[str]:
-    """The programs of a protocol, from what was generated: a kernel that has none of them cannot be asked."""
+    """Returns a protocol's programs by its generated code, because a kernel may load none of them."""
     text = (GENERATED / protocol / f"{protocol}.bpf.c").read_text(encoding="utf-8")
     return PROGRAM.findall(text)
 
 
 def absent(programs: Programs, name: str) -> dict[str, Any]:
-    """A program that the layout says is not for a kernel."""
+    """Returns the entry of a program that the layout does not have for a kernel."""
     nothing = dict.fromkeys((*LIMITS, "jited_bytes"), 0)
     return {
         "protocol": programs.protocol,
@@ -163,7 +169,7 @@ def absent(programs: Programs, name: str) -> dict[str, Any]:
 
 
 def sentence(fault: str, program: str, kernel: str, found: Found) -> str:
-    """A fault with the kernel, the line of TLA+ and the log."""
+    """Adds the kernel, the line of TLA+ and the log to a fault."""
     text = f"kernel {kernel}: {fault}"
     where = found.origins.get(program)
     if where is None:
@@ -176,7 +182,7 @@ def sentence(fault: str, program: str, kernel: str, found: Found) -> str:
 
 
 class Reader:
-    """Takes what inside.py prints, part by part. Logs go into files, everything else to `found`."""
+    """Reads the output of inside.py, part by part. Logs go into files, everything else goes to `found`."""
 
     def __init__(self, found: Found, folder: Path, report: Callable[[str], None], kernel: str) -> None:
         self.found, self.folder, self.report, self.kernel = found, folder, report, kernel
@@ -191,7 +197,7 @@ class Reader:
         try:
             [(kind, found)] = json.loads(text).items()
         except (ValueError, AttributeError):
-            self.found.other.append(text)  # of a library that has something to say
+            self.found.other.append(text)  # the output of a library
             return
         match kind:
             case "kernel":

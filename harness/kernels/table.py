@@ -1,4 +1,4 @@
-"""The table of programs and kernels."""
+"""Formats the table of programs and kernels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ HEAD = ("program", "kernel", "verdict", "insns", "states", "stack", "jited bytes
 
 
 def growth(found: int, before: int | None) -> str:
-    """Against the baseline; nothing where it is as it was."""
+    """Formats the change since the baseline; empty if there is none."""
     return "" if before is None or found == before else f" ({found - before:+,})"
 
 
 def cells(program: dict[str, Any], baseline: dict[str, dict[str, int]]) -> list[str]:
-    """Found, and the budget where there is one, and growth since the baseline."""
+    """Formats each figure with its budget, if there is one, and its growth since the baseline."""
     before = baseline.get(program["program"], {})
     budget = program["budget"] or {}
     shown = []
@@ -33,7 +33,7 @@ def verdict(program: dict[str, Any]) -> str:
 
 
 def table(kernels: list[dict[str, Any]], baseline: Baseline) -> str:
-    """A line for each program on each kernel, by program. kernels: as they are kept in results, with their `name`."""
+    """Formats a line for each program on each kernel. kernels: as results keep them, with their `name`."""
     rows = []
     for kernel in kernels:
         name = kernel_of(kernel["kernel"])
@@ -41,7 +41,7 @@ def table(kernels: list[dict[str, Any]], baseline: Baseline) -> str:
         for program in kernel["programs"]:
             figures = cells(program, before) if program["declared"] else ["-"] * len(FIGURES)
             rows.append((program["program"], name, verdict(program), *figures))
-    ordered = sorted(rows, key=lambda row: row[0])  # stable: kernels stay in their order
+    ordered = sorted(rows, key=lambda row: row[0])  # a stable sort: kernels stay in their order
     widths = [max(map(len, column)) for column in zip(HEAD, *ordered)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (HEAD, *ordered)
