@@ -1,7 +1,7 @@
-"""`python -m harness.build [PROTOCOL...]`: programs and daemons, compiled in the form that the kernel here can load.
+"""`python -m harness.build [PROTOCOL...]`: compiles programs and daemons in the form that this kernel can load.
 
-generated/ has that of newer kernels. For an older one, what the layout has for it (docs/kernels.md) is generated into
-build/<protocol>/older/, and build/<protocol>/ is made of that.
+generated/ has the form for newer kernels. For an older kernel, the form that the layout has for it (docs/kernels.md) is
+generated into build/<protocol>/older/. Then build/<protocol>/ is compiled from that.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from harness.protocols import BUILD, GENERATED, REPOSITORY, SPEC, UnknownProtoco
 
 
 class BuildError(RuntimeError):
-    """A protocol cannot be built; the message says why, and has the compiler's words."""
+    """A protocol cannot be built; the message says why and has the compiler's output."""
 
 
 def build(protocol: str, home: Path | None = None, release: str | None = None) -> Path:
-    """Build a protocol in a folder (build/<protocol>), for a kernel (the one that runs here); make does nothing where
-    all is up to date.
+    """Build a protocol in a folder (build/<protocol>), for a kernel (the running one).
 
-    Returns the folder of what it was generated to. Raises BuildError.
+    make does nothing if all is up to date. Returns the folder of the generated code. Raises BuildError.
     """
     home = home or BUILD / protocol
     form = _form(protocol, release)
@@ -57,13 +56,13 @@ def build(protocol: str, home: Path | None = None, release: str | None = None) -
 
 
 def lacking(protocol: str) -> str | None:
-    """Why the kernel here can load nothing of a protocol; None where it can."""
+    """Return the reason why the running kernel can load nothing of a protocol; None if it can."""
     since = _form(protocol, None).since
     return f"{protocol} has no programs for kernels before {since}, and this is {os.uname().release}" if since else None
 
 
 def _form(protocol: str, release: str | None) -> Form:
-    """Of a specification that is wrong, what was generated before is what there is."""
+    """Return the form for a kernel. A wrong specification gives SHIPPED: generated/ has its earlier code."""
     try:
         form = form_for(SPEC / protocol, release)
     except SpecErrors:
@@ -91,7 +90,7 @@ def _make(arguments: list[str], protocol: str) -> None:
 
 def main(arguments: list[str]) -> int:
     try:
-        # A recipe hands on several names as one argument, and none as an empty one.
+        # A recipe passes several names as one argument, and no name as an empty one.
         for protocol in chosen(" ".join(arguments).split()):
             freshness.warn(protocol)
             if sentence := lacking(protocol):

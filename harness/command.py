@@ -1,4 +1,4 @@
-"""What the commands have in common: how they end when they are interrupted, what they may do, and numbers in words."""
+"""Shared parts of the commands: clean ends after an interrupt, checks of privileges, and numbers in words."""
 
 from __future__ import annotations
 
@@ -22,22 +22,20 @@ PROGRAMS = ("CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN")
 NAMESPACES = ("CAP_SYS_ADMIN", *PROGRAMS)
 
 _children: set[subprocess.Popen[Any]] = set()
-_children_guard = threading.RLock()  # a signal's handler may come while its thread holds it
+_children_guard = threading.RLock()  # a signal's handler may run while its thread holds it
 _ending = threading.Event()
 
 
 class NotPrivileged(RuntimeError):
-    """The process may not do what the command is for; the message says what is missing."""
+    """The process lacks a privilege that the command needs; the message says which."""
 
 
-# --- The end ------------------------------------------------------------------------------------
+# --- Interrupts and child processes -------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def child(process: subprocess.Popen[Any]) -> Iterator[subprocess.Popen[Any]]:
-    """For a block, the process is one that does not outlive this one: it is killed when the block is left before it has
-    ended.
-    """
+    """Kills a process at the end of the block unless it has exited, so it never outlives this process."""
     with _children_guard:
         _children.add(process)
         if _ending.is_set():
@@ -52,7 +50,7 @@ def child(process: subprocess.Popen[Any]) -> Iterator[subprocess.Popen[Any]]:
 
 
 def _kill(process: subprocess.Popen[Any]) -> None:
-    """With all that it started, where it leads a group of its own."""
+    """Kills a process, with its whole group if it leads one."""
     if process.poll() is not None:
         return
     with contextlib.suppress(ProcessLookupError):
@@ -63,8 +61,9 @@ def _kill(process: subprocess.Popen[Any]) -> None:
 
 
 def end_children() -> None:
-    """Those that threads wait for, which an interrupt does not reach. The process is about to end: what is still begun
-    ends at once.
+    """Kills the children that threads wait for, which an interrupt does not reach.
+
+    This process is about to exit, so a child that is started from now on is killed at once.
     """
     with _children_guard:
         _ending.set()
@@ -73,17 +72,18 @@ def end_children() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """At once, and not only when the exception has got through to the end: on its way it may wait for threads."""
+    """Kills the children at once: the exception may have to wait for threads on its way out."""
     end_children()
     signal.default_int_handler(number, frame)
 
 
 def run(name: str, main: Callable[[], int]) -> int:
-    """A command's main(), which neither SIGINT, SIGTERM nor a reader that leaves ends in a traceback or leaves a child
-    behind.
+    """Runs a command's main().
+
+    SIGINT, SIGTERM and a reader that closes the pipe cause no traceback and leave no child behind.
     """
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has jobs in the background ignore it
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # background jobs of a shell ignore it
         signal.signal(signal.SIGINT, _interrupt)
     try:
         with read_or_left():
@@ -98,11 +98,11 @@ def run(name: str, main: Callable[[], int]) -> int:
         end_children()
 
 
-# --- What it may do -----------------------------------------------------------------------------
+# --- Privileges ---------------------------------------------------------------------------------
 
 
 def need(capabilities: tuple[str, ...], doing: str) -> None:
-    """NotPrivileged unless the process has them all. doing: what for, after `cannot`."""
+    """Raises NotPrivileged unless the process has all capabilities. doing: the purpose, after `cannot`."""
     found = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(encoding="ascii"), re.MULTILINE)
     effective = int(found[1], 16) if found else 0
 
@@ -119,5 +119,5 @@ def need(capabilities: tuple[str, ...], doing: str) -> None:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 model`, `2 models`."""
+    """Puts a number before its noun: `1 model`, `2 models`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

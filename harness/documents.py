@@ -1,4 +1,4 @@
-"""Reads the YAML that a protocol brings for the harness, with complaints at their lines, like those about a layout."""
+"""Reads a protocol's YAML files for the harness. Errors name the line, as those about a layout do."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Document = TypeVar("Document", bound=pydantic.BaseModel)
 
 
 class Strict(pydantic.BaseModel):
-    """What a mapping of a document may hold, and nothing else."""
+    """A mapping of a document: unknown keys are errors."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
 def name_of(path: Path) -> str:
-    """As it is shown: from the repository's root where it is in there."""
+    """Returns a path for messages: relative to the repository's root if it is below that."""
     return str(path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path)
 
 
 def read(path: Path, model: type[Document], described_in: str) -> Document:
-    """The document, as the model has it. SpecErrors with everything that is wrong; described_in: where to read more."""
+    """Reads a document into its model. Raises SpecErrors with all faults. described_in: where to read more."""
     errors = Errors()
     here = Span(name_of(path), 1, 1)
     source: Source | None = None
@@ -54,7 +54,7 @@ def read(path: Path, model: type[Document], described_in: str) -> Document:
 
 
 def _is_mapping(text: str) -> bool:
-    """Whether it is one or is no YAML at all, which the parser has better words for."""
+    """True for a mapping, and for text that is not YAML: the parser explains that better."""
     try:
         root = yaml.compose(text, yaml.SafeLoader)
     except yaml.YAMLError:
@@ -63,7 +63,7 @@ def _is_mapping(text: str) -> bool:
 
 
 def _worded(detail: Any, source: Source, model: type[pydantic.BaseModel], described_in: str) -> LayoutInvalid:
-    """A complaint of pydantic in our words."""
+    """Rewords an error of pydantic."""
     error = invalid(detail, source)
     place = ".".join(map(str, detail["loc"]))
     match detail["type"]:
@@ -79,7 +79,7 @@ def _worded(detail: Any, source: Source, model: type[pydantic.BaseModel], descri
 
 
 def _keys(model: Any, path: tuple[str | int, ...]) -> str:
-    """The keys of the mapping at a path, as the models say."""
+    """Returns the keys of the mapping at a path, as the models define them."""
     for part in path:
         fields = getattr(model, "model_fields", {})
         model = fields[part].annotation if part in fields else model

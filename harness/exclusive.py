@@ -1,4 +1,4 @@
-"""Folders that are made by one process at a time: two commands may want the same build at once."""
+"""Gives a folder to one process at a time: two commands may want the same build at once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """For a block, nobody else who asks has the folder, which is made. However this process ends, it is given back
-    then.
+    """Makes a folder and locks it for a block: anybody else who asks for it waits.
+
+    The kernel releases the lock however this process ends.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "w") as lock:

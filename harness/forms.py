@@ -1,4 +1,4 @@
-"""The forms of a protocol's programs: as the layout gives them, and what it has instead for older kernels."""
+"""Chooses the form of a protocol's programs: the layout itself, or its changes for older kernels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ SHIPPED, OLDER = "shipped", "older"
 
 @dataclass(frozen=True)
 class Form:
-    """name: SHIPPED or OLDER. laid_over: the layout, for it. since: the oldest kernel with programs, where the one
-    asked for is older still.
+    """A form of a protocol's programs.
+
+    name: SHIPPED or OLDER. laid_over: changes to the layout for this form. since: the oldest kernel with programs; None
+    unless the kernel asked for is older still.
     """
 
     name: str
@@ -25,7 +27,7 @@ class Form:
 
 
 def merged(base: Mapping[str, Any], *more: Mapping[str, Any]) -> dict[str, Any]:
-    """What is laid over a layout, one after the other: mappings key by key, all else is replaced."""
+    """Merges changes to a layout, in order: mappings merge key by key, all else is replaced."""
     result = dict(base)
     for over in more:
         for key, value in over.items():
@@ -35,7 +37,7 @@ def merged(base: Mapping[str, Any], *more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def form_for(spec: Path, release: str | None = None) -> Form:
-    """What a kernel (the one that runs here) can load of a protocol. Raises SpecErrors."""
+    """Returns the form that a kernel (the running one) can load. Raises SpecErrors."""
     older = older_of(spec)
     release = release or os.uname().release
     if older is None or not is_before(release, older):

@@ -1,4 +1,4 @@
-"""Whether generated/ is what spec/ gives, for those who build and load what is in it. `just fresh` is the check."""
+"""Compares generated/ with spec/ for commands that build or load it. `just fresh` is the check itself."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from harness.protocols import GENERATED, REPOSITORY
 
 
 class CannotTell(RuntimeError):
-    """What reads specifications is not installed; the message says what is missing."""
+    """The tools that read specifications are missing; the message says which."""
 
 
 def staleness(protocol: str) -> str | None:
-    """A sentence that says why generated/<protocol> is not of today's spec/<protocol>; None where it is."""
+    """Says in a sentence why generated/<protocol> does not match spec/<protocol>; None if it does."""
     if not tools_jar(REPOSITORY).is_file() or shutil.which("java") is None:
         raise CannotTell(
             f"whether generated/{protocol} is what spec/{protocol} gives is not known: the TLA+ tools or Java are "
@@ -41,7 +41,7 @@ def staleness(protocol: str) -> str | None:
 
 
 def warn(protocol: str) -> None:
-    """Says on standard error what is wrong with generated/<protocol>, if anything."""
+    """Warns on standard error if generated/<protocol> does not match spec/<protocol>, or if that is unknown."""
     try:
         sentence = staleness(protocol)
     except CannotTell as unknown:

@@ -1,6 +1,6 @@
-"""python -m harness.lint [--only TEXT]: what tools can say of the text of the repository, in under a minute.
+"""python -m harness.lint [--only TEXT]: runs the tools that check the repository's text, in under a minute.
 
-Each tool has its settings where it looks for them itself: pyproject.toml, .clang-format, .clang-tidy.
+Each tool reads its own settings, from pyproject.toml, .clang-format or .clang-tidy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness import command
 from harness.protocols import REPOSITORY
 
 NOT_OURS = ("generated", "tests/regressions")
-C_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Iruntime", "-Iruntime/abi")  # as runtime/Makefile has them
+C_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-Iruntime", "-Iruntime/abi")  # the same as in runtime/Makefile
 TIDY_FILES_MAX = 8
 PROGRESS = re.compile(r"\[\d+/\d+\] Processing file|\d+ warnings? generated")
 SHEBANGS = (b"#!/usr/bin/env bash", b"#!/bin/sh", b"#!/bin/bash")
@@ -29,7 +29,7 @@ SHEBANGS = (b"#!/usr/bin/env bash", b"#!/bin/sh", b"#!/bin/bash")
 
 @dataclass(frozen=True)
 class Check:
-    """A tool's command, and what mends all that it finds, where something does."""
+    """A tool's command. mend: the command that repairs all that the tool finds, if there is one."""
 
     name: str
     arguments: Sequence[str]
@@ -41,7 +41,7 @@ class NotLinted(Exception):
 
 
 def tracked() -> list[str]:
-    """Names of the files that git knows of, ours alone."""
+    """Returns the names of the files that git tracks, except generated and recorded ones."""
     done = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     names = [name for name in done.stdout.split("\0") if name and (REPOSITORY / name).is_file()]
     return [name for name in names if not name.startswith(NOT_OURS) and "/expected/" not in name]
@@ -53,7 +53,7 @@ def is_shell(name: str) -> bool:
 
 
 def checks(files: Sequence[str]) -> list[Check]:
-    """All of them, those that take longest first."""
+    """Returns all checks, the slowest first."""
     python, here = sys.executable, str(Path(sys.executable).parent)
     c_files = [name for name in files if name.endswith((".c", ".h"))]
     tidied = [name for name in c_files if name.startswith("runtime/") and name.endswith(".c")]
@@ -72,7 +72,7 @@ def checks(files: Sequence[str]) -> list[Check]:
 
 
 def run(check: Check) -> tuple[Check, float, str]:
-    """The check, its seconds, and what it found, nothing where all is well. Raises NotLinted."""
+    """Runs a check; returns it, its seconds and its findings, empty if all is well. Raises NotLinted."""
     if shutil.which(check.arguments[0]) is None:
         raise NotLinted(f"running {check.name}: there is no {check.arguments[0]}; ./bootstrap installs it")
     began = time.monotonic()
@@ -94,7 +94,7 @@ def run(check: Check) -> tuple[Check, float, str]:
 
 
 def main() -> int:
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(prog="just lint", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="tools with this text in their name")
     options = parser.parse_args()

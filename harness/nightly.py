@@ -1,7 +1,6 @@
-"""python -m harness.nightly [--only TEXT]: everything that takes longer than `just test` may, one command after the
-other.
+"""python -m harness.nightly [--only TEXT]: runs all checks that are too slow for `just test`, one after the other.
 
-Each has a log in build/nightly; the others run although one failed. docs/nightly.md has the last figures.
+Each command has a log in build/nightly. If one fails, the others still run. docs/nightly.md has the last figures.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def log_of(words: str) -> Path:
 
 
 def run(words: str) -> tuple[int, float, str]:
-    """Exit code, seconds and last line of one command."""
+    """Runs one command; returns its exit code, its seconds and its last line."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with log_of(words).open("wb") as sink:
@@ -58,7 +57,7 @@ def run(words: str) -> tuple[int, float, str]:
 
 
 def main() -> int:
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(prog="python -m harness.nightly", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="commands with this text in them")
     options = parser.parse_args()

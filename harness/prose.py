@@ -31,7 +31,7 @@ PHRASES = {
     r"\b(is|are) no (?!longer|more|less|other|different)[a-z]": "say is not, or must be",
 }
 UNREAD = re.compile(r"(codegen|harness|spec|tests)/.*\.py")
-"""Files that nobody has gone through yet, by their names."""
+"""Names of files that nobody has gone through yet."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A piece of running text, code in it as `code`, and the line on which it begins."""
+    """A piece of running text, with `code` in place of its code, and the number of its first line."""
 
     line: int
     text: str
 
 
 def of_markdown(text: str) -> Iterator[Paragraph]:
-    """Paragraphs, items, headings and the cells of tables, without blocks of code."""
+    """Yields paragraphs, items, headings and the cells of tables, without blocks of code."""
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         if token.type != "inline" or token.map is None:
             continue
@@ -73,7 +73,7 @@ def of_markdown(text: str) -> Iterator[Paragraph]:
 
 
 def of_python(text: str) -> Iterator[Paragraph]:
-    """Paragraphs of docstrings, those of attributes too."""
+    """Yields the paragraphs of docstrings, those of attributes too."""
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
             continue
@@ -83,14 +83,14 @@ def of_python(text: str) -> Iterator[Paragraph]:
 
 
 def inspect_clean(docstring: str) -> str:
-    """Without the indentation of all lines but the first."""
+    """Removes the indentation of all lines but the first."""
     first, *others = docstring.splitlines() or [""]
     indent = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
     return "\n".join([first, *(line[indent:] for line in others)])
 
 
 def sentences(paragraph: str) -> Iterator[str]:
-    """A paragraph's sentences; what follows a colon with a capital counts as one."""
+    """Yields a paragraph's sentences. Words after a colon are one too if they start with a capital."""
     waiting = ""
     for piece in SENTENCE_END.split(paragraph):
         waiting = f"{waiting} {piece}".strip()
@@ -102,7 +102,7 @@ def sentences(paragraph: str) -> Iterator[str]:
 
 
 def faults(sentence: str) -> Iterator[str]:
-    """What is wrong with a sentence."""
+    """Yields the faults of a sentence."""
     words = len(sentence.split())
     if words > WORDS_MAX:
         yield f"{words} words, {WORDS_MAX} are enough"
@@ -115,7 +115,7 @@ def faults(sentence: str) -> Iterator[str]:
 
 
 def findings(name: str) -> Iterator[Finding]:
-    """Of one file of the repository, by its name."""
+    """Yields the findings in one file of the repository, by its name."""
     text = (REPOSITORY / name).read_text(encoding="utf-8")
     paragraphs = of_markdown(text) if name.endswith(".md") else of_python(text)
     for paragraph in paragraphs:
@@ -127,7 +127,7 @@ def findings(name: str) -> Iterator[Finding]:
 
 
 def long_lines(name: str, text: str) -> Iterator[Finding]:
-    """Lines of running text; a row of a table, a link and a block of code have the length that they need."""
+    """Yields long lines of running text. A row of a table, a link and a block of code may be longer."""
     is_code = False
     for number, line in enumerate(text.splitlines(), 1):
         is_code ^= line.lstrip().startswith("```")
@@ -140,7 +140,7 @@ def is_read(name: str) -> bool:
 
 
 def main() -> int:
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(prog="python -m harness.prose", description=__doc__)
     parser.add_argument("files", nargs="*", metavar="FILE", help="only these, read or not")
     options = parser.parse_args()

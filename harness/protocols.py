@@ -1,4 +1,4 @@
-"""Which protocols there are: the folders of spec/ with a layout."""
+"""Lists the protocols: the folders of spec/ that have a layout."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ GENERATED = REPOSITORY / "generated"
 BUILD = REPOSITORY / "build"
 RUNTIME = REPOSITORY / "runtime"
 RUNTIME_INCLUDE = (RUNTIME, RUNTIME / "abi")
-"""Where generated C finds the headers that it names."""
+"""Folders of the headers that generated C includes."""
 
 
 class UnknownProtocol(ValueError):
-    """A name that no folder of spec/ has; the message lists those there are."""
+    """A name without a folder in spec/; the message lists the known ones."""
 
 
 def protocols() -> list[str]:
@@ -23,7 +23,7 @@ def protocols() -> list[str]:
 
 
 def chosen(names: list[str]) -> list[str]:
-    """The named ones, or all; raises UnknownProtocol."""
+    """Returns the named protocols, or all. Raises UnknownProtocol."""
     known = protocols()
     for name in names:
         if name not in known:
@@ -42,7 +42,7 @@ def daemon(protocol: str) -> Path:
 
 
 def main() -> int:
-    """`python -m harness.protocols [PROTOCOL...]`: the chosen ones, one a line; for scripts."""
+    """`python -m harness.protocols [PROTOCOL...]`: prints the chosen protocols, one a line, for scripts."""
     try:
         print("\n".join(chosen(sys.argv[1:])))
     except UnknownProtocol as error:

@@ -1,7 +1,7 @@
-"""`just recover DIR`: rows out of segment files, and into the tables of a store.
+"""`just recover DIR`: reads rows from segment files and restores them into the tables of a store.
 
-`<source>d recover DIR` reads the files and says what it read, what it cut and why; `<target>d restore -` puts each
-key's newest row into the kernel's tables and the daemon's. To do it again changes nothing. STEPWISE_BPFFS and
+`<source>d recover DIR` reads the files and reports what it read, what it cut and why. `<target>d restore -` puts each
+key's newest row into the kernel's tables and the daemon's. A second run changes nothing. STEPWISE_BPFFS and
 STEPWISE_RUN are the daemons'.
 """
 
@@ -19,19 +19,20 @@ from harness import command
 from harness.protocols import SPEC, UnknownProtocol, chosen, daemon, protocols
 from harness.service import ENVIRONMENT, ServiceError, require_built
 
-EXIT_CORRUPT = 3  # the daemon's, after it has handed over all that is whole
+EXIT_CORRUPT = 3  # the daemon's exit code after it has handed over all intact rows
 
 
 def able(key: str) -> list[str]:
-    """The protocols whose layout has `key`."""
+    """Returns the protocols whose layout has `key`."""
     return [
         name for name in protocols() if key in yaml.safe_load((SPEC / name / "layout.yaml").read_text(encoding="utf-8"))
     ]
 
 
 def one(named: str | None, key: str, option: str, what: str) -> str:
-    """The protocol that was named, or the only one that can; of those whose layouts use one another, the one that is
-    used.
+    """Returns the named protocol, or else the only one that can.
+
+    A protocol that uses the layout of another candidate is not a candidate itself.
     """
     found = able(key)
     if named is not None:
@@ -51,9 +52,10 @@ def one(named: str | None, key: str, option: str, what: str) -> str:
 
 
 def recover(folder: str, source: str, target: str, first: bool) -> bool:
-    """Whether all files were whole. ServiceError where not all that is whole got into the tables.
+    """Rebuilds the tables; returns whether all files were intact.
 
-    first: no client relies on what earlier tables granted.
+    Raises ServiceError if some intact rows did not reach the tables. first: no client relies on what earlier tables
+    granted.
     """
     require_built(source)
     require_built(target)
@@ -63,7 +65,7 @@ def recover(folder: str, source: str, target: str, first: bool) -> bool:
     with subprocess.Popen(reads, stdout=subprocess.PIPE, env=environment) as reader:
         assert reader.stdout is not None, "it is a pipe"
         restored = subprocess.run(restores, stdin=reader.stdout, env=environment, check=False).returncode
-        reader.stdout.close()  # so that a reader whose rows nobody takes does not wait
+        reader.stdout.close()  # otherwise the reader would wait for ever if `restore` stopped early
     if reader.returncode not in (0, EXIT_CORRUPT):
         raise ServiceError(
             "" if reader.returncode > 0 else f"reading {folder} was ended by signal {-reader.returncode}"

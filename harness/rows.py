@@ -1,4 +1,4 @@
-"""Files of rows, as a daemon's `restore` reads them: runtime/abi/stepwise_rows.h."""
+"""Writes files of rows, as a daemon's `restore` reads them: see runtime/abi/stepwise_rows.h."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Column:
-    """One field of each row. size: bytes; opaque: bytes, and not an integer."""
+    """One field of each row. size: in bytes. opaque: the value is bytes, not an integer."""
 
     name: str
     size: int
     opaque: bool = False
 
     def encode(self, value: int | bytes) -> bytes:
-        """As it stands in a row."""
+        """Encodes a value as it stands in a row."""
         return value.ljust(self.size, b"\0") if isinstance(value, bytes) else int(value).to_bytes(self.size, "little")
 
 
 def encode(columns: Sequence[Column], rows: Iterable[Mapping[str, int | bytes]]) -> bytes:
-    """A whole file."""
+    """Encodes a whole file."""
     encoded = [b"".join(column.encode(row[column.name]) for column in columns) for row in rows]
     fields, offset = [], 0
     for column in columns:
@@ -37,7 +37,7 @@ def encode(columns: Sequence[Column], rows: Iterable[Mapping[str, int | bytes]])
 
 
 def crc32c(content: bytes) -> int:
-    """Castagnoli's checksum, bit by bit."""
+    """Computes Castagnoli's checksum, bit by bit."""
     remainder = 0xFFFFFFFF
     for byte in content:
         remainder ^= byte

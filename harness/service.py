@@ -1,7 +1,7 @@
-"""`just load`, `unload`, `serve`, `purge` and `status`: the daemons of all protocols behind one set of commands.
+"""`just load`, `unload`, `serve`, `purge` and `status`: one set of commands for the daemons of all protocols.
 
-Interfaces are those of the network namespace that the command is run in. STEPWISE_BPFFS and STEPWISE_RUN are the
-daemon's, see `build/<protocol>/<protocol>d --help`. What a protocol drains goes to a folder of its name in
+Interfaces are those of the network namespace in which the command runs. STEPWISE_BPFFS and STEPWISE_RUN are the
+daemon's, see `build/<protocol>/<protocol>d --help`. A protocol that drains to files has a folder of its name in
 STEPWISE_STATE.
 """
 
@@ -20,22 +20,22 @@ from harness.build import BuildError, build, lacking
 from harness.freshness import CannotTell, staleness
 from harness.protocols import UnknownProtocol, chosen, daemon, protocols
 
-EXIT_PRIVILEGE = 4  # the daemon's, where it may not look
-# So that the commands which the daemon's messages recommend are recipes.
+EXIT_PRIVILEGE = 4  # the daemon's exit code if it lacks a privilege
+# With this variable, the daemon's messages recommend recipes.
 ENVIRONMENT = {"STEPWISE_BY_RECIPE": "1"}
-# Files that are to outlive the machine, unless STEPWISE_STATE names another folder.
+# The default folder for files that must survive a reboot. STEPWISE_STATE names another one.
 STATE = "/var/lib/stepwise"
 
 
 class ServiceError(RuntimeError):
-    """A command cannot be carried out; the message says why, or is empty where the daemon has said it."""
+    """A command cannot be carried out; the message says why, or is empty if the daemon has said so."""
 
 
 # --- The daemons ---------------------------------------------------------------------------------------
 
 
 def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command of the protocol's daemon, and what it says."""
+    """Run a command of the protocol's daemon; return its status and output."""
     words = [str(daemon(protocol)), *arguments]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | ENVIRONMENT)
     if done.returncode == EXIT_PRIVILEGE:
@@ -44,7 +44,7 @@ def ask(protocol: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def run(protocol: str, *arguments: str) -> None:
-    """A command of the protocol's daemon, which speaks for itself."""
+    """Run a command of the protocol's daemon, which prints its own messages."""
     sys.stdout.flush()
     words = [str(daemon(protocol)), *arguments]
     if subprocess.run(words, check=False, env=os.environ | ENVIRONMENT).returncode != 0:
@@ -52,7 +52,7 @@ def run(protocol: str, *arguments: str) -> None:
 
 
 def status(protocol: str) -> dict[str, Any]:
-    """What the daemon's `status --json` says."""
+    """Return the output of the daemon's `status --json`."""
     done = ask(protocol, "status", "--json")
     if done.returncode != 0:
         print(done.stderr, end="", file=sys.stderr)
@@ -72,7 +72,7 @@ def require_built(protocol: str) -> None:
 
 
 def serve_options(protocol: str, segments: str | None) -> list[str]:
-    """`serve` needs a folder where the protocol drains to files. One that nobody named is made, for root alone."""
+    """Return `--segments DIR` if the protocol drains to files. A default folder is made for root alone."""
     if segments is not None:
         return ["--segments", segments]
     if not status(protocol)["drains"]:
@@ -89,10 +89,10 @@ def serve_options(protocol: str, segments: str | None) -> list[str]:
 
 
 def stop(protocol: str) -> None:
-    """End the protocol's daemon and wait for it.
+    """Stop the protocol's daemon and wait for it.
 
-    It is the daemon's own command that does, and knows by the claim which process that is: a number that was read
-    before may be another process' by now.
+    The daemon's own command finds the process by its claim. A process number that was read earlier may belong to
+    another process by now.
     """
     run(protocol, "stop", "--quiet")
     print(f"the daemon of {protocol} has ended")
@@ -102,7 +102,7 @@ def stop(protocol: str) -> None:
 
 
 def bring_up_to_date(protocol: str, stale: bool) -> None:
-    """Build what is generated; `stale` says that it may be of an older specification."""
+    """Build the generated code. stale: accept code that is generated from an older specification."""
     try:
         sentence = staleness(protocol)
     except CannotTell as unknown:
@@ -118,7 +118,7 @@ def bring_up_to_date(protocol: str, stale: bool) -> None:
 
 
 def load(protocol: str, interface: str, options: list[str], stale: bool, segments: str | None = None) -> None:
-    """Attach, and start the daemon where it does not run: also when that is all there is to do."""
+    """Attach the programs, and start the daemon unless it runs, even if the programs are already attached."""
     chosen([protocol])
     if not interface:
         raise ServiceError("the name of the interface is empty; `ip link` lists them")
@@ -135,7 +135,7 @@ def load(protocol: str, interface: str, options: list[str], stale: bool, segment
 
 
 def loaded_already(protocol: str, interface: str, segments: str | None) -> bool:
-    """Whether there was no more to do than to start the daemon, which has been done then."""
+    """Return whether the programs were already attached. In that case, start the missing daemon."""
     report = status(protocol)
     if not any(each["here"] and each["name"] == interface for each in report["interfaces"]):
         return False
@@ -148,7 +148,7 @@ def loaded_already(protocol: str, interface: str, segments: str | None) -> bool:
 
 
 def start(protocol: str, segments: str | None, otherwise: str) -> None:
-    """Start the daemon; `otherwise` is how things are when that fails."""
+    """Start the daemon. otherwise: the state of things if that fails."""
     try:
         run(protocol, "serve", "--daemonize", *serve_options(protocol, segments))
     except ServiceError as error:
@@ -160,7 +160,7 @@ def start(protocol: str, segments: str | None, otherwise: str) -> None:
 
 
 def unload(interface: str) -> None:
-    """Off the interface; the daemon ends with its last interface."""
+    """Detach from the interface. The daemon stops with its last interface."""
     if not interface:
         raise ServiceError("the name of the interface is empty; `just status` shows what is loaded where")
     reports = {protocol: status(protocol) for protocol in built()}
@@ -168,7 +168,7 @@ def unload(interface: str) -> None:
         protocol: [each for each in report["interfaces"] if each["name"] == interface]
         for protocol, report in reports.items()
     }
-    # One that was deleted can be unloaded from anywhere; for one of another namespace, the daemon says how.
+    # A deleted interface can be unloaded from anywhere. For one of another namespace, the daemon says how.
     found = [protocol for protocol, entries in named.items() if any(each["here"] or each["gone"] for each in entries)]
     found = found or [protocol for protocol, entries in named.items() if entries]
     if not found:
@@ -202,7 +202,7 @@ def show(options: list[str]) -> None:
         done = ask(protocol, "status", *options)
         failed |= done.returncode != 0
         print(done.stdout, end="")
-        # What stands in the way of all is said once; before the colon is the daemon's name.
+        # Print a reason that all daemons share only once. The text before the colon is the daemon's name.
         sentence = done.stderr.partition(": ")[2]
         if sentence not in said:
             print(done.stderr, end="", file=sys.stderr)
@@ -255,7 +255,7 @@ def add_segments(parser: argparse.ArgumentParser) -> None:
 
 
 def flags(arguments: argparse.Namespace, *names: str) -> list[str]:
-    """Those of the flags that were given, for the daemon."""
+    """Return the flags that were given, for the daemon."""
     return [f"--{name}" for name in names if getattr(arguments, name)]
 
 

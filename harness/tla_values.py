@@ -18,20 +18,20 @@ from typing import Any
 
 
 class TlaValueError(ValueError):
-    """Text that is no TLA+ value."""
+    """Text that is not a TLA+ value."""
 
 
 class ModelValue(str):
-    """A model value: equal to nothing but itself, printed without quotes."""
+    """A model value. It equals only itself and is printed without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class Mapping(dict[Any, Any]):
-    """A TLA+ record or function. Never changed after it was read."""
+    """A TLA+ record or function. It is never changed after it was read."""
 
-    def __hash__(self) -> int:  # type: ignore[override] # a dict has none
+    def __hash__(self) -> int:  # type: ignore[override] # a dict has no hash
         return hash(frozenset(self.items()))
 
 
@@ -48,7 +48,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
 class _Reader:
-    """Recursive descent over the tokens; `kind` and `text` are those of the token that comes next."""
+    """Parses by recursive descent over the tokens. `kind` and `text` are those of the next token."""
 
     def __init__(self, text: str) -> None:
         self.source = text
@@ -74,7 +74,7 @@ class _Reader:
         self.advance()
 
     def items(self, close: str, read: Any) -> list[Any]:
-        """Comma-separated `read()` up to the mark `close`."""
+        """Reads items with `read`, separated by commas, up to the mark `close`."""
         found = []
         self.advance()
         while self.text != close:
@@ -131,7 +131,7 @@ class _Reader:
 
 
 def parse(text: str) -> Any:
-    """The value that `text`, as TLC prints it, stands for."""
+    """Returns the value of a text that TLC printed."""
     reader = _Reader(text)
     value = reader.value()
     if reader.kind != "end":
@@ -140,7 +140,7 @@ def parse(text: str) -> Any:
 
 
 def show(value: Any) -> str:
-    """A value on one line, in TLA+ notation, with records and sets in a fixed order."""
+    """Shows a value on one line, in TLA+ notation, with records and sets in a fixed order."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, ModelValue):

