@@ -1,11 +1,11 @@
-# The images of `just docker all` and of compose.yaml; docs/docker.md says how they are made where no image can be pulled.
+# The images of `just docker all` and of compose.yaml. docs/docker.md says how to make them where no image can be pulled.
 #
 #   toolchain   what ./bootstrap installs
-#   artefacts   the repository, generated and built: what the checks run in
-#   daemon      the daemons alone, with what they are linked to
+#   artefacts   the repository, generated and built; the checks run in it
+#   daemon      the daemons alone, with the libraries that they need
 #
 # The secrets are the host's settings of apt, pip and Maven and its certificate authorities (harness/docker/settings.py). They
-# are there while a command runs, and in no layer.
+# exist only while a command runs, and are in no layer.
 
 FROM debian:12.15-slim AS base
 
@@ -20,7 +20,7 @@ RUN --mount=type=bind,source=harness/docker/with-host-settings,target=/run/with-
 
 FROM toolchain AS artefacts
 COPY . .
-# As the recipes do, but without asking again whether what has just been generated is up to date.
+# Does the same as the recipes, but does not check again that the generated code is up to date.
 RUN just generate && for protocol in $(.venv/bin/python -m harness.protocols); do \
         make --no-print-directory -s -C runtime -j "$(nproc)" PROTOCOL="$protocol" || exit; \
     done

@@ -23,7 +23,7 @@ check *protocol_and_model:
 generate *protocol:
     {{ python }} -m codegen generate "$@"
 
-# Fail when generated/ is not what the specifications give
+# Fail if generated/ differs from what the specifications give
 [group('specification')]
 fresh:
     {{ python }} -m codegen fresh
@@ -33,7 +33,7 @@ fresh:
 build *protocol:
     {{ python }} -m harness.build "$@"
 
-# What tools say of the text: ruff, mypy, clang-format, clang-tidy, shellcheck, codespell; option: --only TOOL
+# Run the tools that check the text: ruff, mypy, clang-format, clang-tidy, shellcheck, codespell; option: --only TOOL
 [group('code')]
 lint *options:
     {{ python }} -m harness.lint "$@"
@@ -48,7 +48,7 @@ veristat *protocol: (build protocol)
 kernels *protocol_and_options:
     {{ python }} -m harness.kernels "$@"
 
-# Run every step in the kernel on what the model checker says of it
+# Run every step in the kernel and compare it with what the model checker says
 [group('evidence')]
 conform *protocol:
     {{ python }} -m harness.conform "$@"
@@ -58,17 +58,17 @@ conform *protocol:
 mutants *protocol:
     {{ python }} -m harness.mutants "$@"
 
-# Random operations and faults against references and judges, of all kinds in turn; `just fuzz replay FILE` plays again what failed
+# Run random operations and faults of all kinds against references and judges; `just fuzz replay FILE` repeats a failure
 [group('evidence')]
 fuzz *arguments: build
     {{ python }} -m harness.fuzz "$@"
 
-# Millions of keys: filled, served, restarted, and all of them read again
+# Fill a store with millions of keys, serve them, restart, and read all of them again
 [group('evidence')]
 fill protocol *options:
     {{ python }} -m harness.fill "$@"
 
-# Every test there is, in two workers; with arguments of pytest, what these say
+# Run every test in two workers, or pytest with the given arguments
 [group('evidence')]
 test *pytest_arguments: fresh build
     if (($#)); then {{ python }} -m pytest "$@"; else {{ python }} -m pytest --numprocesses 2 --dist loadfile --durations 20; fi
@@ -78,17 +78,17 @@ test *pytest_arguments: fresh build
 nightly *options: build
     {{ python }} -m harness.nightly "$@"
 
-# Speed, latency against load, and scaling, beside a reflector and kernel UDP; options: --quick, --only PART, --runs N
+# Measure speed, latency against load, and scaling, beside a reflector and kernel UDP; options: --quick, --only PART, --runs N
 [group('evidence')]
 bench *protocol_and_options: build
     {{ python }} -m harness.bench "$@"
 
-# All that the commands found, as one HTML file; options: --output FILE, --results FOLDER, --compare OLD
+# Put the findings of all commands into one HTML file; options: --output FILE, --results FOLDER, --compare OLD
 [group('evidence')]
 report *options:
     {{ python }} -m harness.report "$@"
 
-# The checks in containers: all (--smoke for a little of each), build, base, compose, clean
+# Run the checks in containers: all (--smoke for a little of each), build, base, compose, clean
 [group('evidence')]
 docker *arguments:
     {{ python }} -m harness.docker "$@"
@@ -98,7 +98,7 @@ docker *arguments:
 load protocol interface *options:
     {{ python }} -m harness.service load "$@"
 
-# Take whatever is loaded off an interface and stop its daemon; the tables are kept
+# Take whatever is loaded off an interface and stop its daemon; keep the tables
 [group('service')]
 unload interface:
     {{ python }} -m harness.service unload "$@"
@@ -113,18 +113,18 @@ serve protocol *options:
 purge protocol:
     {{ python }} -m harness.service purge "$@"
 
-# After a crash: rebuild a store from a folder of segments; options: --from, --into, --first
+# Rebuild a store from a folder of segments after a crash; options: --from, --into, --first
 [group('service')]
 recover folder *options: build
     {{ python }} -m harness.recover "$@"
 
-# What is loaded where, and its counters: those that are not zero, or --all
+# Show what is loaded where, with the counters that are not zero; option: --all
 [group('service')]
 [no-exit-message]
 status *options:
     {{ python }} -m harness.service status "$@"
 
-# From the model to live traffic, with figures; cleans up after itself
+# Show the way from the model to live traffic, with figures, and clean up afterwards
 [group('service')]
 demo *arguments: build
     {{ python }} -m harness.demo "$@"
