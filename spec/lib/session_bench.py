@@ -1,4 +1,4 @@
-"""Sessions for a protocol's bench.py: opened in a server's tables, or as clients open them."""
+"""Opens sessions for a protocol's bench.py: in a server's tables, or by messages as clients do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ATTEMPTS_MAX = 100
 
 
 def _state(client: int, secret: bytes) -> list[int]:
-    """Of a slot whose session is open and has asked for nothing yet."""
+    """The state of a slot whose session is open and has asked for nothing yet."""
     return [client, int.from_bytes(secret, "little"), 0, 0, 0]
 
 
@@ -28,14 +28,15 @@ def open_in_tables(tables: Callable[[str], Any], clients: Sequence[int], codec: 
 
 
 def open_by_messages(exchange: Callable[[bytes], bytes], clients: Sequence[int], codec: Any) -> list[list[int]]:
-    """Open sessions as a client does; `exchange` sends a datagram and waits for the answer. They begin with sequence
-    number 0.
+    """Open sessions as a client does; returns the slots' states.
+
+    `exchange` sends a datagram and waits for the answer. The sessions start with sequence number 0.
     """
     return [_opened(exchange, client, codec) for client in clients]
 
 
 def _opened(exchange: Callable[[bytes], bytes], number: int, codec: Any) -> list[int]:
-    """A session of a number near that one, or where it is taken, of any that the server invites to."""
+    """Open a session of a number near this one; if it is taken, of any that the server invites to."""
     for _ in range(ATTEMPTS_MAX):
         invitation = codec.Message.decode(
             exchange(codec.Message(kind=codec.Kind.ASK, client=number, sequence=1, secret=codec.TERMS).encode())

@@ -1,8 +1,8 @@
-"""A client of the session module (SessionSteps.tla): one session, its requests, and its lease.
+"""Implements a client of the session module (SessionSteps.tla): one session, its requests and its lease.
 
-`Session` is the client's half of the protocol and neither sends nor waits: datagrams and times go in,
-datagrams come out. `Caller` drives it over a socket. A protocol's own client is a Session that knows the
-protocol's requests. The codec is the generated one, of the build that the server runs.
+`Session` is the client's half of the protocol. It neither sends nor waits: datagrams and times go in, datagrams come
+out. `Caller` drives it over a socket. A protocol's own client is a Session that knows the protocol's requests. The
+codec must be the one that was generated with the server's build.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-LEASE_MARGIN = 0.05  # of the lease: this clock may run slower than the server's
-TOO_EARLY_SECONDS = 0.1  # between two requests of a client that is told TooEarly
+LEASE_MARGIN = 0.05  # share of the lease: this clock may run slower than the server's
+TOO_EARLY_SECONDS = 0.1  # between two requests of a client that receives TooEarly
 SESSION_ANSWERS = {
     "ASK": ("INVITED", "OTHER_TERMS"),
     "OPEN": ("OPENED", "TAKEN", "UNINVITED", "TOO_EARLY"),
@@ -29,53 +29,53 @@ class SessionError(Exception):
 
 
 class LeaseEnded(SessionError):
-    """The server did not answer within the lease: what the session held may be anybody's now."""
+    """The server did not answer within the lease, so another client may hold now what the session held."""
 
 
 class OtherTerms(SessionError):
-    """The server was built from another layout: what this client believes of leases and messages does not hold
-    there.
-    """
+    """The server was built from another layout, so this client is wrong about its leases and messages."""
 
 
 class OtherAddress(SessionError):
-    """The session was opened from another address than this client has now: what is long is only sent there. Open
-    another session.
+    """The client's address has changed since it opened the session: open another one.
+
+    The server sends long values only to the address that opened the session.
     """
 
 
 class NoneFree(SessionError):
-    """All session numbers that were tried are taken: those that this client's address may have, or nearly all
-    of them.
-    """
+    """All session numbers that were tried are taken: all, or nearly all, that this client's address may have."""
 
 
 class NotServed(SessionError):
-    """The kernel refused the request: it takes the daemon, and that is not there just now.
+    """The kernel refused the request: the request needs the daemon, and the daemon is down.
 
-    It is outstanding all the same: an earlier sending may have been executed, a later one may be.
+    The request stays outstanding: an earlier sending may have been executed, and a later one may be.
     """
 
 
 def lease_ns(codec: Any) -> int:
-    """How long the client relies on a session, from the sending of a request that was answered."""
+    """Returns how long the client relies on a session after it sends a request that is answered."""
     return int(codec.LEASE * codec.TICK_NS * (1 - LEASE_MARGIN))
 
 
 class Session:
     """The client's half of one session.
 
-    number: the session's, once `ask` was called.
-    is_invited: the server has told this client a number and a token, with which it may `open` a session.
-    is_open: it was opened, and was neither closed nor lost; `is_alive` also looks at the clock.
-    lease_end_ns: until when the client may rely on it, without another answer.
+    number: the session's number, once `ask` was called.
+    is_invited: the server sent a number and a token, with which the client may `open` a session.
+    is_open: the session was opened, and was neither closed nor lost; `is_alive` also checks the clock.
+    lease_end_ns: the client may rely on the session until then, without another answer.
     """
 
     answers: ClassVar[dict[str, tuple[str, ...]]] = {}
     """The protocol's own requests, and the kinds that answer each."""
 
     read_answers: ClassVar[dict[str, tuple[str, ...]]] = {}
-    """Its reads, and the kinds that answer each. They are numbered apart, and any number may be outstanding."""
+    """The protocol's own reads, and the kinds that answer each.
+
+    Reads are numbered separately from requests, and any number of them may be outstanding.
+    """
 
     one_way: frozenset[str] = frozenset()
     """Fields that an answer need not repeat."""
@@ -106,21 +106,21 @@ class Session:
         return None if self._outstanding is None else self._outstanding.kind.name
 
     def is_alive(self, now_ns: int) -> bool:
-        """Whether what the server granted still counts. Once it does not, it never will again."""
+        """Whether the client may still rely on what the server granted. Once false, it stays false."""
         if self.is_open and now_ns >= self.lease_end_ns:
             self.is_open = False
         return self.is_open
 
     @property
     def is_opening(self) -> bool:
-        """Whether what is outstanding asks for an invitation, or for a session."""
+        """Whether the outstanding request asks for an invitation or for a session."""
         return self.outstanding_kind in ("ASK", "OPEN")
 
     def ask(self, number: int, sequence: int, now_ns: int) -> bytes:
-        """Ask for an invitation to a session of that number, or of one near it that this client's address may have:
-        both numbers are to be random.
+        """Ask for an invitation to a session of this number, or of one near it that this client's address may have.
 
-        In the place of a secret it says by which terms the client understands what it is granted.
+        Both numbers must be random. In place of a secret the request carries the terms by which the client understands
+        what it is granted.
         """
         if self.is_open:
             raise SessionError(f"session {self.number} is open already")
@@ -128,10 +128,10 @@ class Session:
         return self._send("ASK", now_ns, {})
 
     def open(self, sequence: int, now_ns: int) -> bytes:
-        """Open the session that the server has invited to, which goes on from that sequence number: a random one, which
-        tells it from earlier ones of its number.
+        """Open the session that the server has invited to, starting after a random sequence number.
 
-        The answer may be Taken or Uninvited: then ask again, for another. Or TooEarly: then open it after a while.
+        The sequence number tells this session from earlier ones of the same number. If the answer is Taken or
+        Uninvited, ask again for another session. If it is TooEarly, open this one after a while.
         """
         if self.is_open:
             raise SessionError(f"session {self.number} is open already")
@@ -148,13 +148,13 @@ class Session:
         return self.request("RENEW", now_ns)
 
     def close(self, now_ns: int) -> bytes:
-        """End the session: the client stops relying on it here and now, the server takes back what it held."""
+        """Close the session: the client stops relying on it at once, and the server takes back what it held."""
         datagram = self.request("CLOSE", now_ns)
         self.is_open = False
         return datagram
 
     def request(self, kind: str, now_ns: int, **fields: Any) -> bytes:
-        """A new request, with the next sequence number."""
+        """Encode a new request, with the next sequence number."""
         if not self.is_alive(now_ns):
             raise LeaseEnded(f"session {self.number} is not open, or its lease has ended")
         if self.is_waiting:
@@ -163,11 +163,11 @@ class Session:
         return self._send(kind, now_ns, fields)
 
     def again(self) -> bytes:
-        """The outstanding request once more: the same bytes, so the server executes it at most once."""
+        """Return the outstanding request once more: the same bytes, so the server executes it at most once."""
         return self._outstanding.encode()
 
     def give_up(self) -> None:
-        """Wait no longer for the outstanding request. Whether it is executed is open until a later one was answered."""
+        """Stop waiting for the outstanding request. Whether it is executed is unknown until a later one is answered."""
         if not self.codec.EXECUTES_AGAIN:
             raise SessionError(
                 f"session {self.number} cannot give up {self.outstanding_kind}: the server takes no other before it"
@@ -179,15 +179,17 @@ class Session:
 
     @property
     def given_up(self) -> list[bytes]:
-        """What was given up and may never have got to the server, which takes requests in the order of their numbers.
+        """Requests that were given up and may never have reached the server.
 
-        So where the outstanding request is not answered, these are to be sent before it.
+        The server takes requests in the order of their numbers. If the outstanding request is not answered, send these
+        before it.
         """
         return [message.encode() for message in self._given_up]
 
     def read(self, kind: str, now_ns: int, **fields: Any) -> tuple[int, bytes]:
-        """A new read: its number, and the datagram, to be sent until there is an answer. It does not extend the
-        lease.
+        """Encode a new read; return its number and the datagram, which is to be sent until there is an answer.
+
+        A read does not extend the lease.
         """
         if not self.is_alive(now_ns):
             raise LeaseEnded(f"session {self.number} is not open, or its lease has ended")
@@ -197,16 +199,16 @@ class Session:
         return self._read_number, message.encode()
 
     def forget(self, number: int) -> None:
-        """Wait no longer for a read."""
+        """Stop waiting for a read."""
         self._reads.pop(number, None)
 
     @property
     def outstanding_reads(self) -> dict[int, bytes]:
-        """The reads that no answer came to, by their numbers."""
+        """The reads that have no answer yet, by number."""
         return {number: message.encode() for number, (message, _) in self._reads.items()}
 
     def receive(self, datagram: bytes, now_ns: int) -> Any:
-        """The message, if it answers a request or a read that is outstanding; otherwise None, and nothing changes."""
+        """Return the message if it answers an outstanding request or read; otherwise None, and nothing changes."""
         try:
             message = self.codec.Message.decode(datagram)
         except self.codec.Malformed:
@@ -235,7 +237,7 @@ class Session:
             self.secret = message.secret
         elif asked.kind.name == "CLOSE" or not self.is_alive(now_ns):
             return message
-        # The server's lease began when the request was executed: at the first sending or later.
+        # The server's lease started when it executed the request: at the first sending or later.
         self.lease_end_ns = self._first_sent_ns + self._lease_ns
         self.is_alive(now_ns)
         return message
@@ -277,7 +279,7 @@ class Session:
 
 
 class Caller:
-    """A Session over a UDP socket: sends, waits, and sends again until there is an answer or the lease ended.
+    """Drives a Session over a UDP socket: sends, waits, and sends again until there is an answer or the lease ends.
 
     settled: the answer to a request that nobody waited for any more, if one came.
     """
@@ -290,11 +292,10 @@ class Caller:
         self._retry_seconds = retry_seconds
 
     def open(self, choose: random.Random, capacity: int, patience_seconds: float = 5) -> None:
-        """Open a session of any number below the capacity that the server invites to; as long as one is taken, try
-        another.
+        """Open a session below the capacity that the server invites to; while it is taken, try another.
 
-        New tables grant nothing for a lease. That is waited for, on top of the patience: each TooEarly shows that the
-        server is there. Raises NoneFree where the patience ends while numbers are taken.
+        New tables grant nothing for the length of a lease. The wait for that comes on top of the patience, because each
+        TooEarly shows that the server is there. Raises NoneFree if the patience runs out while numbers are taken.
         """
         give_up_ns = time.monotonic_ns() + int(patience_seconds * 1e9)
         while not self.session.is_open:
@@ -317,13 +318,13 @@ class Caller:
 
     @staticmethod
     def now_ns() -> int:
-        """The clock of leases."""
+        """Reads the clock that leases are measured with."""
         return time.monotonic_ns()
 
     def call(self, datagram: bytes, patiently: bool = True) -> Any:
-        """Send the outstanding request of the session and return its answer; LeaseEnded when none came in time.
+        """Send the outstanding request of the session and return its answer; raise LeaseEnded if none comes in time.
 
-        patiently: also while the daemon is down; otherwise NotServed says so.
+        patiently: keep trying while the daemon is down; otherwise raise NotServed.
         """
         sequence, end_ns = self.session.sequence, self.session.lease_end_ns
         return self._exchange(
@@ -335,7 +336,7 @@ class Caller:
         )
 
     def read(self, kind: str, patiently: bool = True, **fields: Any) -> Any:
-        """Ask, and return the answer; as `call`."""
+        """Send a new read and return its answer, like `call`."""
         number, datagram = self.session.read(kind, self.now_ns(), **fields)
         end_ns = self.session.lease_end_ns
         try:
@@ -356,10 +357,13 @@ class Caller:
         patiently: bool = True,
         before: Sequence[bytes] = (),
     ) -> Any:
-        """`before` goes first at every second sending: who refuses then may have meant that."""
+        """Send until a wanted answer arrives. Every second sending puts `before` first.
+
+        A refusal of such a sending may refer to `before`, so only a sending of the datagram alone raises NotServed.
+        """
         wait_seconds = self._retry_seconds
         sendings = itertools.cycle([[datagram], [*before, datagram]] if before else [[datagram]])
-        self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # what was refused earlier is not this one
+        self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # clears a refusal of an earlier datagram
         while True:
             sending = next(sendings)
             try:

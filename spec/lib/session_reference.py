@@ -1,8 +1,8 @@
-"""What a server of the session module should do, in plain Python: the reference that fuzzing compares with.
+"""Models a server of the session module in plain Python: the reference that fuzzing compares with.
 
-It knows nothing of sections, retries of a compare-and-swap or the way a request takes: a request is
-executed once, in the order of sequence numbers, for whoever knows the secret. What the requests mean
-is the protocol's: a subclass says which outcomes are right and what each changes.
+It knows nothing of sections, of retries of a compare-and-swap or of how a request travels. A request is executed once,
+in the order of sequence numbers, for anyone who knows the secret. The protocol gives requests their meaning: a subclass
+says which outcomes are right and what each changes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from codegen.c_names import upper
 from spec.lib.session_client import Session
 
 OPENING = frozenset({"ASK", "OPEN"})
-"""What a client without a session sends."""
+"""The kinds that a client without a session sends."""
 
 OWN = OPENING | {"RENEW", "CLOSE"}
-"""What clients ask of sessions, whatever the protocol."""
+"""The kinds of request about sessions themselves, which every protocol has."""
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 """The cells of each table, as the kernel has them."""
@@ -28,8 +28,8 @@ Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 class Account:
     """A session as it should be.
 
-    answer: to the last request; None while that waits for the daemon. `said` is the whole of it.
-    is_closing: it was closed, and what it held is being taken back.
+    answer: to the last request; None while that request waits for the daemon. `said` is the whole message.
+    is_closing: it was closed, and the daemon is taking back what it held.
     is_overdue: its lease has ended.
     """
 
@@ -46,7 +46,7 @@ class Account:
 
 
 def opening(session: Session, choice: int, capacity: int, now_ns: int) -> tuple[str, bytes]:
-    """The next datagram of a client that has no session and waits for nothing, with a word on what it is."""
+    """Return the next datagram of a client without a session that waits for nothing, and a label for it."""
     sequence = choice * 7919 + now_ns
     if session.is_invited:
         return "Open", session.open(sequence, now_ns)
@@ -60,7 +60,7 @@ class SessionReference:
     """The protocol's own kinds of request."""
 
     reads: frozenset[str] = frozenset()
-    """Those that change nothing, and have no place in the sequence."""
+    """The protocol's own kinds that change nothing and have no place in the sequence."""
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         self.codec = codec
@@ -68,25 +68,25 @@ class SessionReference:
         self.executes_again: bool = codec.EXECUTES_AGAIN
         self.accounts: dict[int, Account] = {}
         self.secrets: dict[int, bytes] = {}
-        # all that were given away: whoever shows one is invited. All clients have one address
+        # every token given away: a client that shows one is invited. All clients share one address
         self.tokens: set[bytes] = set()
 
-    # --- What the protocol says ---------------------------------------------------------------
+    # --- The protocol's part ------------------------------------------------------------------
 
     def outcomes(self, message: Any) -> set[str]:
         """The right answers to a request that is executed now."""
         raise NotImplementedError
 
     def apply(self, message: Any, outcome: str) -> None:
-        """A request was executed and had this outcome."""
+        """Records that a request was executed with this outcome."""
         raise NotImplementedError
 
     def wrong_answer(self, _message: Any, _answer: Any) -> list[str]:
-        """What is wrong, beside its kind, with the answer to a request or a read that is executed now."""
+        """The errors, apart from a wrong kind, in the answer to a request or a read that is executed now."""
         return []
 
     def wrong_memory(self, _said: Any, _answer: Any) -> list[str]:
-        """What is wrong with the answer to a request that was sent again after it had been answered."""
+        """The errors in the answer to a request that was sent again after it had been answered."""
         return []
 
     def needs_daemon(self, _message: Any) -> bool:
@@ -94,19 +94,17 @@ class SessionReference:
         return True
 
     def revoke(self, client: int) -> None:
-        """A session ended: take back what it held."""
+        """Takes back everything that an ended session held."""
         raise NotImplementedError
 
     def meets_sweep(self, _message: Any) -> bool:
-        """Whether what comes of a message that waits for the daemon depends on which comes first, it or the daemon's
-        sweep.
-        """
+        """Whether a waiting message's outcome depends on which comes first, its execution or the daemon's sweep."""
         return False
 
     # --- Requests -----------------------------------------------------------------------------
 
     def expect(self, message: Any) -> set[str]:
-        """The kinds of answer that may come to a message that is delivered now; none where it must be dropped."""
+        """The kinds of answer that may come to a message that is delivered now; empty if it must be dropped."""
         kind, account = message.kind.name, self.accounts.get(message.client)
         if message.client >= self.capacities["session"]:
             return set()
@@ -131,19 +129,22 @@ class SessionReference:
         return {"RENEW": {"RENEWED"}, "CLOSE": {"CLOSED"}}.get(kind) or self.outcomes(message)
 
     def _is_next(self, account: Account, message: Any) -> bool:
-        """Whether a message that was not answered yet is executed now: it is the next, or it waited for the daemon."""
+        """Whether an unanswered message is executed now, because it is the next one or it waited for the daemon."""
         if account.answer is None and message.sequence == account.sequence:
             return self.executes_again or message.kind.name in self.requests
         in_order = message.sequence == (account.sequence + 1) % self.codec.SEQUENCE_MODULUS
         return in_order and (self.executes_again or account.answer is not None)
 
     def has_waited(self, message: Any) -> bool:
-        """Whether a request was left to the daemon before, and may be answered late: by what was to be seen then."""
+        """Whether a request was left to the daemon before.
+
+        It may be answered late, from what could be seen then.
+        """
         account = self.accounts.get(message.client)
         return account is not None and account.answer is None and message.sequence == account.sequence
 
     def answered(self, message: Any, answer: Any) -> list[str]:
-        """A message got one of the answers that `expect` gave. Returns what is wrong with the rest of the answer."""
+        """Records that a message got an answer that `expect` allows; returns the errors in the rest of the answer."""
         kind, outcome = message.kind.name, answer.kind.name
         wrong = self._wrong_fields(message, answer)
         if outcome in ("INVITED", "OPENED"):
@@ -172,7 +173,7 @@ class SessionReference:
         return wrong
 
     def unanswered(self, message: Any) -> bool:
-        """No answer came to a message that should have one. Whether that is right while the daemon is down."""
+        """Records that no answer came to a message; returns whether that is right while the daemon is down."""
         kind, account = message.kind.name, self.accounts.get(message.client)
         if kind == "ASK":
             return message.secret == self.codec.TERMS
@@ -202,9 +203,9 @@ class SessionReference:
     def elapse(
         self, choice: int, actors: Sequence[Any], tables: Tables
     ) -> tuple[str, list[tuple[str, int, dict[str, Any]]]]:
-        """Let the lease of a session end, for its client first.
+        """Make the lease of a session end, first for its client.
 
-        Returns words on it, and the cells to write: (table, index, cell).
+        Returns a label for that, and the cells to write: (table, index, cell).
         """
         client = choice % self.capacities["session"]
         for actor in actors:
@@ -214,7 +215,7 @@ class SessionReference:
             return "", []
         account.is_overdue = True
         cell = dict(tables["session"][client])
-        # A quarter of the circle ago: late, and far from where late begins to mean early.
+        # A quarter of the circle ago: overdue, and far from the half circle at which overdue turns into early.
         cell["deadline"] = (cell["deadline"] - self._lease_ticks() - self._modulus() // 4) % self._modulus()
         return f"the lease of session {client} ended", [("session", client, cell)]
 
@@ -225,23 +226,23 @@ class SessionReference:
         return self.codec.LEASE
 
     def observe(self, tables: Tables) -> bool:
-        """Follow what the daemon's sweep has done. Whether it has ended every session that is over."""
+        """Follow what the daemon's sweep has done; return whether every session that is over has been ended."""
         for client, account in list(self.accounts.items()):
             state = tables["session"][client]["state"]
             if account.is_doomed and state == "Vacant":
                 del self.accounts[client]
                 self.revoke(client)
-            elif account.is_overdue and state == "Closing":  # a daemon died over it
+            elif account.is_overdue and state == "Closing":  # a daemon died while it ended the session
                 account.is_closing = True
         return not any(account.is_doomed for account in self.accounts.values())
 
     def is_fading(self, client: int) -> bool:
-        """Whether a sweep may have taken back some of what a session held, and not yet all."""
+        """Whether a sweep may have taken back only part of what a session held."""
         account = self.accounts.get(client)
         return account is not None and account.is_doomed
 
     def session_complaints(self, tables: Tables) -> list[str]:
-        """Where the sessions' cells are not as they should be."""
+        """The errors in the sessions' cells."""
         found = []
         for client, cell in enumerate(tables["session"]):
             account = self.accounts.get(client)
@@ -261,5 +262,5 @@ class SessionReference:
         return found
 
     def left_over(self, tables: Tables) -> list[str]:
-        """What must not be there when a load is over, told by a reference that saw nothing of it."""
+        """The errors in the cells when a load is over, found by a reference that saw none of the load."""
         return self.complaints(tables)

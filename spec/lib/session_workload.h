@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The client's half of a session (SessionSteps.tla) for a protocol's workload.h,
- * which defines before it includes this
+ * The client's half of a session (SessionSteps.tla) for a protocol's workload.h. That file defines
+ * these before it includes this one:
  *
  *   SESSION_MESSAGE     the protocol's message
  *   SESSION_KIND(name)  the enumerator of a kind
@@ -16,29 +16,30 @@
 
 #define SESSION_RETRY_MIN_NS 4000000ull
 #define SESSION_RETRY_MAX_NS 64000000ull
-#define SESSION_OPEN_PATIENCE_NS 1000000000ull /* then another number is tried */
+#define SESSION_OPEN_PATIENCE_NS 1000000000ull /* after this, another number is tried */
 
 struct session {
 	SESSION_MESSAGE request; /* the last one */
 	bool open;
-	bool invited;	/* request has the number and the token with which it is to be opened */
-	bool waiting;	/* for the answer to it */
-	__u64 identity; /* of this session in the history: numbers are used again */
+	bool invited;	/* request holds the number and the token to open it with */
+	bool waiting;	/* for the answer to request */
+	__u64 identity; /* of this session in the history, since numbers are reused */
 	__u64 first_sent_ns;
-	__u64 retry_ns; /* when it is to be sent again */
+	__u64 retry_ns; /* when to send it again */
 	__u64 retry_wait_ns;
-	__u64 lease_end_ns; /* the client's own: it begins at the first sending */
+	__u64 lease_end_ns; /* the client's own: it starts at the first sending */
 
-	/* The one before, where the client did not wait for its answer: executed or not, until this
-	 * one is answered. */
+	/*
+	 * The request before, if the client gave it up. Whether it was executed is unknown until
+	 * this request is answered.
+	 */
 	SESSION_MESSAGE given_up;
 	bool has_given_up;
-	bool given_up_is_next; /* to be sent: the server takes the requests in their order, and may
-				  not have it */
+	bool given_up_is_next; /* to be sent: the server may lack it, and takes requests in order */
 	__u64 given_up_sent_ns;
 };
 
-/* A read is numbered apart; it may wait beside a request. */
+/* A read is numbered separately, and may wait beside a request. */
 struct session_read {
 	SESSION_MESSAGE request;
 	bool waiting;
@@ -56,9 +57,9 @@ static inline void session_send(struct session *session, __u64 now_ns)
 }
 
 /*
- * Ask to be invited to a session of a random number, and say by which terms the client understands
- * what it is granted. Or open the one that it was invited to, which goes on from a random sequence
- * number.
+ * Asks to be invited to a session of a random number, and says by which terms the client
+ * understands what it is granted. A client that was invited opens that session instead, starting
+ * after a random sequence number.
  */
 static inline void session_open(struct load_thread *thread, struct session *session, __u64 now_ns)
 {
@@ -75,14 +76,14 @@ static inline void session_open(struct load_thread *thread, struct session *sess
 	session_send(session, now_ns);
 }
 
-/* Whether the outstanding request is one of a client that has no session yet. */
+/* Whether the outstanding request is from a client that has no session yet. */
 static inline bool session_is_opening(const struct session *session)
 {
 	return session->request.kind == SESSION_KIND(ASK) ||
 	       session->request.kind == SESSION_KIND(OPEN);
 }
 
-/* A new request of an open session; its other fields are in session->request already. */
+/* Starts a new request of an open session. Its other fields are in session->request already. */
 static inline void session_request(struct session *session, int kind, __u64 now_ns)
 {
 	session->request.kind = kind;
@@ -90,7 +91,7 @@ static inline void session_request(struct session *session, int kind, __u64 now_
 	session_send(session, now_ns);
 }
 
-/* Whether the client has to stop relying on the session. */
+/* Whether the client must stop relying on the session. */
 static inline bool session_is_over(const struct session *session, __u64 now_ns)
 {
 	return session->open && now_ns >= session->lease_end_ns;
@@ -103,13 +104,15 @@ static inline bool session_due(__u64 *retry_ns, __u64 *retry_wait_ns, __u64 now_
 	*retry_wait_ns *= 2;
 	if (*retry_wait_ns > SESSION_RETRY_MAX_NS)
 		*retry_wait_ns = SESSION_RETRY_MAX_NS;
-	/* Not in step with others: where room is short, those who come last would be lost each
-	 * time. */
+	/*
+	 * Break step with other clients: where room is short, the last ones of a burst would be
+	 * lost each time.
+	 */
 	*retry_ns = now_ns + *retry_wait_ns - now_ns % (*retry_wait_ns / 2);
 	return true;
 }
 
-/* Whether the outstanding request is to be sent again now; otherwise *wake_ns is when. */
+/* Whether to send the outstanding request again now. If not, *wake_ns is when. */
 static inline bool session_retry(struct session *session, __u64 now_ns, __u64 *wake_ns)
 {
 	bool due = session_due(&session->retry_ns, &session->retry_wait_ns, now_ns);
@@ -118,26 +121,27 @@ static inline bool session_retry(struct session *session, __u64 now_ns, __u64 *w
 	return due;
 }
 
-/* Wait no longer for the outstanding request; the next one follows. For protocols with
- * ExecutesAgain. */
+/*
+ * Stops waiting for the outstanding request, so that the next one can follow. Only for protocols
+ * with ExecutesAgain.
+ */
 static inline void session_give_up(struct session *session)
 {
 	session->given_up = session->request;
 	session->given_up_sent_ns = session->first_sent_ns;
 	session->has_given_up = true;
-	session->given_up_is_next = true; /* the other one goes first */
+	session->given_up_is_next = true; /* session_again() toggles it first */
 	session->waiting = false;
 }
 
-/* What is to be sent again: in turn with the outstanding request, the one that was given up before
- * it. */
+/* The message to send again: the outstanding request and the one given up before it, in turn. */
 static inline const SESSION_MESSAGE *session_again(struct session *session)
 {
 	session->given_up_is_next = session->has_given_up && !session->given_up_is_next;
 	return session->given_up_is_next ? &session->given_up : &session->request;
 }
 
-/* A new read of an open session; its other fields are in read->request already. */
+/* Starts a new read of an open session. Its other fields are in read->request already. */
 static inline void session_read(const struct session *session, struct session_read *read, int kind,
 				__u64 now_ns)
 {
@@ -151,7 +155,7 @@ static inline void session_read(const struct session *session, struct session_re
 	read->retry_ns = now_ns + read->retry_wait_ns;
 }
 
-/* As session_retry(). */
+/* Like session_retry(), for a read. */
 static inline bool session_read_retry(struct session_read *read, __u64 now_ns, __u64 *wake_ns)
 {
 	bool due = session_due(&read->retry_ns, &read->retry_wait_ns, now_ns);
@@ -160,7 +164,7 @@ static inline bool session_read_retry(struct session_read *read, __u64 now_ns, _
 	return due;
 }
 
-/* Whether the message may be the answer to the read: the kind is the caller's to look at. */
+/* Whether the message may be the answer to the read. The caller checks the kind. */
 static inline bool session_is_read_answer(const struct session_read *read,
 					  const SESSION_MESSAGE *message)
 {
@@ -170,16 +174,16 @@ static inline bool session_is_read_answer(const struct session_read *read,
 }
 
 /*
- * Whether the message may be the answer to the outstanding request: the kind is the caller's to
- * look at. TooEarly is none: the tables are new, and what they will grant is asked for again like
- * what was lost.
+ * Whether the message may be the answer to the outstanding request. The caller checks the kind.
+ * TooEarly does not count as an answer: the tables are new, so the client retries as if the request
+ * had been lost.
  */
 static inline bool session_is_answer(const struct session *session, const SESSION_MESSAGE *message)
 {
 	if (!session->waiting || message->sequence != session->request.sequence)
 		return false;
 	if (session->request.kind == SESSION_KIND(ASK) && message->kind == SESSION_KIND(INVITED))
-		return true; /* to a number of the server's choice */
+		return true; /* with a number that the server chose */
 	if (message->client != session->request.client)
 		return false;
 	if (session->request.kind == SESSION_KIND(ASK) &&
@@ -194,8 +198,8 @@ static inline bool session_is_answer(const struct session *session, const SESSIO
 }
 
 /*
- * The outstanding request was answered. Returns false where the session is over (the answer came
- * after the lease that the client could count on), or is yet to be opened.
+ * Takes the answer to the outstanding request. Returns false if the session is over (the answer
+ * came after the lease that the client could count on) or is yet to be opened.
  */
 static inline bool session_answered(struct session *session, const SESSION_MESSAGE *message,
 				    __u64 now_ns)
