@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a slot of `just bench kv` asks a store for: see bench_workload.h, and harness/bench/slots.h.
+/*
+ * Chooses what a slot of `just bench kv` asks a store for: see bench_workload.h and
+ * harness/bench/slots.h.
  */
 #ifndef KV_BENCH_H
 #define KV_BENCH_H
@@ -9,10 +11,10 @@
 #define STORE_CONSTANT(name) KV_##name
 #include "store_bench.h"
 
-/* In ASKED, above the sequence number: whether it asked for anything. */
+/* In ASKED, above the sequence number: set once the slot has asked for anything. */
 #define BENCH_HAS_ASKED (1ULL << 32)
 
-/* Reads only what it looks at: the client's work is part of every round trip. */
+/* Reads only the fields that it checks: the client's work is part of every round trip. */
 static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
 					   const unsigned char *payload)
 {
@@ -42,7 +44,7 @@ static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
 	}
 }
 
-/* Writes count up; reads carry any number that tells their answers apart. */
+/* Writes count up. Reads may have any number that tells their answers apart. */
 static __always_inline __u32 bench_sequence(struct bench_slot *slot, enum bench_operation operation)
 {
 	if (operation == BENCH_GET)

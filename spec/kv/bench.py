@@ -1,7 +1,7 @@
-"""The store in `just bench`: sizes, workloads, what is loaded before, who it is compared with, and what is promised.
+"""Configures the store in `just bench`: sizes, workloads, loads, the rival, and the targets.
 
-What a slot asks for is in bench.h and bench_workload.h. The numbers in a slot's state are in the order that bench.h
-names. Numbers that are drawn are keys in the order in which they were inserted.
+bench.h and bench_workload.h choose what a slot asks for. The numbers in a slot's state are in the order of bench.h.
+Numbers that are drawn are keys, in the order in which they were inserted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ open_by_messages = session_bench.open_by_messages
 KEYS = 2_000_000
 BUCKETS = 9_000_000
 HOT_KEYS = 128  # their buckets stay in the caches
-EXISTING = 0.31  # in the largest table of TATP
+EXISTING = 0.31  # share of the keys asked for that exist, as in TATP's largest table
 
 # Crowded buckets: GROUPS of them, each with twice as many keys as the bucket has ways, so half of them are in pages.
 CROWDED = 1 << 40
@@ -47,7 +47,8 @@ WORKLOADS = {
 }
 LOADS = (_load(KEYS),)
 
-# Share of the requests that need the rare path, as it comes out of keys in crowded buckets: half of these are spilled.
+# Workloads by the share of requests that need the rare path. Half of the keys in crowded buckets are spilled, so twice
+# as many requests ask for those keys.
 RARE_PATH = {
     f"{share} %": _workload(
         UPDATES_OF_1024, mixed((1 - share / 50, ALL), (share / 50, uniform(GROUPS * GROUP_KEYS, CROWDED)))
@@ -61,7 +62,7 @@ EXPECTED_OUTCOMES = ("value", "missing", "updated", "absent", "inserted", "refus
 
 RIVALS = (Memcached,)
 
-# Issue 3. One core, and for the rare path a second one for the daemon.
+# Issue 3. The programs have one core; for the rare path the daemon has a second one.
 TARGETS = {
     "80/20": {"of_reflector_min": 0.40, "times_kernel_udp_min": 15, "times_memcached_min": 12},
     "80/20 31% existing": {"of_80_20_min": 1.0},
@@ -69,10 +70,11 @@ TARGETS = {
 }
 RARE_PATH_TARGETS = {"18 %": {"of_0_min": 0.25}}
 
-# What each takes away from the store, on top of the sizes above. Written through, all entries are in pages.
+# Each ablation takes one feature from the store, with the sizes above. A store that is written through keeps all
+# entries in pages.
 ABLATION_WORKLOADS = {
     **{name: WORKLOADS[name] for name in ("80/20", "gets", "80/20 31% existing", "80/20 hot")},
-    # Of the keys of a crowded bucket some are asked for more often than others.
+    # Some keys of a crowded bucket are asked for more often than others.
     "80/20 crowded zipf": _workload(UPDATES_OF_1024, zipf(GROUPS * GROUP_KEYS, 0.99, CROWDED)),
 }
 ABLATION_LOADS = RARE_PATH_LOADS
@@ -83,18 +85,18 @@ ABLATIONS = {
     **{f"{ways} ways": {"constants": {"Ways": ways}} for ways in (1, 2, 8)},
 }
 
-# Tables without the daemon: what little has no room in its bucket is refused, and pages are of no use.
+# Tables for runs without the daemon: the few inserts that find no room in a bucket are refused, and pages are unused.
 SMALL_BUCKETS = 1 << 20
 SMALL_PAGES = 4_096
 
 
 def sized(buckets: int) -> dict[str, dict[str, dict[str, int]]]:
-    """An override."""
+    """The override for tables of this size."""
     return {"tables": {"bucket": {"capacity": buckets}, "page": {"capacity": SMALL_PAGES}}}
 
 
 def keys_of(buckets: int) -> int:
-    """As full as the table of the other workloads."""
+    """The number of keys that fills these buckets as much as those of the other workloads."""
     return buckets * KEYS // BUCKETS
 
 
@@ -128,7 +130,7 @@ SCALES = {
                 {**sized(SMALL_BUCKETS), "constants": {"SlotSize": size}},
                 (_load(keys_of(SMALL_BUCKETS)),),
             )
-            for size in (8, 24, 40, 56, 64)  # a longer one finds no room on the stack of a BPF program
+            for size in (8, 24, 40, 56, 64)  # a longer value does not fit on a BPF program's stack
         ],
     ),
 }

@@ -1,4 +1,4 @@
-"""memcached, as `just bench kv` compares with it: Debian's, over UDP, one thread on the packets' own core."""
+"""Runs memcached as the rival in `just bench kv`: Debian's, over UDP, one thread on the packets' own core."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from harness.protocols import REPOSITORY
 from harness.rig import Rig
 
 PORT = 11211
-PAYLOAD_SIZE = 32  # of the shortest answer: see memcached.bpf.c
+PAYLOAD_SIZE = 32  # bytes of the shortest answer: see memcached.bpf.c
 MEMORY_MB = 4096
 START_S_MAX = 5
-# what the server runs, in its binary protocol
+# the request for the server's version, in its binary protocol
 VERSION = struct.pack(">HHHHBBHBBHIIQ", 0, 0, 1, 0, 0x80, 0x0B, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Memcached(ProcessServer):
-    """A server that has no sessions: an update is its `replace`, an insert its `set`."""
+    """A server without sessions. An update is its `replace`, an insert its `set`."""
 
     def __init__(self, rig: Rig, build: Build, cpu: int) -> None:
         if not shutil.which("memcached"):
@@ -38,7 +38,7 @@ class Memcached(ProcessServer):
         super().__init__("memcached", Link(rig, client, cpu), cpu, ["memcached", *limits, *addresses])
 
     def _start(self) -> subprocess.Popen[Any]:
-        """It does not say when it is ready, so it is asked."""
+        """Starts the server and polls it until it answers, since it does not report when it is ready."""
         endpoint = self.link.rig.server
         command = ["chrt", "--fifo", 1, "taskset", "--cpu-list", self._cpu, *self._command]
         process = endpoint.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What the clients of `just bench kv` ask for, whatever they speak: see bench.py. */
+/*
+ * Chooses what the clients of `just bench kv` ask for, whatever protocol they speak: see bench.py.
+ */
 #ifndef KV_BENCH_WORKLOAD_H
 #define KV_BENCH_WORKLOAD_H
 
 #include "slots.h"
 
 #ifndef BENCH_VALUE_SIZE
-#define BENCH_VALUE_SIZE 40 /* of who has no layout to say it */
+#define BENCH_VALUE_SIZE 40 /* bytes, for clients without a layout */
 #endif
 
-/* Parameters. LOADS: how many numbers to insert, instead of asking for what is there; from FIRST
- * on. */
+/*
+ * The parameters. LOADS: if not zero, insert that many numbers, starting with FIRST, instead of
+ * asking for existing ones.
+ */
 enum {
 	BENCH_UPDATES_OF_1024,
 	BENCH_LOADS,
 	BENCH_FIRST
 };
 
-/* As bench.py names them. */
+/* The outcomes, in the order of bench.py. */
 enum {
 	BENCH_VALUE,
 	BENCH_MISSING,
@@ -34,15 +38,16 @@ enum bench_operation {
 	BENCH_INSERT
 };
 
-/* Numbers from here on are keys of crowded buckets: as many groups of keys, each of which falls
- * into one bucket. */
+/*
+ * Numbers from BENCH_CROWDED on are keys of crowded buckets. They form BENCH_GROUPS groups, and the
+ * keys of a group share a bucket.
+ */
 #define BENCH_CROWDED (1ULL << 40)
 #define BENCH_GROUPS 32768
 
 /*
- * The key whose mix (the finalizer of MurmurHash3) is given: the finalizer's steps backwards. The
- * upper half of it chooses the bucket under the plain seed, by which the benchmark's servers find
- * their cells.
+ * Returns the key with the given mix: runs the finalizer of MurmurHash3 backwards. The benchmark's
+ * servers use the plain seed, with which the upper half of the mix chooses the bucket.
  */
 static __always_inline __u64 bench_key_of_mix(__u64 mix)
 {

@@ -1,4 +1,4 @@
-"""A client of the store: get, insert, update, delete."""
+"""Implements a client of the store: get, insert, update, delete."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from spec.lib.session_client import Caller, Session
 
 VERSIONED = frozenset({"INSERTED", "UPDATED", "DELETED", "EXISTS"})
-"""The answers to writes that say a version."""
+"""The answers to writes that carry a version."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the store has under a key."""
+    """The version and value that the store has under a key."""
 
     version: int
     value: bytes
@@ -21,11 +21,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a write.
+    """The result of a write.
 
-    kind: Inserted, Updated, Deleted; Exists, Absent, NoRoom, TooLong where it changed nothing (in the codec's
-    capitals).
-    version: that the key came to, had when it was deleted, or has where it exists; otherwise None.
+    kind, in the codec's capitals: INSERTED, UPDATED or DELETED; or EXISTS, ABSENT, NO_ROOM or TOO_LONG if nothing
+    changed.
+    version: the version written, the one deleted, or the one that exists; otherwise None.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Outcome:
 
 
 class KvSession(Session):
-    """A session of the store: one write is outstanding at a time, and any number of gets."""
+    """A session of the store: at most one write is outstanding, and any number of gets."""
 
     answers: ClassVar[dict[str, tuple[str, ...]]] = {
         "INSERT": ("INSERTED", "EXISTS", "NO_ROOM", "TOO_LONG"),
@@ -54,7 +54,7 @@ class KvSession(Session):
     one_way = frozenset({"tail"})
 
     def get(self, key: int, now_ns: int) -> tuple[int, bytes]:
-        """The number of the get, and its datagram."""
+        """Encode a get; return its number and datagram."""
         return self.read("GET", now_ns, key=key)
 
     def insert(self, key: int, value: bytes, now_ns: int) -> bytes:
@@ -67,7 +67,7 @@ class KvSession(Session):
         return self.request("DELETE", now_ns, key=key)
 
     def _stored(self, value: bytes) -> dict[str, Any]:
-        """The fields of a value. One that is too long goes out as its length alone: the store looks at that."""
+        """The fields of a value. A value that is too long goes out as its length alone: the store checks that first."""
         size = len(value)
         in_slot, in_tail = value if size <= self.codec.SLOT_SIZE else b"", value if self.codec.tail_size(size) else b""
         return {"length": size, "value": in_slot.ljust(self.codec.SLOT_SIZE, b"\0"), "tail": in_tail}
@@ -78,21 +78,21 @@ class KvSession(Session):
 
 
 def value_of(message: Any) -> bytes:
-    """The value that a message says, all of it."""
+    """The whole value that a message carries."""
     return message.tail or message.value[: message.length]
 
 
 def entry_of(answer: Any) -> Entry | None:
-    """What a get was answered with; None where the key is not there."""
+    """The entry in the answer to a get; None if the key is not there."""
     return Entry(answer.version, value_of(answer)) if answer.kind.name == "VALUE" else None
 
 
 class KvCaller(Caller):
-    """A KvSession over a socket. Values are of any length: the store has a word to say about what it does not take.
+    """Drives a KvSession over a socket. Values may have any length: the store rejects those that are too long.
 
-    Where the daemon is down and the kernel alone has no answer, each call raises NotServed at once, or waits for the
-    daemon if it is `patient`. A write that was not answered may have been executed, or may be later: `again` waits for
-    its answer, the next write gives it up.
+    While the daemon is down, a call raises NotServed at once if the kernel alone has no answer; a `patient` caller
+    waits for the daemon instead. A write without an answer may have been executed, or may be later. `again` waits for
+    its answer; the next write gives it up.
     """
 
     session: KvSession
@@ -102,29 +102,29 @@ class KvCaller(Caller):
         self._patient = patient
 
     def get(self, key: int) -> Entry | None:
-        """The entry of a key, if there is one."""
+        """Return the entry of a key, if there is one."""
         return entry_of(self.read("GET", self._patient, key=key))
 
     def insert(self, key: int, value: bytes) -> Outcome:
-        """Only where the key is not there."""
+        """Write the value only if the key is not there."""
         return self._write(self._next().insert(key, value, self.now_ns()))
 
     def update(self, key: int, value: bytes) -> Outcome:
-        """Only where the key is there."""
+        """Write the value only if the key is there."""
         return self._write(self._next().update(key, value, self.now_ns()))
 
     def delete(self, key: int) -> Outcome:
         return self._write(self._next().delete(key, self.now_ns()))
 
     def again(self) -> Outcome:
-        """Wait for the answer to the write that was not answered; it may have come meanwhile."""
+        """Wait for the answer to the unanswered write; it may have arrived already."""
         if not self.session.is_waiting and self.settled is not None:
             answer, self.settled = self.settled, None
             return Outcome.of(answer)
         return self._write(self.session.again())
 
     def renew(self) -> None:
-        """Extend the lease; a write does so as well, a get does not."""
+        """Extend the lease. A write does that too, a get does not."""
         self._next()
         self.call(self.session.renew(self.now_ns()))
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a slot of `just fill kv` asks for, and what the answers have to be: see fill.py, and
- * harness/bench/slots.h. */
+/*
+ * Chooses what a slot of `just fill kv` asks for, and checks the answers: see fill.py and
+ * harness/bench/slots.h.
+ */
 #ifndef KV_FILL_H
 #define KV_FILL_H
 
@@ -9,7 +11,7 @@
 
 #define BENCH_PAYLOAD_SIZE KV_WIRE_SIZE
 
-/* One for all requests of a run, as fill.py names them. */
+/* All requests of a run have one operation. The order is that of fill.py. */
 enum fill_operation {
 	FILL_INSERT,
 	FILL_UPDATE,
@@ -17,8 +19,11 @@ enum fill_operation {
 };
 
 /*
- * Parameters. OPERATION; COUNT: how many there are; of every STEPth number; STRIDE, prime to COUNT:
- * the order; CHANGED: every so manieth number has been updated once, none where it is zero.
+ * The parameters.
+ * OPERATION: of all requests. COUNT: the number of requests.
+ * STEP: only every STEPth number is asked for.
+ * STRIDE: prime to COUNT; gives the order of the requests.
+ * CHANGED: every CHANGEDth number has been updated once; zero: none has.
  */
 enum {
 	FILL_OPERATION,
@@ -29,8 +34,9 @@ enum {
 };
 
 /*
- * What a slot keeps. SEQUENCES: the last write's in the lower half, reads so far in the upper one.
- * WRONG: the first key whose answer was not right.
+ * The words of a slot's state.
+ * SEQUENCES: the last write's number in the lower half, the count of reads in the upper half.
+ * WRONG: the first key with a wrong answer.
  */
 enum {
 	FILL_CLIENT,
@@ -40,7 +46,7 @@ enum {
 	FILL_WRONG
 };
 
-/* As fill.py names them. */
+/* The outcomes, in the order of fill.py. */
 enum {
 	FILL_IS_RIGHT,
 	FILL_IS_WRONG,
@@ -50,12 +56,12 @@ enum {
 	FILL_BEGINS
 };
 
-#define FILL_OF_READS                                                                            \
-	(1U << 29) /* in their sequence numbers: no late answer to a write is taken for one to a \
-		      read */
+#define FILL_OF_READS                                                                          \
+	(1U << 29) /* in the sequence numbers of reads, so that a late answer to a write never \
+		      passes for one to a read */
 #define FILL_WORDS (KV_SLOT_SIZE / 8)
 
-/* Spread over all 64 bits, and no number's is zero. */
+/* Spreads the numbers over all 64 bits. No key is zero. */
 static __always_inline __u64 fill_key(__u64 number)
 {
 	return (number + 1) * 0x9e3779b97f4a7c15ULL;
@@ -66,7 +72,7 @@ static __always_inline __u32 fill_version(__u64 number, const __u64 *parameters)
 	return parameters[FILL_CHANGED] && number % parameters[FILL_CHANGED] == 0 ? 2 : 1;
 }
 
-/* Of a value, in words: any length from nothing to a whole slot. */
+/* Returns the length of a value, in words: anything from zero to a whole slot. */
 static __always_inline __u32 fill_length(__u64 number, __u32 version)
 {
 	return (number + version) % (FILL_WORDS + 1);
@@ -122,7 +128,7 @@ static __always_inline __u32 fill_outcome(const unsigned char *payload, __u64 nu
 	return right ? FILL_IS_RIGHT : FILL_IS_WRONG;
 }
 
-/* Of the request that is outstanding. */
+/* Returns the sequence number of the outstanding request. */
 static __always_inline __u32 fill_sequence(const struct bench_slot *slot, const __u64 *parameters)
 {
 	const __u64 counted = slot->state[FILL_SEQUENCES];
@@ -165,7 +171,7 @@ static __always_inline void fill_ask(const struct bench_slot *slot, const __u64 
 			       at < length ? fill_word(key, version, at) : 0);
 }
 
-/* A slot that gets no answer asks for the same again: a write is executed once all the same. */
+/* A slot without an answer sends the same request again: the store executes a write only once. */
 static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
 						unsigned char *payload)
 {

@@ -1,4 +1,4 @@
-"""The store in `just fill`: its sizes for a number of keys, and its requests. fill.h has what a slot asks for."""
+"""Configures the store in `just fill`: sizes for a number of keys, and requests. fill.h chooses what slots ask."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ KEYS = 10_000_000
 KEYS_OF_BUCKET = 2
 KEYS_OF_PAGE = 4
 OUTCOMES = ("right", "wrong", "missing", "unchanged", "no room", "begins")
-WRONG_WORD = 4  # of a slot's state: the first key that was not as it had to be
+WRONG_WORD = 4  # index into a slot's state: the first key with a wrong answer
 CHANGED = 4  # every fourth key is updated
-STRIDE = 1_000_003  # a prime: keys are not read in the order in which they were inserted
+STRIDE = 1_000_003  # a prime, so that keys are not read in the order in which they were inserted
 INSERT, UPDATE, GET = range(3)
-COUNT = 1  # of the parameters: how many requests there are
+COUNT = 1  # index into the parameters: the number of requests
 
 
 def override(keys: int) -> dict[str, Any]:
-    """A session that only reads is not extended by that, and is to last for all of it."""
+    """The override for this many keys. Reads do not extend a lease, so it must last for the whole run."""
     capacities = {"bucket": keys / KEYS_OF_BUCKET, "page": keys / KEYS_OF_PAGE}
     return {
         "constants": {"Lease": 1_000_000},

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The client of memcached in `just bench kv`: its binary protocol over UDP, the same keys and
- * values, as many requests in flight. Requests and answers differ in length, so a frame grows and
- * shrinks at its head and gets its headers anew; there is no room behind it.
+ * The client of memcached in `just bench kv`. It speaks memcached's binary protocol over UDP, with
+ * the same keys and values and as many requests in flight. Requests and answers differ in length. A
+ * packet has no room behind it, so it grows and shrinks at its head, and its headers are written
+ * anew.
  */
-#define BENCH_PAYLOAD_SIZE 32 /* of the shortest message */
+#define BENCH_PAYLOAD_SIZE 32 /* bytes of the shortest message */
 #include "client.bpf.h"
 #include "pace.bpf.h"
 #include "bench_workload.h"
@@ -21,8 +22,10 @@ enum {
 	OPCODE_REPLACE = 3
 };
 
-/* What a slot keeps: the operation that it asked for and whether there was one, the key, a number
- * that tells answers apart. */
+/*
+ * The words of a slot's state. ASKED: not zero once it has asked for anything. OPERATION, KEY: of
+ * the last request. SEQUENCE: a number that tells answers apart.
+ */
 enum {
 	SLOT_ASKED,
 	SLOT_OPERATION,
@@ -30,7 +33,7 @@ enum {
 	SLOT_SEQUENCE
 };
 
-/* Before every message in UDP; integers are big endian, here and below. */
+/* Precedes every message in UDP. Integers are big endian, here and below. */
 struct udp_prefix {
 	__be16 request, part, parts, reserved;
 } __attribute__((packed));
@@ -39,7 +42,7 @@ struct header {
 	__u8 magic, opcode;
 	__be16 key_size;
 	__u8 extras_size, type;
-	__be16 status; /* in requests it is reserved */
+	__be16 status; /* reserved in requests */
 	__be32 body_size;
 	__u32 opaque;
 	__u64 version;
@@ -139,7 +142,10 @@ static __always_inline void write_lengths(struct bench_frame *frame, __u32 paylo
 		frame->udp.check = 0xffff;
 }
 
-/* Gives the packet another length, and the headers that it had. NULL to please the verifier. */
+/*
+ * Gives the packet another length and copies its headers to the new head. Returns NULL only to
+ * satisfy the verifier.
+ */
 static __always_inline struct bench_frame *resize(struct xdp_md *ctx, __u32 payload_size)
 {
 	const int surplus =

@@ -1,8 +1,8 @@
-"""What a store should do, in plain Python, and the clients that fuzzing drives it with.
+"""Models the store in plain Python, and chooses the moves of the clients that fuzzing drives it with.
 
-The reference is a dict. Where an entry is kept, in a bucket or in its page, and its tail, if any, in which spot of its
-shelf, matters for three things only: what the kernel can answer without the daemon, whether there is no room, and
-whether the cells say together what the dict says.
+The reference is a dict. It also looks at where an entry is kept: in a bucket or in its page, and in which spot of its
+shelf the tail is. This place matters for three things only: what the kernel can answer without the daemon, whether
+there is room, and whether the cells together hold what the dict holds.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from spec.lib.session_reference import OPENING, OWN, SessionReference, Tables, o
 
 @dataclass(frozen=True)
 class Stored:
-    """An entry, or what is in a cell of one: all of its slot, and after it the tail.
+    """An entry, as stored or as a cell has it: the whole slot, followed by the tail.
 
-    spot: that the tail is kept in, where a cell says so; any is right.
+    spot: of the shelf, where the tail is kept, if a cell says so. Any spot is right, so comparisons ignore it.
     """
 
     version: int
@@ -34,7 +34,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Way:
-    """What a bucket has of a key."""
+    """A key's entry in a bucket."""
 
     mark: str
     key: int
@@ -46,12 +46,12 @@ class Way:
 
 
 class Reference(SessionReference):
-    """All entries, and the greatest version that was deleted from each bucket: versions go on from there."""
+    """All entries, and the greatest version deleted from each bucket: new versions continue from there."""
 
     requests = frozenset(KvSession.answers)
     reads = frozenset(KvSession.read_answers)
     recalled = frozenset(kind for kinds in KvSession.answers.values() for kind in kinds)
-    """The answers to requests: they say the same version when they are asked for again."""
+    """The answers to requests. When a request is sent again, its answer must carry the same version as before."""
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
@@ -60,7 +60,7 @@ class Reference(SessionReference):
         self._tables: Tables = self._blank()
 
     def _blank(self) -> Tables:
-        """What the cells say before anything has happened."""
+        """Return the cells as they are before anything has happened."""
         ways, size = self.codec.WAYS, self.codec.PAGE_SIZE
         entry = {"version": 0, "length": 0, "spot": 0, "value": 0}
         bucket = {
@@ -105,7 +105,7 @@ class Reference(SessionReference):
         return found
 
     def version_of(self, kind: str, key: int) -> int | None:
-        """The version that an answer has to say, if any."""
+        """The version that an answer must carry, if any."""
         match kind:
             case "INSERTED":
                 return self._next_version(self.floors[self.codec.hash_slot(key)])
@@ -137,9 +137,9 @@ class Reference(SessionReference):
                 self.floors[slot] = max(self.floors[slot], self.entries.pop(key).version)
 
     def revoke(self, client: int) -> None:
-        """A session has nothing that ends with it."""
+        """A session holds nothing that must be taken back when it ends."""
 
-    # --- What is where ------------------------------------------------------------------------
+    # --- Where entries are --------------------------------------------------------------------
 
     def observe(self, tables: Tables) -> bool:
         self._tables = tables
@@ -148,7 +148,8 @@ class Reference(SessionReference):
     def needs_daemon(self, message: Any) -> bool:
         """Whether the bucket cannot answer alone.
 
-        It has not got the key, which may be in the page, or no room for it; or the value is a tail, or is to be one.
+        Either it lacks the key, which may be in the page, or has no room for it; or the value has a tail, or will have
+        one.
         """
         codec, is_get = self.codec, message.kind.name == "GET"
         if not is_get and message.length > codec.VALUE_MAX:
@@ -167,12 +168,13 @@ class Reference(SessionReference):
         )
 
     def _has_room(self, bucket: Mapping[str, Any]) -> bool:
-        """Whether a way can be had without moving anything to the page."""
+        """Whether a way can be taken without moving anything to the page."""
         return any(mark in ("Empty", "Clean") for mark in bucket["marks"])
 
     def _may_spill(self, message: Any) -> bool:
-        """Whether a write may put something into the page: the way that it needs is another's, or it is written
-        through.
+        """Whether a write may put something into the page.
+
+        It may if the way that it needs holds another key, or if the store is written through.
         """
         waited = self.has_waited(message) or self.needs_daemon(message)
         return waited and (self._way_of(message.key) is None or not self.codec.WRITE_BACK)
@@ -209,20 +211,20 @@ class Reference(SessionReference):
         return Stored(entry["version"], length, value, spot)
 
     def _tail(self, key: int, spot: int, tables: Tables) -> bytes:
-        """What is in a spot; nothing where it is none."""
+        """The bytes in a spot; empty if the spot does not exist."""
         if not 1 <= spot <= self.codec.SPOTS:
             return b""
         return tables["tail"][self.codec.hash_shelf(key)]["bytes"][spot - 1].to_bytes(self.codec.VALUE_MAX, "little")
 
     def _held(self, slot: int, tables: Tables) -> list[Mapping[str, Any]]:
-        """The page's entries of a bucket."""
+        """The entries that the page holds for a bucket."""
         page = tables["page"][self.codec.hash_home(slot)]
         return [each for each in page["spilled"] if each["mark"] != "Vacant" and each["slot"] == slot]
 
-    # --- What the cells should say ------------------------------------------------------------
+    # --- The contents of the cells ------------------------------------------------------------
 
     def complaints(self, tables: Tables) -> list[str]:
-        """Where the cells are not as they should be, now that nothing is under way."""
+        """The errors in the cells. Call it when nothing is under way."""
         found = self.left_over(tables)
         kept: dict[int, Stored] = {}
         for slot, bucket in enumerate(tables["bucket"]):
@@ -236,7 +238,7 @@ class Reference(SessionReference):
         return found
 
     def _kept(self, slot: int, bucket: Mapping[str, Any], tables: Tables) -> dict[int, Stored]:
-        """The entries that a bucket and its page amount to."""
+        """The entries of a bucket and its page, taken together."""
         kept = {each["key"]: self._entry(each["key"], each["entry"], tables) for each in self._held(slot, tables)}
         for way in self._ways(bucket, tables):
             if way.is_live:
@@ -246,7 +248,7 @@ class Reference(SessionReference):
         return kept
 
     def left_over(self, tables: Tables) -> list[str]:
-        """What the sessions left, and where cells contradict one another, whatever was stored."""
+        """The leftovers of sessions, and contradictions between cells, whatever was stored."""
         found = self.session_complaints(tables)
         for index, page in enumerate(tables["page"]):
             for each in page["spilled"]:
@@ -256,7 +258,7 @@ class Reference(SessionReference):
         return found + self._misshelved(tables)
 
     def _misshelved(self, tables: Tables) -> list[str]:
-        """Where the spots that are taken are not those of the entries with a tail, one each."""
+        """The errors in the spots: each taken spot must belong to exactly one entry with a tail."""
         found, users = [], defaultdict(list)
         for slot, bucket in enumerate(tables["bucket"]):
             for key, entry in self._kept(slot, bucket, tables).items():
@@ -305,13 +307,13 @@ class Reference(SessionReference):
         return found
 
     def broken_beliefs(self, _actors: list[Actor], _now_ns: int) -> list[str]:
-        """A client believes in nothing: what it read may be another's a moment later."""
+        """A client has no lasting beliefs: another client may change what it read a moment later."""
         return []
 
     # --- Messages that must change nothing -----------------------------------------------------
 
     def forge(self, message: Any, choice: int) -> Any:
-        """A message that somebody made up from one that was on the wire."""
+        """A message that an attacker forges from one seen on the wire."""
         modulus = self.codec.SEQUENCE_MODULUS
         match choice % 6:
             case 0:
@@ -331,7 +333,7 @@ class Reference(SessionReference):
         return message
 
     def _seem_handed_over(self, message: Any, choice: int) -> None:
-        """What only XDP and the daemon say, said by a client: it counts for nothing."""
+        """Sets the fields that only XDP and the daemon may set. From a client they must have no effect."""
         message.epoch = choice % 5
         message.way = choice % (self.codec.WAYS + 1)
         message.victim = Actor.KEYS[choice % len(Actor.KEYS)]
@@ -345,12 +347,12 @@ class Reference(SessionReference):
 
 
 def stored_of(message: Any) -> Stored:
-    """What a message says of an entry."""
+    """The entry that a message carries."""
     return Stored(message.version, message.length, message.value + message.tail)
 
 
 BYTES = bytes(range(256)) * 257
-"""What values are cut from: none has the same byte twice in a row."""
+"""Values are slices of this, so no value has the same byte twice in a row."""
 
 
 class Actor:
@@ -358,7 +360,7 @@ class Actor:
 
     KEYS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 2**64 - 1)
     opens = KvSession
-    """What it opens, one after the other."""
+    """The class of the sessions that the client opens, one after the other."""
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         self.session = self.opens(codec)
@@ -370,7 +372,7 @@ class Actor:
         self._lengths = (*in_slot, *in_tail, codec.VALUE_MAX + 1, 2**16 - 1)
 
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
-        """The next datagram to send, with a word on what it is."""
+        """The next datagram to send, and a label for it."""
         session, (which, what) = self.session, divmod(choice, 20)
         if session.is_opening or (session.outstanding_kind == "CLOSE" and choice % 2):
             return f"{session.outstanding_kind} again", session.again()
@@ -416,6 +418,6 @@ class Actor:
         self.session.receive(datagram, now_ns)
 
     def lapse(self, client: int) -> None:
-        """If this is its session, its lease ends."""
+        """Ends the lease if the session is this client's."""
         if self.session.number == client:
             self.session.lease_end_ns = 0

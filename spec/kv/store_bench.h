@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Requests and values for the bench.h of a protocol over the store's cells, which defines before it
- * includes this
+ * Requests and values for the bench.h of a protocol over the store's cells. That file defines this
+ * before it includes this one:
  *
  *   STORE_CONSTANT(name)   a constant of its generated codec
  */
 #ifndef STORE_BENCH_H
 #define STORE_BENCH_H
 
-#define BENCH_VALUE_SIZE STORE_CONSTANT(TAIL_OVER) /* all of a slot */
+#define BENCH_VALUE_SIZE STORE_CONSTANT(TAIL_OVER) /* bytes: a whole slot */
 #include "bench_workload.h"
 
 #define BENCH_PAYLOAD_SIZE STORE_CONSTANT(WIRE_SIZE)
 
-/* What a slot keeps. ASKED: the sequence number of what it asked for, and above it what the
- * protocol puts there. */
+/*
+ * The words of a slot's state. ASKED: the sequence number of the outstanding request; the protocol
+ * uses the bits above it.
+ */
 enum {
 	BENCH_CLIENT,
 	BENCH_SECRET,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Keys and values for the workload.h of a protocol over the store's cells, which defines before it
- * includes this
+ * Keys and values for the workload.h of a protocol over the store's cells. That file defines these
+ * before it includes this one, and also what session_workload.h asks for:
  *
- *   STORE_FUNCTION(name), STORE_CONSTANT(name)   a function and a constant of its generated codec
- *
- * and what session_workload.h asks for.
+ *   STORE_FUNCTION(name)   a function of its generated codec
+ *   STORE_CONSTANT(name)   a constant of its generated codec
  */
 #ifndef STORE_WORKLOAD_H
 #define STORE_WORKLOAD_H
@@ -21,9 +20,12 @@
 #define WORKLOAD_SIZE_MAX (STORE_CONSTANT(WIRE_SIZE) + STORE_CONSTANT(TAIL_MAX))
 #define STORE_NO_KEY (~0ull)
 
-static __u64 *store_keys; /* all of them, the same for every client */
+static __u64 *store_keys; /* all keys, the same for every client */
 
-/* The keys of the first buckets only, until there are enough. */
+/*
+ * Chooses the keys. With a `crowd`, all fall into the first buckets, so that each of these has
+ * `crowd` keys on average.
+ */
 static inline void store_choose_keys(__u64 count, __u64 crowd)
 {
 	__u64 buckets = crowd ? (count + crowd - 1) / crowd : STORE_CONSTANT(CAPACITY_BUCKET);
@@ -43,7 +45,7 @@ static inline size_t workload_size(const unsigned char *payload)
 	return STORE_CONSTANT(WIRE_SIZE) + STORE_FUNCTION(message_tail_size)(payload);
 }
 
-/* What was read has its tail; other answers may come without. */
+/* A value that was read must come with its tail. Other answers may come without one. */
 static inline bool workload_is_whole(const unsigned char *payload, size_t size)
 {
 	return size == workload_size(payload) ||
@@ -51,8 +53,10 @@ static inline bool workload_is_whole(const unsigned char *payload, size_t size)
 		stepwise_read(payload + STORE_CONSTANT(WIRE_KIND), 1) != SESSION_KIND(VALUE));
 }
 
-/* The message, and the tail that goes with what its slot holds: each byte of it tells where it is,
- * and of which value. */
+/*
+ * Encodes a message and its tail. The tail depends on the slot's bytes, so that each byte of it
+ * shows its position and its value.
+ */
 static inline void store_encode(unsigned char *payload, const SESSION_MESSAGE *message)
 {
 	__u64 mixed = 0;
@@ -64,8 +68,10 @@ static inline void store_encode(unsigned char *payload, const SESSION_MESSAGE *m
 	}
 }
 
-/* Stands for a value in the history: of its length and all its bytes, so that a torn one is
- * nobody's. FNV-1a. */
+/*
+ * Returns a digest (FNV-1a) that stands for a value in the history. It covers the length and all
+ * bytes, so a torn value has a digest that nobody wrote.
+ */
 static inline __u64 store_digest(const unsigned char *payload)
 {
 	__u64 digest = 0xcbf29ce484222325ull ^
@@ -86,7 +92,7 @@ static inline __u64 store_digest_of(const SESSION_MESSAGE *request)
 	return store_digest(payload);
 }
 
-/* The next key that nobody has counted for yet; STORE_NO_KEY when all are. */
+/* Claims the next key that no client has claimed. Returns STORE_NO_KEY if all are claimed. */
 static inline __u64 store_claim(__u64 count, atomic_ullong *claimed)
 {
 	__u64 index = atomic_load(claimed);

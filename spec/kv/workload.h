@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of a load ask a store for: each gets and writes random keys,
- * in a closed loop. When time is over they read every key once more, so that
- * the history ends with what is there, and may delete all. See harness/load/load.h.
+ * Chooses what the clients of a load ask a store for: each gets and writes random keys, in a closed
+ * loop. When time is over they read every key once more, so that the history ends with the final
+ * state, and may delete all keys. See harness/load/load.h.
  */
 #ifndef KV_WORKLOAD_H
 #define KV_WORKLOAD_H
@@ -44,17 +44,17 @@ static const struct load_option workload_options[] = {
 struct workload_client {
 	struct session session;
 	struct session_read read;
-	__u64 missing;	  /* a key that is to be inserted next, or STORE_NO_KEY */
-	bool impatient;	  /* with the outstanding request */
-	bool settled;	  /* time is over and it has no write left */
-	__u64 reads_back; /* the key that it is to read when time is over, or STORE_NO_KEY */
+	__u64 missing;	  /* the key to insert next, or STORE_NO_KEY */
+	bool impatient;	  /* will give up the outstanding request */
+	bool settled;	  /* time is over and it has no write left to do */
+	__u64 reads_back; /* the key to read now that time is over, or STORE_NO_KEY */
 };
 
 static atomic_uint workload_writers;	 /* clients that may still write */
-static atomic_ullong workload_read_back; /* how many keys somebody has read again, or will */
-static atomic_ullong workload_tidied;	 /* how many somebody has deleted, or will */
+static atomic_ullong workload_read_back; /* keys that a client has read back, or will */
+static atomic_ullong workload_tidied;	 /* keys that a client has deleted, or will */
 
-/* Clients start one after the other. */
+/* Called for one client after the other. */
 static inline void workload_start(const struct workload *options, struct load_thread *thread,
 				  struct workload_client *client)
 {
@@ -117,8 +117,8 @@ static inline bool workload_is_write(const struct kv_message *request)
 }
 
 /*
- * A new value, of a length at, or one below, either end of what fits into a slot, or of any above
- * it. No two of eight bytes or more are the same.
+ * Makes a new value. Its length is at either end of what fits into a slot, or one byte inside, or
+ * anything longer. No two values of eight bytes or more are the same.
  */
 static inline void workload_fill(const struct workload *options, struct load_thread *thread,
 				 struct kv_message *request)
@@ -139,7 +139,7 @@ static inline void workload_fill(const struct workload *options, struct load_thr
 		request->value.bytes[i] = identity >> i % 8 * 8;
 }
 
-/* A write that was not answered: executed between its call and `return_ns`, or not at all. */
+/* Records an unanswered write: executed between its call and `return_ns`, or not at all. */
 static inline void workload_note_open(struct load_thread *thread, const struct session *session,
 				      const struct kv_message *request, __u64 call_ns,
 				      __u64 return_ns)
@@ -152,7 +152,7 @@ static inline void workload_note_open(struct load_thread *thread, const struct s
 					  return_ns, store_digest_of(request), 0 });
 }
 
-/* The session is over. What was sent may still arrive. */
+/* Ends the session in the history. Its messages may still arrive at the server. */
 static inline void workload_lose(struct load_thread *thread, struct workload_client *client)
 {
 	struct session *session = &client->session;
@@ -206,7 +206,7 @@ static inline void workload_get(struct workload_client *client, __u64 key, __u64
 	session_read(&client->session, &client->read, KV_MESSAGE_KIND_GET, now_ns);
 }
 
-/* Time is over. Whether nobody writes any more. */
+/* Call when time is over. Whether no client writes any more. */
 static inline bool workload_all_settled(struct workload_client *client)
 {
 	if (!client->settled)
@@ -215,8 +215,10 @@ static inline bool workload_all_settled(struct workload_client *client)
 	return workload_writers == 0;
 }
 
-/* Time is over: when nobody writes any more, all keys are read, perhaps deleted, and the sessions
- * closed. */
+/*
+ * Call when time is over. Once no client writes any more, the clients read all keys, delete them if
+ * `tidy` is set, and close their sessions.
+ */
 static inline enum load_action workload_wind_up(const struct workload *options,
 						struct load_thread *thread,
 						struct workload_client *client, __u64 now_ns,
@@ -224,7 +226,7 @@ static inline enum load_action workload_wind_up(const struct workload *options,
 {
 	__u64 key;
 
-	if (client->session.has_given_up) { /* the answer to another request says that it is over */
+	if (client->session.has_given_up) { /* an answer to a later request settles it */
 		session_request(&client->session, KV_MESSAGE_KIND_RENEW, now_ns);
 		return LOAD_SEND;
 	}
@@ -250,7 +252,7 @@ static inline enum load_action workload_wind_up(const struct workload *options,
 	return LOAD_SEND;
 }
 
-/* A get or a write of a random key. */
+/* Starts a get or a write of a random key. */
 static inline void workload_ask_anything(const struct workload *options, struct load_thread *thread,
 					 struct workload_client *client, __u64 now_ns)
 {
@@ -262,7 +264,7 @@ static inline void workload_ask_anything(const struct workload *options, struct 
 	client->impatient = load_random(thread, 100) < options->impatient;
 }
 
-/* What is outstanding: the message to send again, or NULL when it is not time yet. */
+/* Returns the outstanding message to send again, or NULL if it is not yet due. */
 static inline const struct kv_message *workload_again(const struct workload *options,
 						      struct load_thread *thread,
 						      struct workload_client *client, __u64 now_ns,
@@ -286,14 +288,13 @@ static inline const struct kv_message *workload_again(const struct workload *opt
 	return client->read.waiting ? &client->read.request : session_again(session);
 }
 
-/* What an open session asks next. */
+/* Chooses the next request of an open session. */
 static inline enum load_action workload_ask(const struct workload *options,
 					    struct load_thread *thread,
 					    struct workload_client *client, __u64 now_ns,
 					    bool stopping, __u64 *wake_ns)
 {
-	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) /* gets do not extend it
-									   */
+	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) /* no get extends it */
 		session_request(&client->session, KV_MESSAGE_KIND_RENEW, now_ns);
 	else if (stopping)
 		return workload_wind_up(options, thread, client, now_ns, wake_ns);
@@ -328,8 +329,8 @@ static inline enum load_action workload_next(const struct workload *options,
 		return LOAD_FINISH;
 	} else {
 		session_open(thread, session, now_ns);
-		client->read.request.sequence = session->request.sequence; /* nothing compares the
-									      two */
+		/* The numbers of reads and of requests are never compared. */
+		client->read.request.sequence = session->request.sequence;
 	}
 	if (!message)
 		message = client->read.waiting ? &client->read.request : &session->request;
@@ -356,7 +357,7 @@ static inline void workload_count(struct load_thread *thread, struct workload_cl
 			   outcome == KV_MESSAGE_KIND_TOO_LONG;
 }
 
-/* The answer to a get or a write goes into the history. */
+/* Records the answer to a get or a write in the history. */
 static inline void workload_note(struct load_thread *thread, struct workload_client *client,
 				 const struct kv_message *request, const struct kv_message *message,
 				 const unsigned char *payload, __u64 call_ns, __u64 now_ns)
@@ -398,7 +399,7 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 	struct session *session = &client->session;
 	struct kv_message request = session->request;
 
-	if (session->has_given_up) /* its time ended when this one's began */
+	if (session->has_given_up) /* executed before this request, or never */
 		workload_note_open(thread, session, &session->given_up, session->given_up_sent_ns,
 				   now_ns);
 	session->has_given_up = false;
@@ -414,7 +415,7 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 			      now_ns);
 }
 
-/* Whether the datagram was the answer that the client waited for. */
+/* Returns whether the datagram is the answer that the client waited for. */
 static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
 				   struct workload_client *client, __u64 now_ns,
 				   const unsigned char *payload)
@@ -437,13 +438,12 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
-		return true; /* too late: workload_next() ends the session, with this request
-				outstanding */
+		return true; /* too late: left waiting until workload_next() ends the session */
 	workload_answered(thread, client, &message, payload, now_ns);
 	return true;
 }
 
-/* The load is over, whatever the client still waits for. */
+/* Ends the load for a client, even if it still waits. */
 static inline void workload_stop(const struct workload *options, struct load_thread *thread,
 				 struct workload_client *client, __u64 now_ns)
 {
