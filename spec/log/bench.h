@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a slot of `just bench` asks a log for: it appends a record of a random key, over and over. A
- * request that is not answered comes again, since its session takes no other before it. See
+ * Chooses what a slot of `just bench` asks a log for: it appends a record of a random key, over and
+ * over. A request without an answer is sent again, since its session takes no other before it. See
  * harness/bench/slots.h.
  */
 #ifndef LOG_BENCH_H
@@ -12,8 +12,10 @@
 
 #define BENCH_PAYLOAD_SIZE LOG_WIRE_SIZE
 
-/* A parameter of the workload, and what a slot keeps: spec/log/bench.py fills them in. ASKED: the
- * level, and whether it asked for anything. */
+/*
+ * The parameter of the workload, and the words of a slot's state; spec/log/bench.py sets them.
+ * ASKED: the level, and whether it has asked for anything.
+ */
 enum {
 	BENCH_DISK_OF_1024
 };
@@ -27,7 +29,7 @@ enum {
 
 #define BENCH_HAS_ASKED 0x100
 
-/* As spec/log/bench.py names them. */
+/* The outcomes, in the order of spec/log/bench.py. */
 enum {
 	BENCH_APPENDED,
 	BENCH_STORED,
@@ -72,7 +74,7 @@ static __always_inline void bench_choose(struct bench_slot *slot, const __u64 *p
 				   (disk ? LOG_MESSAGE_LEVEL_DISK : LOG_MESSAGE_LEVEL_MEMORY);
 }
 
-/* The place is the server's to say: what stands there from the last answer does not count. */
+/* Leaves the place as it was in the last answer: the server sets it and ignores the request's. */
 static __always_inline __u32 bench_next_request(struct bench_slot *slot, const __u64 *parameters,
 						unsigned char *payload)
 {

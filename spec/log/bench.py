@@ -1,13 +1,13 @@
-"""The log in `just bench`: sizes, workloads, how sessions are opened, and what is promised.
+"""Configures the log in `just bench`: sizes, workloads, how sessions are opened, and the targets.
 
-What a slot asks for is in bench.h. The numbers in a slot's state are in the order that bench.h names. Numbers that are
-drawn are keys.
+bench.h chooses what a slot asks for. The numbers in a slot's state are in the order of bench.h. Numbers that are drawn
+are keys.
 
-A buffer that nobody drains is full after Slots records. So there are two answers to how fast an append is:
+A buffer that nobody drains is full after Slots records. So the speed of an append is measured in two ways:
 
-- one core: the program and nothing else. `drained` says a number that no run comes to, so that there is always room;
-  slots are used again as with a daemon that keeps up. The kernel-UDP server takes records, and drops them.
-- rare path: the program and its daemon on the other core, which drains to the disk at the rate of the clients. The
+- one core: the program alone. `drained` is set to a number that no run reaches, so there is always room; slots are
+  reused as with a daemon that keeps up. The kernel-UDP server takes records, and drops them.
+- rare path: the program and, on the other core, its daemon, which drains to the disk at the rate of the clients. The
   rate leaves out refusals (Full).
 """
 
@@ -33,7 +33,7 @@ def _workload(disk_of_1024: int) -> Workload:
 
 WORKLOADS = {"memory": _workload(0)}
 
-# What is to be on the disk needs the daemon.
+# Workloads by the share of appends to disk: these need the daemon.
 RARE_PATH = {"0 %": _workload(0), "1 %": _workload(10), "10 %": _workload(102), "100 %": _workload(1024)}
 RARE_PATH_LOADS = ()
 
@@ -41,13 +41,13 @@ OUTCOMES = ("appended", "stored", "full", "other")
 EXPECTED_OUTCOMES = ("appended", "stored", "full")
 REFUSALS = ("full",)
 
-# Share of the reflector's rate: with all that the log promises, and while the daemon drains to the disk.
+# Share of the reflector's rate. The rare path is measured while the daemon drains to the disk.
 TARGETS = {"memory": {"of_reflector_min": 0.85}}
 RARE_PATH_TARGETS = {"0 %": {"of_reflector_min": 0.75}}
 
 
 def _ring(slots: int) -> dict[str, Any]:
-    """An override. The place of a record is as wide as there are records."""
+    """The override for this many slots. A slot's index is as wide as the number of records requires."""
     records = LOGS * slots
     return {"constants": {"Slots": slots, "Records": records}, "local": {"slot": f"u{records.bit_length() - 1}"}}
 
@@ -76,7 +76,7 @@ open_by_messages = session_bench.open_by_messages
 
 
 def open_in_tables(tables: Callable[[str], Any], clients: Sequence[int], codec: Any) -> list[list[int]]:
-    """Sessions, and logs that are open and have room for more records than there will be."""
+    """Open sessions and logs by writing the server's tables; the logs have room for every record of a run."""
     mark = EPOCH | codec.LAST_NUMBER // 2 << EPOCH_BITS
     for name in ("drained", "synced"):
         table = tables(name)

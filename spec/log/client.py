@@ -1,4 +1,4 @@
-"""A client of the log: append."""
+"""Implements a client of the log: append."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spec.lib.session_client import Caller, Session
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record is. Numbers of a log are 1, 2, 3 and so on, within an epoch."""
+    """A record's place. The numbers of a log are 1, 2, 3 and so on, within an epoch."""
 
     epoch: int
     log: int
@@ -18,21 +18,21 @@ class Place:
 
     @classmethod
     def of(cls, answer: Any) -> Place | None:
-        """What an answer to an append says; None where there was no room."""
+        """The place in the answer to an append; None if there was no room."""
         return None if answer.kind.name == "FULL" else cls(answer.epoch, answer.log, answer.number)
 
 
 class LogSession(Session):
-    """A session of the log: one append is outstanding at a time."""
+    """A session of the log: at most one append is outstanding."""
 
     answers: ClassVar[dict[str, tuple[str, ...]]] = {"APPEND": ("APPENDED", "STORED", "FULL")}
 
     def append(
         self, level: str, key: int, version: int, value: bytes | None, now_ns: int, transaction: int = 0
     ) -> bytes:
-        """A record, to be kept as `level` says: MEMORY, it outlives the daemon; DISK, the machine as well. No value:
-        the key is deleted.
+        """Encode an append of a record; without a value, the record deletes the key.
 
+        level: MEMORY, the record outlives the daemon; DISK, it outlives the machine as well.
         version: of the key, from 1. Recovery takes the newest, so no two records of a key may have the same.
         """
         content = value or b""
@@ -53,23 +53,24 @@ class LogSession(Session):
     def _is_answer(self, message: Any) -> bool:
         if not super()._is_answer(message):
             return False
-        # Stored is for those who asked for it, and less will not do for them.
+        # Stored answers only appends to disk, and nothing less answers those.
         asked, is_on_disk = self._outstanding, message.kind.name == "STORED"
         return message.kind.name not in ("APPENDED", "STORED") or is_on_disk == (asked.level.name == "DISK")
 
 
 class LogCaller(Caller):
-    """A LogSession over a socket.
+    """Drives a LogSession over a socket.
 
-    While the daemon is down, an append to memory is answered as ever, until the buffer is full; one to disk waits for
-    the daemon. The server takes no other request before it.
+    While the daemon is down, appends to memory are answered as usual until the buffer is full; an append to disk waits
+    for the daemon. The server takes no other request before that one.
     """
 
     session: LogSession
 
     def append(self, level: str, key: int, version: int, value: bytes | None, transaction: int = 0) -> Place | None:
-        """Its place, when the log has it as `level` says. None where there was no room: nothing was appended, and it
-        may be asked for again.
+        """Return the record's place once the log keeps the record as `level` says.
+
+        Returns None if there was no room: nothing was appended, and the caller may ask again.
         """
         return Place.of(self.call(self.session.append(level, key, version, value, self.now_ns(), transaction)))
 

@@ -1,4 +1,4 @@
-"""What clients were told by a log, beside what its files and recovery have: after a load, when all is drained."""
+"""Compares the log's answers to clients with its files and with recovery, after a load, when all is drained."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from harness.histories import NEVER, NONE, Operation
 
 SHOWN = 5
 KEPT = struct.Struct(">QQIBB")
-"""A record as on the wire, up to its value."""
+"""The layout of a record on the wire, up to its value."""
 
 Place = tuple[int, int, int]
 
 
 def identity(entry: Mapping[str, Any]) -> int:
-    """Of a record: its transaction, and a checksum of all of it, as workload.h writes it into the history."""
+    """Returns a record's transaction and a checksum of the record, as workload.h writes them into the history."""
     fields = KEPT.pack(entry["transaction"], entry["key"], entry["version"], entry["deletes"], entry["length"])
     return entry["transaction"] << 32 | zlib.crc32(fields + bytes.fromhex(entry["value"]))
 
 
 def _said(operation: Operation) -> Place | None:
-    """The place that an operation was told."""
+    """The place that the answer to an operation reported."""
     kind, _, number = operation.outcome.partition(":")
     epoch, log = divmod(int(operation.key), 256)
     return (epoch, log, int(number)) if kind in ("Appended", "Stored") else None
 
 
 class Recovery:
-    """The files after a load. `operations` may be asked for again and again."""
+    """The files after a load. `operations` may be called any number of times."""
 
     def __init__(self, operations: Callable[[], Iterable[Operation]], entries: Iterable[Mapping[str, Any]]) -> None:
         self._operations = operations
@@ -59,10 +59,11 @@ class Recovery:
                 self._newest[entry["key"]] = entry
 
     def complaints(self, rows: Iterable[Mapping[str, str]], crashed: bool = False) -> list[str]:
-        """What was acknowledged and is not there as it was, what is there and was refused or never asked for, and rows
-        that are not the newest.
+        """Return the errors: lost, changed and unexpected records, and rows that are not the newest.
 
-        crashed: the machine went down, so that what was acknowledged as in memory need not be there.
+        A record is lost or changed if it was acknowledged and is not in the files as it was. It is unexpected if it is
+        there although it was refused or never asked for.
+        crashed: the machine went down, so records acknowledged as in memory may be missing.
         """
         found, asked, kept, stored, lost = list(self._found), set(), 0, 0, 0
         for operation in self._operations():
@@ -101,8 +102,9 @@ class Recovery:
         return found + [f"key {key} was not recovered, and has {entry}" for key, entry in missing.items()]
 
     def settled(self, operations: Iterable[Operation]) -> Iterator[Operation]:
-        """Some of the operations, those that were never answered with what the files tell of them: a place, or that
-        they never were.
+        """Settle unanswered operations by the files; the others stay as they are.
+
+        An unanswered operation gets the place that the files show, or is left out if they do not have it.
         """
         bounds = self._bounds()
         for operation in operations:
@@ -114,8 +116,9 @@ class Recovery:
                 yield operation._replace(key=key, outcome=f"Appended:{place[2]}", returned=returned)
 
     def _bounds(self) -> dict[Place, int]:
-        """By when what was never answered had its number: when one behind it in its log was answered, or when all was
-        over.
+        """Return, by place, the time at which its number had been assigned at the latest.
+
+        For an unanswered record that is the earliest answer to a later record of its log, or else the end of the load.
         """
         logs: defaultdict[tuple[int, int], list[tuple[int, int | None]]] = defaultdict(list)
         end = 0

@@ -1,11 +1,11 @@
-"""What a log should do, in plain Python, and the clients that fuzzing drives it with.
+"""Models the log in plain Python, and chooses the moves of the clients that fuzzing drives it with.
 
-The reference is a list of records for each log. Which log a record goes to is a matter of the processor that its packet
-came in on, so the answer says it; of a request that is not answered yet the cells say it, as one of them counts one
-more.
+The reference is a list of records for each log. The processor that receives a packet determines the log, so the
+reference learns the log from the answer. Without an answer it learns it from the cells: one log counts one
+record more.
 
-The daemon moves `drained` and `synced` by itself. They are compared when nothing is under way: then they have come to
-the end of each log, if the daemon serves, and they stay where they are while it does not.
+The daemon moves `drained` and `synced` on its own. The reference compares them when nothing is under way: they are at
+the end of each log while the daemon serves, and stay where they are while it does not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONTENT = ("transaction", "key", "version", "deletes", "length")
 
 @dataclass(frozen=True)
 class Record:
-    """What is appended. Of two that say the same, one request is told from another by its session and number."""
+    """The content of a record. The session and number of its request tell it from a record with the same content."""
 
     transaction: int
     key: int
@@ -33,7 +33,7 @@ class Record:
 
     @classmethod
     def of(cls, message: Any) -> Record:
-        """Of a message, or of a cell or entry as a mapping with a value of bytes."""
+        """Read a record from a message, or from a cell or entry (a mapping with a value of bytes)."""
         read = message.get if isinstance(message, Mapping) else lambda name: getattr(message, name)
         return cls(*(read(name) for name in CONTENT), bytes(read("value")))
 
@@ -44,7 +44,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Written:
-    """A record that has a number, and the request that it came with."""
+    """A record that has a number, and the request that brought it."""
 
     record: Record
     client: int
@@ -52,7 +52,7 @@ class Written:
 
 
 class Reference(SessionReference):
-    """All logs, and how far the daemon has come with each."""
+    """All logs, and how far the daemon has drained and synced each."""
 
     requests = frozenset({"APPEND"})
 
@@ -63,7 +63,7 @@ class Reference(SessionReference):
         self._reached = {"drained": [0] * len(self.logs), "synced": [0] * len(self.logs)}
         self._lost_marks: list[str] = []
         self._remembered: dict[int, Place] = {}
-        self._waiting: dict[int, Place] = {}  # of sessions whose record is appended, and not acknowledged
+        self._waiting: dict[int, Place] = {}  # by session: its record, if appended and not acknowledged
         self._unplaced: Written | None = None
 
     # --- Requests -----------------------------------------------------------------------------
@@ -86,7 +86,7 @@ class Reference(SessionReference):
         return message.level.name == "DISK"
 
     def unanswered(self, message: Any) -> bool:
-        """It has a number all the same, if it is new: only the daemon's word is missing."""
+        """Places a new record later, from the cells: it has a number, only the daemon's acknowledgement is missing."""
         account = self.accounts.get(message.client)
         is_new = message.kind.name == "APPEND" and account.sequence != message.sequence
         is_right = super().unanswered(message)
@@ -141,10 +141,10 @@ class Reference(SessionReference):
         self._remembered[written.client] = place
 
     def revoke(self, client: int) -> None:
-        """What was appended stays; nobody will ask for its place."""
+        """A session's records stay; nobody will ask for their places."""
         self._waiting.pop(client, None)
 
-    # --- What the cells say -------------------------------------------------------------------
+    # --- The contents of the cells ------------------------------------------------------------
 
     def observe(self, tables: Tables) -> bool:
         self._place_unplaced(tables)
@@ -165,18 +165,18 @@ class Reference(SessionReference):
         return super().observe(tables) and is_drained
 
     def _place_unplaced(self, tables: Tables) -> None:
-        """The log that counts one more than it is known to have."""
+        """Puts the record without an answer into the log whose cell counts one record more than is known."""
         written, self._unplaced = self._unplaced, None
         if written is None:
             return
         more = [log for log, head in enumerate(tables["head"]) if head["appended"] > len(self.logs[log])]
-        log = more[0] if more else 0  # where none has, the cells will be found wrong
+        log = more[0] if more else 0  # if none has, complaints() will report the cells
         place = Place(self.epoch, log, len(self.logs[log]) + 1)
         self._append(written, place)
         self._waiting[written.client] = place
 
     def complaints(self, tables: Tables) -> list[str]:
-        """Where the cells are not as they should be, now that nothing is under way."""
+        """The errors in the cells. Call it when nothing is under way."""
         found, self._lost_marks = self._lost_marks + self.session_complaints(tables), []
         for log, written in enumerate(self.logs):
             found += self._log_complaints(log, written, tables)
@@ -195,7 +195,7 @@ class Reference(SessionReference):
         for name, reached in self._reached.items():
             if reached[log] > len(written):
                 found.append(f"{name} of log {log} is at {reached[log]}, and there are {len(written)} records")
-        for number in range(1, self.codec.SLOTS + 1):  # of the first lap; others are in their places
+        for number in range(1, self.codec.SLOTS + 1):  # numbers of the first lap; later laps reuse their slots
             latest = number + (len(written) - number) // self.codec.SLOTS * self.codec.SLOTS
             found += self._slot_complaints(log, latest, written[latest - 1] if latest > 0 else None, tables)
         return found
@@ -215,9 +215,7 @@ class Reference(SessionReference):
         return Record.of({**cell, "value": cell["value"].to_bytes(self.codec.VALUE_SIZE, "little")})
 
     def left_over(self, tables: Tables) -> list[str]:
-        """Sessions, records that are in no file, or not on the disk, and slots without the record that has their
-        number.
-        """
+        """The leftovers: sessions, records that are in no file or not on the disk, and slots with a wrong stamp."""
         found = self.session_complaints(tables)
         for log, head in enumerate(tables["head"]):
             appended = head["appended"]
@@ -235,10 +233,10 @@ class Reference(SessionReference):
                     )
         return found
 
-    # --- What the files say -------------------------------------------------------------------
+    # --- The contents of the files ------------------------------------------------------------
 
     def entry_complaints(self, entries: Iterable[Mapping[str, Any]], tables: Tables) -> list[str]:
-        """Where what was drained is not what was appended, or less than the cells say of it."""
+        """The errors in the files: entries that were not appended so, or fewer than the cells say are drained."""
         found, count = [], [0] * len(self.logs)
         for entry in entries:
             log, number = entry["log"], entry["number"]
@@ -264,7 +262,7 @@ class Reference(SessionReference):
     # --- Clients ------------------------------------------------------------------------------
 
     def broken_beliefs(self, actors: list[Actor], _now_ns: int) -> list[str]:
-        """A client believes that its record is where it was told, and no other request's."""
+        """Errors if a place that a client was given does not hold that client's record."""
         found = []
         for actor in actors:
             for place, written in actor.believed.items():
@@ -278,7 +276,7 @@ class Reference(SessionReference):
         return found
 
     def forge(self, message: Any, choice: int) -> Any:
-        """A message that somebody made up from one that was on the wire."""
+        """A message that an attacker forges from one seen on the wire."""
         modulus = self.codec.SEQUENCE_MODULUS
         match choice % 6:
             case 0:
@@ -290,9 +288,9 @@ class Reference(SessionReference):
                 message.sequence = (message.sequence + modulus // 2) % modulus
             case 3:
                 message.client = (message.client + 1 + choice // 6) % (self.capacities["session"] + 2)
-            case 4:  # what only XDP says
+            case 4:  # fields that only XDP may set
                 message.epoch, message.log, message.number = choice % 3, choice % self.codec.LOGS, choice % 11
-            case 5 if self._is_executed(message):  # its place counts, and not what it says when it comes again
+            case 5 if self._is_executed(message):  # only its place counts when it comes again, not its content
                 message.key, message.version, message.value = (
                     choice,
                     choice + 1,
@@ -308,17 +306,17 @@ class Reference(SessionReference):
 
 
 def _wrong_nowhere(answer: Any) -> list[str]:
-    """Full has no place."""
+    """The errors in a FULL answer: it must not have a place."""
     place = Place(answer.epoch, answer.log, answer.number)
     return [] if place == Place(0, 0, 0) else [f"FULL came with the place {place}"]
 
 
 BYTES = bytes(range(1, 256)) * 2
-"""What values are cut from."""
+"""Values are slices of this."""
 
 
 class Actor:
-    """A client whose next move is chosen by a number. `believed`: its records, by the places that it was told."""
+    """A client whose next move is chosen by a number. `believed`: its records, by the places it was given."""
 
     KEYS = (0, 1, 2, 2**64 - 1)
 
@@ -330,7 +328,7 @@ class Actor:
         self._version = 0
 
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
-        """The next datagram to send, with a word on what it is."""
+        """The next datagram to send, and a label for it."""
         session, (which, what) = self.session, divmod(choice, 12)
         if session.is_waiting and (session.is_open or session.is_opening or choice % 2):
             return f"{session.outstanding_kind} ({session.sequence}) again", session.again()
@@ -359,6 +357,6 @@ class Actor:
             self.believed[Place.of(answer)] = self._asked
 
     def lapse(self, client: int) -> None:
-        """If this is its session, its lease ends."""
+        """Ends the lease if the session is this client's."""
         if self.session.number == client:
             self.session.lease_end_ns = 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of a load ask a log for: each appends records of random keys, in a closed loop.
- * Every record has a transaction of its own and the next version of its key. See
+ * Chooses what the clients of a load ask a log for: each appends records of random keys, in a
+ * closed loop. Every record has a transaction of its own and the next version of its key. See
  * harness/load/load.h.
  */
 #ifndef LOG_WORKLOAD_H
@@ -24,9 +24,9 @@
 
 #define WORKLOAD_PORT LOG_PORT
 #define WORKLOAD_SIZE LOG_WIRE_SIZE
-#define WORKLOAD_FULL_WAIT_NS 1000000ull /* before a client asks again that was told Full */
+#define WORKLOAD_FULL_WAIT_NS 1000000ull /* after Full, before the client asks again */
 #define WORKLOAD_MS 1000000ull
-#define WORKLOAD_OF_A_LOAD (1u << 24) /* records of one load, fewer than that */
+#define WORKLOAD_OF_A_LOAD (1u << 24) /* a load has fewer records than this */
 #define WORKLOAD_LOADS 256
 
 struct workload {
@@ -54,13 +54,13 @@ static const struct load_option workload_options[] = {
 
 struct workload_client {
 	struct session session;
-	__u64 rests_until_ns; /* there was no room */
-	bool dies;	      /* whatever becomes of its request */
+	__u64 rests_until_ns; /* because there was no room */
+	bool dies;	      /* whatever happens to its request */
 };
 
-static atomic_uint *workload_versions; /* of each key, the last one that was given */
+static atomic_uint *workload_versions; /* the last version given to each key */
 
-/* Clients start one after the other. */
+/* Called for one client after the other. */
 static inline void workload_start(const struct workload *options, struct load_thread *thread,
 				  struct workload_client *client)
 {
@@ -80,8 +80,10 @@ static inline void workload_start(const struct workload *options, struct load_th
 	}
 }
 
-/* A record in the history: its transaction, and a checksum of all that is kept of it.
- * spec/log/recovery.py makes the same of an entry. */
+/*
+ * Returns a record's identity in the history: its transaction and a checksum of its content.
+ * spec/log/recovery.py computes the same of an entry.
+ */
 static inline __u64 workload_identity(const struct log_message *request)
 {
 	unsigned char payload[WORKLOAD_SIZE];
@@ -96,8 +98,10 @@ static inline __u64 workload_identity(const struct log_message *request)
 	return request->transaction << 32 | (remainder ^ ~0u);
 }
 
-/* The key of the history is the log: 256 * epoch + log, of which nothing is known before there is
- * an answer. */
+/*
+ * Records an append. The key in the history is 256 * epoch + log; the client learns both only from
+ * an answer.
+ */
 static inline void workload_note(struct load_thread *thread, const struct session *session,
 				 const struct log_message *answer, const char *outcome,
 				 __u64 return_ns)
@@ -111,7 +115,7 @@ static inline void workload_note(struct load_thread *thread, const struct sessio
 						  placed ? answer->number : 0 });
 }
 
-/* The session is over. What was sent may still arrive. */
+/* Ends the session in the history. Its messages may still arrive at the server. */
 static inline void workload_lose(struct load_thread *thread, struct workload_client *client)
 {
 	struct session *session = &client->session;
@@ -121,7 +125,9 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	session->open = session->waiting = false;
 }
 
-/* No two values are the same, and all of one is its transaction's, so that half of one is nobody's.
+/*
+ * Fills in a record. All bytes of a value come from its transaction, so a torn value matches no
+ * transaction.
  */
 static inline void workload_fill(const struct workload *options, struct load_thread *thread,
 				 struct log_message *request)
@@ -156,7 +162,7 @@ static inline void workload_ask(const struct workload *options, struct load_thre
 	client->dies = options->abandon && load_random(thread, options->abandon) == 0;
 }
 
-/* Until when an open session begins nothing; 0 where it may. */
+/* The time before which an open session must not start anything; 0 if it may now. */
 static inline __u64 workload_rests_until(const struct workload *options,
 					 const struct workload_client *client, __u64 now_ns)
 {
@@ -169,7 +175,7 @@ static inline __u64 workload_rests_until(const struct workload *options,
 		       0;
 }
 
-/* What is over is over: by its lease, or on purpose. */
+/* Ends sessions whose client dies or whose lease has ended, and gives up slow openings. */
 static inline void workload_end_sessions(struct load_thread *thread, struct workload_client *client,
 					 __u64 now_ns)
 {
@@ -220,7 +226,7 @@ static inline enum load_action workload_next(const struct workload *options,
 	return action;
 }
 
-/* An answer to an append goes into the history. */
+/* Records an answer to an append in the history. */
 static inline void workload_appended(struct load_thread *thread, struct workload_client *client,
 				     const struct log_message *message, __u64 now_ns)
 {
@@ -254,7 +260,7 @@ static inline bool workload_fits(const struct log_message *request,
 	}
 }
 
-/* Whether the datagram was the answer that the client waited for. */
+/* Returns whether the datagram is the answer that the client waited for. */
 static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
 				   struct workload_client *client, __u64 now_ns,
 				   const unsigned char *payload)
@@ -267,8 +273,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	    !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
-		return true; /* too late: workload_next() ends the session, with this request
-				outstanding */
+		return true; /* too late: left waiting until workload_next() ends the session */
 	if (session_is_opening(session)) {
 		load_counts(thread)->started += session_answered(session, &message, now_ns) &&
 						session->open;
@@ -281,7 +286,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	return true;
 }
 
-/* The load is over, whatever the client still waits for. */
+/* Ends the load for a client, even if it still waits. */
 static inline void workload_stop(const struct workload *options, struct load_thread *thread,
 				 struct workload_client *client, __u64 now_ns)
 {
