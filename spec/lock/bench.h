@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a slot of `just bench` asks a lock server for: it acquires a random lock and
+ * Chooses what a slot of `just bench` asks a lock server for: it acquires a random lock and
  * releases it, over and over. See harness/bench/slots.h.
  */
 #ifndef LOCK_BENCH_H
@@ -11,7 +11,7 @@
 
 #define BENCH_PAYLOAD_SIZE LOCK_WIRE_SIZE
 
-/* Parameters of the workload, and what a slot keeps: spec/lock/bench.py fills them in. */
+/* The parameters of the workload, and the words of a slot's state. spec/lock/bench.py sets them. */
 enum {
 	BENCH_LOCKS,
 	BENCH_OWN,
@@ -25,7 +25,7 @@ enum {
 	BENCH_ASKED
 };
 
-/* As spec/lock/bench.py names them. */
+/* The outcomes, in the order of spec/lock/bench.py. */
 enum {
 	BENCH_GRANTED,
 	BENCH_REJECTED,
@@ -47,7 +47,7 @@ static __always_inline __u32 bench_outcome(enum lock_message_kind kind)
 	}
 }
 
-/* One of all locks, or one of the few that nobody else asks for. */
+/* Chooses one of all locks, or one of the few that only this slot asks for. */
 static __always_inline __u64 bench_choose(const struct bench_slot *slot, const __u64 *parameters,
 					  __u64 random)
 {

@@ -1,4 +1,4 @@
-"""A client of the lock protocol: acquire, release, and what it believes to hold."""
+"""Implements a client of the lock protocol: acquire, release, and the locks that it believes to hold."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from spec.lib.session_client import Caller, Session
 class LockSession(Session):
     """A session and the locks that it believes to hold.
 
-    Belief in a lock begins with the receipt of Granted and ends with the sending of Release, with that of
-    Close, or with the end of the session's own lease.
+    It starts to believe in a lock when it receives Granted. It stops when it sends Release or Close, or when its own
+    lease ends.
     """
 
     answers: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -26,21 +26,21 @@ class LockSession(Session):
         self._gives_back = False
 
     def beliefs(self, now_ns: int) -> dict[int, str]:
-        """The locks that it believes to hold, with the mode of each."""
+        """The locks that the session believes to hold, with the mode of each."""
         if not self.is_alive(now_ns):
             self._modes.clear()
         return {lock: "EXCLUSIVE" if "EXCLUSIVE" in modes else "SHARED" for lock, modes in self._modes.items() if modes}
 
     def share_count(self, lock: int) -> int:
-        """How often it was granted the lock and has not released it."""
+        """How often the session was granted the lock without a release since."""
         return len(self._modes.get(lock, ()))
 
     def acquire(self, lock: int, mode: str, now_ns: int) -> bytes:
-        """Ask for a lock, Shared or Exclusive."""
+        """Encode an acquire of a lock, in mode SHARED or EXCLUSIVE."""
         return self.request("ACQUIRE", now_ns, lock=lock, mode=self.codec.Mode[mode])
 
     def release(self, lock: int, now_ns: int) -> bytes:
-        """Give back what was granted last of a lock, or what an earlier release of it did not give back."""
+        """Encode a release: of the lock's last grant, or of one that an earlier release failed to give back."""
         datagram = self.request("RELEASE", now_ns, lock=lock)
         self._gives_back = True
         if self._to_release.get(lock):
@@ -68,9 +68,7 @@ class LockSession(Session):
 
 
 def conflicts(beliefs: list[dict[int, str]]) -> list[str]:
-    """What a lock service must never let happen, said in words: beliefs of different clients that exclude each
-    other.
-    """
+    """Describe the conflicts: beliefs of different clients that exclude each other. There must never be any."""
     found = []
     for one, first in enumerate(beliefs):
         for other, second in enumerate(beliefs[:one]):
@@ -81,16 +79,19 @@ def conflicts(beliefs: list[dict[int, str]]) -> list[str]:
 
 
 class LockCaller(Caller):
-    """A LockSession over a socket."""
+    """Drives a LockSession over a socket."""
 
     session: LockSession
 
     def acquire(self, lock: int, mode: str) -> bool:
-        """Whether it was granted."""
+        """Ask for the lock; return whether it was granted."""
         return self.call(self.session.acquire(lock, mode, self.now_ns())).kind.name == "GRANTED"
 
     def release(self, lock: int) -> bool:
-        """Whether it was released; a release that met too much contention is rejected, and may be asked for again."""
+        """Release the lock; return whether it was released.
+
+        A release is rejected under too much contention. It may be asked for again.
+        """
         return self.call(self.session.release(lock, self.now_ns())).kind.name == "RELEASED"
 
     def renew(self) -> None:

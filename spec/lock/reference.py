@@ -1,4 +1,4 @@
-"""What a lock server should do, in plain Python, and the clients that fuzzing drives it with."""
+"""Models a lock server in plain Python, and chooses the moves of the clients that fuzzing drives it with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from spec.lock.client import LockSession, conflicts
 
 
 class Reference(SessionReference):
-    """Who has how many shares of each cell. Where a share is kept, in the cell or in an entry, does not matter."""
+    """The shares of each cell, by client.
+
+    A share may be kept in the cell or in an overflow entry; the reference does not care which.
+    """
 
     requests = frozenset({"ACQUIRE", "RELEASE"})
 
@@ -22,7 +25,7 @@ class Reference(SessionReference):
         self._may_be_full: set[int] = set()
 
     def slot(self, lock: int) -> int:
-        """The cell that a lock id falls into."""
+        """The cell of a lock id."""
         return self.codec.hash_slot(lock)
 
     def outcomes(self, message: Any) -> set[str]:
@@ -36,7 +39,7 @@ class Reference(SessionReference):
         others = [client for client in shares if shares[client] and client != message.client]
         if others and (mode == "EXCLUSIVE" or slot in self.exclusive):
             return {"REJECTED", "GRANTED"} if all(self.is_fading(client) for client in others) else {"REJECTED"}
-        # Only what is spilled counts, and where a share is kept does not matter here: enough shares may be too many.
+        # The limit counts spilled shares only. The reference does not know which are spilled, so it counts all of them.
         may_be_refused = slot in self._may_be_full or self._shares_of(message.client) >= self.codec.MAX_OWNED
         return {"GRANTED", "REJECTED"} if may_be_refused else {"GRANTED"}
 
@@ -55,8 +58,9 @@ class Reference(SessionReference):
         self._tidy(slot)
 
     def _forget_fading(self, slot: int, message: Any) -> None:
-        """A grant beside shares that exclude it: these had been taken back, which is right only of sessions that are
-        over.
+        """Forgets the shares that exclude a grant.
+
+        The server has taken them back, which is right only if their sessions are over.
         """
         if message.mode.name == "EXCLUSIVE" or slot in self.exclusive:
             for client in list(self.shares[slot]):
@@ -81,7 +85,7 @@ class Reference(SessionReference):
         return super().observe(tables)
 
     def complaints(self, tables: Tables) -> list[str]:
-        """Where the cells are not as they should be, now that nothing is under way."""
+        """The errors in the cells. Call it when nothing is under way."""
         found = self.session_complaints(tables)
         for index, entry in enumerate(tables["overflow"]):
             if entry["state"] not in ("Vacant", "Held"):
@@ -114,7 +118,7 @@ class Reference(SessionReference):
         return found
 
     def broken_beliefs(self, actors: list[Actor], now_ns: int) -> list[str]:
-        """Beliefs that exclude each other, and beliefs that the server does not share."""
+        """The beliefs that exclude each other, and those that the server does not share."""
         beliefs = [actor.session.beliefs(now_ns) for actor in actors]
         found = conflicts(beliefs)
         for actor, believed in zip(actors, beliefs):
@@ -127,7 +131,7 @@ class Reference(SessionReference):
         return found
 
     def forge(self, message: Any, choice: int) -> Any:
-        """A message that somebody made up from one that was on the wire, and that must change nothing."""
+        """A message that an attacker forges from one seen on the wire. It must change nothing."""
         modulus = self.codec.SEQUENCE_MODULUS
         match choice % 4:
             case 0:
@@ -154,7 +158,7 @@ class Actor:
         self._session_capacity = capacities["session"]
 
     def act(self, choice: int, now_ns: int) -> tuple[str, bytes]:
-        """The next datagram to send, with a word on what it is."""
+        """The next datagram to send, and a label for it."""
         session, (lock_choice, what) = self.session, divmod(choice, 10)
         if session.is_waiting and (session.is_open or session.is_opening or choice % 2):
             return f"{session.outstanding_kind} again", session.again()
@@ -168,7 +172,7 @@ class Actor:
             return "CLOSE", session.close(now_ns)
         if what == 1:
             return "RENEW", session.renew(now_ns)
-        if what == 2 and not believed:  # shares of one cell are alike: this could give back that of another id
+        if what == 2 and not believed:  # ids may share a cell: this could release another id's share
             return f"Release {lock}", session.release(lock, now_ns)
         if what < 6 and believed:
             lock = believed[lock_choice % len(believed)]
@@ -180,6 +184,6 @@ class Actor:
         self.session.receive(datagram, now_ns)
 
     def lapse(self, client: int) -> None:
-        """If this is its session, its lease ends."""
+        """Ends the lease if the session is this client's."""
         if self.session.number == client:
             self.session.lease_end_ns = 0

@@ -1,4 +1,4 @@
-"""A client that dies with locks, for the demonstration: how long until others get them."""
+"""Shows in the demonstration how long it takes until others get the locks of a client that died."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXCLUSIVE, SHARED = 2**63, 2**63 + 1  # ids that no load asks for
 
 
 class Scene:
-    """Begins before the other phases, so that the lease runs out meanwhile."""
+    """Starts before the other phases, so that the lease runs out during them."""
 
     title = "a client dies holding two locks"
     waiting = "its lease has not ended yet"
@@ -36,7 +36,7 @@ class Scene:
         return caller
 
     def begin(self) -> None:
-        """Acquire, and never be heard of again."""
+        """Acquire two locks as a client that is never heard of again."""
         doomed, other = self._client(), self._client()
         if not (doomed.acquire(EXCLUSIVE, "EXCLUSIVE") and doomed.acquire(SHARED, "SHARED")):
             raise AssertionError("the first client of all was refused a lock")
@@ -56,7 +56,7 @@ class Scene:
         heir.close()
 
     def end(self, patience_seconds: float = 30) -> str:
-        """Wait until the locks are free again, and say when that was."""
+        """Wait until the locks are free again, and report when that was."""
         self._heir.join(patience_seconds)
         if len(self._waited_seconds) < 2:
             waited = time.monotonic() - self._died_at

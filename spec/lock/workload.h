@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of a load ask a lock server for: each acquires random locks
- * and releases them, in a closed loop. See harness/load/load.h.
+ * Chooses what the clients of a load ask a lock server for: each acquires random locks and releases
+ * them, in a closed loop. See harness/load/load.h.
  */
 #ifndef LOCK_WORKLOAD_H
 #define LOCK_WORKLOAD_H
@@ -52,7 +52,10 @@ static inline void workload_start(const struct workload *options, struct load_th
 	memset(client, 0, sizeof(*client));
 }
 
-/* The session is over: the server takes back what is held, after the client's own lease end. */
+/*
+ * Ends the session in the history. The server takes back its locks, after the client's own lease
+ * end.
+ */
 static inline void workload_lose(struct load_thread *thread, struct workload_client *client)
 {
 	struct session *session = &client->session;
@@ -77,7 +80,10 @@ static inline bool workload_holds(const struct workload_client *client, __u64 lo
 	return false;
 }
 
-/* A lock leaves `held` when its release is sent: from then on the client does not believe in it. */
+/*
+ * Starts a release. The client stops believing in a lock when it sends the release, so the lock
+ * leaves `held` here.
+ */
 static inline void workload_release(struct load_thread *thread, struct workload_client *client,
 				    __u64 now_ns)
 {
@@ -108,7 +114,7 @@ static inline void workload_ask(const struct workload *options, struct load_thre
 	session_request(session, LOCK_MESSAGE_KIND_ACQUIRE, now_ns);
 }
 
-/* Give back everything, then close. */
+/* Gives back every lock, then closes the session. */
 static inline void workload_wind_up(struct load_thread *thread, struct workload_client *client,
 				    __u64 now_ns)
 {
@@ -168,7 +174,7 @@ static inline void workload_granted(const struct workload *options, struct load_
 	client->died = options->abandon && load_random(thread, options->abandon) == 0;
 }
 
-/* An answer to an acquire or a release goes into the history. */
+/* Records an answer to an acquire or a release in the history. */
 static inline void workload_note(const struct workload *options, struct load_thread *thread,
 				 struct workload_client *client, const struct lock_message *message,
 				 __u64 now_ns)
@@ -187,8 +193,7 @@ static inline void workload_note(const struct workload *options, struct load_thr
 					  outcome, session->first_sent_ns, now_ns, 0, 0 });
 	if (acquire && !rejected)
 		workload_granted(options, thread, client);
-	else if (!acquire && rejected) /* it met too much contention, and is to be asked for again
-					*/
+	else if (!acquire && rejected) /* too much contention: to be retried */
 		client->held[client->held_count++] = session->request.lock;
 }
 
@@ -212,7 +217,7 @@ static inline bool workload_fits(const struct lock_message *request,
 	}
 }
 
-/* Whether the datagram was the answer that the client waited for. */
+/* Returns whether the datagram is the answer that the client waited for. */
 static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
 				   struct workload_client *client, __u64 now_ns,
 				   const unsigned char *payload)
@@ -224,8 +229,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	    !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
-		return true; /* too late: workload_next() ends the session, with this request
-				outstanding */
+		return true; /* too late: left waiting until workload_next() ends the session */
 	if (session_is_opening(session)) {
 		load_counts(thread)->started += session_answered(session, &message, now_ns) &&
 						session->open;
@@ -238,7 +242,7 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	return true;
 }
 
-/* The load is over, whatever the client still waits for. */
+/* Ends the load for a client, even if it still waits. */
 static inline void workload_stop(const struct workload *options, struct load_thread *thread,
 				 struct workload_client *client, __u64 now_ns)
 {
