@@ -1,7 +1,7 @@
-"""What a token bucket server should do, in plain Python, and the clients that fuzzing drives it with.
+"""Models a token bucket server in plain Python, and chooses the moves of the clients that fuzzing drives it with.
 
-Time passes while a packet is under way, so the reference knows a bucket's level only within bounds; the cell
-then says where in these bounds it was.
+Time passes while a packet is under way, so the reference knows a bucket's level only within bounds. The cell then shows
+where in these bounds the level was.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CLOCK_LATE_NS = 20_000_000  # the kernel's coarse clock may be a timer tick behi
 
 
 class Reference:
-    """The buckets as they were when last looked at."""
+    """The buckets as they were when they were last observed."""
 
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         self.codec = codec
@@ -28,7 +28,7 @@ class Reference:
         return (time.monotonic_ns() - late_ns) // self.codec.TICK_NS % self.codec.TIME_MODULUS
 
     def _level(self, slot: int, tick: int) -> int:
-        """What a bucket holds at a tick, or before it was last filled."""
+        """A bucket's level at a tick. If the clock is behind the last fill, the level at that fill."""
         bucket, modulus = self._buckets[slot], self.codec.TIME_MODULUS
         elapsed = (tick - bucket["filled"]) % modulus
         if elapsed > modulus // 2:  # the clock is behind
@@ -44,7 +44,7 @@ class Reference:
         return {"ALLOWED"} if surely else {"ALLOWED", "DENIED"}
 
     def answered(self, message: Any, answer: Any) -> list[str]:
-        """What is wrong with an answer."""
+        """The errors in an answer."""
         slot, found = self.codec.hash_slot(message.key), []
         if (answer.amount, answer.key) != (message.amount, message.key):
             found.append(f"{answer} is no answer to {message}")
@@ -56,15 +56,15 @@ class Reference:
         return found
 
     def unanswered(self, _message: Any) -> bool:
-        """Whether silence may be right: the daemon has no part in this, so it never is."""
+        """Whether silence may be right. It never is, since no request needs the daemon."""
         return False
 
     def observe(self, _tables: Tables) -> bool:
-        """There is no sweep to wait for."""
+        """Reports that the sweep is done, because there is none."""
         return True
 
     def complaints(self, tables: Tables) -> list[str]:
-        """Where the cells are not as they should be; from then on they are taken as they are."""
+        """The errors in the cells. From then on the reference takes the cells as they are."""
         found = []
         for slot, cell in enumerate(tables["bucket"]):
             found += self._bucket_complaints(slot, cell)
@@ -88,7 +88,7 @@ class Reference:
     def elapse(
         self, choice: int, _actors: Sequence[Any], tables: Tables
     ) -> tuple[str, list[tuple[str, int, dict[str, Any]]]]:
-        """Let a bucket have been filled some ticks earlier. Returns words on it, and the cells to write."""
+        """Make a bucket's last fill some ticks older. Returns a label for that, and the cells to write."""
         slot = choice % len(self._buckets)
         cell = dict(tables["bucket"][slot])
         if cell["filled"] < 10 * choice:
@@ -98,11 +98,11 @@ class Reference:
         return f"bucket {slot} was filled {10 * choice} ticks earlier", [("bucket", slot, cell)]
 
     def broken_beliefs(self, _actors: Sequence[Any], _now_ns: int) -> list[str]:
-        """A client believes in nothing."""
+        """A client has no beliefs."""
         return []
 
     def forge(self, message: Any, choice: int) -> Any:
-        """An answer that somebody sends back to the server: it must change nothing."""
+        """An answer that an attacker sends back to the server. It must change nothing."""
         message.kind = self.codec.Kind.DENIED if choice % 2 else self.codec.Kind.ALLOWED
         return message
 
@@ -116,10 +116,10 @@ class Actor:
         self._codec = codec
 
     def act(self, choice: int, _now_ns: int) -> tuple[str, bytes]:
-        """The next datagram to send, with a word on what it is."""
+        """The next datagram to send, and a label for it."""
         key, amount = self.KEYS[choice % len(self.KEYS)], choice * choice % (self._codec.BURST + 100)
         message = self._codec.Message(kind=self._codec.Kind.TAKE, amount=amount, key=key)
         return f"Take {amount} of {key}", message.encode()
 
     def receive(self, datagram: bytes, now_ns: int) -> None:
-        """An answer changes nothing for it."""
+        """Ignores the answer: the client keeps no state."""

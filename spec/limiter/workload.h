@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of a load ask a limiter for: random amounts of random keys,
- * in a closed loop. See harness/load/load.h.
+ * Chooses what the clients of a load ask a limiter for: random amounts of random keys, in a closed
+ * loop. See harness/load/load.h.
  */
 #ifndef LIMITER_WORKLOAD_H
 #define LIMITER_WORKLOAD_H
@@ -68,8 +68,10 @@ static inline enum load_action workload_next(const struct workload *options,
 	return action;
 }
 
-/* A request has no number: an answer to an earlier one of the same amount and key passes for its
- * own, and is as good. */
+/*
+ * Takes an answer. Requests have no number, so an answer to an earlier request with the same amount
+ * and key counts as this one's, and is as good.
+ */
 static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
 				   struct workload_client *client, __u64 now_ns,
 				   const unsigned char *payload)
