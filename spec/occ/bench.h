@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a slot of `just bench occ` asks for: it locks a key of its own and commits or aborts that,
- * over and over; or it gets any key, or inserts those there are to be. See bench.py,
+ * Chooses what a slot of `just bench occ` asks for. It locks a key of its own and commits or aborts
+ * that, over and over; or it gets any key, or inserts the keys of a load. See bench.py,
  * ../kv/bench_workload.h and harness/bench/slots.h.
  */
 #ifndef OCC_BENCH_H
@@ -12,25 +12,29 @@
 #define STORE_CONSTANT(name) OCC_##name
 #include "store_bench.h"
 
-/* Parameters beside those of bench_workload.h. OWN: how many of KEYS each client has for itself; 0:
- * it locks none. */
+/*
+ * The parameters besides those of bench_workload.h. OWN: how many of KEYS each client has to
+ * itself; 0: it locks none.
+ */
 enum {
 	BENCH_OWN = BENCH_FIRST + 1,
 	BENCH_KEYS,
 	BENCH_ABORTS
 };
 
-/* Outcomes as bench.py names them: those of locks are in the places of those of the store's writes.
- */
+/* The outcomes in the order of bench.py. Those of locks replace those of the store's writes. */
 enum {
 	BENCH_GRANTED = BENCH_UPDATED,
 	BENCH_SETTLED = BENCH_ABSENT
 };
 
 /*
- * In SEQUENCE, above the sequence number: the version that the slot's keys had before it went over
- * them, less one. In ASKED, above the sequence number: the kind that it asked for, and above that
- * whether it asked for anything. KEY is, of locks, how many keys the slot has gone over.
+ * The upper parts of a slot's words.
+ * SEQUENCE, above the sequence number: the version that the slot's keys had before its first round
+ * over them, less one.
+ * ASKED, above the sequence number: the kind of the last request, and above that whether there was
+ * any.
+ * KEY, of a slot that locks: how many keys it has gone over.
  */
 #define BENCH_UPPER 32
 #define BENCH_HAS_ASKED (1ULL << 40)
@@ -40,7 +44,7 @@ static __always_inline __u32 bench_asked(const struct bench_slot *slot)
 	return slot->state[BENCH_ASKED] >> BENCH_UPPER & 0xff;
 }
 
-/* Each of its own keys in turn, and neighbours far from one another. */
+/* Returns the slot's own keys in turn. Keys that follow each other are far apart. */
 static __always_inline __u64 bench_own_key(const struct bench_slot *slot, const __u64 *parameters)
 {
 	const __u64 own = parameters[BENCH_OWN];
@@ -50,7 +54,7 @@ static __always_inline __u64 bench_own_key(const struct bench_slot *slot, const 
 		parameters[BENCH_KEYS]);
 }
 
-/* That a key has which was committed as often as the slot went over all of its own. */
+/* Returns the version of a key that was committed in each of the slot's rounds over its keys. */
 static __always_inline __u32 bench_version(const struct bench_slot *slot, const __u64 *parameters)
 {
 	const __u64 rounds =
@@ -59,8 +63,10 @@ static __always_inline __u32 bench_version(const struct bench_slot *slot, const 
 	return (slot->state[BENCH_SEQUENCE] >> BENCH_UPPER) + 1 + rounds;
 }
 
-/* Reads only what it looks at: the client's work is part of every round trip. The reflector's
- * answer is the request. */
+/*
+ * Reads only the fields that it checks: the client's work is part of every round trip. The
+ * reflector's answer is the request itself.
+ */
 static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
 					   const unsigned char *payload)
 {
@@ -96,9 +102,9 @@ static __always_inline __u32 bench_outcome(const struct bench_slot *slot,
 }
 
 /*
- * The version that a conflict told is right for this key and, most of the time, for the slot's
- * others. A key that has it already was left locked by an earlier run, and one that is not there,
- * for want of room, is not what is asked about.
+ * Takes over the version in a conflict's answer. It is right for this key and, most of the time,
+ * for the slot's other keys. The slot skips a key that has the expected version already, because an
+ * earlier run left it locked, and a key that was never inserted for want of room.
  */
 static __always_inline void bench_learn(struct bench_slot *slot, const __u64 *parameters,
 					const unsigned char *payload)
@@ -112,7 +118,10 @@ static __always_inline void bench_learn(struct bench_slot *slot, const __u64 *pa
 		slot->state[BENCH_KEY]++;
 }
 
-/* What follows a lock that was granted, or of which nobody knows. */
+/*
+ * Chooses the kind that follows: after a granted lock a commit or an abort, after a lock of unknown
+ * outcome an abort, otherwise the next lock.
+ */
 static __always_inline __u32 bench_next_kind(struct bench_slot *slot, const __u64 *parameters,
 					     const unsigned char *payload, __u32 outcome)
 {
@@ -129,7 +138,7 @@ static __always_inline __u32 bench_next_kind(struct bench_slot *slot, const __u6
 	return OCC_MESSAGE_KIND_LOCK;
 }
 
-/* Writes and locks count up; reads carry any number that tells their answers apart. */
+/* Writes and locks count up. Reads may have any number that tells their answers apart. */
 static __always_inline __u32 bench_sequence(struct bench_slot *slot, __u32 kind)
 {
 	const __u32 next = ((__u32)slot->state[BENCH_SEQUENCE] + 1) % OCC_SEQUENCE_MODULUS;

@@ -1,9 +1,8 @@
-"""Transactions in `just bench`: sizes, workloads, what is loaded before, and what is promised.
+"""Configures transactions in `just bench`: sizes, workloads, loads, and the targets.
 
-What a slot asks for is in bench.h and ../kv/bench_workload.h. The numbers in a slot's state are in the order
-that bench.h names. Numbers that are drawn are keys in the order in which they were inserted. Locks are of keys
-that nobody else asks for, so that a pair is two requests: contention is what the kill test and the
-demonstration are for.
+bench.h and ../kv/bench_workload.h choose what a slot asks for. The numbers in a slot's state are in the order of
+bench.h. Numbers that are drawn are keys, in the order in which they were inserted. Each client locks keys that nobody
+else asks for, so a pair of lock and commit is two requests; the kill test and the demonstration cover contention.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ open_by_messages = session_bench.open_by_messages
 OVERRIDE = kv.OVERRIDE
 
 KEYS = kv.KEYS
-OWN = KEYS // 64  # of each client, where no more than 64 are there at a time
+OWN = KEYS // 64  # keys of each client, of which there are at most 64 at a time
 HOT_OWN = 1  # its bucket stays in the caches
 
 
@@ -56,8 +55,9 @@ TARGETS = {
 
 
 def _contended(keys: int) -> Workload:
-    """All clients lock the same few keys, and abort: versions stay as they are, so nobody is refused for another
-    reason.
+    """All clients lock the same few keys, and abort.
+
+    Versions stay as they are, so locks are refused only because of contention.
     """
     return Workload([0, 0, 0, keys, keys, 1])
 

@@ -1,5 +1,6 @@
-"""A client of transactions over the store: what the store's client does, and several keys read and written as if at one
-moment.
+"""Implements a client of transactions over the store.
+
+It does what the store's client does, and also reads and writes several keys as if at one moment.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from spec.lib.session_client import LeaseEnded, SessionError
 Result = TypeVar("Result")
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.0005, 0.05
-"""Between two attempts: a random time below a limit that doubles from the one to the other."""
+"""The pause between two attempts: a random time below a limit that doubles from MIN to MAX."""
 
 
 class TransactionError(SessionError):
-    """A transaction was aborted and nothing of it was written; the message says why."""
+    """A transaction was aborted and wrote nothing; the message says why."""
 
 
 class Conflict(TransactionError):
-    """Another transaction, or a write of the store, came in between: begun anew, it may succeed."""
+    """Another transaction, or a write of the store, came in between: a new attempt may succeed."""
 
 
 class Undecided(LeaseEnded):
-    """The lease ended while the first commit was under way: all of the transaction was written, or nothing."""
+    """The lease ended during the first commit: the transaction was written as a whole, or not at all."""
 
 
 class OccSession(KvSession):
-    """A session of transactions: the store's, with locks. One write, lock, commit or abort is outstanding at a time."""
+    """A store session with locks: at most one write, lock, commit or abort is outstanding."""
 
     answers: ClassVar[dict[str, tuple[str, ...]]] = {
         **{kind: (*kinds, "LOCKED") for kind, kinds in KvSession.answers.items()},
@@ -41,12 +42,13 @@ class OccSession(KvSession):
         "COMMIT": ("COMMITTED", "REFUSED"),
         "ABORT": ("ABORTED", "REFUSED"),
     }
-    # an answer to a lock says those of the entry that is there
+    # an answer to a lock carries these fields of the existing entry
     one_way = frozenset({"tail", "version", "length", "value"})
 
     def lock(self, place: int, key: int, version: int, value: bytes | None, now_ns: int) -> bytes:
-        """Lock a key that has this version, 0 where it is not to exist, and say what is to be written; None: it is to
-        be deleted.
+        """Encode a lock of a key, and the value to write there; None deletes the key.
+
+        version: of the key as it was read; 0 if it must not exist.
         """
         written = self._stored(b"" if value is None else value)
         return self.request("LOCK", now_ns, place=place, key=key, version=version, deletes=value is None, **written)
@@ -60,11 +62,11 @@ class OccSession(KvSession):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a get of a key was answered with.
+    """The answer to a get of a key.
 
-    value: None where the key is not there.
-    version: of the entry; where there is none, the greatest that was ever deleted from the key's bucket.
-    locked: some transaction is about to write it.
+    value: None if the key is not there.
+    version: of the entry; without one, the greatest version ever deleted from the key's bucket.
+    locked: a transaction is about to write the key.
     """
 
     value: bytes | None
@@ -77,16 +79,16 @@ class Reading:
 
     @property
     def lock_version(self) -> int:
-        """That a lock has to name."""
+        """The version that a lock of the key must carry."""
         return 0 if self.value is None else self.version
 
     def holds(self, later: Reading) -> bool:
-        """Whether nothing was written from this reading to a later one, and nothing is about to be."""
+        """Whether nothing was written between this reading and a later one, and nothing is about to be."""
         return not later.locked and (later.value is None) == (self.value is None) and later.version == self.version
 
 
 class Transaction:
-    """One attempt: what it has read, and what it is to write. See `OccCaller.transaction`."""
+    """One attempt at a transaction: the readings so far, and the writes to do. See `OccCaller.transaction`."""
 
     def __init__(self, caller: OccCaller) -> None:
         self._caller = caller
@@ -95,7 +97,7 @@ class Transaction:
         self._places: dict[int, int] = {}
 
     def get(self, key: int) -> bytes | None:
-        """The value that the transaction sees, its own writes included; None where the key is not there."""
+        """Return the value that the transaction sees, its own writes included; None if the key is not there."""
         if key in self._writes:
             return self._writes[key]
         if key not in self._readings:
@@ -103,11 +105,11 @@ class Transaction:
         return self._readings[key].value
 
     def put(self, key: int, value: bytes) -> None:
-        """Write the key, whether it is there or not; in the end."""
+        """Write the key at the end of the transaction, whether it exists or not."""
         self._write(key, value)
 
     def delete(self, key: int) -> None:
-        """Delete the key if it is there; in the end."""
+        """Delete the key at the end of the transaction, if it exists then."""
         self._write(key, None)
 
     def _write(self, key: int, value: bytes | None) -> None:
@@ -116,11 +118,12 @@ class Transaction:
             raise TransactionError(f"a transaction writes {count_max} keys at most, and key {key} is one more")
         self._writes[key] = value
 
-    # --- What the caller does with it ---------------------------------------------------------
+    # --- For the caller -----------------------------------------------------------------------
 
     def complete(self) -> None:
-        """Lock what is written, read again what was only read, and commit. Raises TransactionError where it is not to
-        be.
+        """Lock the keys to write, read the other keys again, and commit.
+
+        Raises TransactionError if the transaction cannot commit.
         """
         try:
             for place, (key, value) in enumerate(self._writes.items()):
@@ -132,7 +135,7 @@ class Transaction:
         self._commit()
 
     def abort(self) -> None:
-        """Take back what was locked, or may have been. Where the lease has ended, the server does it."""
+        """Release the locks that were taken, or may have been. If the lease has ended, the server does so."""
         if not self._caller.session.is_alive(self._caller.now_ns()):
             return
         with contextlib.suppress(LeaseEnded):
@@ -140,7 +143,10 @@ class Transaction:
                 self._caller.ask("ABORT", place, key)
 
     def _lock(self, place: int, key: int, value: bytes | None) -> None:
-        """Without a reading any version is right: that which a conflict tells is tried once."""
+        """Lock one key.
+
+        A key that was not read may have any version: after a conflict, the version in the answer is tried once.
+        """
         self._places[key] = place
         reading = self._readings.get(key)
         version = 0 if reading is None else reading.lock_version
@@ -167,13 +173,13 @@ class Transaction:
     def _validate(self) -> None:
         only_read = {key: reading for key, reading in self._readings.items() if key not in self._writes}
         if len(only_read) == 1 and not self._writes and not any(reading.locked for reading in only_read.values()):
-            return  # one reading is of one moment
+            return  # a single reading is of one moment
         for key, reading in only_read.items():
             if not reading.holds(self._caller.read_key(key)):
                 raise Conflict(f"key {key} was written, or is about to be, since it was read")
 
     def _commit(self) -> None:
-        """The first commit decides: what the session does not get to afterwards, the server does."""
+        """Commit every place. The first commit decides: the server completes what the session does not reach."""
         for number, (key, place) in enumerate(self._places.items()):
             try:
                 answer = self._caller.ask("COMMIT", place, key)
@@ -189,8 +195,9 @@ class Transaction:
 
 
 class OccCaller(KvCaller):
-    """An OccSession over a socket. Besides transactions it does what the store's caller does; of a key that is locked,
-    a write is told LOCKED.
+    """Drives an OccSession over a socket.
+
+    It runs transactions, and does what the store's caller does. A write of a locked key gets LOCKED as its answer.
     """
 
     session: OccSession
@@ -199,22 +206,22 @@ class OccCaller(KvCaller):
         return Reading.of(self.read("GET", self._patient, key=key))
 
     def lock(self, place: int, key: int, version: int, value: bytes | None) -> Any:
-        """The answer to a lock: see OccSession.lock."""
+        """Lock a key and return the answer: see OccSession.lock."""
         return self.call(self._next().lock(place, key, version, value, self.now_ns()), self._patient)
 
     def ask(self, kind: str, place: int, key: int) -> Any:
-        """The answer to a commit or an abort; neither needs the daemon."""
+        """Commit or abort a place and return the answer. Neither needs the daemon."""
         return self.call(self._next().request(kind, self.now_ns(), place=place, key=key))
 
     def transaction(self, body: Callable[[Transaction], Result], attempts_max: int = 100) -> Result:
-        """Run `body`, which gets, puts and deletes through the transaction that it is given, and commit; returns what
-        it returns.
+        """Run `body` in a transaction, commit, and return what `body` returns.
 
-        After a conflict it is run anew, so it must have no other effect. That what it reads fits together is only known
-        when it has ended. What it raises ends the transaction, of which nothing is written.
+        `body` gets, puts and deletes through the transaction that it is given. It runs again after a conflict, so it
+        must have no other effect. Its readings are known to fit together only after the commit. If it raises an
+        exception, the transaction ends and writes nothing.
 
-        Raises Conflict after so many attempts, TransactionError where it cannot be written, Undecided where nobody can
-        say.
+        Raises Conflict after that many attempts, TransactionError if the transaction cannot be written, and Undecided
+        if its outcome is unknown.
         """
         limit_seconds = PAUSE_SECONDS_MIN
         attempts = 0

@@ -1,7 +1,8 @@
-"""What transactions over a store should do, in plain Python, and the clients that fuzzing drives them with.
+"""Models transactions over a store in plain Python, and chooses the moves of the clients that fuzzing drives it with.
 
-The reference is the store's, with who has locked what, and what is to be written there. What a session that is over has
-locked, the daemon's sweep settles, one place in each sweep: it is followed in the cells.
+The reference is the store's reference, extended by who has locked each key and what is to be written there. The
+daemon's sweep settles the locks of a session that is over, one place in each sweep; the reference follows this in the
+cells.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from spec.occ.client import OccSession, Reading
 
 @dataclass(frozen=True)
 class Intent:
-    """What a place has locked, and what is to be written there.
+    """The key that a place has locked, and what is to be written there.
 
-    base: the key's version, 0 where it is not there. written: None where it is to be deleted.
+    base: the key's version, 0 if the key is not there. written: None if the key is to be deleted.
     """
 
     key: int
@@ -31,7 +32,7 @@ class Intent:
 
 @dataclass
 class Holding:
-    """A session's transaction: the places that have locked a key, and what was decided."""
+    """A session's transaction: the places that have locked a key, and the decision."""
 
     verdict: str = "Open"
     places: dict[int, Intent] = field(default_factory=dict)
@@ -46,9 +47,7 @@ class Reference(kv.Reference):
     def __init__(self, codec: Any, capacities: Mapping[str, int]) -> None:
         super().__init__(codec, capacities)
         self.holdings: dict[int, Holding] = {}
-        self._ended: list[
-            Intent
-        ] = []  # of sessions that are no more: were they committed, they are still to be followed
+        self._ended: list[Intent] = []  # committed intents of ended sessions, which the reference has yet to follow
 
     def _blank(self) -> Tables:
         blank = super()._blank()
@@ -58,7 +57,7 @@ class Reference(kv.Reference):
         return self.holdings.setdefault(client, Holding())
 
     def holder(self, key: int) -> tuple[int, int] | None:
-        """Session and place that have locked a key."""
+        """The session and place that have locked a key."""
         return next(((client, place) for client, place, intent in self._locks() if intent.key == key), None)
 
     def _locks(self) -> Iterator[tuple[int, int, Intent]]:
@@ -107,12 +106,12 @@ class Reference(kv.Reference):
         return done | {"NO_ROOM"} if self._may_spill(message) and self._page_is_full(key) else done
 
     def _is_refused(self, message: Any) -> bool:
-        """Whether a lock is not for this place: it has another, or what was locked before is being settled."""
+        """Whether a lock cannot have this place: it is taken, or an earlier transaction is being settled."""
         holding = self._holding(message.client)
         return message.place in holding.places or holding.verdict != "Open"
 
     def _lacks_way(self, message: Any) -> bool:
-        """Whether it needs a way in the bucket, and all are pinned by others."""
+        """Whether the message needs a way in the bucket, and others have pinned all of them."""
         takes_way = message.kind.name in ("INSERT", "UPDATE", "LOCK")
         return (
             takes_way
@@ -141,14 +140,17 @@ class Reference(kv.Reference):
         return found
 
     def _conflicting(self, message: Any) -> set[int]:
-        """What a conflict may say: the version that is there, or, where no way is left, that which was asked for."""
+        """The versions that a conflict may carry.
+
+        It carries the version that exists. If no way is left, it may carry the version that was asked for.
+        """
         there, key = {self.version_at(message.key)}, message.key
         if not self._lacks_way(message) or self.holder(key) is not None or not self._is_looked_for(message):
             return there
         return there | {message.version} if self.has_waited(message) else {message.version}
 
     def _is_looked_for(self, message: Any) -> bool:
-        """Whether the bucket does not know that a lock names a version of what is not there."""
+        """Whether the bucket alone cannot tell that a lock names a version of a missing key."""
         return (
             message.version == 0
             or not self.codec.FILTERED
@@ -158,7 +160,7 @@ class Reference(kv.Reference):
     def _wrong_commit(self, message: Any, answer: Any) -> list[str]:
         intent = self._holding(message.client).places[message.place]
         version = self.version_written(intent)
-        if version is None:  # nothing was there to be deleted: the message comes back
+        if version is None:  # the key to delete was not there: the message comes back
             return []
         found = []
         if answer.version != version:
@@ -168,7 +170,7 @@ class Reference(kv.Reference):
         return found
 
     def version_written(self, intent: Intent) -> int | None:
-        """The version that a commit comes to, or that which it deletes."""
+        """The version that a commit writes, or the version that it deletes."""
         if intent.written is None:
             return intent.base or None
         return self._next_version(intent.base or self.floors[self.codec.hash_slot(intent.key)])
@@ -198,7 +200,7 @@ class Reference(kv.Reference):
     # --- Sessions that are over ---------------------------------------------------------------
 
     def revoke(self, client: int) -> None:
-        """Its transaction goes the way that was decided."""
+        """Takes the session's transaction to the outcome that was decided."""
         holding = self.holdings.pop(client, Holding())
         if holding.verdict == "Committed":
             self._ended += holding.places.values()
@@ -207,7 +209,7 @@ class Reference(kv.Reference):
         return any(self.is_fading(client) for client, _, _ in self._locks())
 
     def _follow_sweep(self, tables: Tables) -> None:
-        """Settle what the sweep has settled of sessions that are over; the cells are at rest."""
+        """Settle what the sweep has settled for sessions that are over. The cells must be at rest."""
         for client, holding in self.holdings.items():
             if self.is_fading(client):
                 done = [place for place in holding.places if place not in _places(tables["transaction"][client])]
@@ -220,8 +222,9 @@ class Reference(kv.Reference):
             self._write(self._ended.pop(self._next_ended(tables)))
 
     def _next_ended(self, tables: Tables) -> int:
-        """Which of them the sweep may have written first: of one bucket, what was inserted tells what had been deleted
-        before.
+        """Choose the ended intent that the sweep may have written first.
+
+        Within a bucket, the version of an inserted key shows what had been deleted before.
         """
 
         def has_come(intent: Intent) -> bool:
@@ -238,7 +241,7 @@ class Reference(kv.Reference):
         )
         return (inserted or by_version)[0]
 
-    # --- What is where ------------------------------------------------------------------------
+    # --- Where entries are --------------------------------------------------------------------
 
     def needs_daemon(self, message: Any) -> bool:
         key = message.key
@@ -261,7 +264,7 @@ class Reference(kv.Reference):
             way not in bucket["pinned"] and mark in ("Empty", "Clean") for way, mark in enumerate(bucket["marks"])
         )
 
-    # --- What the cells should say ------------------------------------------------------------
+    # --- The contents of the cells ------------------------------------------------------------
 
     def complaints(self, tables: Tables) -> list[str]:
         self._follow_sweep(tables)
@@ -304,7 +307,7 @@ class Reference(kv.Reference):
         )
 
     def left_over(self, tables: Tables) -> list[str]:
-        """Also where locks and places do not belong together, or to a session that is there."""
+        """The store's leftovers, and locks that do not match a place or belong to no session."""
         found = super().left_over(tables)
         holders = self._holders(tables)
         for slot, bucket in enumerate(tables["bucket"]):
@@ -328,7 +331,7 @@ class Reference(kv.Reference):
         return found
 
     def _holders(self, tables: Tables) -> dict[tuple[int, int], list[tuple[int, int]]]:
-        """By bucket and way, counted from 0, which sessions and places say that they have locked it."""
+        """The sessions and places that claim a lock, by bucket and way; ways count from 0."""
         found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         for client, cell in enumerate(tables["transaction"]):
             for place in sorted(_places(cell)):
@@ -337,7 +340,7 @@ class Reference(kv.Reference):
         return found
 
     def forge(self, message: Any, choice: int) -> Any:
-        """Somebody who has seen the secret may also act for the session: that changes what the message asks for."""
+        """An attacker who has seen the secret may also act for the session: this changes what the message asks for."""
         which, what = choice % 4, choice // 4
         if which or message.kind.name not in ("LOCK", "COMMIT", "ABORT"):
             message.expected = choice % 3
@@ -355,13 +358,11 @@ def _places(transaction: Mapping[str, Any]) -> set[int]:
 
 
 STORE_WRITES = (0, 1, 2, 5, 10, 11, 12)
-"""Of the moves of the store's clients: to close, to renew, one deletion, one update, and insertions."""
+"""The moves of the store's clients that are kept: close, renew, one deletion, one update, and insertions."""
 
 
 class Actor(kv.Actor):
-    """A client whose next move is chosen by a number; it locks with the version that it was told last, most of the
-    time.
-    """
+    """A client whose next move is chosen by a number. Most of its locks name the version that it saw last."""
 
     KEYS = (0, 1, 2, 3, 4, 2**64 - 1)
     opens = OccSession

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The client's half of a transaction, for workload.h, after store_workload.h: what it has read,
- * locked and committed, and the record of that. */
+/*
+ * The client's half of a transaction, for workload.h, after store_workload.h. It tracks what the
+ * transaction has read, locked and committed, and records that in the history.
+ */
 #ifndef OCC_TRANSACTION_H
 #define OCC_TRANSACTION_H
 
@@ -18,32 +20,32 @@ enum transaction_phase {
 	TRANSACTION_VALIDATE,
 	TRANSACTION_COMMIT,
 	TRANSACTION_ABORT,
-	TRANSACTION_PLAIN, /* one write of the store, and no transaction for the server */
+	TRANSACTION_PLAIN, /* one write of the store; the server sees no transaction */
 };
 
-/* A key, what is to be done with it, and what has been. */
+/* A key, what to do with it, and what has been done. */
 struct access {
 	__u64 key;
 	bool reads, writes;
 	struct occ_message written; /* value, length, deletes */
 
 	bool was_read, found, locked;
-	struct occ_message was; /* as it was read */
-	__u32 version;		/* that a lock names: 0 where the key is not there */
+	struct occ_message was; /* the answer to the read */
+	__u32 version;		/* for its lock: 0 if the key is not there */
 
 	bool validated;
-	bool asked;	  /* for a lock that may be there */
-	bool asked_again; /* with the version that a conflict told */
+	bool asked;	  /* for a lock, which may exist */
+	bool asked_again; /* with the version from a conflict */
 	bool granted;
-	bool commits; /* it was asked to, or may have been: from now on it may be written */
-	bool told;    /* that it was */
+	bool commits; /* a commit was sent, so it may be written */
+	bool told;    /* the answer confirmed the write */
 	bool settled; /* the place is free again */
 };
 
 struct transaction {
 	enum transaction_phase phase;
-	bool aborted;	/* the last one */
-	bool given_up;	/* a request of it: it may have been executed */
+	bool aborted;	/* the last transaction */
+	bool given_up;	/* a request, which may have been executed */
 	__u64 identity; /* in the history */
 	__u64 begun_ns;
 	unsigned int count;
@@ -74,7 +76,10 @@ static inline struct access *transaction_access(struct transaction *transaction,
 	return NULL;
 }
 
-/* What was read has to be read again, unless it is one reading, which is of one moment. */
+/*
+ * Whether the readings must be repeated. A single reading of an unlocked key is of one moment and
+ * need not be.
+ */
 static inline bool transaction_validates(const struct transaction *transaction)
 {
 	return transaction->count > 1 || transaction->accesses[0].locked;
@@ -100,7 +105,7 @@ static inline bool transaction_needs(const struct transaction *transaction,
 	}
 }
 
-/* What the phase is not done with; NULL where it is. */
+/* Returns the next access that the phase has to deal with, or NULL if it is done. */
 static inline struct access *transaction_next(struct transaction *transaction)
 {
 	for (unsigned int i = 0; i < transaction->count; i++)
@@ -111,7 +116,7 @@ static inline struct access *transaction_next(struct transaction *transaction)
 
 /* --- The record of it ------------------------------------------------------------------------- */
 
-/* The digest stands for a value, and there is none without one. */
+/* Records one operation. The digest stands for the value; NULL: there is no value. */
 static inline void transaction_record(struct load_thread *thread,
 				      const struct transaction *transaction, __u64 key,
 				      const char *operation, const __u64 *digest,
@@ -123,7 +128,10 @@ static inline void transaction_record(struct load_thread *thread,
 						  digest ? *digest : 0, version });
 }
 
-/* A value that was written, or may have been, or was not to be: whoever reads it says which. */
+/*
+ * Records the writes without a confirmed outcome. Whether a value was written shows when somebody
+ * reads it.
+ */
 static inline void transaction_record_writes(struct load_thread *thread,
 					     const struct transaction *transaction)
 {
@@ -151,7 +159,7 @@ static inline void transaction_over(struct load_thread *thread, struct transacti
 	transaction->phase = TRANSACTION_NONE;
 }
 
-/* There is nothing left to be done. */
+/* Ends a transaction with nothing left to do. */
 static inline void transaction_end(struct load_thread *thread, struct transaction *transaction,
 				   __u64 now_ns)
 {
@@ -159,8 +167,7 @@ static inline void transaction_end(struct load_thread *thread, struct transactio
 			 transaction->phase == TRANSACTION_ABORT ? "Aborted" : "Committed", now_ns);
 }
 
-/* Nobody will ever be told what becomes of it, unless it is certain: what was never to commit does
- * not. */
+/* Gives up a transaction. Its outcome is unknown, unless no commit was sent: then it is aborted. */
 static inline void transaction_lose(struct load_thread *thread, struct transaction *transaction)
 {
 	bool commits = false;
@@ -173,7 +180,7 @@ static inline void transaction_lose(struct load_thread *thread, struct transacti
 			 commits ? LOAD_NEVER : transaction->begun_ns);
 }
 
-/* A write that changed nothing is not recorded. */
+/* Ends a plain write. A write that changed nothing is not recorded. */
 static inline void transaction_end_plain(struct load_thread *thread,
 					 struct transaction *transaction, __u64 now_ns)
 {
@@ -211,9 +218,10 @@ static inline void transaction_take_reading(struct load_thread *thread,
 	access->was = *message;
 	access->version = found ? message->version : 0;
 	/*
-	 * A key that is missing when it is read and when it is locked may have come and gone in
-	 * between. A lock does not compare the floor: nothing that the transaction has seen is
-	 * different, and its reading is of the state that it locked.
+	 * A key that is missing both when it is read and when it is locked may have come and gone
+	 * in between, since a lock does not compare the floor. That changes nothing for the
+	 * transaction: its reading holds for the state that it locked. So such a reading is not
+	 * recorded.
 	 */
 	if (access->writes && !found)
 		return;
@@ -243,8 +251,10 @@ static inline bool transaction_take_lock(struct load_thread *thread,
 	return false;
 }
 
-/* What was granted can be committed. A refusal says that a request that was given up has been
- * executed. */
+/*
+ * Takes the answer to a commit. A granted lock can always be committed, so a refusal means that a
+ * request that was given up has been executed.
+ */
 static inline bool transaction_take_commit(struct load_thread *thread,
 					   struct transaction *transaction, struct access *access,
 					   const struct occ_message *message, __u64 call_ns,
@@ -290,7 +300,9 @@ static inline bool transaction_take_plain(struct load_thread *thread,
 	return access->told;
 }
 
-/* The answer to a request for this place. Returns false where what was asked for was not done. */
+/*
+ * Takes the answer to a request for this place. Returns false if the request was not carried out.
+ */
 static inline bool transaction_take(struct load_thread *thread, struct transaction *transaction,
 				    unsigned int place, const struct occ_message *message,
 				    __u64 call_ns, __u64 now_ns)

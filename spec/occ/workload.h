@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the clients of a load ask for: transactions of one to `keys_max` random keys, and plain
- * writes of the store in between, in a closed loop; some die in the middle. When time is over all
- * keys are read back in transactions that only read. What is recorded is a history of transactions:
- * see docs/transactions.md, transaction.h, and harness/load/load.h.
+ * Chooses what the clients of a load ask for: transactions of one to `keys_max` random keys, with
+ * plain writes of the store in between, in a closed loop. Some clients die in the middle. When time
+ * is over, the clients read back all keys in transactions that only read. The record is a history
+ * of transactions: see docs/transactions.md, transaction.h and harness/load/load.h.
  */
 #ifndef OCC_WORKLOAD_H
 #define OCC_WORKLOAD_H
@@ -27,22 +27,22 @@ struct workload_client {
 	struct session session;
 	struct session_read read;
 	struct transaction transaction;
-	bool impatient; /* with the outstanding request */
+	bool impatient; /* will give up the outstanding request */
 	bool settled;	/* time is over and it writes no more */
-	__u64 founds;	/* the key that it is to give its balance, or STORE_NO_KEY */
-	__u64 pause_ns; /* it does nothing before */
+	__u64 founds;	/* the key to give its balance, or STORE_NO_KEY */
+	__u64 pause_ns; /* it does nothing before this time */
 };
 
 static atomic_uint workload_writers;	  /* clients that may still write */
-static atomic_ullong workload_founded;	  /* how many keys somebody gives their balance, or has */
-static atomic_ullong workload_read_back;  /* how many keys somebody reads in the end, or has */
-static atomic_ullong workload_read_count; /* of these, those that were read */
-static atomic_ullong workload_tidied;	  /* how many keys somebody deletes, or has */
-static atomic_ullong workload_balance;	  /* that they had together */
+static atomic_ullong workload_founded;	  /* keys that were given their balance, or will be */
+static atomic_ullong workload_read_back;  /* keys that a client has read back, or will */
+static atomic_ullong workload_read_count; /* of these, how many were read */
+static atomic_ullong workload_tidied;	  /* keys that a client has deleted, or will */
+static atomic_ullong workload_balance;	  /* sum over the keys that were read back */
 
-#define WORKLOAD_PAUSE_NS 5000000ull /* before what is locked is read once more */
+#define WORKLOAD_PAUSE_NS 5000000ull /* before locked keys are read once more */
 
-/* Clients start one after the other. */
+/* Called for one client after the other. */
 static inline void workload_start(const struct workload *options, struct load_thread *thread,
 				  struct workload_client *client)
 {
@@ -60,7 +60,7 @@ static inline void workload_start(const struct workload *options, struct load_th
 	workload_writers++;
 }
 
-/* What it read back was locked, or changed between the two readings: the same keys once more. */
+/* Reads the same keys back once more: one was locked, or changed between the two readings. */
 static inline void workload_read_back_again(struct workload_client *client, __u64 now_ns)
 {
 	struct transaction again = client->transaction;
@@ -71,7 +71,7 @@ static inline void workload_read_back_again(struct workload_client *client, __u6
 	client->pause_ns = now_ns + WORKLOAD_PAUSE_NS;
 }
 
-/* The session is over. What was sent may still arrive; what was locked the server settles. */
+/* Ends the session in the history. Its messages may still arrive; the server settles its locks. */
 static inline void workload_lose(struct load_thread *thread, struct workload_client *client)
 {
 	bool reads_back = client->settled && client->transaction.phase != TRANSACTION_NONE;
@@ -83,9 +83,9 @@ static inline void workload_lose(struct load_thread *thread, struct workload_cli
 	client->read.waiting = false;
 }
 
-/* --- What a transaction is to do -------------------------------------------------------------- */
+/* --- The work of a transaction ---------------------------------------------------------------- */
 
-/* A new value; no two are the same. */
+/* Makes a new value. No two are the same. */
 static inline void workload_fill(struct occ_message *written, unsigned int size)
 {
 	__u64 identity = load_identity();
@@ -103,7 +103,7 @@ static inline unsigned int workload_choose_size(struct load_thread *thread)
 	return sizes[load_random(thread, sizeof(sizes) / sizeof(*sizes))];
 }
 
-/* Random keys, no two of them the same. */
+/* Chooses random keys, no two of them the same. */
 static inline void workload_choose_keys(const struct workload *options, struct load_thread *thread,
 					struct transaction *transaction, unsigned int count)
 {
@@ -160,7 +160,7 @@ static inline void workload_write_balance(struct access *access, __u64 balance)
 	memcpy(access->written.value.bytes + 8, &balance, sizeof(balance));
 }
 
-/* All is read: what is written depends on it. Returns whether there is something to be written. */
+/* Decides what to write, once all is read. Returns whether there is something to write. */
 static inline bool workload_decide(const struct workload *options, struct load_thread *thread,
 				   struct workload_client *client)
 {
@@ -190,7 +190,7 @@ static inline void workload_get(struct workload_client *client, __u64 key, __u64
 	session_read(&client->session, &client->read, OCC_MESSAGE_KIND_GET, now_ns);
 }
 
-/* The message of a write, lock, commit or abort of this access. */
+/* Starts a write, lock, commit or abort of this access. */
 static inline void workload_request(struct workload_client *client, const struct access *access,
 				    int kind, __u64 now_ns)
 {
@@ -205,7 +205,7 @@ static inline void workload_request(struct workload_client *client, const struct
 	session_request(&client->session, kind, now_ns);
 }
 
-/* A write of the store, of one key: a transaction of its own in the history. */
+/* Starts a write of the store, of one key. In the history it is a transaction of its own. */
 static inline void workload_request_plainly(struct workload_client *client, int kind, __u64 now_ns)
 {
 	struct access *access = &client->transaction.accesses[0];
@@ -235,7 +235,7 @@ static inline void workload_write_plainly(const struct workload *options,
 	workload_request_plainly(client, kind, now_ns);
 }
 
-/* Ask for what the transaction needs next. Returns false where it is over. */
+/* Asks for what the transaction needs next. Returns false if the transaction is over. */
 static inline bool workload_go_on(const struct workload *options, struct load_thread *thread,
 				  struct workload_client *client, __u64 now_ns)
 {
@@ -278,7 +278,7 @@ static inline bool workload_go_on(const struct workload *options, struct load_th
 
 /* --- When time is over ------------------------------------------------------------------------ */
 
-/* Whether nobody writes any more. */
+/* Whether no client writes any more. */
 static inline bool workload_all_settled(struct workload_client *client)
 {
 	if (!client->settled)
@@ -287,7 +287,9 @@ static inline bool workload_all_settled(struct workload_client *client)
 	return workload_writers == 0;
 }
 
-/* Up to `keys_max` keys that nobody has read back. Returns false where there are none. */
+/*
+ * Starts to read up to `keys_max` keys that nobody has read back. Returns false if there are none.
+ */
 static inline bool workload_begin_reading_back(const struct workload *options,
 					       struct load_thread *thread,
 					       struct workload_client *client, __u64 now_ns)
@@ -306,7 +308,7 @@ static inline bool workload_begin_reading_back(const struct workload *options,
 	return client->transaction.count;
 }
 
-/* What was read back is part of the sum; the last says whether that is right. */
+/* Adds what was read back to the sum. After the last key it checks the sum. */
 static inline void workload_note_read_back(const struct workload *options,
 					   struct load_thread *thread,
 					   const struct transaction *transaction)
@@ -327,7 +329,7 @@ static inline void workload_note_read_back(const struct workload *options,
 	}
 }
 
-/* The next key is deleted, once all are read. Returns false where there is none. */
+/* Deletes the next key, once all are read. Returns false if all have been deleted. */
 static inline bool workload_tidy(const struct workload *options, struct workload_client *client,
 				 __u64 now_ns)
 {
@@ -341,14 +343,17 @@ static inline bool workload_tidy(const struct workload *options, struct workload
 	return true;
 }
 
-/* When nobody writes any more, all keys are read, perhaps deleted, and the sessions closed. */
+/*
+ * Once no client writes any more, the clients read all keys, delete them if `tidy` is set, and
+ * close their sessions.
+ */
 static inline enum load_action workload_wind_up(const struct workload *options,
 						struct load_thread *thread,
 						struct workload_client *client, __u64 now_ns,
 						__u64 *wake_ns)
 {
 	*wake_ns = now_ns + 1000000;
-	if (client->session.has_given_up) { /* the answer to another request says that it is over */
+	if (client->session.has_given_up) { /* an answer to a later request settles it */
 		session_request(&client->session, OCC_MESSAGE_KIND_RENEW, now_ns);
 		return LOAD_SEND;
 	}
@@ -363,9 +368,9 @@ static inline enum load_action workload_wind_up(const struct workload *options,
 	return LOAD_SEND;
 }
 
-/* --- What a client does next ------------------------------------------------------------------ */
+/* --- A client's next step --------------------------------------------------------------------- */
 
-/* Of an open session without a transaction. */
+/* Starts the next thing that an open session without a transaction does. */
 static inline void workload_ask_anything(const struct workload *options, struct load_thread *thread,
 					 struct workload_client *client, __u64 now_ns)
 {
@@ -380,7 +385,7 @@ static inline void workload_ask_anything(const struct workload *options, struct 
 	workload_go_on(options, thread, client, now_ns);
 }
 
-/* What an open session asks next. */
+/* Chooses the next request of an open session. */
 static inline enum load_action workload_ask(const struct workload *options,
 					    struct load_thread *thread,
 					    struct workload_client *client, __u64 now_ns,
@@ -388,8 +393,7 @@ static inline enum load_action workload_ask(const struct workload *options,
 {
 	struct transaction *transaction = &client->transaction;
 
-	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) { /* gets do not extend it
-									     */
+	if (client->session.lease_end_ns - now_ns < SESSION_LEASE_NS / 2) { /* no get extends it */
 		session_request(&client->session, OCC_MESSAGE_KIND_RENEW, now_ns);
 		return LOAD_SEND;
 	}
@@ -422,8 +426,10 @@ static inline enum load_action workload_ask(const struct workload *options,
 	return LOAD_SEND;
 }
 
-/* Wait no longer: a reading or a lock that is given up ends the transaction, a commit or an abort
- * is asked for again. */
+/*
+ * Gives up the outstanding request. A reading or a lock that is given up ends the transaction; a
+ * commit or an abort is sent again.
+ */
 static inline void workload_give_up(struct load_thread *thread, struct workload_client *client)
 {
 	struct transaction *transaction = &client->transaction;
@@ -439,8 +445,7 @@ static inline void workload_give_up(struct load_thread *thread, struct workload_
 		transaction->phase = TRANSACTION_ABORT;
 }
 
-/* What is outstanding: the message to send again, or NULL when it is not time yet, or it was given
- * up. */
+/* Returns the outstanding message to send again, or NULL if it is not yet due or was given up. */
 static inline const struct occ_message *workload_again(struct load_thread *thread,
 						       struct workload_client *client, __u64 now_ns,
 						       bool stopping, __u64 *wake_ns)
@@ -508,9 +513,8 @@ static inline enum load_action workload_next(const struct workload *options,
 			return LOAD_FINISH;
 		} else {
 			session_open(thread, session, now_ns);
-			client->read.request.sequence = session->request.sequence; /* nothing
-										      compares the
-										      two */
+			/* The numbers of reads and of requests are never compared. */
+			client->read.request.sequence = session->request.sequence;
 			action = LOAD_SEND;
 		}
 	}
@@ -568,7 +572,7 @@ static inline void workload_answered(struct load_thread *thread, struct workload
 		transaction_end_plain(thread, &client->transaction, now_ns);
 }
 
-/* Whether the datagram was the answer that the client waited for. */
+/* Returns whether the datagram is the answer that the client waited for. */
 static inline bool workload_answer(const struct workload *options, struct load_thread *thread,
 				   struct workload_client *client, __u64 now_ns,
 				   const unsigned char *payload)
@@ -592,13 +596,12 @@ static inline bool workload_answer(const struct workload *options, struct load_t
 	if (!session_is_answer(session, &message) || !workload_fits(&session->request, &message))
 		return false;
 	if (session->open && session_is_over(session, now_ns))
-		return true; /* too late: workload_next() ends the session, with this request
-				outstanding */
+		return true; /* too late: left waiting until workload_next() ends the session */
 	workload_answered(thread, client, &message, now_ns);
 	return true;
 }
 
-/* The load is over, whatever the client still waits for. */
+/* Ends the load for a client, even if it still waits. */
 static inline void workload_stop(const struct workload *options, struct load_thread *thread,
 				 struct workload_client *client, __u64 now_ns)
 {
