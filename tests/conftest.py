@@ -1,4 +1,4 @@
-"""The commands that tests/test_commands.py ran are summed up before pytest's own last line."""
+"""Sums up the commands that tests/test_commands.py ran, before pytest's own last line."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ COMMAND = "command"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Smoke runs must not take the place of what a user has measured: `just report --results build/test/results` shows
-    # theirs.
+    # Smoke runs must not overwrite what a user has measured. `just report --results build/test/results` shows theirs.
     os.environ.setdefault("STEPWISE_RESULTS", str(Path(config.rootpath) / "build/test/results"))
-    # pytest takes a SystemExit for a failing test and goes on to the next; this ends it, and the tests clean up.
+    # pytest counts a SystemExit as a failed test and continues with the next. An interrupt stops it after clean-up.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture
 def record_command(request: pytest.FixtureRequest):
-    """Call with a command, its seconds and its last line."""
+    """Returns a function to call with a command, its seconds and its last line."""
     return lambda *record: request.node.user_properties.append((COMMAND, record))
 
 

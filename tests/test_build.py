@@ -1,4 +1,4 @@
-"""Builds in the form that a kernel can load."""
+"""Tests builds in the form that a kernel can load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of the justfile, as a user types them, on every protocol. Their output is in build/test/."""
+"""Runs the commands of the justfile on every protocol, as a user types them. Their output is in build/test/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Style that no tool of `just lint` holds: sizes, leftovers, protocol words where none belong, names of machines."""
+"""Checks style that no tool of `just lint` checks: sizes, leftovers, misplaced protocol words, names of machines."""
 
 from __future__ import annotations
 

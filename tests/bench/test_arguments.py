@@ -1,4 +1,4 @@
-"""What `just bench` is asked to do."""
+"""Checks the arguments of `just bench`."""
 
 from __future__ import annotations
 

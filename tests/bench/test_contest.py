@@ -1,4 +1,4 @@
-"""Runs that others disturb, on a link that is made up."""
+"""Tests how runs that others disturb are handled, on a fake link."""
 
 from __future__ import annotations
 

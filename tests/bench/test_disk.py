@@ -1,4 +1,4 @@
-"""Where a disk's interrupts come: from counts that are made up, and from this machine's disk."""
+"""Finds where a disk's interrupts arrive: from made-up counts, and from this machine's disk."""
 
 from __future__ import annotations
 

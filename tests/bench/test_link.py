@@ -1,4 +1,4 @@
-"""The client in XDP: packets that go round, are counted, come back at the stop, and are missed when they do not."""
+"""Tests the client in XDP: its packets circulate, are counted, return at the stop, and are missed if they do not."""
 
 from __future__ import annotations
 

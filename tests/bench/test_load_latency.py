@@ -1,4 +1,4 @@
-"""Latency against load, of runs that are made up: whose fault it was, the table and the curves."""
+"""Tests latency against load on made-up runs: whose fault a miss is, the table and the curves."""
 
 from __future__ import annotations
 

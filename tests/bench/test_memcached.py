@@ -1,4 +1,4 @@
-"""memcached's client in XDP, against the real one: what is stored is found, and only that."""
+"""Tests memcached's client in XDP against the real server: it finds what is stored, and only that."""
 
 from __future__ import annotations
 

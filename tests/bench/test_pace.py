@@ -1,4 +1,4 @@
-"""Requests at a given rate: when they are due, what counts as their latency, and percentiles of it."""
+"""Tests requests at a given rate: when they are due, what counts as their latency, and its percentiles."""
 
 from __future__ import annotations
 

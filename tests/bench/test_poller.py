@@ -1,4 +1,4 @@
-"""Pollers go on and stop around a block."""
+"""Pollers start and stop around a block."""
 
 from __future__ import annotations
 

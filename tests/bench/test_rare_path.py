@@ -1,4 +1,4 @@
-"""The table and the curve of the rare path, of runs that are made up."""
+"""Tests the table and the curve of the rare path, on made-up runs."""
 
 from __future__ import annotations
 

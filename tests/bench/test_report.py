@@ -1,4 +1,4 @@
-"""Medians, quartiles and the table of a benchmark."""
+"""Tests the medians, quartiles and table of a benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scales and serving cores, of runs that are made up; and that the protocols' scales are whole."""
+"""Tests scales and serving cores on made-up runs, and checks that the protocols' scales are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that slots draw: their weights, and the table that draws them."""
+"""Tests the numbers that slots draw: their weights, and the table that draws them."""
 
 from __future__ import annotations
 

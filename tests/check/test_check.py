@@ -1,4 +1,4 @@
-"""The models of the repository: what holds, what must fail and why, and what the checker makes of surprises."""
+"""Tests the models of the repository: which hold, which must fail and why, and how surprises are reported."""
 
 from __future__ import annotations
 

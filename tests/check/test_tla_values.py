@@ -1,4 +1,4 @@
-"""TLA+ values as TLC prints them."""
+"""Tests reading TLA+ values as TLC prints them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLC is run, and what it says is read."""
+"""Tests running TLC and reading its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles and imports what was generated, for a test; what the compiler says against it fails the test."""
+"""Compiles and imports generated code for a test; a compiler warning fails the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol of tests/golden/locker, and changed copies of it: its daemon keeps what comes behind a message."""
+"""Provides the protocol of tests/golden/locker and changed copies of it: its daemon keeps what follows a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation shows of the generator is what the generator says."""
+"""The documentation quotes the generator correctly."""
 
 from __future__ import annotations
 

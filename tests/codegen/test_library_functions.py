@@ -1,4 +1,4 @@
-"""Which names a map cannot have: what clang says of them, and of every name in the headers of C's library."""
+"""Checks which names a map cannot have, against clang and every name in the headers of C's library."""
 
 from __future__ import annotations
 

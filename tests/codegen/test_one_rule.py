@@ -1,4 +1,4 @@
-"""A protocol with one rule changed: the C differs where that rule shows, and conforms to the changed model."""
+"""Changes one rule of a protocol: the C differs where that rule shows, and conforms to the changed model."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Variants of a protocol are constants of its specification: each is generated, compiled and verified.
 
-The protocol is one with cells under locks; what its constants mean is no matter here.
+The protocol has cells under locks; the meaning of its constants does not matter here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small build of a protocol, loaded, with requests of it that do something."""
+"""Loads a small build of a protocol, with requests that have an effect."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A protocol of somebody's own, which has no clock and little to say: it conforms, and what is missing is a
-sentence.
-"""
+"""A user's own protocol conforms without a clock and with few declarations; a missing one is reported in words."""
 
 from __future__ import annotations
 

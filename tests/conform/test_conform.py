@@ -1,4 +1,4 @@
-"""The protocols conform, and the comparison is able to say that one does not."""
+"""The protocols conform, and the comparison can tell when one does not."""
 
 from __future__ import annotations
 

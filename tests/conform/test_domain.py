@@ -1,4 +1,4 @@
-"""conform.yaml: what it declares, what it may not, and what is generated from the types."""
+"""Tests conform.yaml: what it declares, what it must not, and what is generated from the types."""
 
 from __future__ import annotations
 

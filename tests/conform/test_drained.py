@@ -1,4 +1,4 @@
-"""Recovery's cell, which is in no BTF: laid out as the compiler does it."""
+"""Recovery's cell, which is not in BTF, has the same layout as the compiler gives it."""
 
 from __future__ import annotations
 

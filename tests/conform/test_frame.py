@@ -1,4 +1,4 @@
-"""Packets that are foreign or malformed, in every way that the frame knows, and the answers to right ones."""
+"""Tests foreign and malformed packets, in every way that the frame knows, and the answers to right ones."""
 
 from __future__ import annotations
 

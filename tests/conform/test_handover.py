@@ -1,4 +1,4 @@
-"""A protocol of somebody's own whose hooks hand fields over, with cells that are arrays of records under locks."""
+"""A user's own protocol conforms whose hooks hand fields over, with cells that are arrays of records under locks."""
 
 from __future__ import annotations
 

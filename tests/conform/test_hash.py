@@ -1,5 +1,6 @@
-"""How indices are hashed (runtime/bpf/stepwise_hash.h): compiled for this machine, held against Python, and
-what a seed is good for.
+"""Tests how indices are hashed (runtime/bpf/stepwise_hash.h), compiled for this machine.
+
+The results are compared with Python, and the seed must serve its purpose.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The catalogue of mutants is fresh, and the hunt tells a mutant that is caught from one that is not."""
+"""The catalogue of mutants is up to date, and the hunt tells a mutant that is caught from one that is not."""
 
 from __future__ import annotations
 

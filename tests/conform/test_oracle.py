@@ -1,4 +1,4 @@
-"""Oracle.tla: what a hook is, evaluated on a protocol of three lines."""
+"""Evaluates Oracle.tla, which models a hook, on a protocol of three lines."""
 
 from __future__ import annotations
 

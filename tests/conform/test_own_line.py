@@ -1,4 +1,4 @@
-"""Words on cache lines of their own: read by a user step one by one or all of them, and stepped by the programs."""
+"""Tests words on cache lines of their own: a user step reads one or all of them, and the programs step them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A protocol of somebody's own whose cells belong to one section at a time: of xdp, of tc, of the daemon, of a
-sweep.
-"""
+"""A user's own protocol conforms whose cells belong to one section at a time: of xdp, tc, the daemon or a sweep."""
 
 from __future__ import annotations
 

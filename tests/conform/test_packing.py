@@ -1,4 +1,4 @@
-"""Packing of cells and messages, hashes, checksums: against values worked out by hand, and there and back."""
+"""Tests packing of cells and messages, hashes and checksums: against values worked out by hand, and there and back."""
 
 from __future__ import annotations
 

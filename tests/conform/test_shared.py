@@ -1,4 +1,4 @@
-"""What campaigns share: all that two programs have in common, and nothing in which they differ."""
+"""Campaigns share everything that two programs have in common, and nothing in which they differ."""
 
 from __future__ import annotations
 

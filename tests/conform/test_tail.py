@@ -1,4 +1,4 @@
-"""A protocol of somebody's own whose daemon steps cells of its own and words, and keeps what follows a message."""
+"""A user's own protocol conforms whose daemon steps its own cells and words, and keeps what follows a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which wide integers of a protocol are computed with, and which a small number of the model can stand for."""
+"""Tests which wide integers of a protocol take part in arithmetic, and which a small model number can replace."""
 
 from __future__ import annotations
 

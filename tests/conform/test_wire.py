@@ -1,5 +1,6 @@
-"""The wire's arithmetic (runtime/bpf/stepwise_wire.h), compiled for this machine and held against another of
-its kind.
+"""Tests the wire's arithmetic (runtime/bpf/stepwise_wire.h).
+
+It is compiled for this machine and compared with an independent implementation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Clients of engines that are made up: shell scripts which answer as Docker's do."""
+"""Provides fake clients of container engines: shell scripts that answer as Docker's do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which engine is used and what it may do, asked of clients that are made up: nothing here needs an engine."""
+"""Tests which engine is used and what it may do, with fake clients: no engine is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Dockerfile, compose.yaml and the entry point: pins, names that agree, and what mistakes are told."""
+"""Checks the Dockerfile, compose.yaml and the entry point: pins, matching names, and messages for mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Building and removing images, with an engine that is made up."""
+"""Tests building and removing images, with a fake engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build is told of the host's package sources: made-up settings, in the forms that the clients print."""
+"""A build receives the host's package sources: tested with made-up settings, in the forms that clients print."""
 
 from __future__ import annotations
 

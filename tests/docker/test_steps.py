@@ -1,4 +1,4 @@
-"""What each check's container may do, and how the checks are summed up."""
+"""Tests what each check's container may do, and how the checks are summed up."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Small protocols with the files that are expected of them, for people to review what a change of the generator
-does.
+"""Compares the generator's output for small protocols with the expected files.
+
+People review these files to see the effect of a change to the generator.
 """
 
 from __future__ import annotations

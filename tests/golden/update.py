@@ -1,4 +1,4 @@
-"""`python tests/golden/update.py [CASE...]`: makes what the generator writes now what is expected of it."""
+"""Updates the expected files to the generator's present output: `python tests/golden/update.py [CASE...]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker of histories accepts what is right and refuses what is not."""
+"""The checker of histories accepts correct ones and refuses the others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The kernels' command on the kernel that runs here: budgets, what is said when one is broken, what older kernels have
-instead.
+"""Tests the kernels' command on the running kernel.
+
+It covers budgets, the message about a broken budget, and what older kernels have instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is read and shown: verifier logs, the baseline, the table."""
+"""Tests reading and showing: verifier logs, the baseline, the table."""
 
 from __future__ import annotations
 

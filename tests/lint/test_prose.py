@@ -1,4 +1,4 @@
-"""The check of prose finds what it says, and nothing else."""
+"""The check of prose reports what it should, and nothing else."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The store on a veth, of one bucket, and a client of it: for test modules that have a `rig` and a `built`."""
+"""Provides the store on a veth, with one bucket, and a client, for modules that have a `rig` and a `built`."""
 
 from __future__ import annotations
 

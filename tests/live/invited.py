@@ -1,4 +1,4 @@
-"""Sessions that were opened without a server: what one would answer is made up."""
+"""Opens sessions without a server: the server's answers are made up."""
 
 from __future__ import annotations
 

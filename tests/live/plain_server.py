@@ -1,4 +1,4 @@
-"""A server of a reference alone, over plain UDP: what the clients are tested against without a kernel.
+"""Serves a reference alone over plain UDP, so that clients can be tested without a kernel.
 
 It loses, repeats and delays packets, from a seed.
 """

@@ -1,4 +1,4 @@
-"""Clients of the session module and of the lock protocol, against a plain server that loses, repeats and delays."""
+"""Tests clients of the session module and of the lock against a plain server that loses, repeats and delays."""
 
 from __future__ import annotations
 

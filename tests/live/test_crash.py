@@ -1,6 +1,4 @@
-"""The whole server goes down under load: nothing is lost that was acknowledged as on the disk, and a disk that lies is
-found out.
-"""
+"""The server crashes under load and loses nothing that it acknowledged as on disk; a lying disk is found out."""
 
 from __future__ import annotations
 

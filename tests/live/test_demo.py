@@ -1,4 +1,4 @@
-"""The demonstration runs, and leaves nothing behind, also when it is interrupted."""
+"""The demonstration runs, and leaves nothing behind, even if it is interrupted."""
 
 from __future__ import annotations
 

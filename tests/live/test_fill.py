@@ -1,5 +1,6 @@
-"""The store filled with many keys: spilled, killed, loaded again and all of them read; and that the check finds what is
-wrong.
+"""Fills the store with many keys, which are spilled, survive a kill and a reload, and are all read.
+
+The check must also find faults.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fuzzing the real programs on a veth: a few examples, and a reference that is wrong must be found out."""
+"""Fuzzes the real programs on a veth: a few examples pass, and a wrong reference is found out."""
 
 from __future__ import annotations
 

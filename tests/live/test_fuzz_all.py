@@ -1,5 +1,6 @@
-"""A run of all kinds: what it plays is of its seed alone, and what it finds is saved and fails again where the fault
-is.
+"""Tests fuzzing runs of all kinds.
+
+A run depends on its seed alone. A finding is saved, and fails again as long as the fault is there.
 """
 
 from __future__ import annotations

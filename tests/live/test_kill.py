@@ -1,4 +1,4 @@
-"""The daemon is killed again and again while clients that spill and die are at work."""
+"""Kills the daemon again and again while clients that spill and die are at work."""
 
 from __future__ import annotations
 

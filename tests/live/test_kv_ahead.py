@@ -1,4 +1,4 @@
-"""The store's second program, by which a packet goes whose bucket was not seen lately."""
+"""Tests the store's second program: it takes packets whose bucket was not seen lately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store's client, against a plain server that loses, repeats and delays."""
+"""Tests the store's client against a plain server that loses, repeats and delays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store on a veth with its daemon down, and what fuzzing has found, kept as it was found."""
+"""Tests the store on a veth with its daemon down, and replays what fuzzing has found."""
 
 from __future__ import annotations
 

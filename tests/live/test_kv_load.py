@@ -1,4 +1,4 @@
-"""Many clients of the store at once: the daemon killed, and hardly any room for what waits for it."""
+"""Runs many clients of the store at once: while the daemon is killed, and with little room for waiting requests."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The store's reference complains of every cell that is not as it should be, and knows what the kernel can answer
-alone.
-"""
+"""The store's reference finds every wrong cell, and knows what the kernel can answer alone."""
 
 from __future__ import annotations
 

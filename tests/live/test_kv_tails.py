@@ -1,6 +1,4 @@
-"""Values that are longer than a slot, on a veth: where they are kept, what becomes of their spots, and what the daemon
-is needed for.
-"""
+"""Tests values longer than a slot, on a veth: where they are kept, how spots are freed, and the daemon's part."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The log on a veth: examples that agree with the reference, references that are wrong, a client, and the files that
-are left.
-"""
+"""Tests the log on a veth: correct examples, wrong references, a client, and the files that remain."""
 
 from __future__ import annotations
 

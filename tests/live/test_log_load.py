@@ -1,5 +1,6 @@
-"""Many clients of the log at once: the daemon killed, hardly any room for what waits for it, and all that was
-acknowledged recovered.
+"""Runs many clients of the log at once: everything that was acknowledged is recovered.
+
+The daemon is killed, and there is little room for waiting requests.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The log's reference complains of every cell and entry that is not as it should be, and knows what the kernel can
-answer alone.
-"""
+"""The log's reference finds every wrong cell and entry, and knows what the kernel can answer alone."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Transactions live: against the reference, under load while the daemon is killed, and after a client has died with
-locks.
-"""
+"""Tests transactions live: against the reference, under load with daemon kills, and after a client died with locks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client of transactions, against a plain server that loses, repeats and delays."""
+"""Tests the client of transactions against a plain server that loses, repeats and delays."""
 
 from __future__ import annotations
 

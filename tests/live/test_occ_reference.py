@@ -1,6 +1,4 @@
-"""The reference of transactions complains of every cell that is not as it should be, and follows what the sweep
-settles.
-"""
+"""The reference of transactions finds every wrong cell, and follows what the sweep settles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`just recover`: what a log drained to files gets into the store, and clients find it there."""
+"""Tests `just recover`: the records that a log drained to files reach the store, and clients find them there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference complains of every cell that is not as it should be."""
+"""The reference finds every wrong cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fuzzing has found, played again: examples and loads against the real programs, histories through the checkers.
+"""Replays what fuzzing has found: examples and loads on the real programs, and histories in the checkers.
 
 Frames are replayed by tests/parsers.
 """

@@ -1,4 +1,4 @@
-"""Rows that were recovered get into the store, and clients find them there."""
+"""Recovered rows reach the store, and clients find them there."""
 
 from __future__ import annotations
 

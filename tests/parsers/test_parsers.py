@@ -1,5 +1,6 @@
-"""The packet programs under made-up frames: kept inputs are clean, faults that are put in are found, and runs repeat
-themselves.
+"""Tests the packet programs with made-up frames.
+
+Kept inputs are clean, planted faults are found, and runs are reproducible.
 """
 
 from __future__ import annotations

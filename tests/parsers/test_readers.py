@@ -1,4 +1,4 @@
-"""What the daemon reads files with, under made-up ones: kept inputs are clean, faults that are put in are found."""
+"""Tests the daemon's file readers with made-up files: kept inputs are clean, and planted faults are found."""
 
 from __future__ import annotations
 

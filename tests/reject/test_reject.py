@@ -1,6 +1,8 @@
-"""Specifications that must be refused. Every folder beside this file is a case: what is wrong with it
-is written on the offending line, as `\\* error: ...` in TLA+ and `# error: ...` in the layout, several
-one after the other. The errors that are found must be exactly those."""
+"""Specifications that must be refused are refused with exactly the expected errors.
+
+Every folder beside this file is a case. Its errors are written on the offending line, as `\\* error: ...` in TLA+ and
+`# error: ...` in the layout, several one after the other.
+"""
 
 from __future__ import annotations
 

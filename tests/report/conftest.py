@@ -1,4 +1,4 @@
-"""Pages from made-up results, and from none."""
+"""Makes pages from made-up results, and from none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of every kind, made up: what each command would leave."""
+"""Makes up results of every kind, as each command would leave them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: headless Chromium, which ./bootstrap installs."""
+"""Tests the page in a real browser: headless Chromium, which ./bootstrap installs."""
 
 from __future__ import annotations
 

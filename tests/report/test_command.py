@@ -1,4 +1,4 @@
-"""`python -m harness.report`: where it writes, what it prints, and what it says of mistakes."""
+"""Tests `python -m harness.report`: where it writes, what it prints, and its messages for mistakes."""
 
 from __future__ import annotations
 

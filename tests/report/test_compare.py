@@ -1,4 +1,4 @@
-"""What changed between two runs."""
+"""Tests the comparison of two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands leave for the report, and that it is understood there."""
+"""The report understands what the commands leave for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heat maps: which part of a line belongs to which branch, and in what shade."""
+"""Tests heat maps: which part of a line belongs to which branch, and in what shade."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on the page: of every kind of results, of none, and of results that are not HEAD's."""
+"""Tests the page's content: with every kind of results, with none, and with results of another commit than HEAD."""
 
 from __future__ import annotations
 

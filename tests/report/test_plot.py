@@ -1,4 +1,4 @@
-"""Curves: scales, labels that do not touch, and series that are told apart without colour."""
+"""Tests curves: scales, labels that do not touch, and series that differ without colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of results: written whole, read again, and refused where they are none."""
+"""Tests files of results: written whole, read again, and refused if they are something else."""
 
 from __future__ import annotations
 

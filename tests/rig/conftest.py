@@ -1,4 +1,4 @@
-"""The BPF objects that these tests load, compiled once."""
+"""Compiles the BPF objects that these tests load, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""harness.rig.bpf against the real kernel."""
+"""Tests harness.rig.bpf against the real kernel."""
 
 from __future__ import annotations
 

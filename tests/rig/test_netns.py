@@ -1,4 +1,4 @@
-"""Rigs: what they carry, and that nothing of them stays."""
+"""Tests rigs: they carry packets, and leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budgets: what is within, over, missing, refused."""
+"""Tests budgets: programs that are within, over, missing or refused."""
 
 from __future__ import annotations
 

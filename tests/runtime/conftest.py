@@ -1,4 +1,4 @@
-"""The hand-made protocols of echo/ and parcel/, built in their variants, and what the tests do with them."""
+"""Builds the hand-made protocols of echo/ and parcel/ in their variants, and operates them for the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The build: quiet under two compilers, and clean under the address sanitizer."""
+"""The build is quiet under two compilers, and clean under the address sanitizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tests/golden/ledger/ as generated: its daemon drains records to segment files, and recovers from them."""
+"""Tests tests/golden/ledger/ as generated: its daemon drains records to segment files, and recovers from them."""
 
 from __future__ import annotations
 

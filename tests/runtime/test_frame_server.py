@@ -1,4 +1,4 @@
-"""The same steps as a server of an AF_XDP socket."""
+"""Runs the same steps as a server of an AF_XDP socket."""
 
 from __future__ import annotations
 

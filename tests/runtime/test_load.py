@@ -1,4 +1,4 @@
-"""What is attached, what is refused and what a failure leaves behind."""
+"""Tests what is attached, what is refused, and what a failure leaves behind."""
 
 from __future__ import annotations
 

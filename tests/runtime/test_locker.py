@@ -1,4 +1,4 @@
-"""tests/golden/locker/ as generated: its daemon keeps tails, and steps words that TC steps as well."""
+"""Tests tests/golden/locker/ as generated: its daemon keeps tails, and steps words that TC steps as well."""
 
 from __future__ import annotations
 

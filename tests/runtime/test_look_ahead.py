@@ -1,4 +1,4 @@
-"""Programs that run at a device map's entry: which interfaces have one, and the ring buffer by which they forward."""
+"""Tests programs at a device map's entry: which interfaces have one, and the ring buffer by which they forward."""
 
 from __future__ import annotations
 

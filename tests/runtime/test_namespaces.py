@@ -1,4 +1,4 @@
-"""Which network and mount namespaces a protocol is loaded, served and asked about in."""
+"""Tests in which network and mount namespaces a protocol is loaded, served and queried."""
 
 from __future__ import annotations
 

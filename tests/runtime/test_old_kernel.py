@@ -1,4 +1,4 @@
-"""What older kernels lack, played by a preloaded library: see old_kernel.c."""
+"""Tests older kernels: a preloaded library hides what they lack (old_kernel.c)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every protocol of spec/, as generated: it is built without a word, loaded, served and unloaded."""
+"""Every protocol of spec/, as generated, is built without a message, loaded, served and unloaded."""
 
 from __future__ import annotations
 

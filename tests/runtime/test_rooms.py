@@ -1,4 +1,4 @@
-"""The rooms of runtime/ stand in an order: a file includes headers of its own room and of those below it."""
+"""The rooms of runtime/ are in an order: a file includes headers of its own room and of those below it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""`load --seed`: what it takes and what it refuses. What a seed is for: tests/security/test_m7_hash_seed.py."""
+"""Tests the arguments of `load --seed`. tests/security/test_m7_hash_seed.py tests what a seed is for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The daemon: the rare path, the sweep, and how it comes and goes."""
+"""Tests the daemon: the rare path, the sweep, and how it starts and stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipes of the group `service`: on the protocol of echo/ in this process, and as a user types them."""
+"""Tests the recipes of the group `service` on echo/'s protocol: in this process, and as a user types them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that may have a tail: what XDP and TC take, and what the daemon sends in place of what came."""
+"""Tests messages that may have a tail: those that XDP and TC take, and what the daemon sends in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same steps as an ordinary UDP server."""
+"""Runs the same steps as an ordinary UDP server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The token bucket on a rig, and frames to it from whomever to whomever: each is counted, as served or as foreign."""
+"""Provides the token bucket on a rig, and sends it frames with any addresses.
+
+Each frame is counted, as served or as foreign.
+"""
 
 from __future__ import annotations
 

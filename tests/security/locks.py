@@ -1,4 +1,4 @@
-"""The lock between two namespaces, for the probes of findings: builds, commands of the daemon, and clients."""
+"""Provides the lock between two namespaces, for tests of findings: builds, commands of the daemon, and clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames that XDP passes up the network stack, and small builds of the shipped protocols to send them to."""
+"""Makes frames that XDP passes up the network stack, and small builds of the protocols to send them to."""
 
 from __future__ import annotations
 

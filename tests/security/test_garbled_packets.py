@@ -1,9 +1,8 @@
-"""Packets of all kinds that are not ours, through XDP, the stack, the daemon and TC: no cell changes, and each is
-counted.
+"""Sends all kinds of garbled packets through XDP, the stack, the daemon and TC.
 
-What they say is what would do the most harm: messages of every kind, of a client that has a session, with whatever the
-hooks hand over.
-STEPWISE_GARBLED_PACKETS: how many for each protocol.
+No cell may change, and each packet must be counted. Their content is chosen to do the most harm: messages of every
+kind, of a client that has a session, with any fields that hooks hand over.
+STEPWISE_GARBLED_PACKETS: the number of packets for each protocol.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A client wrote, and committed, what another had locked: it said to the daemon, past XDP, that the lock was granted to
-it.
+"""H1: a client wrote and committed a key that another had locked.
+
+It told the daemon, past XDP, that the lock was granted to it.
 """
 
 from __future__ import annotations

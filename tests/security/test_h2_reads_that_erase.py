@@ -1,4 +1,4 @@
-"""Gets that came past XDP and said themselves what the daemon would find: keys of others were missing afterwards."""
+"""H2: gets that bypassed XDP claimed what the daemon would find, and erased other clients' keys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""H3: who owns the folder of segments puts links, pipes and other files there, and the daemon and the commands write
-and read no other file.
+"""H3: the daemon and the commands write and read no file but their own in the folder of segments.
+
+The folder's owner puts links, pipes and other files there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A client in the server's own namespace was answered past TC, by a daemon that had committed nothing."""
+"""H4: a client in the server's own namespace was answered past TC, by a daemon that had committed nothing."""
 
 from __future__ import annotations
 

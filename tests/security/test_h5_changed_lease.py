@@ -1,8 +1,7 @@
-"""H5: a layout with another lease is loaded over live tables without a word, and clients go on believing in the lease
-of their codec.
+"""H5: a layout with another lease was loaded over live tables, and clients kept relying on their codec's lease.
 
-Two ends: tables of other constants are refused; and after a purge, a client whose codec is of the old layout is told so
-before it believes anything.
+There are two remedies. Tables of other constants are refused. After a purge, a client whose codec is of the old layout
+gets an error before it relies on anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""H6: unload, purge and load give away what clients of the earlier tables still rely on."""
+"""H6: unload, purge and load gave away what clients of the earlier tables still relied on."""
 
 from __future__ import annotations
 

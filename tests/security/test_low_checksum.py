@@ -1,4 +1,4 @@
-"""A client on a veth that leaves checksums to a device was dropped as malformed, with no word on why."""
+"""Low: a client on a veth that leaves checksums to a device was dropped as malformed, without a reason."""
 
 from __future__ import annotations
 

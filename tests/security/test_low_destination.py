@@ -1,4 +1,7 @@
-"""A router, or a port in promiscuous mode, answered for other hosts: XDP sees packets that are not for this one."""
+"""Low: a router, or a port in promiscuous mode, answered for other hosts.
+
+XDP sees packets that are not for this host.
+"""
 
 from __future__ import annotations
 

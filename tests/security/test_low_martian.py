@@ -1,5 +1,6 @@
-"""A source that no answer can reach was answered all the same: loopback, multicast and reserved addresses are of no
-host on a wire.
+"""Low: the server answered sources that no answer can reach.
+
+Loopback, multicast and reserved addresses never belong to a host on a wire.
 """
 
 from __future__ import annotations

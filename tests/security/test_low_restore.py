@@ -1,4 +1,4 @@
-"""Low: `restore` writes no row of a file before it has seen that the whole file is as it was written."""
+"""Low: `restore` writes no row of a file before it has checked that the whole file is intact."""
 
 from __future__ import annotations
 

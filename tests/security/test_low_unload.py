@@ -1,4 +1,4 @@
-"""Low: `unload` waits for the batch under way and not for a while, so that no reply leaves without TC's completion."""
+"""Low: `unload` waits for the batch under way and not for a fixed time, so every reply gets TC's completion."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""While the daemon is away another process has its port: it learns nothing, and what it sends neither leaves nor
-changes a cell.
+"""M1: another process takes the daemon's port while the daemon is away.
+
+It learns nothing, and what it sends neither leaves nor changes a cell.
 """
 
 from __future__ import annotations

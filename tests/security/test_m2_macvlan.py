@@ -1,4 +1,4 @@
-"""A macvlan of another network namespace sends by the server's interface: TC takes nothing of it for the daemon's."""
+"""M2: a macvlan of another network namespace sends by the server's interface; TC must not take it for the daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""M3: only root can be taken for the daemon, and no process but the daemon gets a signal."""
+"""M3: only root can pass for the daemon, and no process but the daemon gets a signal."""
 
 from __future__ import annotations
 

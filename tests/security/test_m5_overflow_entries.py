@@ -1,4 +1,4 @@
-"""M5: one session of the lock takes all overflow entries, and the fourth sharer of every other lock is refused."""
+"""M5: one session of the lock took all overflow entries, so the fourth sharer of every other lock was refused."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Nobody is sent much by a server that somebody else asks in its name: a long value goes to the address that its
-session was opened from, and to no other.
+"""M6: an attacker who asks in a victim's name cannot make the server send much to it.
+
+A long value goes only to the address that opened its session.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""M7: keys that share a cell cannot be chosen, since every load of fresh tables has a seed of its own, which stays as
-long as they do.
+"""M7: an attacker cannot choose keys that share a cell.
+
+Every load of fresh tables has its own seed, which stays as long as the tables do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One address has its part of the sessions, and nobody opens any in the name of another address."""
+"""M8: one address can open only its share of the sessions, and none in the name of another address."""
 
 from __future__ import annotations
 

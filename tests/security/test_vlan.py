@@ -1,4 +1,4 @@
-"""A request in a VLAN is of another network: XDP leaves it alone where its tag is in the frame.
+"""A request in a VLAN belongs to another network: XDP leaves it alone if its tag is in the frame.
 
 A sender whose device inserts tags (`txvlan`) hands them on beside the frame through a veth, where no XDP program sees
 them.

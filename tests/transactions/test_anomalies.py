@@ -1,4 +1,4 @@
-"""Each anomaly is found in a history that has it, under its name, and not in one that nearly has it."""
+"""Each anomaly is found, under its name, in a history that has it, and not in one that nearly has it."""
 
 from __future__ import annotations
 

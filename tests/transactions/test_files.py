@@ -1,4 +1,4 @@
-"""What is no history is refused with file and line; the command's output and exit codes."""
+"""Invalid histories are refused with file and line; also tests the command's output and exit codes."""
 
 from __future__ import annotations
 

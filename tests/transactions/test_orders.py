@@ -1,4 +1,4 @@
-"""Random executions of a small store, some of them wrong: the checker says what a search through all orders says."""
+"""The checker agrees with a search through all orders, on random executions of a small store, some of them wrong."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Of what nobody was told: it counts where it was seen, and is left out where it was not; no false alarm, and nothing
-is missed.
+"""Tests operations of unknown outcome: they count if seen, and are left out if not.
+
+There is no false alarm, and nothing is missed.
 """
 
 from __future__ import annotations

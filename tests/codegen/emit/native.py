@@ -1,4 +1,4 @@
-"""Runs generated steps on this machine, and reads what they did: for protocols of any types."""
+"""Runs generated steps on this machine and reads their results, for protocols with any types."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a step of the user hook is told of the tables' age, and what it makes of the terms: a golden protocol
-that has both.
-"""
+"""Tests what a user step learns of the tables' age, and how it uses the terms, on a golden protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what it writes, what it says, and how it ends."""
+"""Tests the command line: the files it writes, its messages and its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What env brings with it is emitted where a step asks for it, and nowhere else: unused C does not compile."""
+"""The parts of env are emitted only where a step asks for them: unused C does not compile."""
 
 from __future__ import annotations
 

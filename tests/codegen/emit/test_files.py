@@ -1,4 +1,4 @@
-"""The files as such: every form compiles without a warning, and the same protocol gives the same bytes."""
+"""Tests the files as a whole: every form compiles without a warning, and output is reproducible."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""How a cell under a lock lies in memory: what the generator says of it is what the compiler does, and lines
-are not wasted.
+"""Checks the memory layout of a cell under a lock.
+
+The generator and the compiler must agree on it, and it must not waste cache lines.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""What the hooks hand to one another in the packet, in the kernel: a desk that says what it saw, and a daemon
-that looks it up.
+"""Tests in the kernel what hooks hand to one another in the packet.
+
+In the protocol here, a desk says what it saw, and the daemon looks that up.
 """
 
 from __future__ import annotations

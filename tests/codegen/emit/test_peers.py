@@ -1,5 +1,6 @@
-"""The golden protocol `gate` gives tokens and takes them: its user step with what the daemon makes of the
-sender's address.
+"""Tests the golden protocol `gate`, which gives tokens and takes them.
+
+Its user step runs with what the daemon computes from the sender's address.
 """
 
 from __future__ import annotations

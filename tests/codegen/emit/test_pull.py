@@ -1,4 +1,4 @@
-"""A reply whose head the kernel cannot make readable, for want of memory, is not let out uncompleted."""
+"""A reply does not leave uncompleted when the kernel, short of memory, cannot make its head readable."""
 
 from __future__ import annotations
 

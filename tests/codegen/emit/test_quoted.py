@@ -1,6 +1,4 @@
-"""The copy that quotes the TLA+: the same C, and every line of a step behind the directive that says where it
-comes from.
-"""
+"""Tests the copy that quotes the TLA+: it has the same C, and a directive names the origin of every line of a step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The daemon's side of a protocol that keeps what comes behind a message: what it steps, what it takes and what
-it answers.
-"""
+"""Tests the daemon's side of a protocol that keeps what follows a message: its steps, input and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of records and large bytes in a cell under a lock: stepped where they lie, and searched without a branch.
+"""Tests arrays of records and large bytes in a cell under a lock: stepped in place, and searched without a branch.
 
 Each step is run natively on random cells and compared with the interpreter of the intermediate representation.
 """

@@ -1,4 +1,4 @@
-"""A section takes its cell by a bounded number of compare-and-swaps; what a lost one wrote is put back."""
+"""A section takes its cell by a bounded number of compare-and-swaps, and undoes the writes of a lost one."""
 
 from __future__ import annotations
 

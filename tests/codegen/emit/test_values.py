@@ -1,4 +1,4 @@
-"""Sets, sequences and arrays of every representation: packed into an integer, in C arrays, of records.
+"""Tests sets, sequences and arrays in every representation: packed into an integer, in C arrays, of records.
 
 Each step is run natively on random cells and compared with the interpreter of the intermediate representation.
 """

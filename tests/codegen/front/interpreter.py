@@ -1,7 +1,7 @@
-"""Evaluates the intermediate representation in Python, and holds it to what it says of itself.
+"""Evaluates the intermediate representation in Python, and checks its claims about itself.
 
-Numbers are int, enums str, sets frozenset, sequences, arrays and tables tuple, records dict. Every
-number must lie in its interval, every index in range, every collection within its room.
+Numbers are int, enums str, sets frozenset, sequences, arrays and tables tuple, records dict. Every number must lie in
+its interval, every index in range, every collection within its room.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random steps over the cell of kit.py: well-typed, on one line, not always provably in bounds."""
+"""Makes random steps over the cell of kit.py: well-typed, on one line, not always provably in bounds."""
 
 from __future__ import annotations
 

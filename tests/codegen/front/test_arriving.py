@@ -1,6 +1,4 @@
-"""A step is compiled for the messages that may come to it: what sections before it have made of others is no
-branch of it.
-"""
+"""A step is compiled for the messages that may reach it, without branches for what earlier sections consume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interval analysis: what is accepted, and with which intervals; and, one change away, what is not.
+"""Tests interval analysis: what it accepts, with which intervals, and what it rejects one change away.
 
 Every pair of a step and its neighbour differs in the one fact that makes it safe.
 """

@@ -1,8 +1,8 @@
 """The C of every construct means what the intermediate representation means.
 
-The steps of the other tests, and random ones, are emitted, compiled for this machine without a
-warning, run on random inputs, and compared with the interpreter (which test_meaning.py compares
-with TLC). The cell here has a field of every type, which no protocol's has.
+The steps of the other tests, and random ones, are emitted, compiled for this machine without a warning, and run on
+random inputs. The results are compared with the interpreter, which test_meaning.py compares with TLC. The cell here has
+a field of every type, which no protocol's has.
 """
 
 from __future__ import annotations

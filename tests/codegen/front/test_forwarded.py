@@ -1,6 +1,4 @@
-"""Of which messages the user hook and tc have to say Drop: of those that xdp cannot forward, and the daemon
-cannot reply with.
-"""
+"""The user hook and tc must say Drop for messages that xdp cannot forward and the daemon cannot reply with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front end as a whole: every protocol of the repository loads, fast, and always to the same."""
+"""Tests the front end as a whole: every protocol of the repository loads, fast, and always with the same result."""
 
 from __future__ import annotations
 

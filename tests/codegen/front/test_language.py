@@ -1,4 +1,4 @@
-"""docs/language.md: its tables are those of the code, and every example compiles."""
+"""Checks docs/language.md: its tables are those of the code, and every example compiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout: how files are merged, what names refer to, and where errors are said to be."""
+"""Tests the layout: how files are merged, what names refer to, and where errors are located."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lowering: what steps come out as. All are compiled in one go, since the parser takes its time."""
+"""Tests the results of lowering steps. All are compiled in one go, since the parser is slow."""
 
 from __future__ import annotations
 

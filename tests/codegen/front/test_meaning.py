@@ -1,7 +1,7 @@
-"""What the front end makes of a step means what TLC says the step means.
+"""The front end gives a step the meaning that TLC gives it.
 
-The steps of the other tests, and random ones, are compiled and evaluated in Python (which also holds
-every interval, index and room to what was inferred), and by TLC on the same inputs.
+The steps of the other tests, and random ones, are compiled and evaluated in Python, and by TLC on the same inputs. The
+evaluation in Python also checks every inferred interval, index and room.
 """
 
 from __future__ import annotations

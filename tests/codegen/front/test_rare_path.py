@@ -1,6 +1,4 @@
-"""What the daemon's sections, a message's tail and what is forwarded may be: everything else is refused where
-it stands.
-"""
+"""Tests what the daemon's sections, a message's tail and forwarded messages may be; errors name the offending line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What the daemon keeps until it can answer it, by a socket as it has them: nothing of it changes, and the oldest gives
-way.
+"""Tests the messages that the daemon keeps, for each socket, until it can answer.
+
+They stay unchanged, and the oldest gives way.
 """
 
 from __future__ import annotations

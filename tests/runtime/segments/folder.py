@@ -1,4 +1,4 @@
-"""Segment files for tests: the runtime's code with the entries of probe.c, loaded as a library."""
+"""Makes segment files for tests: loads the runtime's code, with the entries of probe.c, as a library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recovery: what the entries of a folder come to, as rows."""
+"""Tests recovery: the entries of a folder become rows."""
 
 from __future__ import annotations
 

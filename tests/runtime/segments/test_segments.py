@@ -1,4 +1,4 @@
-"""Segment files: written, cut, refused, and read again, with what may happen to them."""
+"""Tests segment files: written, cut, refused and read again, after anything that may happen to them."""
 
 from __future__ import annotations
 
