@@ -1,4 +1,4 @@
-"""Command line of the fuzzers, of the kill test, of the crash test, and of what they have saved."""
+"""Runs the fuzzers, the kill test, the crash test, and replays of saved failures, from the command line."""
 
 from __future__ import annotations
 

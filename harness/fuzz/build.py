@@ -1,4 +1,4 @@
-"""Builds of a protocol: as shipped, or with an override of its layout."""
+"""Builds a protocol, as shipped or with an override of its layout."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from harness.fuzz.plugin import LiveError, NotPlayed
 from harness.protocols import BUILD, REPOSITORY, SPEC
 
 FORGETFUL = "-DSTEPWISE_FORGETFUL"
-"""For tables so small that all their cells are in the caches: half of the packets are put off nevertheless."""
+"""Look-ahead puts off every other packet. Otherwise it would put off few, because small tables stay in the caches."""
 
 
 @dataclass(frozen=True)
 class Build:
     """A protocol, generated and compiled.
 
-    directory: with the daemon, the programs and what else is built.
-    generated: with the sources and codecs.
+    directory: the folder of the daemon, the programs and all other build products.
+    generated: the folder of the generated sources and codecs.
     """
 
     protocol: ir.Protocol
@@ -87,15 +87,15 @@ class Build:
             "runtime/abi",
         ]
         command = ["gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", *[f"-I{path}" for path in include]]
-        partial = program.with_suffix(f".{os.getpid()}")  # somebody may run what is there
+        partial = program.with_suffix(f".{os.getpid()}")  # another process may be running the old file
         _run([*command, "-o", str(partial), "harness/load/load.c"], f"compiling the load of {self.name}")
         return partial.replace(program)
 
 
 def build(protocol: str, override: Mapping[str, Any] | None = None, defines: str = FORGETFUL) -> Build:
-    """Build a protocol; make does nothing where everything is up to date.
+    """Build a protocol; make does nothing if everything is up to date.
 
-    defines: for the compiler, of a build with an override.
+    defines: options for the compiler, used only in a build with an override.
     """
     spec = SPEC / protocol
     form = form_for(spec)

@@ -1,7 +1,6 @@
-"""A run: rounds of every kind on every protocol, in turn, until the time is over.
+"""A run plays rounds of every kind on every protocol, in turn, until the time is over.
 
-Which rounds there are, in which order, and the seed of each, are of the run's seed alone. The time only says how many
-of them are played.
+The run's seed alone decides the rounds, their order and the seed of each. The time only decides how many are played.
 """
 
 from __future__ import annotations
@@ -24,31 +23,31 @@ from harness.transactions import TransactionsError
 
 SEED_MAX = 2**32 - 1
 UNPLAYED_MAX = 2
-"""Rounds of a kind on a protocol that could not be played, before it is given up."""
+"""A stage is given up after this many rounds that could not be played."""
 NOT_OF_THE_ROUND = (NotPlayed, RigError, SpecErrors, HistoriesError, TransactionsError, ParsersError, OSError)
-"""What keeps a round from being played or judged: a tool that is not there, namespaces that could not be made."""
+"""Errors that are not a round's fault: a tool is missing, or namespaces could not be made."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked for.
-
-    kinds: of KINDS. minutes: after which no round begins; or rounds, so many of each kind on each protocol. first: the
-    number of the first, from 0.
-    """
+    """The request for a run: it has either `minutes` or `rounds`."""
 
     protocols: list[str]
     kinds: list[str]
+    """Names in KINDS."""
     seed: int
     minutes: float | None = None
+    """No round starts after this time."""
     rounds: int | None = None
+    """Rounds of each kind on each protocol."""
     first: int = 0
+    """The number of the first round, from 0."""
     receive_buffer: int | None = None
 
 
 @dataclass
 class Stage:
-    """One kind on one protocol, and what has come of its rounds."""
+    """One kind on one protocol, and the results of its rounds."""
 
     protocol: str
     kind: str
@@ -74,8 +73,9 @@ def derived(seed: int, kind: str, protocol: str, number: int) -> int:
 
 
 def stages_of(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
-    """In the order of their turns. What a protocol has none of is said. Raises LiveError where nothing is left of a
-    plan.
+    """The stages of a plan, in the order of their turns.
+
+    Reports each kind that a protocol lacks. Raises LiveError if no stage is left.
     """
     stages = []
     for name in plan.kinds:
@@ -92,8 +92,9 @@ def stages_of(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
 
 
 def run(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
-    """Play it. A stage that has failed, or cannot be played, plays no further round. What was found is kept for `just
-    report`.
+    """Play a plan, and keep the results for `just report`.
+
+    A stage that has failed, or cannot be played, plays no further round.
     """
     begun, stages = results.begin(), stages_of(plan, say)
     try:
@@ -108,7 +109,7 @@ def run(plan: Plan, say: Callable[[str], None] = print) -> list[Stage]:
 
 
 def _turns(plan: Plan, stages: list[Stage]) -> Iterator[tuple[Stage, int]]:
-    """Who is next: everybody's first round, then everybody's second."""
+    """Each stage's first round, then each stage's second, and so on."""
     end, numbers = _until(plan)
     for number in numbers:
         for stage in stages:
@@ -121,7 +122,7 @@ def _turns(plan: Plan, stages: list[Stage]) -> Iterator[tuple[Stage, int]]:
 
 
 def _until(plan: Plan) -> tuple[float | None, Iterable[int]]:
-    """When no round begins any more, None where they are counted; and the numbers of the rounds."""
+    """The time after which no round starts (None if rounds are counted), and the numbers of the rounds."""
     if plan.rounds is not None:
         return None, range(plan.first, plan.first + plan.rounds)
     if plan.minutes is None:
@@ -160,7 +161,7 @@ def _again(plan: Plan, stage: Stage, number: int) -> str:
 
 
 def found(plan: Plan, stages: list[Stage], seconds: float) -> dict[str, object]:
-    """Of one protocol, for `just report`."""
+    """The results of one protocol, for `just report`."""
     return {
         "seed": plan.seed,
         "minutes": round(seconds / 60, 2) if plan.minutes is None else plan.minutes,
@@ -186,7 +187,7 @@ def found(plan: Plan, stages: list[Stage], seconds: float) -> dict[str, object]:
 
 
 def told(plan: Plan, stages: list[Stage], seconds: float) -> Iterator[str]:
-    """The end of a run, in lines."""
+    """The summary of a run, line by line."""
     for protocol in plan.protocols:
         own = [stage for stage in stages if stage.protocol == protocol]
         words = [

@@ -1,4 +1,4 @@
-"""What a protocol's counters say, by the verdicts of the leaves that they are named after."""
+"""Reads a protocol's counters by verdict: most are named after a leaf, and each leaf has one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOREIGN, MALFORMED, CHECKSUM = "foreign", "malformed", "malformed.checksum"
 TC_PREFIX = "tc."
 SWEEP_PREFIX = "sweep."
 BESIDE = ("skipped",)
-"""Counters of sections, which say nothing of how many packets there were."""
+"""Counters of sections rather than packets, so they must not be added to the number of packets."""
 
 
 def counter_names(protocol: ir.Protocol) -> list[str]:
@@ -22,7 +22,7 @@ def counter_names(protocol: ir.Protocol) -> list[str]:
 
 
 def verdicts(protocol: ir.Protocol) -> dict[str, str]:
-    """How a hook ended the packets that each counter counts: the verdict of its leaf; Drop where there is none."""
+    """The verdict on the packets that each counter counts: that of its leaf, or Drop if it has no leaf."""
     names = Names(protocol.name)
     found = {"malformed": "Drop", "contended": "Drop", "lost": "Drop"}
     found |= {TC_PREFIX + name: verdict for name, verdict in found.items()}
@@ -36,7 +36,7 @@ def verdicts(protocol: ir.Protocol) -> dict[str, str]:
 
 
 def xdp_only(counters: Counter[str]) -> Counter[str]:
-    """The counters that add up to the packets of ours that XDP saw."""
+    """The counters that add up to the protocol's packets that XDP saw."""
     return Counter(
         {
             name: value
@@ -59,22 +59,22 @@ def tc_only(counters: Counter[str]) -> Counter[str]:
 
 
 class Counts:
-    """The counters of one protocol. `names` are in the order of the map."""
+    """The counters of one protocol; `names` is in the order of the map."""
 
     def __init__(self, protocol: ir.Protocol) -> None:
         self.names = counter_names(protocol)
         self._verdicts = verdicts(protocol)
 
     def ended(self, counters: Counter[str], verdict: str) -> int:
-        """How many packets of these counters ended with a verdict."""
+        """The number of packets in these counters that ended with this verdict."""
         return sum(value for name, value in counters.items() if self._verdicts.get(name) == verdict)
 
     def rare_share(self, counters: Counter[str]) -> float:
-        """The share of our packets that went from XDP to the daemon."""
+        """The share of the protocol's packets that went from XDP to the daemon."""
         seen = xdp_only(counters)
         return self.ended(seen, "Forward") / max(seen.total(), 1)
 
     def lost_share(self, counters: Counter[str]) -> float:
-        """The share of what went to the daemon that no reply came to."""
+        """The share of the packets forwarded to the daemon that got no reply."""
         forwarded = self.ended(xdp_only(counters), "Forward")
         return 1 - min(tc_only(counters).total() / max(forwarded, 1), 1) if forwarded else 0.0

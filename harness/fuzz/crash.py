@@ -1,9 +1,8 @@
-"""The whole server goes down at random moments of a load: what its clients were told to be on the disk must be
-recovered.
+"""The whole server crashes at random moments of a load; every record acknowledged as on disk must be recovered.
 
-The daemon gets SIGKILL, the programs are taken off, and the tables go with all that the machine's memory held. Of the
-last segment, what no sync had covered is kept, cut off, overwritten or full of holes, as a disk may leave it. Loads
-follow one another on one folder, each in an epoch of its own.
+A crash kills the daemon with SIGKILL, detaches the programs and removes the tables, as if the machine lost its memory.
+The unsynced end of the last segment is then kept, cut off, overwritten or left full of holes, as a disk may leave it.
+Loads follow one another on one folder, each in an epoch of its own.
 """
 
 from __future__ import annotations
@@ -35,22 +34,24 @@ from harness.seeds import Seed
 FIRST_SECONDS = 2.0
 SECONDS_MIN = 0.2
 SECTOR_BYTES = 512
-"""What a disk writes as a whole."""
+"""The unit that a disk writes completely or not at all."""
 
 WAYS = ("kept", "cut off", "full of holes", "overwritten")
 HEADER = 48
-"""Bytes of a segment's header without its lanes and its checksum: runtime/segments/segment_file.h."""
+"""Size of a segment's header without its lanes and its checksum, in bytes: runtime/segments/segment_file.h."""
 
 
 @dataclass
 class CrashReport:
-    """What was seen. `problems` is empty when everything held. ways: how often what was not synced was left how."""
+    """The results of a crash test."""
 
     crashes: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     ways: Counter[str] = field(default_factory=Counter)
+    """How often each of WAYS was applied to the unsynced bytes."""
     keys: int = 0
     problems: list[str] = field(default_factory=list)
+    """Empty if everything held."""
 
     def __str__(self) -> str:
         counts = self.counts
@@ -73,8 +74,10 @@ def crash_under_load(
     seed: int = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> CrashReport:
-    """So many crashes, at moments such that about so many records are appended together; where that is None, of the
-    seed alone.
+    """Crash the server under load, `crashes` times.
+
+    The moments are chosen so that the loads append about `records` records in total. If `records` is None, the seed
+    alone decides them.
     """
     spec = plugin.workload(protocol).crash
     if not spec:
@@ -111,7 +114,7 @@ class _Crashes:
         self._progress = progress
         self._report = CrashReport()
         self._rows: dict[str, dict[str, str]] = {}
-        """By key, of all loads."""
+        """The recovered rows of all loads, by key."""
 
     def run(self, crashes: int, records: int | None) -> CrashReport:
         report, rate = self._report, 0.0
@@ -122,7 +125,8 @@ class _Crashes:
                 seconds = max(share / rate, SECONDS_MIN)
             last = number == crashes - 1
             began = report.counts["answered"]
-            draws = random.Random(f"crash {number} of {self._seed}")  # what one draws changes nothing of the others
+            # A generator for each crash, so that none changes the draws of another.
+            draws = random.Random(f"crash {number} of {self._seed}")
             moment = seconds * (1.1 if last and records is not None else draws.uniform(0.5, 1.5))
             self._one(number, moment, draws)
             rate = max((report.counts["answered"] - began) / moment, 1)
@@ -138,7 +142,7 @@ class _Crashes:
         return report
 
     def _one(self, number: int, seconds: float, draws: random.Random) -> None:
-        """A load, a crash, and what is recovered after it."""
+        """Run a load, crash the server, and check what is recovered."""
         server, build = self._server, self._server.build
         before = _segments(self._segments)
         server.start()
@@ -160,12 +164,12 @@ class _Crashes:
         history.unlink()
 
     def _synced(self) -> list[int]:
-        """Of each lane, the number that was known to be synced when the daemon died."""
+        """The last record number known to be synced when the daemon died, by lane."""
         drain = self._drain
         return [self._server.cell(drain.synced.table, lane)[drain.number] for lane in range(drain.lanes)]
 
     def _tear(self, synced: list[int], draws: random.Random) -> None:
-        """Leave what was not synced of the last segment as a disk might."""
+        """Leave the unsynced end of the last segment as a disk might."""
         path = _segments(self._segments)[-1]
         durable, size = durable_bytes(self._server.build.protocol, path, synced), path.stat().st_size
         way = draws.choice(WAYS) if size > durable else "all synced"
@@ -174,7 +178,7 @@ class _Crashes:
         tear(path, durable, way, draws)
 
     def _recovered(self, number: int, history: Path, segments: list[Path]) -> None:
-        """What the files of this load have, and what is recovered of them, twice: it must be the same."""
+        """Check the files of this load and the rows recovered from them. Recovering twice must give the same rows."""
         server = self._server
         with _view(self._segments, segments) as view:
             found = self._recovery(lambda: histories.read(history), server.entries(view))
@@ -187,7 +191,7 @@ class _Crashes:
         self._rows |= rows
 
     def _check_all(self) -> None:
-        """All loads together, after a daemon that begins has cut what the last one left."""
+        """Check all loads together, after a new daemon has cut the invalid end that the last one left."""
         self._server.start()
         self._server.stop()
         rows = _by_key(self._server.rows())
@@ -198,7 +202,7 @@ class _Crashes:
 
 
 def _interrupt(load: subprocess.Popen[str]) -> None:
-    """Clients begin nothing any more, and wait for nobody."""
+    """Stop a load at once: the first signal makes clients start nothing new, the second makes them stop waiting."""
     for _ in range(2):
         load.send_signal(signal.SIGINT)
         time.sleep(0.05)
@@ -210,7 +214,7 @@ def _segments(folder: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def _view(folder: Path, segments: list[Path]) -> Iterator[Path]:
-    """A folder with some of the segments of another: those of one load."""
+    """A temporary folder with links to these segments alone, which are those of one load."""
     path = folder.with_name(f"{folder.name}-view")
     path.mkdir()
     try:
@@ -226,8 +230,9 @@ def _by_key(rows: Iterator[dict[str, str]]) -> dict[str, dict[str, str]]:
 
 
 def durable_bytes(protocol: ir.Protocol, path: Path, synced: list[int]) -> int:
-    """Bytes of a segment of the present epoch that are certainly synced: to the end of the last entry that is. synced:
-    a number for each lane.
+    """Bytes of a segment of the current epoch that are certainly synced, up to the end of the last synced entry.
+
+    synced: the last synced record number of each lane.
     """
     drain = protocol.drain
     if drain is None:
@@ -249,8 +254,9 @@ def durable_bytes(protocol: ir.Protocol, path: Path, synced: list[int]) -> int:
 
 
 def tear(path: Path, durable: int, way: str, generator: random.Random) -> None:
-    """Leave what is behind the first `durable` bytes of a file in one of WAYS; sectors are written as a whole, or not
-    at all.
+    """Damage the bytes of a file after the first `durable` ones in one of WAYS.
+
+    Holes and overwritten parts are whole sectors, because a disk writes a sector completely or not at all.
     """
     size = path.stat().st_size
     with path.open("r+b") as file:

@@ -1,4 +1,4 @@
-"""Whole frames from the client's end, for packets that no socket would send."""
+"""Makes whole frames from the client's end, for packets that no socket would send."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def frame(rig: Rig, port: int, payload: bytes, version: int) -> Frame:
 
 
 def garbled(rig: Rig, port: int, payload: bytes, place: int, flip: int) -> bytes:
-    """A datagram of which one byte was changed on the way, after its checksum had been made."""
+    """A datagram with one byte changed on the way, after its checksum was computed."""
     whole = frame(rig, port, payload, 4 if place % 2 else 6)
     data = bytearray(whole.to_bytes())
     segment = whole.udp_offset()
     index = segment + place // 2 % (UDP_SIZE + len(payload))
     data[index] ^= flip
     checksum = data[segment + UDP_CHECKSUM.start : segment + UDP_CHECKSUM.stop]
-    if bytes(checksum) == b"\0\0":  # would say that there is none: that is no error
+    if bytes(checksum) == b"\0\0":  # zero means "no checksum", so the change would be valid
         data[index] = 1 if flip != 1 else 2
     return bytes(data)

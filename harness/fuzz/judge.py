@@ -1,4 +1,4 @@
-"""What a protocol promises of the histories of its loads, and whether it holds: its workload.yaml says which."""
+"""Judges the histories of a protocol's loads by the promise that its workload.yaml names."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from harness.fuzz import plugin
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is to be said of histories.
-
-    promise: what they are to be, in a word.
-    decided: False where the time did not suffice.
-    """
+    """The verdict on a protocol's histories."""
 
     promise: str
+    """The property that they must have: linearizable, or strictly serializable."""
     holds: bool
     decided: bool
+    """False if the time did not suffice."""
     text: str
 
     def __str__(self) -> str:
@@ -27,17 +25,17 @@ class Judgement:
 
     @property
     def brief(self) -> str:
-        """The promise where it holds; otherwise all that there is to say."""
+        """The promise if it holds, otherwise the whole verdict."""
         if self.holds:
             return self.promise
         return f"NOT {self.promise.upper()}\n{self}" if self.decided else f"not decided\n{self}"
 
 
 def judge(protocol: str, recorded: list[Path], timeout_seconds: float = 60, drawing: Path | None = None) -> Judgement:
-    """Judge the histories of a protocol, all of them.
+    """Judge all these histories of a protocol.
 
     timeout_seconds, drawing: for histories of operations, see `harness.histories.check`.
-    Raises HistoriesError or TransactionsError where they cannot be judged.
+    Raises HistoriesError or TransactionsError if they cannot be judged.
     """
     if plugin.workload(protocol).histories == "transactions":
         verdict = transactions.check(recorded)

@@ -1,6 +1,4 @@
-"""The daemon is killed about every second under the load of concurrent clients; what they saw must be as the protocol
-promises.
-"""
+"""Kills the daemon about every second under a load of many clients, and judges the history that they recorded."""
 
 from __future__ import annotations
 
@@ -26,29 +24,28 @@ from harness.seeds import Seed
 
 DRAIN_SECONDS_MAX = 30
 APART = (0.5, 1.5)
-"""Least and most of the time from kill to kill, as shares of the period."""
+"""The shortest and the longest time from kill to kill, as shares of the period."""
 
 
 @dataclass(frozen=True)
 class KillReport:
-    """What was seen. `problems` is empty when everything held.
-
-    away_seconds_max: the longest time from a kill to the next daemon.
-    recorded: where the history is; only of one that is not as promised, since they are long.
-    lost_share: of what XDP forwarded, packets that no answer of the daemon came to.
-    files: what is in them, where there is a drain.
-    """
+    """The results of a kill test."""
 
     kills: int
     away_seconds_max: float
+    """The longest time from a kill until the next daemon is ready."""
     load: dict[str, Any]
     recorded: Path
+    """The history's file. It is removed if the promise holds, because histories are long."""
     counters: Counter[str]
     rare_share: float
     lost_share: float
+    """The share of forwarded packets that the daemon did not answer."""
     history: Judgement
     problems: list[str]
+    """Empty if everything held."""
     files: str = ""
+    """A summary of the drained files; empty if the protocol has no drain."""
 
     def __str__(self) -> str:
         load = self.load
@@ -73,14 +70,14 @@ class KillReport:
 
 
 def _is_contended(counter: str) -> bool:
-    """Whether it counts sections that lost all their attempts, and gave way."""
+    """Whether a counter counts sections that lost all their attempts and gave up."""
     return counter.rsplit(".", maxsplit=1)[-1] in ("contended", "skipped")
 
 
 def start_load(
     server: Server, seconds: float, history: Path, spec: dict[str, Any], seed: int = 1
 ) -> subprocess.Popen[str]:
-    """A load from the rig's client: `spec` has its `load` and `options` of a workload.yaml."""
+    """Start a load from the rig's client, with the `load` and `options` of a workload.yaml that are in `spec`."""
     command = [str(server.build.load_program()), "--server", server.rig.server.ipv4, "--seconds", str(seconds)]
     command += ["--history", str(history), "--seed", str(seed)]
     if server.build.protocol.hashes:
@@ -107,12 +104,12 @@ def kill_under_load(
     receive_buffer: int | None = None,
     standstill_seconds: float = 0,
 ) -> KillReport:
-    """Run a load for some seconds while the daemon is killed and started again about every period, or never where that
-    is None.
+    """Run a load for some seconds, and kill and restart the daemon about once a period.
 
-    seed: of what clients ask for, of the faults that their packets meet, and of the moments of the kills.
-    receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
-    standstill_seconds: for so long it stands still, and as long it serves, in turn: others had the processor.
+    period_seconds: None for no kills.
+    seed: decides the clients' requests, the faults of their packets, and the moments of the kills.
+    receive_buffer: size of the daemon's socket buffers in bytes; None leaves the choice to the daemon.
+    standstill_seconds: the daemon hangs and serves in turn, each for this long, as if others had the processor.
     """
     spec = plugin.workload(protocol).kill
     if not spec:
@@ -151,7 +148,7 @@ def kill_under_load(
 
 
 def kill_waits(period_seconds: float | None, seed: int) -> Iterator[float]:
-    """Seconds from each start of the daemon to the next kill; none where it is never killed."""
+    """Seconds from each start of the daemon to the next kill; empty if it is never killed."""
     draws = random.Random(f"kills of {seed}")
     while period_seconds is not None:
         yield period_seconds * draws.uniform(*APART)
@@ -165,7 +162,7 @@ def _kill_until(
     standstill_seconds: float,
     progress: Callable[[str], None],
 ) -> list[str]:
-    """Kill and start the daemon until the time has come. Returns what went wrong with it."""
+    """Kill and restart the daemon until the end. Returns problems: each time that it ended by itself."""
     problems = []
     while (left := end - time.monotonic()) > 0 and load.poll() is None:
         wait = next(waits, None)
@@ -181,7 +178,7 @@ def _kill_until(
 
 
 def _wait(server: Server, seconds: float, standstill_seconds: float) -> None:
-    """Let the load go on; where the daemon is to stand still, it is stopped and goes on in turn."""
+    """Let the load run for some seconds. If `standstill_seconds` is set, suspend and resume the daemon in turn."""
     end = time.monotonic() + seconds
     while standstill_seconds and server.is_running and time.monotonic() + 2 * standstill_seconds < end:
         with server.standing_still():
@@ -191,7 +188,7 @@ def _wait(server: Server, seconds: float, standstill_seconds: float) -> None:
 
 
 def _problems(load: dict[str, Any], counters: Counter[str], verdict: Judgement) -> list[str]:
-    """What should not be in the results of a load."""
+    """Problems in the results of a load."""
     found = []
     if not verdict.holds:
         found.append(f"the history is not {verdict.promise}" if verdict.decided else "the history was not decided")
@@ -208,7 +205,7 @@ def _problems(load: dict[str, Any], counters: Counter[str], verdict: Judgement) 
 
 
 def _left_over(server: Server, protocol: str) -> list[str]:
-    """What a fresh reference says that nothing may be left of in the cells."""
+    """Complaints of a fresh reference about cells whose content should be gone after the load."""
     if not plugin.has_reference(protocol):
         return []
     fresh = plugin.reference(protocol).Reference(server.build.codec, server.build.capacities)
@@ -220,11 +217,10 @@ def _left_over(server: Server, protocol: str) -> list[str]:
 
 
 def settle(server: Server, recorded: list[Path]) -> tuple[list[str], str]:
-    """Compare what clients were told in all loads of a server with what was drained and is recovered. Everything is
-    drained.
+    """Compare the answers that clients received in all loads of a server with the drained files and the recovered rows.
 
-    Of operations that were never answered the files may say what became of them: the histories have that afterwards.
-    Returns complaints, and what is in the files.
+    Call it once everything is drained. The files may show the outcome of operations that were never answered; these
+    outcomes are then written into the histories. Returns complaints, and a summary of the files.
     """
     recovery = plugin.recovery(server.build.name)
     if server.segments is None or recovery is None:

@@ -1,4 +1,4 @@
-"""The kinds of fuzzing there are, a round of each at a time."""
+"""The kinds of fuzzing, and how to play one round of each."""
 
 from __future__ import annotations
 
@@ -33,36 +33,40 @@ INPUTS_A_ROUND = 100_000
 
 @dataclass(frozen=True)
 class Turn:
-    """A round that is to be played. number: from 0, of this kind and protocol. seed: its own, 1 to 2^32 - 1."""
+    """A round to play."""
 
     protocol: str
     number: int
+    """Counts the rounds of this kind on this protocol, from 0."""
     seed: int
+    """The round's own seed, from 1 to 2^32 - 1."""
     receive_buffer: int | None = None
 
 
 @dataclass(frozen=True)
 class Round:
-    """What came of it.
-
-    count: in the kind's unit. failure: what is wrong, or None. saved: the file that plays it again, where there is one.
-    refused: the history, where that is what is wrong.
-    """
+    """The result of a round."""
 
     count: int
+    """In the kind's unit."""
     told: str
     failure: str | None = None
+    """The fault that was found, or None."""
     saved: Path | None = None
+    """The file that replays the failure, if there is one."""
     refused: Path | None = None
+    """The history, if it was refused."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """missing: why a protocol has none of it; None where it has. play: raises campaign.NOT_OF_THE_ROUND."""
+    """A kind of fuzzing."""
 
     unit: str  # in the plural
     missing: Callable[[str], str | None]
+    """Returns why a protocol cannot be fuzzed in this way; None if it can."""
     play: Callable[[Turn], Round]
+    """Plays one round. Raises campaign.NOT_OF_THE_ROUND."""
 
 
 def _without_reference(protocol: str) -> str | None:
@@ -80,7 +84,7 @@ def _without_drain(protocol: str) -> str | None:
 
 
 def _examples(turn: Turn) -> Round:
-    """On each variant of the layout in turn."""
+    """Play a round of examples; rounds take the variants of the layout in turn."""
     protocol, overrides = turn.protocol, variants(turn.protocol)
     variant = turn.number % len(overrides)
     told = play_alone(Order(protocol, variant, turn.seed, EXAMPLES_A_ROUND, turn.receive_buffer))
@@ -104,7 +108,7 @@ def _examples(turn: Turn) -> Round:
 
 
 def _that_ends(play: Callable[[Turn], Round]) -> Callable[[Turn], Round]:
-    """A round under load; one whose load does not end has failed."""
+    """Wraps a round under load, so that a load that does not end is a failure."""
 
     def played(turn: Turn) -> Round:
         try:
@@ -149,7 +153,7 @@ LOADS = {"kill": _load, "crash": _crash}
 
 
 def _kept(kind: Literal["kill", "crash"]) -> Callable[[Turn], Round]:
-    """A load whose plan is saved where it fails, and its history where that was refused."""
+    """Wraps a round under load: if it fails, its plan is saved, and its history if that was refused."""
 
     def played(turn: Turn) -> Round:
         found = LOADS[kind](turn)
@@ -199,4 +203,4 @@ KINDS = {
     "kill": Kind("operations", _without_load, _kept("kill")),
     "crash": Kind("crashes", _without_drain, _kept("crash")),
 }
-"""In the order in which they take turns: the quickest first, for there may be little time."""
+"""In the order of their turns: the quickest first, because time may be short."""

@@ -1,9 +1,8 @@
-"""The state machine that Hypothesis drives: clients, a network that loses, repeats, delays and garbles, a daemon that
-dies.
+"""Defines the state machine that Hypothesis drives: clients, a faulty network, and a daemon that dies.
 
-Packets go through the real program on a veth, one at a time, so that the reference knows what must come of
-each. What is on its way is kept here in two bags, requests and answers, and a rule decides when (and how
-often, and if ever) each arrives. After every rule nothing is under way in the kernel, and all is compared.
+Packets go through the real program on a veth, one at a time, so that the reference knows the result of each. Requests
+and answers on their way are kept here in two bags. A rule decides when each arrives, how often, and whether it does at
+all. After every rule nothing is under way in the kernel, and everything is compared with the reference.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from harness.fuzz.counts import CHECKSUM, FOREIGN, MALFORMED, tc_only, xdp_only
 from harness.fuzz.plugin import LiveError
 from harness.fuzz.server import Server, wait_until
 
-SETTLE_SECONDS = 15.0  # a grace period takes seconds where the processors are much in demand
+SETTLE_SECONDS = 15.0  # a grace period takes seconds if the processors are busy
 BAG_SIZE_MAX = 12
 
 
 Move = tuple[str, dict[str, Any]]
-"""A rule of an example, and its arguments, as JSON has them."""
+"""The name of a rule, and the arguments of one call of it, as JSON values."""
 
 
 @dataclass
 class Failure:
-    """An example that failed, from its first move to the one that it failed with."""
+    """An example that failed, with its moves up to the one that failed."""
 
     error: BaseException
     moves: list[Move]
@@ -51,10 +50,7 @@ class Failure:
 
 @dataclass
 class Stage:
-    """Where examples are played: one server, and a socket in the client's namespace for each actor.
-
-    failures: in the order of the examples. played: a digest of the moves of all of them.
-    """
+    """The place where examples are played: one server, and a socket in the client's namespace for each actor."""
 
     server: Server
     reference_module: ModuleType
@@ -62,7 +58,9 @@ class Stage:
     connections: list[socket.socket] = field(default_factory=list)
     packet_count: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
+    """In the order of the examples."""
     played: Any = field(default_factory=hashlib.sha256)
+    """A digest of the moves of all examples."""
 
     def __post_init__(self) -> None:
         rig, port = self.server.rig, self.server.build.protocol.port
@@ -79,7 +77,7 @@ class Stage:
         self._sent_count = 0
 
     def reset(self) -> None:
-        """A server as if it had just been loaded, and nothing on the way."""
+        """Make the server as if it had just been loaded, with nothing on its way."""
         self._sent_count = 0
         self.server.clear()
         if not self.server.is_running:
@@ -90,7 +88,7 @@ class Stage:
 
     @staticmethod
     def receive(connection: socket.socket, seconds: float) -> bytes | None:
-        """The next datagram, or None when there is none in time."""
+        """The next datagram, or None if none comes in time."""
         end = time.monotonic() + seconds
         while True:
             connection.settimeout(max(end - time.monotonic(), 0))
@@ -98,11 +96,11 @@ class Stage:
                 return connection.recv(2048)
             except (TimeoutError, BlockingIOError):
                 return None
-            except ConnectionRefusedError:  # what nobody serves: an ICMP message came back
+            except ConnectionRefusedError:  # an ICMP message came back, because nobody serves the port
                 continue
 
     def send(self, index: int, datagram: bytes) -> None:
-        """Send as an actor; an error that waits from an earlier datagram is not this one's."""
+        """Send as an actor, and ignore errors that earlier datagrams left on the socket."""
         with self._on_some_processor():
             for _ in range(3):
                 try:
@@ -114,8 +112,9 @@ class Stage:
 
     @contextlib.contextmanager
     def _on_some_processor(self) -> Iterator[None]:
-        """A veth has the program run where the packet was sent: where steps look at that, on one and another, the same
-        in every replay.
+        """Send from various processors, the same in every replay, if steps read the processor number.
+
+        A veth runs the program on the processor that sent the packet.
         """
         if "cpu" not in dict(self.server.build.protocol.env.fields):
             yield
@@ -134,7 +133,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Packet:
-    """A request on its way: who sent it, and what it is, for people to read."""
+    """A request on its way. `label` describes it for people."""
 
     actor: int
     datagram: bytes
@@ -142,11 +141,11 @@ class Packet:
 
 
 MOVES: set[str] = set()
-"""The names of the rules that are written down."""
+"""The names of the rules whose calls are recorded."""
 
 
 def move(function: Callable[..., None]) -> Callable[..., None]:
-    """A rule's function, of which each call is written down before it is made: also one that does not return."""
+    """Wraps a rule's function, so that each call is recorded before it runs, and thus even if it does not return."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)
@@ -160,7 +159,7 @@ def move(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Machine(RuleBasedStateMachine):
-    """One example. `stage` and `tell`, which is given what happens in words, are set by `machine_on`."""
+    """One example. `machine_on` sets `stage`, and `tell`, which receives each event in words."""
 
     stage: ClassVar[Stage]
     tell: ClassVar[staticmethod[[str], None]]
@@ -182,7 +181,7 @@ class Machine(RuleBasedStateMachine):
     @initialize(moves=st.lists(st.integers(0, 999), min_size=1, max_size=8))
     @move
     def begin(self, moves: list[int]) -> None:
-        """All actors get to work, without a fault."""
+        """Every actor makes some requests and receives the answers, without a fault."""
         for actor in range(len(self.actors)):
             for choice in moves:
                 self._exchange(actor, choice)
@@ -192,20 +191,20 @@ class Machine(RuleBasedStateMachine):
     @rule(actor=st.integers(0, 15), choice=st.integers(0, 999), moves=st.integers(1, 6))
     @move
     def exchange(self, actor: int, choice: int, moves: int) -> None:
-        """An actor asks and is answered, without a fault, some times."""
+        """One actor makes some requests and receives the answers, without a fault."""
         for number in range(moves):
             self._exchange(actor, choice + 37 * number)
 
     @rule(actor=st.integers(0, 15), choice=st.integers(0, 999))
     @move
     def send(self, actor: int, choice: int) -> None:
-        """A request goes out, and is on its way."""
+        """An actor sends a request, which is then on its way."""
         self._put(self.requests, self._act(actor, choice))
 
     @rule(which=st.integers(0, 15), stays=st.booleans())
     @move
     def deliver(self, which: int, stays: bool) -> None:
-        """A request arrives; if it stays, it will again. Its answer is on its way."""
+        """A request arrives, and its answer is then on its way. A request that stays can arrive again."""
         packet = self._take(self.requests, which, stays)
         answer = packet and self._deliver(packet)
         if answer:
@@ -214,7 +213,7 @@ class Machine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 15), stays=st.booleans())
     @move
     def hand_over(self, which: int, stays: bool) -> None:
-        """An answer arrives."""
+        """An answer arrives. An answer that stays can arrive again."""
         found = self._take(self.answers, which, stays)
         if found:
             actor, datagram = found
@@ -223,20 +222,20 @@ class Machine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 15), choice=st.integers(0, 2**16))
     @move
     def forge(self, which: int, choice: int) -> None:
-        """Somebody alters a request that was seen, and gives it a right checksum: it must change nothing."""
+        """Somebody alters a request and gives it a correct checksum. The forged request must change nothing."""
         packet = self._take(self.requests, which, stays=True)
         if packet:
             message = self.reference.forge(self.codec.Message.decode(packet.datagram), choice)
             try:
                 datagram = message.encode()
-            except ValueError:  # a value that has no form on the wire
+            except ValueError:  # the wire format cannot hold the altered value
                 return
             self._deliver(Packet(packet.actor, datagram, f"forged from {packet.label}"))
 
     @rule(which=st.integers(0, 15), place=st.integers(0, 2**16), flip=st.integers(1, 255))
     @move
     def garble(self, which: int, place: int, flip: int) -> None:
-        """A request arrives with a byte changed on the way: nothing may come of it."""
+        """A request arrives with one byte garbled. It must count as foreign or malformed, and change no cell."""
         packet = self._take(self.requests, which, stays=True)
         if packet:
             frame = frames.garbled(self.stage.server.rig, self.server.build.protocol.port, packet.datagram, place, flip)
@@ -258,12 +257,12 @@ class Machine(RuleBasedStateMachine):
         self._elapse(choice)
         self._await_sweep()
 
-    # --- The daemon, which is there again after some rules ----------------------------------------
+    # --- The daemon, which restarts after some rules ----------------------------------------------
 
     @rule(down_rules=st.integers(1, 6))
     @move
     def kill(self, down_rules: int) -> None:
-        """The daemon dies while nothing is under way."""
+        """The daemon is killed while no request is under way."""
         self._kill(down_rules, "nothing was under way")
 
     @rule(
@@ -271,7 +270,7 @@ class Machine(RuleBasedStateMachine):
     )
     @move
     def kill_serving(self, actor: int, choice: int, delay_us: int, down_rules: int) -> None:
-        """The daemon dies while it may have a request in hand."""
+        """The daemon is killed while it may be serving a request."""
         packet = self._act(actor, choice)
         answer = self._deliver(packet, kill_after_us=delay_us)
         self._down_rules = max(self._down_rules, down_rules)
@@ -281,7 +280,7 @@ class Machine(RuleBasedStateMachine):
     @rule(choice=st.integers(0, 15), delay_ms=st.integers(0, 40), down_rules=st.integers(0, 4))
     @move
     def kill_sweeping(self, choice: int, delay_ms: int, down_rules: int) -> None:
-        """The daemon dies while its sweep may be at work on what has run out."""
+        """The daemon is killed while its sweep may be at work on expired cells."""
         self._elapse(choice)
         if self.server.is_running:
             time.sleep(delay_ms / 1000)
@@ -290,10 +289,10 @@ class Machine(RuleBasedStateMachine):
     @rule(moves=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 999)), min_size=1, max_size=6))
     @move
     def stand_still(self, moves: list[tuple[int, int]]) -> None:
-        """The daemon does nothing for a while, and answers late what waits for it; others were served since.
+        """The daemon hangs for a while, and answers the request that waits for it late, after others were served.
 
-        Where a second request comes to wait, or its sweep may change what comes of the one, it dies instead: which of
-        the two it would take up first is not known.
+        It is killed instead if a second request waits, or if its sweep may change the answer to the first. In both
+        cases the test cannot know which of the two the daemon would handle first.
         """
         if not self.server.is_running:
             return
@@ -311,10 +310,10 @@ class Machine(RuleBasedStateMachine):
             before = self.server.counters()
         if len(waiting) == 1:
             self._answer_late(waiting[0], before)
-        self._await_sweep()  # of what has run out meanwhile
+        self._await_sweep()  # of cells that expired meanwhile
 
     def _serve_without(self, packet: Packet) -> list[Packet]:
-        """The packet, if it waits for the daemon now."""
+        """Deliver a packet while the daemon hangs. Returns the packet, in a list, if it now waits for the daemon."""
         before = self.server.counters()
         answer = self._deliver(packet)
         if answer is not None:
@@ -322,7 +321,7 @@ class Machine(RuleBasedStateMachine):
         return [packet] if self.server.counts.ended(xdp_only(self.server.counters() - before), "Forward") else []
 
     def _answer_late(self, packet: Packet, before: Counter[str]) -> None:
-        """The daemon goes on with a request that has waited: it gets what it could get if it came now, or nothing."""
+        """The daemon resumes with a request that has waited. The answer is one that it could get now, or none."""
         message = self.codec.Message.decode(packet.datagram)
         expected = self.reference.expect(message)
         wait_until(
@@ -349,7 +348,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def everything_agrees(self) -> None:
-        """The cells are as the reference says, and no belief is wrong."""
+        """The cells must be as the reference says, and no client may have a wrong belief."""
         self._compare_cells()
         found = self.reference.broken_beliefs(self.actors, self.now_ns)
         assert not found, "\n".join(found)
@@ -364,13 +363,13 @@ class Machine(RuleBasedStateMachine):
         assert not found, "\n".join(found)
 
     def _compare_files(self) -> None:
-        """What was drained, where there is a drain and nothing is under way."""
+        """Compare the drained files with the reference, if there is a drain. Nothing may be under way."""
         if self.server.segments is not None:
             found = self.reference.entry_complaints(list(self.server.entries()), self.server.tables())
             assert not found, "\n".join(found)
 
     def _restart(self) -> None:
-        """The daemon is there again when it has been down for long enough, and goes on where the last one was."""
+        """Start the daemon if it has been down for enough rules. It continues where the last one stopped."""
         if not self.server.is_running:
             self._down_rules -= 1
             if self._down_rules < 0:
@@ -380,7 +379,10 @@ class Machine(RuleBasedStateMachine):
                 self._down_rules = 0
 
     def teardown(self) -> None:
-        """Called also when an example fails: what does not fail again when it is replayed is known from here."""
+        """Record how the example ended.
+
+        Hypothesis calls this after a failure too. A failure that does not repeat in a replay is known only from here.
+        """
         self.stage.packet_count["examples"] += 1
         error = sys.exc_info()[1]
         self.stage.played.update(json.dumps(self.moves).encode())
@@ -389,7 +391,7 @@ class Machine(RuleBasedStateMachine):
         if error is None:
             self._compare_files()
 
-    # --- How ----------------------------------------------------------------------------------
+    # --- Helpers ------------------------------------------------------------------------------
 
     def _exchange(self, actor: int, choice: int) -> None:
         packet = self._act(actor, choice)
@@ -406,7 +408,7 @@ class Machine(RuleBasedStateMachine):
 
     @staticmethod
     def _put(bag: list[Any], item: Any) -> None:
-        """The oldest is lost when there are too many."""
+        """Put an item into a bag. If the bag then has too many, the oldest is lost."""
         bag.append(item)
         del bag[:-BAG_SIZE_MAX]
 
@@ -418,7 +420,7 @@ class Machine(RuleBasedStateMachine):
         return bag[index] if stays else bag.pop(index)
 
     def _deliver(self, packet: Packet, kill_after_us: int | None = None) -> bytes | None:
-        """Let a request arrive, compare what comes of it with the reference, and return the answer."""
+        """Let a request arrive, compare the result with the reference, and return the answer."""
         message = self.codec.Message.decode(packet.datagram)
         expected = self.reference.expect(message)
         before = self.server.counters()
@@ -451,7 +453,7 @@ class Machine(RuleBasedStateMachine):
             assert self.reference.unanswered(message), f"no answer from the fast path, expected {expected}: {message}"
 
     def _await_answer(self, packet: Packet, before: Counter[str]) -> bytes | None:
-        """The answer, once all that the request sets in motion has come to rest."""
+        """Wait until the request and all its effects are complete, and return the answer."""
         counts = self.server.counts
         seen = xdp_only(self.server.counters() - before)
         if self.server.is_serving and counts.ended(seen, "Forward"):
@@ -467,7 +469,7 @@ class Machine(RuleBasedStateMachine):
         return self._receive_if(bool(answered), packet, counted)
 
     def _receive_if(self, answered: bool, packet: Packet, counted: Counter[str]) -> bytes | None:
-        """The one answer that the counters tell of; none where they tell of none."""
+        """Receive the one answer that the counters report, or check that there is none if they report none."""
         connection = self.stage.connections[packet.actor]
         answer = self.stage.receive(connection, SETTLE_SECONDS if answered else 0)
         assert (answer is not None) == answered, f"counted {dict(counted)}, but the client got {answer!r}"
@@ -482,11 +484,14 @@ class Machine(RuleBasedStateMachine):
             self.tell(what)
 
     def _await_sweep(self) -> None:
-        """Where the daemon runs, what has run out is soon taken back."""
+        """Wait until the sweep has taken back all expired cells, if the daemon runs."""
         if self.server.is_serving and not self.reference.observe(self.server.tables()):
             wait_until(lambda: self.reference.observe(self.server.tables()), SETTLE_SECONDS, "the daemon's sweep")
 
 
 def machine_on(stage: Stage, tell: Callable[[str], None] = note) -> type[Machine]:
-    """The machine, to be played on a stage. tell: Hypothesis' own works in its examples only."""
+    """A class of machines that play on this stage.
+
+    tell: receives each event in words. Hypothesis' `note` works only inside its own examples.
+    """
     return type("Machine", (Machine,), {"stage": stage, "tell": staticmethod(tell)})

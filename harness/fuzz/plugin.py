@@ -1,4 +1,4 @@
-"""What a protocol brings for live tests, found in its folder under spec/."""
+"""Finds the files that a protocol brings for live tests, in its folder under spec/."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from harness.protocols import SPEC, chosen
 
 
 class LiveError(Exception):
-    """A live test cannot be run; the message says what stands in the way."""
+    """A live test cannot be run; the message says why."""
 
 
 class NotPlayed(LiveError):
-    """It could not even begin: what it needs could not be built or loaded."""
+    """A live test could not start, because something that it needs could not be built or loaded."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """spec/<p>/workload.yaml: how a protocol is to be exercised.
-
-    fuzz: variants of the layout (small tables, so that everything collides), with the number of actors.
-    kill: options of the load that runs while the daemon is killed, and the override of the layout; under `starved`
-        those that differ where the daemon has no room for what waits.
-    crash: options of the load that runs while the whole server goes down, and the override of the layout; the option
-    `load` is given the number of the load.
-    demo: what the demonstration shows, in order.
-    histories: what its loads record: operations, each of one key, or transactions of several.
-    """
+    """The content of spec/<p>/workload.yaml: how live tests exercise a protocol."""
 
     fuzz: dict[str, Any] = field(default_factory=dict)
+    """Variants of the layout (small tables, so that everything collides), and the number of actors."""
     kill: dict[str, Any] = field(default_factory=dict)
+    """The load that runs while the daemon is killed, and the override of the layout. `starved` has the options that
+    differ if the daemon has no room for waiting requests.
+    """
     crash: dict[str, Any] = field(default_factory=dict)
+    """The load that runs while the whole server crashes, and the override of the layout. Its option `load` is set to
+    the number of the load.
+    """
     demo: dict[str, Any] = field(default_factory=dict)
+    """The phases of the demonstration, in order."""
     histories: str = "operations"
+    """The kind of history that its loads record: `operations`, each of one key, or `transactions` of several."""
 
 
 Above = Annotated[float, Field(gt=0)]
@@ -82,7 +82,7 @@ class _Demo(documents.Strict):
 
 
 class _File(documents.Strict):
-    """What a workload.yaml may say."""
+    """The schema of a workload.yaml."""
 
     fuzz: _Fuzz | None = None
     kill: _Kill | None = None
@@ -92,7 +92,7 @@ class _File(documents.Strict):
 
 
 def workload(protocol: str) -> Workload:
-    """The protocol's workload; empty where it has none."""
+    """The protocol's workload; empty if it has none."""
     chosen([protocol])
     path = SPEC / protocol / "workload.yaml"
     if not path.exists():
@@ -104,12 +104,12 @@ def workload(protocol: str) -> Workload:
 
 
 def has_reference(protocol: str) -> bool:
-    """Whether there is something to fuzz the protocol against."""
+    """Whether the protocol has a reference to fuzz it against."""
     return (SPEC / protocol / "reference.py").exists()
 
 
 def recovery(protocol: str) -> type[Any] | None:
-    """`Recovery` of spec/<p>/recovery.py, where there is such: what clients were told, beside what was drained."""
+    """The class `Recovery` of spec/<p>/recovery.py, or None. It compares clients' answers with the drained files."""
     if not (SPEC / protocol / "recovery.py").exists():
         return None
     found: type[Any] = importlib.import_module(f"spec.{protocol}.recovery").Recovery
@@ -117,11 +117,11 @@ def recovery(protocol: str) -> type[Any] | None:
 
 
 def reference(protocol: str) -> ModuleType:
-    """spec/<p>/reference.py: `Reference(codec, capacities)` and `Actor(codec, capacities)`."""
+    """The module spec/<p>/reference.py, with `Reference(codec, capacities)` and `Actor(codec, capacities)`."""
     return importlib.import_module(f"spec.{protocol}.reference")
 
 
 def load_arguments(spec: dict[str, Any]) -> list[str]:
-    """Of the compiled load, what a workload.yaml has for it under `load` and `options`."""
+    """Command-line arguments of the compiled load, from `load` and `options` of a workload.yaml."""
     arguments = [word for name, value in spec.get("load", {}).items() for word in (f"--{name}", str(value))]
     return arguments + [f"{name}={value}" for name, value in spec.get("options", {}).items()]

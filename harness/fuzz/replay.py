@@ -1,4 +1,4 @@
-"""What was saved (saved.py), played again."""
+"""Replays a saved failure (saved.py)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ from harness.seeds import PLAIN
 
 @dataclass(frozen=True)
 class Replayed:
-    """agrees: whether all is as it should be, which of a history is that it is refused."""
+    """The result of a replay."""
 
     agrees: bool
+    """Whether all is as it should be. A saved history must be refused."""
     text: str
 
 
 def replay(path: Path, tell: Callable[[str], None] = lambda _: None) -> Replayed:
-    """Play a saved file again. tell: is given what happens in an example. Raises LiveError where it is no such file."""
+    """Replay a saved file. Raises LiveError if it is not one.
+
+    tell: receives each event of an example, in words.
+    """
     known = {".json": _replay_example, ".txt": _replay_history, ".yaml": _replay_load, ".frame": _replay_frame}
     if not path.is_file() or path.suffix not in known:
         what = "is none of them" if path.is_file() else "is not there"
@@ -53,7 +57,7 @@ def _replay_example(path: Path, tell: Callable[[str], None]) -> Replayed:
 
 
 def play(example: Example, tell: Callable[[str], None] = lambda _: None) -> None:
-    """The moves of an example, without Hypothesis. Raises AssertionError where something does not agree."""
+    """Play the moves of an example, without Hypothesis. Raises AssertionError if something disagrees."""
     built = build(example.protocol, example.variant)
     with Rig("replay") as rig, Server(rig, built, example.receive_buffer, PLAIN) as server:
         stage = Stage(server, plugin.reference(example.protocol), example.actors)
@@ -77,7 +81,7 @@ def _play_on(stage: Stage, moves: list[Move], tell: Callable[[str], None]) -> No
 
 
 def _protocol_of(path: Path) -> str:
-    """Of a file whose folder is named after it."""
+    """The protocol of a saved file, which is the name of its folder."""
     return chosen([path.resolve().parent.name])[0]
 
 

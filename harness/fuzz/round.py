@@ -1,8 +1,7 @@
-"""A round of examples in a process of its own, so that the same seed plays the same examples whatever was played
-before.
+"""Plays a round of examples in a process of its own, so that the same seed always plays the same examples.
 
-Hypothesis now and then draws a constant that it finds in the modules which are loaded: what a process did before would
-be in its examples.
+Hypothesis sometimes draws a constant that it finds in the loaded modules. In a shared process, the rounds before would
+change its examples.
 """
 
 from __future__ import annotations
@@ -31,10 +30,11 @@ END_SECONDS_MAX = 10
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be played. variant: its number, of those of the protocol's workload."""
+    """A round to play."""
 
     protocol: str
     variant: int
+    """An index of the variants in the protocol's workload."""
     seed: int
     examples: int
     receive_buffer: int | None = None
@@ -42,16 +42,18 @@ class Order:
 
 @dataclass(frozen=True)
 class Told:
-    """What came of it. failure: in words; "" where nothing failed. moves: of the shortest example that failed."""
+    """The result of a round."""
 
     counts: Counter[str]
     digest: str
     failure: str
+    """In words; empty if nothing failed."""
     moves: list[Move]
+    """The moves of the shortest example that failed."""
 
 
 def variants(protocol: str) -> list[dict[str, Any]]:
-    """The overrides of the layout that rounds are played on in turn. Raises LiveError where there is no such thing."""
+    """The overrides of the layout that rounds take in turn. Raises LiveError if the workload has no `fuzz`."""
     spec = plugin.workload(protocol).fuzz
     if not spec:
         raise LiveError(f"{protocol} cannot be fuzzed: spec/{protocol}/workload.yaml has no `fuzz`")
@@ -64,11 +66,11 @@ def actors(protocol: str) -> int:
 
 
 def play_alone(order: Order) -> Told:
-    """Play a round in a fresh interpreter. Raises NotPlayed."""
+    """Play a round in a fresh interpreter. Raises NotPlayed if it cannot be played."""
     argv = [sys.executable, "-m", "harness.fuzz.round", json.dumps(asdict(order))]
-    # Sets of strings go round in another order in each process, unless it is told not to.
+    # Fixes the order of sets of strings, which otherwise differs in each process.
     environment = os.environ | {"PYTHONHASHSEED": "0"}
-    # In a session of its own a Ctrl-C does not reach it: it is told once, and takes its namespaces down.
+    # In a session of its own, a Ctrl-C does not reach it. It gets one SIGINT from here, and removes its namespaces.
     process = subprocess.Popen(
         argv,
         cwd=REPOSITORY,
@@ -102,7 +104,7 @@ def play_alone(order: Order) -> Told:
 
 def _main(text: str) -> int:
     order = Order(**json.loads(text))
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started it may ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent may ignore SIGINT, which is inherited
     try:
         variant = variants(order.protocol)[order.variant]
         played = play_round(

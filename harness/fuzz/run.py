@@ -1,4 +1,4 @@
-"""A round of examples: one seed on one variant of the layout, played by Hypothesis."""
+"""Has Hypothesis play a round of examples: one seed on one variant of the layout."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ NO_PACKETS_KINDS = (*NO_PACKETS, "garbled")
 
 @dataclass(frozen=True)
 class Played:
-    """A round that is over.
-
-    counts: what the packets were counted as. digest: of the moves of all examples, hexadecimal. error: what failed, or
-    None.
-    moves: of the last example that failed, which is the shortest that was found.
-    """
+    """A finished round."""
 
     counts: Counter[str]
+    """Packets by counter."""
     digest: str
+    """A digest of the moves of all examples, hexadecimal."""
     error: Exception | None = None
+    """The failure, if there is one."""
     moves: list[Move] = field(default_factory=list)
+    """The moves of the last example that failed, which is the shortest that was found."""
 
 
 def play(
     protocol: str, variant: dict[str, Any], actor_count: int, seed: int, examples: int, shrink: bool = True
 ) -> Counter[str]:
-    """A round. Returns what the packets were counted as; raises what fails."""
+    """Play a round and return its packets by counter. Raises the failure, if there is one."""
     played = play_round(protocol, variant, actor_count, seed, examples, shrink)
     if played.error is not None:
         raise played.error
@@ -58,7 +57,7 @@ def play_round(
     shrink: bool = True,
     receive_buffer: int | None = None,
 ) -> Played:
-    """A round. Raises only what keeps it from being played."""
+    """Play a round. Raises only errors that keep it from being played; a failure is part of the result."""
     built = build(protocol, variant)
     with Rig("fuzz") as rig, Server(rig, built, receive_buffer, PLAIN) as server:
         stage = Stage(server, plugin.reference(protocol), actor_count)
@@ -94,7 +93,7 @@ def _settings(examples: int, shrink: bool) -> settings:
 
 
 def summary(counts: Counter[str]) -> str:
-    """What the packets of rounds were counted as, in words."""
+    """The packets of rounds by counter, in words."""
     packets = sum(value for name, value in counts.items() if name not in NO_PACKETS)
     kinds = len([name for name in counts if name not in NO_PACKETS_KINDS])
     return (

@@ -1,9 +1,11 @@
-"""What failed, as files of tests/regressions; replay.py plays each again.
+"""Saves failures as files of tests/regressions; replay.py replays each.
 
-examples/<protocol>/*.json     the moves of an example, on a variant of the layout: against the daemon and the programs
-histories/<protocol>/*.txt     what clients saw under load: only judged again, and must be refused again
-loads/<protocol>/*.yaml        the plan of a load, by its seed: against the daemon and the programs
-parsers/<protocol>/*.frame     a frame (harness/parsers)
+Each kind of failure has a folder:
+
+    examples/<protocol>/*.json     the moves of an example on a variant of the layout; replayed with daemon and programs
+    histories/<protocol>/*.txt     a history that clients recorded under load; only judged, and must be refused again
+    loads/<protocol>/*.yaml        the plan of a load, by its seed; replayed with daemon and programs
+    parsers/<protocol>/*.frame     a frame (harness/parsers)
 """
 
 from __future__ import annotations
@@ -26,39 +28,39 @@ Saved = TypeVar("Saved", bound=documents.Strict)
 
 
 class Example(documents.Strict):
-    """One example of a round.
-
-    variant: the override of the layout. seed: of the round. failure: what it failed with, when it was saved.
-    commit: of the repository, then.
-    """
+    """One example of a round."""
 
     protocol: str
     variant: dict[str, Any]
+    """The override of the layout."""
     actors: int
     receive_buffer: int | None = None
     seed: int
+    """The seed of the round."""
     commit: str = ""
+    """The commit of the repository when the example was saved."""
     failure: str
+    """The failure when the example was saved."""
     moves: list[tuple[str, dict[str, Any]]]
 
 
 class Load(documents.Strict):
-    """A round under load that failed.
-
-    kind: a daemon that is killed, or a whole server that goes down. seed: of the round, and so of its plan. failure:
-    what was seen, when it was saved. commit: of the repository, then.
-    """
+    """A round under load that failed."""
 
     kind: Literal["kill", "crash"]
+    """Whether the daemon is killed, or the whole server crashes."""
     protocol: str
     seed: int
+    """The seed of the round, and so of its plan."""
     receive_buffer: int | None = None
     commit: str = ""
+    """The commit of the repository when the load was saved."""
     failure: str
+    """The failure when the load was saved."""
 
 
 def save_example(example: Example, regressions: Path = REGRESSIONS) -> Path:
-    """Write it, a move a line, and return where; the same moves have the same name."""
+    """Write an example, one move a line, and return its path. The same moves get the same name."""
     fields = example.model_dump()
     moves = fields.pop("moves")
     lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in fields.items()]
@@ -69,7 +71,7 @@ def save_example(example: Example, regressions: Path = REGRESSIONS) -> Path:
 
 
 def save_history(protocol: str, history: Path, found: str, regressions: Path = REGRESSIONS) -> Path:
-    """A copy of a history, with a comment on where it was found."""
+    """Copy a history, add a comment on where it was found, and return the copy's path."""
     content = history.read_bytes()
     path = _place(regressions, "histories", protocol, content, ".txt")
     said = "".join(f"# {line}\n" for line in (*found.splitlines(), f"commit {results.commit() or 'unknown'}"))
@@ -84,7 +86,7 @@ def _place(regressions: Path, kind: str, protocol: str, content: bytes, suffix: 
 
 
 def save_load(load: Load, regressions: Path = REGRESSIONS) -> Path:
-    """Write it and return where; the same plan has the same name."""
+    """Write a load and return its path. The same plan gets the same name."""
     content = yaml.safe_dump(load.model_dump(), sort_keys=False, allow_unicode=True, width=120)
     path = _place(
         regressions, "loads", load.protocol, json.dumps([load.kind, load.seed, load.receive_buffer]).encode(), ".yaml"
@@ -94,7 +96,7 @@ def save_load(load: Load, regressions: Path = REGRESSIONS) -> Path:
 
 
 def read(path: Path, model: type[Saved]) -> Saved:
-    """An Example, or a Load. Raises LiveError where the file is none."""
+    """Read an Example or a Load. Raises LiveError if the file is not one."""
     try:
         return documents.read(path, model, "docs/live.md")
     except SpecErrors as error:

@@ -1,4 +1,4 @@
-"""A protocol loaded on a rig's server end: its daemon to start and kill, its tables and counters to look at."""
+"""Runs a protocol on a rig's server end: starts and kills its daemon, and reads its tables and counters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ READY_SECONDS_MAX = 20
 
 
 class _Plain:
-    """Opaque bytes and wide integers as they are in memory: no patterns of conformance stand in for them."""
+    """Leaves opaque bytes and wide integers as they are in memory; conformance puts patterns in their place."""
 
     @staticmethod
     def real(_kind: Type, value: int) -> int:
@@ -42,11 +42,11 @@ class _Plain:
 
 
 class Server:
-    """The protocol on `rig.server`, in native XDP. Use as a context manager: the daemon ends with it.
+    """The protocol on `rig.server`, in native XDP. Use it as a context manager, which stops the daemon at exit.
 
-    receive_buffer: bytes of that of the daemon's sockets, where it is not to be its own choice.
-    seed: of the tables' hashes, for a run that is to repeat; the loader draws one where it is None.
-    segments: the folder that its daemon drains to, of a protocol with a drain; it ends with the server.
+    receive_buffer: size of the daemon's socket buffers in bytes; None leaves the choice to the daemon.
+    seed: the seed of the tables' hashes, for a run that must repeat; if it is None, the loader draws one.
+    segments: the folder that the daemon drains to, or None without a drain. It is removed at exit.
     """
 
     def __init__(self, rig: Rig, build: Build, receive_buffer: int | None = None, seed: Seed | None = None) -> None:
@@ -54,7 +54,7 @@ class Server:
         self.build = build
         self.receive_buffer = receive_buffer
         self.seed = seed if build.protocol.hashes else None
-        # Beside the build: the run directory of a rig is no disk, and a sync of it takes no time.
+        # Beside the build, because the run directory of a rig is not on a disk, and a sync of it would take no time.
         self.segments = build.directory / f"segments-{rig.name}" if build.protocol.drain else None
         self.counts = Counts(build.protocol)
         self.kill_count = 0
@@ -63,7 +63,7 @@ class Server:
         self._daemon: subprocess.Popen[str] | None = None
         self._stands_still = False
         self._said: list[str] = []
-        # Its codecs ask no more of patterns than _Plain has, and name the class of those of conformance.
+        # The codecs use only the methods that _Plain has, but their type names the patterns of conformance.
         self._codecs = cell_codecs(build.protocol, Shapes(build.programs), _Plain())  # type: ignore[arg-type]
         self._maps: dict[str, Map] = {}
 
@@ -80,9 +80,9 @@ class Server:
     # --- The daemon ---------------------------------------------------------------------------
 
     def load(self, first: bool = True) -> None:
-        """Attach the programs, and tell the codec by what seed they find cells.
+        """Attach the programs, and give the codec the seed by which they find cells.
 
-        first: no client relies on what tables before these granted, so that new ones grant at once.
+        first: whether no client relies on what earlier tables granted, so that the new ones may grant at once.
         """
         options = ["--first"] if first else []
         options += [] if self.seed is None else ["--seed", str(self.seed)]
@@ -90,20 +90,20 @@ class Server:
             ["load", self.rig.server.iface, *options], f"loading {self.build.name} on {self.rig.server.iface}"
         )
         if self.build.protocol.hashes:
-            self.build.codec.seed = self.tables_seed()  # type: ignore[attr-defined] # of a module that is generated
+            self.build.codec.seed = self.tables_seed()  # type: ignore[attr-defined] # the module is generated
 
     def tables_seed(self) -> Seed:
-        """That of the tables that are pinned, of a protocol that hashes a field."""
+        """The seed of the pinned tables. The protocol must hash a field."""
         return Seed(*struct.unpack("=3Q", self._map("state/seed").lookup(0)))
 
     def unload(self) -> None:
-        """Take the programs off; the tables stay, with what they hold."""
+        """Detach the programs; the tables stay, with their content."""
         self._daemon_must(
             ["unload", self.rig.server.iface], f"unloading {self.build.name} from {self.rig.server.iface}"
         )
 
     def purge(self) -> None:
-        """Remove the tables, with what they hold: the programs are off, and the daemon has ended."""
+        """Remove the tables with their content. The programs must be detached, and the daemon must have stopped."""
         self._daemon_must(["purge"], f"removing the tables of {self.build.name}")
         self._forget_maps()
 
@@ -121,14 +121,12 @@ class Server:
 
     @property
     def is_serving(self) -> bool:
-        """Whether it runs and is not kept from it."""
+        """Whether the daemon runs and is not suspended."""
         return self.is_running and not self._stands_still
 
     @contextlib.contextmanager
     def standing_still(self) -> Iterator[None]:
-        """For a block the daemon is there and does nothing: what comes to its sockets waits. Where the block fails, it
-        dies.
-        """
+        """Suspend the daemon during a block, so that requests wait in its sockets. If the block fails, it is killed."""
         daemon = self._started
         os.kill(daemon.pid, signal.SIGSTOP)
         self._stands_still = True
@@ -137,16 +135,16 @@ class Server:
             yield
         except BaseException:
             if self.is_running:
-                self.kill()  # it would go on with what waits for it, in the middle of whatever is next
+                self.kill()  # else it would serve the waiting requests in the middle of the next test
             raise
         finally:
             self._stands_still = False
-            if self.is_running:  # and was not killed meanwhile
+            if self.is_running:  # not killed meanwhile
                 os.kill(self.pid, signal.SIGCONT)
 
     @property
     def _started(self) -> subprocess.Popen[str]:
-        """The last daemon, also where it has ended. Raises LiveError."""
+        """The last daemon, even if it has stopped. Raises LiveError if none was started."""
         if self._daemon is None:
             raise LiveError(f"no daemon of {self.build.name} was started yet")
         return self._daemon
@@ -175,13 +173,13 @@ class Server:
             self.away_seconds_max = max(self.away_seconds_max, time.monotonic() - self._killed_at)
 
     def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
+        """Kill the daemon with SIGKILL, and wait until it is gone."""
         self._killed_at = time.monotonic()
         self._end(signal.SIGKILL)
         self.kill_count += 1
 
     def stop(self) -> None:
-        """SIGTERM, as an administrator would."""
+        """Stop the daemon with SIGTERM, as an administrator would."""
         if self.is_running:
             self._end(signal.SIGTERM)
 
@@ -196,7 +194,7 @@ class Server:
             self.rig.server.processes.remove(daemon)
 
     def _listen(self) -> None:
-        """Take down what the daemon has said since the last time."""
+        """Record the daemon's output on stderr since the last call."""
         _, errors = _pipes(self._started)
         os.set_blocking(errors.fileno(), False)
         with contextlib.suppress(BlockingIOError):
@@ -204,7 +202,7 @@ class Server:
                 self._said.append(f"{self.pid}: {words.strip()}")
 
     def status(self) -> dict[str, Any]:
-        """What the daemon's `status` says."""
+        """The answer of the daemon's `status` command."""
         command = [str(self.build.daemon), "status", "--json"]
         done = self.rig.server.run(command, capture_output=True, text=True)
         if done.returncode != 0:
@@ -213,9 +211,7 @@ class Server:
         return said
 
     def evidence(self) -> str:
-        """How the last daemon and its interface are at this moment, for whoever has to find out why nothing was
-        answered.
-        """
+        """The present state of the last daemon and its interface, to help find out why nothing was answered."""
         daemon = self._started
         there = f"in state {process_state(daemon.pid)}" if self.is_running else f"ended with {daemon.returncode}"
         self._listen()
@@ -229,28 +225,28 @@ class Server:
             f"load average {os.getloadavg()[0]:.1f}; {' '.join((link + packets).split())}"
         )
 
-    # --- What is drained ----------------------------------------------------------------------
+    # --- Drained files ------------------------------------------------------------------------
 
     def _remove_segments(self) -> None:
         if self.segments is not None:
             shutil.rmtree(self.segments, ignore_errors=True)
 
     def entries(self, folder: Path | None = None) -> Iterator[dict[str, Any]]:
-        """Every record that is in the segments, or in those of another folder, in the order in which they were written.
+        """Every record in the segments, or in those of another folder, in the order in which they were written.
 
-        LiveError where something is corrupt.
+        Raises LiveError if a segment is corrupt.
         """
         lines = self._said_of_segments("segments", folder, "--json", "--entries")
-        for line, _ in itertools.pairwise(lines):  # behind the last entry comes the report
+        for line, _ in itertools.pairwise(lines):  # a report follows the last entry
             yield json.loads(line)
 
     def rows(self, folder: Path | None = None) -> Iterator[dict[str, str]]:
-        """What recovery makes of them: of each key the fields of its row, as text."""
+        """The rows that recovery makes of the segments: for each key, the fields of its row as text."""
         for line in self._said_of_segments("recover", folder, "--text"):
             yield dict(word.split("=", 1) for word in line.split())
 
     def _said_of_segments(self, command: str, folder: Path | None, *options: str) -> Iterator[str]:
-        """A line at a time: of a long load there are hundreds of megabytes."""
+        """A command's output, one line at a time, because a long load has hundreds of megabytes of it."""
         folder = folder or self.segments
         argv = [str(self.build.daemon), "--quiet", command, str(folder), *options]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -281,7 +277,7 @@ class Server:
         return +total
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """All cells of all tables; for small tables."""
+        """All cells of all tables. Call it only if the tables are small."""
         return {name: [self.cell(name, index) for index in range(self.build.capacities[name])] for name in self._codecs}
 
     def cell(self, table: str, index: int) -> dict[str, Any]:
@@ -304,8 +300,9 @@ class Server:
         self._map(f"state/tables/{table}").update(index, self._codecs[table].pack(cell))
 
     def clear(self) -> None:
-        """Make all cells blank again. Where they are drained, the daemon ends before, and the next one begins with an
-        empty folder.
+        """Make all cells blank again.
+
+        If the tables are drained, the daemon is killed first, and the next one starts with an empty folder.
         """
         if self.segments is not None:
             if self.is_running:
@@ -318,18 +315,18 @@ class Server:
 
 
 def _pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
-    """What a process that was started with both as pipes says, and complains."""
+    """The stdout and stderr of a process that was started with both as pipes."""
     assert process.stdout is not None and process.stderr is not None, "they are pipes"
     return process.stdout, process.stderr
 
 
 def process_state(pid: int) -> str:
-    """Its letter in /proc: T where it is stopped."""
+    """The letter of a process's state in /proc: T if it is stopped."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
 
 
 def wait_until(condition: Any, seconds: float, doing: str) -> None:
-    """Poll until the condition holds; LiveError when it never does."""
+    """Poll until the condition holds. Raises LiveError if it does not hold in time."""
     end = time.monotonic() + seconds
     pause = 0.0001
     while not condition():

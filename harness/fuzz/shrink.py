@@ -1,11 +1,11 @@
-"""Makes a history that was refused shorter, without making a refused one of a good one.
+"""Shortens a history that was refused, by steps that never turn a correct history into a refused one.
 
-Of operations: each key is judged for itself, so one that is refused will do. What a good history has seen up to a
-moment is good, where what had not returned by then is one that never did; so the shortest beginning that is refused
-will do.
+In a history of operations, each key is judged by itself, so one refused key is enough. The beginning of a correct
+history, up to any moment, is correct too, if operations that had not returned by then count as never answered. So the
+shortest refused beginning is enough.
 
-Of transactions: what is left of good ones on some of the keys is good, and a good history is good without those that
-only read.
+A correct history of transactions stays correct if only some keys are kept. It also stays correct without transactions
+that only read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.fuzz import plugin
 from harness.histories import NEVER, NONE, HistoriesError, Operation
 
 SECONDS_MAX = 60
-"""Then what has been reached will do."""
+"""After this time, the shortest history so far is the result."""
 END = "end"
 READ = "read"
 
@@ -27,9 +27,9 @@ Refused = Callable[[list[Operation]], bool]
 
 
 def shrunk(protocol: str, history: Path) -> Path:
-    """A shorter history that is refused as well, beside the other; as it was where it is not refused.
+    """Write a shorter refused history beside the other, and return its path.
 
-    The end of the time is looked at between two judgements.
+    A history that is not refused is copied unchanged. The time limit is checked only between two judgements.
     """
     path = history.with_name(f"{history.stem}-shrunk{history.suffix}")
     until = time.monotonic() + SECONDS_MAX
@@ -43,7 +43,7 @@ def shrunk(protocol: str, history: Path) -> Path:
 
 
 def _asking(path: Path, is_refused: Callable[[], bool]) -> Refused:
-    """Whether operations, written to the path, are refused. What is no history any more is not."""
+    """Makes a test of whether operations are refused once they are written to the path. Invalid histories are not."""
 
     def asked(operations: list[Operation]) -> bool:
         histories.write(path, operations)
@@ -59,8 +59,9 @@ def _asking(path: Path, is_refused: Callable[[], bool]) -> Refused:
 
 
 def _of_operations(operations: list[Operation], protocol: str, path: Path, until: float) -> list[Operation]:
-    """The beginning before the key: of several keys that are refused, the one that goes wrong first has the
-    shortest.
+    """The shortest refused beginning, and of that only the refused key.
+
+    The beginning comes before the key: if several keys are refused, the one that fails first has the shortest.
     """
 
     def is_refused() -> bool:
@@ -74,7 +75,10 @@ def _of_operations(operations: list[Operation], protocol: str, path: Path, until
 
 
 def _beginning(operations: list[Operation], refused: Refused, until: float) -> list[Operation]:
-    """The shortest that is refused, by halves: a longer one is refused as well. All, where that is not."""
+    """The shortest refused beginning, or all operations if they are not refused.
+
+    Bisection finds it, because every longer beginning is refused as well.
+    """
     moments = sorted({operation.returned for operation in operations} - {NEVER})
     if not refused(operations):
         return operations
@@ -89,7 +93,7 @@ def _beginning(operations: list[Operation], refused: Refused, until: float) -> l
 
 
 def _up_to(operations: list[Operation], moment: int) -> list[Operation]:
-    """What had begun by then; what had not returned is as if it never did."""
+    """The operations that had started by this moment; those that had not returned count as never answered."""
     begun = (operation for operation in operations if operation.call <= moment)
     return [each if each.returned <= moment else each._replace(outcome=NONE, returned=NEVER) for each in begun]
 
@@ -114,15 +118,16 @@ def _of_transactions(operations: list[Operation], refused: Refused, until: float
 
 
 def _on(operations: list[Operation], keys: list[str]) -> list[Operation]:
-    """What is left of transactions on these keys; of those that did nothing there, nothing."""
+    """The operations on these keys, and the ends of the transactions that have some of them."""
     wanted = set(keys)
     clients = {each.client for each in operations if each.operation != END and each.key in wanted}
     return [each for each in operations if (each.client in clients if each.operation == END else each.key in wanted)]
 
 
 def _fewest(items: list[str], refused: Callable[[list[str]], bool], until: float) -> list[str]:
-    """Items of which none can be left out, or as few as were found in time: all at once, then by halves, by quarters,
-    and so on.
+    """Leave out items as long as the rest is refused: all at once, then halves, quarters, and so on.
+
+    No item of the result can be left out, unless the time ran out before that.
     """
     size = 2 * len(items)
     while size := size // 2:
