@@ -1,9 +1,9 @@
-"""Are recorded histories of transactions strictly serializable? If not: which anomaly is it, and which transactions
-show it?
+"""Judges whether recorded histories of transactions are strictly serializable.
 
     python -m harness.transactions HISTORY...
 
-docs/transactions.md says what a history is, and what is concluded from it.
+If a history is not, the verdict names the anomaly and shows the transactions. docs/transactions.md describes the format
+of a history, and what is concluded from it.
 """
 
 from __future__ import annotations
@@ -25,21 +25,19 @@ __all__ = ["Anomaly", "TransactionsError", "Verdict", "check"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is to be said of a set of histories."""
+    """The verdict on a set of histories."""
 
     serializable: bool
     text: str
     anomaly: Anomaly | None
+    """The anomaly of the first history that has one."""
 
     def __str__(self) -> str:
         return self.text
 
 
 def check(paths: list[Path]) -> Verdict:
-    """Judge histories, each for itself; the anomaly is that of the first that has one.
-
-    Raises TransactionsError for what cannot be read.
-    """
+    """Judge each history by itself. Raises TransactionsError if one cannot be read."""
     lines, first = [], None
     for path in paths:
         history = read(path)

@@ -1,4 +1,4 @@
-"""Command line: judge recorded histories of transactions."""
+"""python -m harness.transactions HISTORY...: judges recorded histories of transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a history of transactions may have, and must not: the names, and how one that was found is told."""
+"""Names the anomalies that a history of transactions must not have, and defines the report of one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from enum import StrEnum
 
 
 class Anomaly(StrEnum):
-    """Adya's phenomena, and what no order of transactions can explain at all; docs/transactions.md has an example of
-    each.
-    """
+    """Adya's phenomena, and faults that no order of transactions can explain. docs/transactions.md has examples."""
 
     VERSION_TWICE = "two writes with one version"
     THIN_AIR = "thin air"

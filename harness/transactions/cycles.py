@@ -1,4 +1,4 @@
-"""The weakest anomaly that the order of transactions has, and a shortest cycle that shows it."""
+"""Finds the weakest anomaly in the order of transactions, and a shortest cycle that shows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.transactions.places import UNKNOWN_POSITION, Accesses, described, k
 from harness.transactions.unknown import Known, insertions_after
 
 VISITS_MAX = 500_000_000
-"""Nodes of components that the search for one kind of cycle goes over, before it takes the shortest that it has."""
+"""After visiting this many nodes, the search for one kind of cycle returns the shortest that it has."""
 STEPS_SHOWN = 12
 KIND_NAMES = {WW: "ww", WR: "wr", RW: "rw"}
 STAGES = (
@@ -26,19 +26,20 @@ STAGES = (
     (Anomaly.READ_SKEW, (WW, WR), RW),
     (Anomaly.WRITE_SKEW, (WW, WR, RW), RW),
 )
-"""Anomaly, kinds of dependencies on the way, and the kind of the one that closes the cycle. No earlier one is there any
-more.
+"""The anomaly, the kinds of dependencies on its path, and the kind of the one that closes the cycle.
+
+A stage may assume that no earlier stage has found a cycle.
 """
 
 Closing = Callable[[int, np.ndarray], np.ndarray]
-"""For a node, and others: which of these come before it, by the dependency that closes the cycle."""
+"""From a node and some others, selects those that come before the node by the dependency that closes the cycle."""
 
 
 class Search:
-    """For cycles of a history's transactions. `finding` is the weakest, or None."""
+    """Searches for cycles of a history's transactions. `finding` is the weakest anomaly, or None."""
 
     def __init__(self, known: Known, states: Accesses, readings: Accesses):
-        """states, readings: of the transactions that count, and of writers that are not known."""
+        """Search at once. `states` and `readings` are of the transactions that count, and of unknown writers."""
         self._known = known
         self._history = known.history
         self._states, self._readings = states, readings
@@ -104,15 +105,15 @@ class Search:
         return [self._step(closed), *self._along(path, inner)]
 
     def _pair(self, edges: Dependencies, ends: Dependencies) -> list[int]:
-        """Two that come before each other, by one of the edges and one of the ends: no cycle is shorter. Empty where
-        none do.
-        """
+        """Two nodes with an edge in one direction and an end in the other, or none. No cycle is shorter."""
         both = np.intersect1d(edges.source * self._size + edges.target, ends.target * self._size + ends.source)
         return [int(both[0] // self._size), int(both[0] % self._size)] if len(both) else []
 
     def _by_time(self, edges: Dependencies, component: np.ndarray) -> list[str]:
-        """If there is a cycle with several steps of real time, one of its steps closes a shorter cycle alone: what is
-        before another has ended, and one of two such pairs that are on a cycle has ended before the other has begun.
+        """The lines of a cycle with a single step of real time, or none.
+
+        One step is enough. Suppose that a cycle has two: A ended before B started, and C before D. Then A ended before
+        D started, or C before B. Either of these steps closes a shorter cycle by itself.
         """
         call, returned = self._times.call, self._times.returned
         starts = np.flatnonzero((component >= 0) & (call != NEVER)).tolist()
@@ -131,8 +132,9 @@ class Search:
         return [line, *self._along(path, edges)]
 
     def _lost_update(self, component: np.ndarray) -> list[str]:
-        """One that read a version and wrote the same key, with another's version in between; the one with the fewest in
-        between.
+        """The lines for a transaction that read a key and wrote it, with another's version in between; or none.
+
+        If there are several, the one with the fewest versions in between is chosen.
         """
         states, readings = self._states, self._readings
         writers = np.flatnonzero(component[states.transaction] >= 0)
@@ -170,7 +172,7 @@ class Search:
         return [self._step(first), *(self._step(chain.where(np.array([step]))) for step in range(len(chain)))]
 
     def _pairs(self, accesses: Accesses, chosen: np.ndarray) -> np.ndarray:
-        """int64, of each that is chosen: one number for its transaction and key."""
+        """int64: one number for the transaction and key of each chosen access."""
         pairs: np.ndarray = accesses.transaction[chosen] * len(self._history.keys) + key_of(accesses.place[chosen])
         return pairs
 
@@ -180,7 +182,7 @@ class Search:
             yield self._step(found.where(np.array([np.argmin(found.kind)])))
 
     def _step(self, edge: Dependencies) -> str:
-        """A line for a dependency, the only one of these."""
+        """The line for a dependency; `edge` must have one element."""
         kind = int(edge.kind[0])
         source, target = (described(position_of(int(at[0]))) for at in (edge.source_place, edge.target_place))
         verbs = {WW: ("wrote", "wrote"), WR: ("wrote", "read"), RW: ("read", "wrote")}[kind]
@@ -203,18 +205,18 @@ def _slice(accesses: Accesses, first: int, last: int) -> Accesses:
 
 
 def _inside(edges: Dependencies, component: np.ndarray) -> Dependencies:
-    """Those that stay in a component that has cycles."""
+    """The edges that stay inside one component with cycles."""
     return edges.where((component[edges.source] >= 0) & (component[edges.source] == component[edges.target]))
 
 
 def _shortest(
     edges: Dependencies, component: np.ndarray, starts: list[int], closing: Closing, certain: bool
 ) -> list[int]:
-    """The nodes of a shortest way along edges from one of the starts to one that closes the cycle, in the smallest
-    component that has such a way; empty where none has.
+    """The nodes of a shortest path along edges, from one of the starts to a node that closes the cycle; or none.
 
-    Components are gone through from the smallest on, and each start in them. After VISITS_MAX the best so far will do,
-    or, where it is not certain that there is a way at all, none.
+    The search tries every start of each component, from the smallest component on, and stops at the first component
+    that has a path. After VISITS_MAX it returns the best path so far. If it has none by then, it goes on only if a path
+    is certain to exist.
     """
     starts_array = np.array(starts, dtype=np.int64)
     labels, sizes = np.unique(component[component >= 0], return_counts=True)
@@ -237,7 +239,7 @@ def _shortest(
 
 
 def _path(graph: csr_array, nodes: np.ndarray, start: int, closing: Closing) -> list[int]:
-    """Of one start."""
+    """The shortest path from one start, or none."""
     order, before = breadth_first_order(
         graph, int(np.searchsorted(nodes, start)), directed=True, return_predecessors=True
     )

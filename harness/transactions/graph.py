@@ -1,5 +1,6 @@
-"""Which transactions come before which: the direct serialization graph of Adya, real time, and what is a cycle
-in it.
+"""Builds the graph of which transactions come before which, and finds its cycles.
+
+It is Adya's direct serialization graph, with real time added.
 """
 
 from __future__ import annotations
@@ -14,26 +15,26 @@ from harness.histories import NEVER
 from harness.transactions.places import Accesses, key_of
 
 WW, WR, RW = range(3)
-"""Kinds of dependencies, the weakest first: wrote after, read what was written, wrote after what was read."""
+"""Kinds of dependencies, the weakest first: a write after a write, a read of a write, a write after a read."""
 
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What has to come before what: arrays of one length."""
+    """Pairs of transactions of which the source must come before the target: arrays of one length."""
 
     source: np.ndarray
     """int64: a transaction."""
     target: np.ndarray
-    """int64."""
+    """int64: a transaction."""
     kind: np.ndarray
     """int8: WW, WR or RW."""
     source_place: np.ndarray
-    """int64: what the source wrote or read."""
+    """int64: the place that the source wrote or read."""
     target_place: np.ndarray
-    """int64."""
+    """int64: the place that the target wrote or read."""
 
     def where(self, chosen: np.ndarray) -> Dependencies:
-        """These alone: a mask, or indices."""
+        """The dependencies that a mask, or indices, choose."""
         return Dependencies(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     def __len__(self) -> int:
@@ -41,7 +42,7 @@ class Dependencies:
 
 
 def dependencies(states: Accesses, readings: Accesses) -> Dependencies:
-    """Between neighbours in the order of each key: what follows from several of these is not among them."""
+    """The dependencies between neighbours in the order of each key. The others follow from these, and are left out."""
     after = np.searchsorted(states.place, readings.place, side="right")
     parts = [_between(WW, states, np.arange(len(states) - 1), states, np.arange(1, len(states)))]
     read, written = np.flatnonzero(after > 0), after[after > 0] - 1
@@ -52,14 +53,14 @@ def dependencies(states: Accesses, readings: Accesses) -> Dependencies:
 
 
 def joined(parts: list[Dependencies]) -> Dependencies:
-    """All of these."""
+    """All parts as one."""
     return Dependencies(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in Dependencies.__dataclass_fields__)
     )
 
 
 def _between(kind: int, sources: Accesses, source: np.ndarray, targets: Accesses, target: np.ndarray) -> Dependencies:
-    """Those of one key, and of two transactions."""
+    """The dependencies among these pairs of accesses: those with one key and two different transactions."""
     source_place, target_place = sources.place[source], targets.place[target]
     source, target = sources.transaction[source], targets.transaction[target]
     chosen = (key_of(source_place) == key_of(target_place)) & (source != target)
@@ -69,20 +70,18 @@ def _between(kind: int, sources: Accesses, source: np.ndarray, targets: Accesses
 
 @dataclass(frozen=True)
 class Times:
-    """Of each transaction, also of those that are not known."""
+    """The times of every transaction, including unknown writers."""
 
     call: np.ndarray
-    """int64: nanoseconds; NEVER where it is not known, or does not matter: whatever ended, it did not begin after that.
-    """
+    """int64: nanoseconds. NEVER if it is unknown or does not matter; then no edge of real time leads to it."""
     returned: np.ndarray
-    """int64: nanoseconds; NEVER where it is not known."""
+    """int64: nanoseconds; NEVER if it is unknown."""
 
     def edges(self, first: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Real time as a chain of points, numbered from `first` on: source and target of each edge, and how many points
-        there are.
+        """Real time as a chain of points: the source and target of each edge, and the number of points.
 
-        A point is when a transaction ended. Its way goes from the transaction to the point, from point to point, and
-        from the last point before it to each that began then.
+        Each return has a point, numbered from `first` on. Edges lead from a transaction to its point, from each point
+        to the next, and from the last point before a call to that transaction.
         """
         points, at = np.unique(self.returned, return_inverse=True)
         ended = np.flatnonzero(self.returned != NEVER)
@@ -95,12 +94,12 @@ class Times:
 
 
 def matrix(sources: np.ndarray, targets: np.ndarray, size: int) -> csr_array:
-    """Of edges, for scipy's functions of graphs."""
+    """A matrix of edges, for scipy's graph functions."""
     return csr_array((np.ones(len(sources), dtype=np.int8), (sources, targets)), shape=(size, size))
 
 
 def cyclic(sources: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:
-    """int64, of each node: its strongly connected component, or -1 where that is the node alone."""
+    """int64: the strongly connected component of each node, or -1 if the node is alone in it."""
     count, label = connected_components(matrix(sources, targets, size), directed=True, connection="strong")
     members = np.bincount(label, minlength=count)
     return np.where(members[label] > 1, label, -1).astype(np.int64)

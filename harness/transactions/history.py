@@ -1,4 +1,4 @@
-"""Histories of transactions as columns: what docs/transactions.md says of the format, and no more than that."""
+"""Reads histories of transactions into columns. docs/transactions.md describes the format completely."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from harness.histories import NEVER, NONE
 WORDS = 7
 VERSION_LIMIT = 2**32
 DIGEST_LIMIT = 2**64
-"""Of digests, and of the numbers of transactions and keys."""
+"""The limit of digests, and of the numbers of transactions and keys."""
 
 
 class TransactionsError(Exception):
-    """A history cannot be read; the message says where, and what was found."""
+    """A history cannot be read; the message says where and why."""
 
 
 class Kind(IntEnum):
-    """What a row says."""
+    """The meaning of a row."""
 
     VALUE = 0
     MISSING = 1
@@ -35,7 +35,7 @@ class Kind(IntEnum):
 
 
 class Outcome(IntEnum):
-    """What was told of a whole transaction."""
+    """The outcome of a whole transaction, as far as its client learned it."""
 
     UNKNOWN = 0
     COMMITTED = 1
@@ -44,7 +44,7 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows of operations, ends excepted: arrays of one length."""
+    """Rows of operations, without the ends of transactions: arrays of one length."""
 
     transaction: np.ndarray
     """int64, from 0."""
@@ -53,14 +53,14 @@ class Columns:
     kind: np.ndarray
     """int8, of Kind."""
     digest: np.ndarray
-    """uint64; 0 where there is none."""
+    """uint64; 0 if there is none."""
     version: np.ndarray
-    """int64; 0 where there is none."""
+    """int64; 0 if there is none."""
     known: np.ndarray
-    """bool: a write or a deletion that was answered."""
+    """bool: whether a write or a deletion was answered."""
 
     def where(self, chosen: np.ndarray) -> Columns:
-        """These rows alone: a mask, or indices."""
+        """The rows that a mask, or indices, choose."""
         return Columns(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     def __len__(self) -> int:
@@ -69,9 +69,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class History:
-    """A history file. Transactions and keys are numbered from 0, and have their numbers of the file in `names` and
-    `keys`.
-    """
+    """A history file. Transactions and keys are numbered from 0; `names` and `keys` have their numbers in the file."""
 
     path: Path
     rows: Columns
@@ -84,10 +82,10 @@ class History:
     call: np.ndarray
     """int64, by transaction: nanoseconds."""
     returned: np.ndarray
-    """int64, by transaction: nanoseconds; NEVER where nobody was told how it ended."""
+    """int64, by transaction: nanoseconds; NEVER if no client learned the outcome."""
 
     def name(self, transaction: int) -> str:
-        """A transaction in words; those with greater numbers than the history has are writers that are not known."""
+        """A transaction in words. Numbers beyond those of the history are unknown writers."""
         return (
             f"transaction {self.names[transaction]}"
             if transaction < len(self.names)
@@ -95,8 +93,8 @@ class History:
         )
 
 
-# By operation and the first part of the outcome: the kind, whether there is a digest, whether there must (or may) be a
-# version.
+# By operation and the first part of the outcome: the kind, whether there is a digest, and whether a version is required
+# ("must"), allowed ("may") or an error ("no").
 FORMS = {
     ("read", "Value"): (Kind.VALUE, True, "must"),
     ("read", "Missing"): (Kind.MISSING, False, "may"),
@@ -115,10 +113,7 @@ OUTCOMES = {"Committed": Outcome.COMMITTED, "Aborted": Outcome.ABORTED, NONE: Ou
 
 
 def read(path: Path) -> History:
-    """The history of a file.
-
-    Raises TransactionsError, with file and line, for what is none.
-    """
+    """Read a history file. Raises TransactionsError, with file and line, if it is not a valid history."""
     try:
         with path.open(encoding="ascii") as file:
             rows, ends = _parse(path, file)
@@ -134,8 +129,10 @@ def read(path: Path) -> History:
 
 
 def _parse(path: Path, file: Iterable[str]) -> tuple[tuple[array[int], ...], tuple[array[int], ...]]:
-    """Columns of the operations (transaction, key, kind, digest, version, known, line), and of the ends (transaction,
-    outcome, call, return, line).
+    """The columns of the operations and those of the ends.
+
+    Operations have transaction, key, kind, digest, version, known and line. Ends have transaction, outcome, call,
+    return and line.
     """
     rows: tuple[array[int], ...] = tuple(map(array, "QQbQqbI"))
     ends: tuple[array[int], ...] = tuple(map(array, "QbqqI"))
@@ -183,7 +180,7 @@ def _parse(path: Path, file: Iterable[str]) -> tuple[tuple[array[int], ...], tup
 
 
 def _complaint(words: list[str]) -> str:
-    """What is wrong with a line; the first thing that is."""
+    """The first fault of a line, in words."""
     text = f"in {' '.join(words)!r}"
     if len(words) != WORDS:
         return f"{len(words)} words where an operation has {WORDS}, {text}"

@@ -1,11 +1,16 @@
-"""Where reads and writes are in the order of a key's versions.
+"""Places reads and writes in the order of a key's versions.
 
-The versions of a key only go up, and a deletion tells the version that it deleted. So the states of a key have an order
-that is
-known: `2 * VERSION` is the value of that version, `2 * VERSION + 1` that this version was deleted, 1 that nothing was
-ever there. A reading of Missing with a floor F is of the state `2 * F + 1` or the last one before: all that this key
-was up to then had versions up to F, and all that it will be has greater ones. A place is a key and such a position, as
-one number, so that sorted places are keys after one another, each in the order of its versions.
+The versions of a key only go up, and a deletion reports the version that it deleted. So the order of a key's states is
+known, and each state has a position in it:
+
+- 1: nothing was ever there;
+- `2 * VERSION`: the key has the value of this version;
+- `2 * VERSION + 1`: this version was deleted.
+
+A read of Missing with the floor F saw the state at `2 * F + 1`, or the last one before it. All versions of the key up
+to this read are at most F, and all later ones are greater.
+
+A place is a key and a position as one number. Sorted places are ordered by key, and then by version.
 """
 
 from __future__ import annotations
@@ -18,9 +23,9 @@ import numpy as np
 from harness.transactions.history import VERSION_LIMIT, Columns, Kind
 
 POSITIONS = 4 * VERSION_LIMIT
-"""Positions that a key may have, and some that it never has."""
+"""The number of positions that each key gets. Some of them are never used."""
 UNKNOWN_POSITION = POSITIONS - 1
-"""Of what has a version that nobody was told; no access has it."""
+"""The position of a version that no client learned. No access has it."""
 
 
 @overload
@@ -28,7 +33,7 @@ def place(key: int, position: int) -> int: ...
 @overload
 def place(key: np.ndarray, position: np.ndarray | int) -> np.ndarray: ...
 def place(key: np.ndarray | int, position: np.ndarray | int) -> np.ndarray | int:
-    """Of numbers or arrays: keys from 0 to 2**29, positions below POSITIONS."""
+    """The place of a key (0 to 2**29) and a position (below POSITIONS), as numbers or arrays."""
     return key * POSITIONS + position
 
 
@@ -37,7 +42,7 @@ def key_of(places: int) -> int: ...
 @overload
 def key_of(places: np.ndarray) -> np.ndarray: ...
 def key_of(places: np.ndarray | int) -> np.ndarray | int:
-    """Of a place, or of each."""
+    """The key of a place, or of each place in an array."""
     return places // POSITIONS
 
 
@@ -46,7 +51,7 @@ def position_of(places: int) -> int: ...
 @overload
 def position_of(places: np.ndarray) -> np.ndarray: ...
 def position_of(places: np.ndarray | int) -> np.ndarray | int:
-    """Of a place, or of each."""
+    """The position of a place, or of each place in an array."""
     return places % POSITIONS
 
 
@@ -60,14 +65,14 @@ def described(position: int) -> str:
 
 @dataclass(frozen=True)
 class Accesses:
-    """What transactions did at places: arrays of one length, sorted by place."""
+    """Reads or writes of transactions at places: arrays of one length, sorted by place."""
 
     place: np.ndarray
     """int64."""
     transaction: np.ndarray
-    """int64; those from the number of transactions on are writers that are not known."""
+    """int64; numbers beyond those of the history are unknown writers."""
     digest: np.ndarray
-    """uint64; 0 where there is none."""
+    """uint64; 0 if there is none."""
     has_digest: np.ndarray
     """bool."""
 
@@ -75,7 +80,7 @@ class Accesses:
         return len(self.place)
 
     def with_unknown(self, places: np.ndarray, first: int) -> Accesses:
-        """With a write at each of these places, by transactions that are numbered from `first` on."""
+        """These accesses, and a write at each of the places by an unknown writer; writers are numbered from `first`."""
         numbers = first + np.arange(len(places))
         nothing = np.zeros(len(places), dtype=np.uint64)
         added = (places, numbers, nothing, nothing.astype(bool))
@@ -89,7 +94,7 @@ def _sorted(place: np.ndarray, *others: np.ndarray) -> Accesses:
 
 
 def states_of(rows: Columns, counted: np.ndarray) -> Accesses:
-    """The states that transactions which count made of keys, where their versions are known.
+    """The states of keys that counted transactions made, if their versions are known.
 
     counted: bool, by transaction.
     """
@@ -101,11 +106,13 @@ def states_of(rows: Columns, counted: np.ndarray) -> Accesses:
 
 
 def readings_of(rows: Columns, counted: np.ndarray, base: np.ndarray) -> Accesses:
-    """What they read; a lock reads the version that it was told. Absent is what a lock without a version says,
-    and has a place once the key is written: whoever inserts a version has seen the floor before it.
+    """The reads of counted transactions. A lock reads the version that its answer reports.
 
-    counted: bool, by transaction. base: int64, by row: the version that the transaction locked, 0 for absent, -1 for no
-    lock.
+    A lock without a version found the key absent. Such a read has a place only if the transaction then wrote the key:
+    it inserted version V, so it saw the floor V - 1.
+
+    counted: bool, by transaction.
+    base: int64, by row: the version that the transaction locked, 0 for absent, -1 for no lock.
     """
     seen = counted[rows.transaction]
     inserts = seen & (rows.kind == Kind.WRITE) & (base == 0) & (rows.version > 0)
@@ -118,7 +125,7 @@ def readings_of(rows: Columns, counted: np.ndarray, base: np.ndarray) -> Accesse
 
 
 def state_before(states: Accesses, places: np.ndarray) -> np.ndarray:
-    """int64: of each place, the index of the last state of its key up to it; -1 where there is none."""
+    """int64: for each place, the index of the last state of its key up to it, or -1 if there is none."""
     index = np.searchsorted(states.place, places, side="right") - 1
     if not len(states):
         return index

@@ -1,5 +1,6 @@
-"""What no order of transactions can explain: versions that two wrote, values that nobody wrote, or who wrote them took
-back.
+"""Finds faults that no order of transactions can explain.
+
+Examples are a version that two transactions wrote, a value that nobody wrote, and a value whose writer was aborted.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from harness.transactions.unknown import Candidates, Known, undeleted, unwritten
 
 
 class Plain:
-    """Looks for them; `finding` is the first one, or None. `states` and `readings` are for the order of transactions,
-    where versions that several can have written have a writer of their own each.
+    """Looks for these faults; `finding` is the first one, or None.
+
+    `states` and `readings` are input of the search for cycles. In them, a version that several transactions can have
+    written has an unknown writer of its own.
     """
 
     def __init__(self, known: Known):
@@ -82,7 +85,7 @@ class Plain:
         return self._unexplained_value(found[0], f"{self._made(state)}, with the digest {self.states.digest[state]}")
 
     def _unexplained_value(self, reading: int, written: str) -> Finding:
-        """Of a value that was read, which its version did not get."""
+        """The finding for a value that was read with a version, though that version was not written with it."""
         at, digest = int(self.readings.place[reading]), int(self.readings.digest[reading])
         rows, key = self._known.rows, key_of(at)
         others = (
@@ -106,8 +109,10 @@ class Plain:
         return Finding(Anomaly.THIN_AIR, (*lines, "nobody wrote that value"))
 
     def _unwritten(self) -> Finding | None:
-        """Where several can have written what was seen, the version gets a writer of its own: what follows is so,
-        whoever it is.
+        """Find a version that was seen and that nobody can have written.
+
+        If several transactions can have written it, the version gets an unknown writer of its own. Whatever follows
+        from this writer would follow for each candidate.
         """
         ambiguous = set()
         for key, version, digest in unwritten(self.states, self.readings):
@@ -156,7 +161,7 @@ class Plain:
         return None
 
     def _skipped(self) -> Finding | None:
-        """Values that are neither an update of the one before nor an insertion after a deletion."""
+        """Find a value that is neither an update of the one before nor an insertion after a deletion."""
         places = self.states.place
         gap = (places[1:] % 2 == 0) & (places[:-1] % 2 == 0) & (places[1:] > places[:-1] + 2)
         found = np.flatnonzero(gap & (key_of(places[1:]) == key_of(places[:-1])))
@@ -171,7 +176,7 @@ class Plain:
         return None
 
     def _written_over(self) -> Finding | None:
-        """Readings of what its writer wrote over."""
+        """Find a read of a state that its own writer replaced."""
         states = self.states
         order = np.lexsort((states.place, states.transaction, key_of(states.place)))
         first, then = order[:-1], order[1:]

@@ -1,7 +1,7 @@
-"""Transactions of which nobody was told how they ended, and writes of which nobody was told the version.
+"""Concludes which transactions of unknown outcome took place, and which versions their writes got.
 
-What was seen was written: where only one of these can have written it, it has. Its transaction then counts, with all
-that it read and wrote. Where several can have, it is left open which, and nothing is concluded from any of them.
+A value that was seen was written. If only one unanswered write can have written it, that one did. Its transaction then
+counts, with all that it read and wrote. If several can have written it, nothing is concluded about any of them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ NO_LOCK = -1
 
 
 class Candidates:
-    """Writes that have no version, found by what they can have written."""
+    """Writes without a version, indexed by what they can have written."""
 
     def __init__(self, rows: Columns, base: np.ndarray, chosen: np.ndarray):
-        """chosen: indices of rows that are writes or deletions."""
+        """Index the chosen rows, which must be writes or deletions."""
         self._by_digest: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._by_base: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._deletions: dict[int, list[int]] = defaultdict(list)
@@ -38,8 +38,9 @@ class Candidates:
                 self._by_base[key, max(locked, 0)].append(row)
 
     def writers(self, key: int, version: int, digest: int | None) -> list[int]:
-        """Rows that can have written this version: over the one before, if they locked one; any, if they locked
-        none.
+        """The rows that can have written this version.
+
+        A row whose transaction locked a version can only have written the next one. Others can have written any.
         """
         if digest is None:
             return self._by_base.get((key, 0), []) + (self._by_base.get((key, version - 1), []) if version > 1 else [])
@@ -50,7 +51,7 @@ class Candidates:
         ]
 
     def deleters(self, key: int, first: int, last: int) -> list[int]:
-        """Rows that can have deleted a version from `first` to `last`."""
+        """The rows that can have deleted a version from `first` to `last`."""
         return [
             row
             for row in self._deletions.get(key, [])
@@ -61,29 +62,29 @@ class Candidates:
         return key in self._deletions
 
     def has_writes(self, key: int, digest: int) -> bool:
-        """Whether there is a write of this value, of whatever version."""
+        """Whether there is a write of this value, with any version."""
         return bool(self._by_digest.get((key, digest)))
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a history when all was concluded that can be."""
+    """A history with everything that can be concluded from it."""
 
     history: History
     rows: Columns
-    """The history's that say something, with the versions that were concluded."""
+    """The history's rows without those that did nothing, and with the concluded versions."""
     base: np.ndarray
-    """int64, by row: the version that the row's transaction locked the key with, 0 for absent, NO_LOCK."""
+    """int64, by row: the version of the key that the transaction locked, 0 for absent, NO_LOCK without a lock."""
     counted: np.ndarray
-    """bool, by transaction: those that were committed."""
+    """bool, by transaction: whether it was certainly committed."""
     left: Candidates
-    """Writes that may have been executed, with whatever version."""
+    """Writes that may have been executed, with an unknown version."""
 
 
 def conclude(history: History) -> Known:
-    """What the readings of a history say of its writes that nobody was told of."""
+    """Conclude from a history's reads what became of its unanswered writes."""
     base = _bases(history.rows)
-    # A deletion of what was locked as absent does nothing.
+    # A deletion does nothing if the transaction locked the key as absent.
     kept = (history.rows.kind != Kind.DELETE) | (base != 0) | (history.rows.version > 0)
     rows, base = history.rows.where(kept), base[kept]
     rows = replace(rows, version=rows.version.copy())
@@ -92,7 +93,7 @@ def conclude(history: History) -> Known:
     counted = history.outcome == Outcome.COMMITTED
     counted[rows.transaction[writes & possible & rows.known]] = True
     while True:
-        # What is locked keeps its version until the transaction is over.
+        # A locked key keeps its version until the transaction is over.
         follows = writes & counted[rows.transaction] & (rows.version == 0) & (base > 0)
         rows.version[follows] = base[follows] + (rows.kind[follows] == Kind.WRITE)
         left = Candidates(rows, base, np.flatnonzero(writes & possible & (rows.version == 0)))
@@ -105,8 +106,10 @@ def conclude(history: History) -> Known:
 
 
 def insertions_after(known: Known, states: Accesses, readings: Accesses) -> tuple[np.ndarray, np.ndarray]:
-    """Readings (indices) of keys that did not exist, and transactions (numbers) that inserted them later, with a
-    version that nobody was told. Only of keys that nobody deleted: others may have come and gone before they were read.
+    """Readings (indices) of absent keys, and the transactions (numbers) that inserted these keys later.
+
+    No client learned the versions of these insertions. A key that was ever deleted is left out, because it may have
+    come and gone before it was read.
     """
     rows = known.rows
     inserts = (rows.kind == Kind.WRITE) & (rows.version == 0) & (known.base == 0) & known.counted[rows.transaction]
@@ -124,9 +127,7 @@ def insertions_after(known: Known, states: Accesses, readings: Accesses) -> tupl
 
 
 def _bases(rows: Columns) -> np.ndarray:
-    """int64, by row: the version that its transaction was told when it locked the key, the first time; NO_LOCK if it
-    did not.
-    """
+    """int64, by row: the version that the transaction's first lock of the key reported, or NO_LOCK without a lock."""
     width = int(rows.key.max(initial=0)) + 1
     pair = rows.transaction * width + rows.key
     locks = np.flatnonzero(rows.kind == Kind.LOCK)
@@ -138,7 +139,7 @@ def _bases(rows: Columns) -> np.ndarray:
 
 
 def _found(rows: Columns, base: np.ndarray, counted: np.ndarray, left: Candidates) -> dict[int, int]:
-    """Versions, by row, of writes that alone can have written something that was seen."""
+    """The versions, by row, of writes that are the only candidates for something that was seen."""
     concerned = np.isin(rows.key, list(left.keys))
     states = states_of(rows.where(concerned), counted)
     readings = readings_of(rows.where(concerned), counted, base[concerned])
@@ -157,9 +158,7 @@ def _found(rows: Columns, base: np.ndarray, counted: np.ndarray, left: Candidate
 
 
 def unwritten(states: Accesses, readings: Accesses) -> list[tuple[int, int, int | None]]:
-    """Key, version and digest of values that were read, locked or deleted, and that no state is; None for a digest that
-    is not known.
-    """
+    """Key, version and digest (None if unknown) of values that were read, locked or deleted, but are not states."""
     deleted = states.place[states.place % 2 == 1] - 1
     values = readings.place % 2 == 0
     places = np.concatenate([readings.place[values], deleted])
@@ -173,8 +172,9 @@ def unwritten(states: Accesses, readings: Accesses) -> list[tuple[int, int, int 
 
 
 def undeleted(states: Accesses, readings: Accesses) -> list[tuple[int, int, int]]:
-    """Key, version and floor where a key was absent with this floor, and the last that is known of it before is this
-    version.
+    """Key, version and floor of reads that found a key absent, though the last known state before is a value.
+
+    The version is that of this value, and the floor is that of the read.
     """
     absences = readings.place[readings.place % 2 == 1]
     before = state_before(states, absences)
