@@ -1,6 +1,8 @@
-"""Are recorded histories linearizable? The checker is Go (Porcupine), built with the protocol's model.
+"""Judges whether recorded histories are linearizable.
 
-python -m harness.histories PROTOCOL HISTORY...
+    python -m harness.histories PROTOCOL HISTORY...
+
+The checker is a Go program, based on Porcupine and built with the protocol's model.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from harness.protocols import BUILD, REPOSITORY, SPEC
 SOURCE = Path(__file__).resolve().parent
 VERDICTS = {0: "linearizable", 1: "not linearizable", 3: "undecided"}
 NONE = "-"
-"""An argument or an outcome that there is not."""
+"""Stands for an argument or an outcome that does not exist."""
 NEVER = 2**63 - 1
 """The return of an operation that was not answered."""
 
@@ -32,19 +34,20 @@ class HistoriesError(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker said of a set of histories. key: the first that it refused, if any."""
+    """The checker's verdict on a set of histories."""
 
     linearizable: bool
     decided: bool
     text: str
     key: str | None = None
+    """The first key that was refused, if any."""
 
     def __str__(self) -> str:
         return self.text
 
 
 class Operation(NamedTuple):
-    """A line of a history: history/history.go says what is in it."""
+    """One line of a history; history/history.go describes its words."""
 
     client: str
     key: str
@@ -66,7 +69,7 @@ def read(path: Path) -> Iterator[Operation]:
 
 
 def write(path: Path, operations: Iterable[Operation]) -> None:
-    """A history of these operations, in the place of whatever was there; they may be read from it meanwhile."""
+    """Write a history of these operations. They may come from the old file, which is replaced only at the end."""
     partial = path.with_name(f"{path.name}.new")
     with partial.open("w", encoding="ascii") as file:
         for *words, call, returned in operations:
@@ -102,7 +105,7 @@ def build(protocol: str, build_dir: Path | None = None) -> Path:
 
 
 def check(protocol: str, histories: list[Path], timeout_seconds: float = 60, drawing: Path | None = None) -> Verdict:
-    """Judge histories, all of them; the drawing is made of the first that is refused."""
+    """Judge all these histories. The drawing shows the first that is refused."""
     command = [str(build(protocol)), "--timeout", f"{timeout_seconds}s"]
     if drawing is not None:
         command += ["--drawing", str(drawing)]

@@ -1,4 +1,4 @@
-"""Command line: judge recorded histories."""
+"""python -m harness.histories PROTOCOL HISTORY...: judges recorded histories."""
 
 from __future__ import annotations
 

@@ -10,29 +10,30 @@ import (
 	"stepwise/histories/protocol"
 )
 
-// chunkSize is how many operations are checked at a time: what Porcupine
-// remembers grows with the square of a history's length.
+// chunkSize is the number of operations that are checked at a time. It is
+// limited because Porcupine's memory grows with the square of a history's
+// length.
 const chunkSize = 500
 
-// chunk is a stretch of a history, and a state that it may begin in.
+// chunk is a stretch of a history, and a state in which it may start.
 type chunk struct {
 	operations []porcupine.Operation
 	initial    string
 }
 
-// findings is what was found out about the operations on one key.
+// findings is the result of checking the operations on one key.
 type findings struct {
 	result     porcupine.CheckResult
 	info       porcupine.LinearizationInfo
-	operations []porcupine.Operation // that info is about
+	operations []porcupine.Operation // the subject of info
 }
 
-// check judges the operations on one key, a chunk after the other.
+// check judges the operations on one key, one chunk after another.
 //
-// A chunk ends where no operation is under way. It begins in the state that an
-// order of the chunk before it ends in. If another of that one's orders ends in
-// another state, a chunk may be refused wrongly; so what is refused is checked
-// again together with the chunks before it, up to the whole history. An
+// A chunk stops where no operation is under way. The next chunk starts in the
+// final state of one order of this chunk. Another order may have another final
+// state, so the next chunk may be refused wrongly. A refused chunk is therefore
+// checked again together with the chunks before it, up to the whole history. An
 // operation that never returned belongs to the chunk of its call: it is allowed
 // in every state, and may come last.
 func check(operations []porcupine.Operation, deadline time.Time) findings {
@@ -60,7 +61,8 @@ func check(operations []porcupine.Operation, deadline time.Time) findings {
 	return findings{result: porcupine.Ok}
 }
 
-// joined puts as many chunks before the current one as it has already, or all there are.
+// joined puts earlier chunks before the current one, until it has at least
+// doubled or none is left.
 func joined(before []chunk, current chunk) (chunk, []chunk) {
 	first := len(before)
 	for size := 0; first > 0 && size < len(current.operations); {
@@ -74,7 +76,8 @@ func joined(before []chunk, current chunk) (chunk, []chunk) {
 	return chunk{append(operations, current.operations...), before[first].initial}, before[:first]
 }
 
-// split cuts a history where no operation is under way, into chunks of chunkSize or more.
+// split cuts a history into chunks of at least chunkSize operations, at points
+// where no operation is under way. The last chunk may be smaller.
 func split(operations []porcupine.Operation) [][]porcupine.Operation {
 	sort.SliceStable(operations, func(i, j int) bool { return operations[i].Call < operations[j].Call })
 	var chunks [][]porcupine.Operation
@@ -91,7 +94,7 @@ func split(operations []porcupine.Operation) [][]porcupine.Operation {
 	return append(chunks, operations[first:])
 }
 
-// finalState is where the order that Porcupine found ends.
+// finalState returns the state after the order that Porcupine found.
 func finalState(current chunk, info porcupine.LinearizationInfo) string {
 	state := current.initial
 	for _, index := range longestOrder(info) {
@@ -100,7 +103,7 @@ func finalState(current chunk, info porcupine.LinearizationInfo) string {
 	return state
 }
 
-// longestOrder is the longest legal order of operations that was found.
+// longestOrder returns the longest legal order of operations that was found.
 func longestOrder(info porcupine.LinearizationInfo) []int {
 	longest := []int{}
 	for _, orders := range info.PartialLinearizations() {

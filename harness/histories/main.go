@@ -1,8 +1,9 @@
-// Command histories says whether recorded histories are linearizable: whether
-// every operation can be given one instant between its call and its return, so
-// that in the order of these instants the protocol's model allows all of them.
+// Command histories judges whether recorded histories are linearizable. In a
+// linearizable history, every operation can be given one instant between its
+// call and its return, such that the protocol's model allows all operations in
+// the order of these instants.
 //
-// The protocol's model is package protocol, which the build takes from
+// The protocol's model is package protocol. The build copies it from
 // spec/<protocol>/history.go: see harness/histories/__init__.py.
 package main
 
@@ -48,7 +49,7 @@ func main() {
 	os.Exit(worst)
 }
 
-// judge prints one line on a history and returns the exit code that it deserves.
+// judge prints the verdict on a history and returns its exit code.
 func judge(path string, timeout time.Duration, drawing string) int {
 	file, err := os.Open(path)
 	if err != nil {
@@ -82,7 +83,8 @@ func judge(path string, timeout time.Duration, drawing string) int {
 	return linearizable
 }
 
-// explain names the operations next to where the longest legal order ends.
+// explain prints the operations around the point where the longest legal order
+// stops.
 func explain(found findings) {
 	longest, operations := longestOrder(found.info), found.operations
 	placed := make([]bool, len(operations))
@@ -126,7 +128,7 @@ func refuse(info porcupine.LinearizationInfo, drawing string) int {
 	return notLinearizable
 }
 
-// partition sorts the operations that matter by their keys.
+// partition groups the operations that matter by their keys.
 func partition(records []history.Record) map[string][]porcupine.Operation {
 	partitions := make(map[string][]porcupine.Operation)
 	for _, record := range records {
@@ -150,7 +152,8 @@ func keys(partitions map[string][]porcupine.Operation) []string {
 	return names
 }
 
-// model is the protocol's as the checker wants it, from a state on.
+// model returns the protocol's model in the checker's form. It starts in the
+// given state.
 func model(initial string) porcupine.Model {
 	return porcupine.Model{
 		Init: func() interface{} { return initial },

@@ -1,13 +1,13 @@
-// Package history is the recorded form of what concurrent clients did and were
-// answered, and what a protocol says about such records.
+// Package history defines the records of clients' operations and their answers,
+// and the form of a protocol's model, which judges such records.
 //
-// A history is a text file of one line an operation, seven words each:
+// A history is a text file with one line for each operation, of seven words:
 //
 //	client key operation argument outcome call return
 //
-// call and return are nanoseconds of one monotonic clock. A return of "-" says
-// that no answer came, "-" elsewhere that there is nothing to say. Lines that
-// start with "#" are comments.
+// call and return are nanoseconds of one monotonic clock. A return of "-" means
+// that no answer came. "-" elsewhere means that there is no such value. Lines
+// that start with "#" are comments.
 package history
 
 import (
@@ -22,13 +22,13 @@ import (
 // Never is the return of an operation that was not answered.
 const Never = math.MaxInt64
 
-// None stands for an argument or an outcome that there is not.
+// None stands for an argument or an outcome that does not exist.
 const None = "-"
 
 // Record is one operation of a history.
 type Record struct {
 	Client    int
-	Key       string // operations on different keys do not concern one another
+	Key       string // operations on different keys do not affect one another
 	Operation string
 	Argument  string
 	Outcome   string
@@ -36,14 +36,14 @@ type Record struct {
 	Return    int64 // nanoseconds, or Never
 }
 
-// Model is what a protocol promises, one key at a time: a sequential
-// specification. States are compared by their text and must not be changed.
+// Model is a protocol's promise for one key, as a sequential specification.
+// States are compared by their text and must not be changed.
 type Model struct {
-	// Matters is false for a record that is allowed in every state and changes none.
-	// One that matters and never returned must be allowed in every state.
+	// Matters returns false for a record that is allowed in every state and changes none.
+	// A record that matters and never returned must be allowed in every state.
 	Matters func(record Record) bool
 	Initial string
-	// Step says whether the record is allowed in the state, and what state it leads to.
+	// Step returns whether the record is allowed in the state, and the state after it.
 	Step func(state string, record Record) (bool, string)
 }
 
@@ -93,7 +93,7 @@ func parse(text string) (Record, error) {
 	return Record{client, fields[1], fields[2], fields[3], fields[4], call, returned}, nil
 }
 
-// String is the record as a line of a history, without its times.
+// String returns the record in words, without its times.
 func (record Record) String() string {
 	return fmt.Sprintf("client %d: %s %s %s = %s", record.Client, record.Operation, record.Key, record.Argument, record.Outcome)
 }
