@@ -1,1 +1,1 @@
-"""Mutants: faults seeded into specifications, generated code and the generator, each of which must be caught."""
+"""Seeds faults, called mutants, into specifications, generated code and the generator. A check must catch each."""

@@ -1,7 +1,7 @@
 """python -m harness.mutants [PROTOCOL...] [--only TEXT] [--sample N] [--without-faults]
 
-Seeds every fault of the catalogue, one after the other, and asks the check that must notice. Fails if a mutant
-survives, no longer applies, or is caught by another check than the one it names.
+Seeds each fault of the catalogue into a copy of the repository, and runs the check that must notice it. Fails if a
+mutant survives, no longer applies, or is caught by a check other than the one it names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PARALLEL = 2
 
 
 def hunt_all(mutants: list[Mutant], without_faults: bool) -> list[Verdict]:
-    """Every mutant, two at a time, each printed when it is done."""
+    """Hunt every mutant, PARALLEL at a time, and print each verdict as soon as there is one."""
     free: queue.SimpleQueue[Scratch] = queue.SimpleQueue()
     for _ in range(PARALLEL):
         free.put(Scratch())
@@ -55,7 +55,7 @@ def hunt_all(mutants: list[Mutant], without_faults: bool) -> list[Verdict]:
 
 
 def show(verdict: Verdict, without_faults: bool) -> None:
-    """One line of a mutant that was caught, more of one that was not."""
+    """Print the verdict on a mutant."""
     mutant = verdict.mutant
     good = "passes without it" if without_faults else "caught"
     print(
@@ -66,7 +66,7 @@ def show(verdict: Verdict, without_faults: bool) -> None:
 
 
 def sampled(mutants: list[Mutant], count: int) -> list[Mutant]:
-    """So many of them, in their order. Each commit chooses others."""
+    """Choose `count` of the mutants, in their order. Each commit chooses others."""
     if count < 1:
         raise CatalogueError(f"a sample of {count} mutants says nothing: take 1 at least")
     choose = random.Random(commit())
@@ -75,7 +75,7 @@ def sampled(mutants: list[Mutant], count: int) -> list[Mutant]:
 
 
 def announce(names: list[str]) -> None:
-    """Whose mutants these are."""
+    """Print which protocols the mutants belong to."""
     own = [name for name in names if has_mutants(name)]
     print(f"the machinery's mutants, run with {witness()}" + (f", and those of {', '.join(own)}" if own else ""))
     for name in names:
@@ -112,7 +112,7 @@ def main() -> int:
             picked = sampled(picked, options.sample)
         announce(names)
         verdicts = hunt_all(picked, options.without_faults)
-        # those that have been picked out are for who is at work on them
+        # a run of selected mutants is for whoever works on them, so it is not kept for the report
         if len(picked) == len(mutants) and not options.without_faults:
             run.keep("mutants", "-".join(options.protocol) or "all", findings(mutants, verdicts, witness()))
     except (CatalogueError, ResultsError, TlcError, UnknownProtocol) as error:

@@ -1,24 +1,24 @@
-"""The mutants: harness/mutants/mutants.yaml has those of the machinery, spec/<protocol>/mutants.yaml a protocol's.
+"""Loads mutants: the machinery's from harness/mutants/mutants.yaml, a protocol's from spec/<protocol>/mutants.yaml.
 
     mutants:
-      - name: what is wrong
+      - name: the fault, in words
         edits:
-          - file: spec/orders/OrderSteps.tla    # from the root of the repository
-            old: the exact text, which is there once
-            new: what takes its place
+          - file: spec/orders/OrderSteps.tla    # path from the root of the repository
+            old: the exact text, which must occur once
+            new: its replacement
         caught_by: {model: small, property: NoOrderIsLost}
 
 `caught_by` is one of
 
-    {model: NAME, property: NAME}   the model checker finds that property violated
-    {conform: TEXT}                 conformance reports a mismatch that has this text in it
-    {refused: TEXT}                 it is not generated, built or loaded, for this reason
+    {model: NAME, property: NAME}   the model checker finds this property violated
+    {conform: TEXT}                 conformance reports a mismatch that contains this text
+    {refused: TEXT}                 generating, building or loading fails, for this reason
     {test: NODE}                    this test of tests/ fails
 
 A file under generated/ is changed in conformance's small build, after the generator has run: a fault in the emitted C.
-One under program/ stands for that of spec/, changed for the program and not for the model: a fault as if other steps
-had been compiled. A model is run with its .cfg as the edits leave it. The machinery's mutants are run with the protocol
-on which conformance sees most, whichever protocols were chosen.
+A file under program/ stands for the one under spec/, but only the program gets the change, and not the model: a fault
+as if other steps had been compiled. A model is run with its .cfg as the edits leave it. The machinery's mutants are run
+with the protocol on which conformance sees most, whichever protocols were chosen.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GENERIC = Path(__file__).parent / "mutants.yaml"
 
 
 class CatalogueError(Exception):
-    """A mutants.yaml is not what it should be."""
+    """The catalogue cannot be used; the message says why."""
 
 
 class Edit(documents.Strict):
@@ -52,22 +52,22 @@ class Edit(documents.Strict):
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it changes what the program is generated from, and not what the model has its steps from."""
+        """Whether it changes the steps of the program, and not those of the model."""
         return self.file.startswith(f"{PROGRAM}/")
 
     @property
     def source(self) -> str:
-        """The file of the repository that has the text; but one that is generated may be of another build."""
+        """The file of the repository that has the text. If it is generated, the edited one may be of another build."""
         return self.file.replace(f"{PROGRAM}/", "spec/", 1) if self.is_compiled else self.file
 
     @property
     def is_generated(self) -> bool:
-        """Whether it changes what the generator wrote, and not what it is written from."""
+        """Whether it changes the generator's output, and not its input."""
         return self.file.startswith("generated/")
 
 
 class CaughtBy(documents.Strict):
-    """The check that must notice."""
+    """The check that must notice a mutant."""
 
     model: str = ""
     property: str = ""
@@ -90,7 +90,7 @@ class CaughtBy(documents.Strict):
 
 
 class Mutant(documents.Strict):
-    """One fault."""
+    """One fault, and the check that must notice it."""
 
     name: str
     edits: tuple[Edit, ...]
@@ -99,22 +99,22 @@ class Mutant(documents.Strict):
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the program is generated from something else than the model has its steps from."""
+        """Whether the program is generated from other steps than the model has."""
         return any(edit.is_compiled for edit in self.edits)
 
     @property
     def asks_conformance(self) -> bool:
-        """Whether it is conformance that is to notice, or the building and loading that it begins with."""
+        """Whether conformance must notice it, or the building and loading with which conformance starts."""
         return bool(self.caught_by.conform or self.caught_by.refused)
 
     @property
     def spares_the_checker(self) -> bool:
-        """Whether conformance is to notice, and is itself as it should be: only what is compiled is another."""
+        """Whether conformance must notice it, and is not changed itself: the fault is only in the compiled program."""
         return self.asks_conformance and all(edit.is_generated or edit.is_compiled for edit in self.edits)
 
     @property
     def place(self) -> str:
-        """Where the fault is, for people."""
+        """The file of the fault, for people."""
         return self.edits[0].file
 
 
@@ -131,15 +131,17 @@ def load(path: Path) -> list[Mutant]:
 
 
 def sections_of(protocol: str) -> int:
-    """How many sections a protocol's hooks have, from its layout."""
+    """The number of sections in a protocol's hooks, from its layout."""
     layout = yaml.safe_load((SPEC / protocol / "layout.yaml").read_text())
     hooks = sum(len(sections) for sections in layout.get("hooks", {}).values())
     return hooks + sum(len(each["sections"]) for each in layout.get("sweep", {}).get("passes", []))
 
 
 def _seen(text: DomainText) -> tuple[int, int]:
-    """What conformance can see with a domain: hooks in the kernel, sections that lose all their races, and some; and
-    how many of the last.
+    """Measures how much conformance can see with a domain.
+
+    The first number counts the hooks, plus 1 if sections lose races, plus 1 if some lose only the first race. The
+    second is the number of families in which a section loses only the first race.
     """
     hooks = {
         family.hook if family.hook in ("xdp", "tc", "user") else "sweep"
@@ -152,9 +154,7 @@ def _seen(text: DomainText) -> tuple[int, int]:
 
 
 def witness() -> str:
-    """The protocol that the machinery's mutants are run with: among all there are, the one on which conformance sees
-    most.
-    """
+    """The protocol with which the machinery's mutants are run: the one on which conformance sees most."""
     seen: dict[str, tuple[int, ...]] = {}
     for protocol in protocols():
         path = SPEC / protocol / "conform.yaml"
@@ -171,7 +171,7 @@ def witness() -> str:
 
 
 def require_domains(named: list[str]) -> None:
-    """CatalogueError where conformance cannot be asked about a protocol that was named."""
+    """Raise CatalogueError if a named protocol has no domain, because conformance cannot test it."""
     for protocol in named:
         if not (SPEC / protocol / "conform.yaml").exists():
             raise CatalogueError(
@@ -181,7 +181,7 @@ def require_domains(named: list[str]) -> None:
 
 
 def has_mutants(protocol: str) -> bool:
-    """Whether it has some of its own."""
+    """Whether the protocol has mutants of its own."""
     return (SPEC / protocol / "mutants.yaml").exists()
 
 

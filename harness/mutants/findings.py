@@ -1,4 +1,4 @@
-"""What a hunt found, as it is kept for the report: harness/results."""
+"""Puts the verdicts of a hunt into the form that is kept for the report: harness/results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from harness.mutants.hunt import Verdict
 
 
 def findings(mutants: list[Mutant], verdicts: list[Verdict], witness: str) -> dict[str, Any]:
-    """In the order of the catalogue. witness: the protocol that the machinery's mutants were run with."""
+    """The mutants and their verdicts, in the order of the catalogue.
+
+    witness: the protocol with which the machinery's mutants were run.
+    """
     by_name = {verdict.mutant.name: verdict for verdict in verdicts}
     return {
         "witness": witness,

@@ -1,4 +1,4 @@
-"""Puts one mutant into a copy of the repository and asks the check that must notice."""
+"""Puts one mutant into a copy of the repository and runs the check that must notice it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ EXPLORED_SECONDS = 45
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant. caught: by the check that it names; `how`: what that check said, or what is wrong."""
+    """The verdict on a mutant."""
 
     mutant: Mutant
     caught: bool
+    """Whether the check that it names caught it; or, without the fault, whether that check passed."""
     how: str
+    """A line of the check's output, or what went wrong."""
     seconds: float
 
 
 def hunt(mutant: Mutant, scratch: Scratch, warm: Warm | None = None) -> Verdict:
-    """Whether the mutant is caught as it must be. warm: for mutants that spare the checker; without it these go the
-    long way too.
+    """Find out whether the check that the mutant names catches it.
+
+    warm: runs the mutants that spare the checker. Without it, these need a copy of the checker too, which takes longer.
     """
     started = time.monotonic()
     try:
@@ -40,9 +43,9 @@ def hunt(mutant: Mutant, scratch: Scratch, warm: Warm | None = None) -> Verdict:
 
 
 def passes(mutant: Mutant, scratch: Scratch, warm: Warm | None = None) -> Verdict:
-    """Whether the mutant's check passes without the fault: else it would prove nothing.
+    """Find out whether the mutant's check passes without the fault. If it does not, it proves nothing.
 
-    A model that must fail may have many states once its rule is right: then it is looked at for some time.
+    A model that must fail may have many states once its rule is right. It is then explored only for EXPLORED_SECONDS.
     """
     started = time.monotonic()
     scratch.prepare(mutant, with_fault=False, whole=_whole(mutant, warm))
@@ -54,7 +57,7 @@ def passes(mutant: Mutant, scratch: Scratch, warm: Warm | None = None) -> Verdic
 
 
 def _whole(mutant: Mutant, warm: Warm | None) -> bool:
-    """Whether it needs a copy of the checker, to change it."""
+    """Whether the mutant needs a copy of the checker."""
     return warm is None or not mutant.spares_the_checker
 
 

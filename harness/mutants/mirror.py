@@ -1,4 +1,4 @@
-"""Makes one folder what another is."""
+"""Makes one folder equal to another."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LEFT_OUT = ("__pycache__", ".*")
 
 
 def mirror(source: Path, target: Path) -> None:
-    """Makes `target` what `source` is, a file or a folder, but for LEFT_OUT; what is so already is not touched.
+    """Make `target` equal to `source`, a file or a folder, except for LEFT_OUT. Equal files are not touched.
 
-    Files are compared by what they hold. Size and time would not do: a fault may be as long as what it replaces, be put
-    there in the tick of the clock in which the source was written, or have its time set back. And what is made right
-    has the time of now, not its source's, so that make builds anew what it built of the fault.
+    Files are compared by content, because size and time are not enough. A fault may be as long as the text that it
+    replaces, be written in the same tick of the clock as the source, or have its time set back. A corrected file gets
+    the present time, not its source's, so that make rebuilds what it built from the fault.
     """
     if source.is_dir():
         _mirror_folder(source, target)
@@ -38,7 +38,7 @@ def _mirror_folder(source: Path, target: Path) -> None:
 
 
 def _is_same(source: Path, target: Path) -> bool:
-    """Whether the target is a file of its own, with the source's mode and text."""
+    """Whether the target is a file of its own (not a link), with the source's mode and content."""
     try:
         found, wanted = target.lstat(), source.stat()
         return (found.st_mode, found.st_size, found.st_nlink) == (
@@ -51,7 +51,7 @@ def _is_same(source: Path, target: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """A file, a link or a folder, if it is there."""
+    """Remove a file, a link or a folder, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -1,4 +1,4 @@
-"""Runs one model and prints its verdict and what it violates: `python -m harness.mutants.model PROTOCOL MODEL`."""
+"""python -m harness.mutants.model PROTOCOL MODEL: runs one model, and prints its verdict and what it violates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.check.run import violated_by
 
 
 def main(protocol: str, name: str) -> int:
-    """Whatever models.json expects of the model, what it comes to now is printed."""
+    """Print the model's present result, whatever models.json expects of it."""
     model = next(each for each in models_of(protocol) if each.name == name)
     outcome = tlc.check(model.module, model.config, model.search_path, quick=model.seconds < 5)
     print(f"{outcome.verdict} {violated_by(model, outcome) or '-'} {outcome.distinct}")

@@ -1,4 +1,4 @@
-"""A copy of the repository that a mutant may be put into."""
+"""Makes copies of the repository, into which mutants are put."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ TIMEOUT_SECONDS = 300
 
 
 class NoLongerApplies(Exception):
-    """The text that a mutant changes is not there, or is there more than once."""
+    """The text that a mutant changes does not occur, or occurs more than once."""
 
 
 def work_of(root: Path, protocol: str) -> Path:
-    """Where conformance of a protocol builds in a copy of the repository."""
+    """The folder in a copy of the repository where conformance of a protocol builds."""
     return root / "build/conform" / protocol
 
 
 class Scratch:
-    """One copy, below build/mutants, that nobody else has as long as this process lives."""
+    """One copy, below build/mutants. No other process can use it while this process lives."""
 
     def __init__(self, name: str = "") -> None:
         folder = BUILD / "mutants"
         folder.mkdir(parents=True, exist_ok=True)
         for number in itertools.count():
             self.root = folder / f"{name}{number}"
-            # Closed, and so given back, with this object.
+            # The lock is closed together with this object, which gives the copy back.
             self._lock = open(folder / f"{name}{number}.lock", "w")  # noqa: SIM115
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,10 +47,10 @@ class Scratch:
             self._lock.close()
 
     def prepare(self, mutant: Mutant, with_fault: bool = True, whole: bool = True) -> None:
-        """A fresh copy with the mutant's edits; without its fault, only with those of model configurations.
+        """Make the copy fresh, and apply the mutant's edits; without its fault, only edits of model configurations.
 
-        whole: whether the checker is in it; else it is used with the repository's own, and has only what the mutant
-        changes.
+        whole: whether the copy includes the checker. If it does not, it has only the files that the mutant changes, and
+        is used with the repository's own checker.
         """
         for part in PARTS if whole else ():
             mirror(REPOSITORY / part, self.root / part)
@@ -70,7 +70,7 @@ class Scratch:
         (self.root / "edits.json").write_text(json.dumps(generated))
 
     def _forget_builds(self, protocol: str) -> None:
-        """What was built of another mutant, maybe from another runtime, or only in part; not what TLC has said."""
+        """Remove other mutants' builds, which may be partial or of another runtime. TLC's results stay."""
         for folder in work_of(self.root, protocol).glob("*/generated"):
             remove(folder.parent)
 
@@ -82,24 +82,24 @@ class Scratch:
         path.write_text(text.replace(old, new))
 
     def _share_oracle(self) -> None:
-        """What TLC said of the same modules need not be asked again; a test may ask of every protocol."""
+        """Copy TLC's results of every protocol (a test may need any), so that TLC need not run again."""
         for kept in BUILD.glob("conform/*/oracle/*.cases"):
             target = self.root / "build" / kept.relative_to(BUILD)
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                with contextlib.suppress(FileNotFoundError):  # the oldest are thrown away
+                with contextlib.suppress(FileNotFoundError):  # the oldest results are removed meanwhile
                     shutil.copy2(kept, target)
 
     def environment(self) -> dict[str, str]:
-        """Of what is run for a mutant."""
+        """The environment of commands that are run for a mutant."""
         environment = {**os.environ, "TLA2TOOLS_JAR": str(tlc.jar().resolve()), "PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTHONPATH", None)
-        # what is found with a fault in it is no result
+        # findings about a faulty copy must not count as results of the repository
         environment["STEPWISE_RESULTS"] = str(self.root / "build/results")
         return environment
 
     def run(self, *arguments: str, timeout_seconds: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
-        """A Python command in the copy. What takes too long is killed with all that it started."""
+        """Run a Python command in the copy. If it takes too long, it is killed with all processes that it started."""
         command = [sys.executable, *arguments]
         started = subprocess.Popen(
             command,

@@ -1,20 +1,20 @@
-"""Conformance of mutants from a process in which all is ready that does not depend on the mutant.
+"""Runs conformance of mutants in a warm process, which has everything ready that does not depend on the mutant.
 
-The command keeps one process for each protocol, which has imported everything and has what the protocol's
-campaigns share. For each mutant that process forks: what a mutant loads into memory or into the kernel ends
-with it.
+The command keeps one warm process for each protocol. It has imported everything, and holds what the protocol's
+campaigns share. It forks for each mutant, so that whatever a mutant loads into memory or into the kernel is gone when
+its process stops.
 
     the command ── control ── the warm process of a protocol
                                  ├── a leader ── the campaign ── make, clang, ...
                                  └── a leader ── ...
 
-A leader is asked and answers over a connection of its own, and leads a process group, which it ends, with all that was
-started in it, when the campaign is done, when its connection is closed, or when the warm process is gone: whichever of
-the others is killed, nothing is left.
+A leader receives its request and sends its answer over a connection of its own. It leads a process group, and kills
+this whole group when the campaign is done, when its connection is closed, or when the warm process is gone. So nothing
+is left over, whichever of the other processes is killed.
 
     python -m harness.mutants.warm PROTOCOL SCRATCH CONTROL
 
-SCRATCH: of the first mutant. CONTROL: the number of a socket.
+SCRATCH is the folder of the first mutant. CONTROL is the number of a socket.
 """
 
 from __future__ import annotations
@@ -45,15 +45,16 @@ LAST_WORDS_SECONDS = 10
 
 
 class WarmError(RuntimeError):
-    """A warm process ended when it should not have."""
+    """A warm process stopped unexpectedly."""
 
 
 # --- The command's side -------------------------------------------------------------------------
 
 
 class Warm:
-    """The warm processes of a command, each begun when it is first asked for. To be used from any thread, and
-    closed.
+    """The warm processes of a command. Each starts when it is first needed.
+
+    Any thread may use this object. It is a context manager, which stops the processes at exit.
     """
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class Warm:
     def conform(
         self, protocol: str, arguments: list[str], scratch: Scratch, timeout_seconds: float = TIMEOUT_SECONDS
     ) -> subprocess.CompletedProcess[str]:
-        """As scratch.run() of harness.conform with these arguments, but with the repository's own checker."""
+        """Run harness.conform with these arguments, as scratch.run() does, but with the repository's own checker."""
         control = self._control(protocol, scratch)
         ours, theirs = socket.socketpair()
         with ours:
@@ -107,12 +108,12 @@ class Warm:
 
 
 def _received(connection: socket.socket) -> bytes:
-    """All that comes until the other side is closed."""
+    """Everything that arrives until the other side is closed."""
     return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
 
 def _end(connection: socket.socket) -> None:
-    """Has the leader end its group, and waits for that, so that nobody is left who writes into the mutant's folder."""
+    """Have the leader kill its group, and wait for that, so that no process still writes into the mutant's folder."""
     connection.shutdown(socket.SHUT_WR)
     connection.settimeout(LAST_WORDS_SECONDS)
     with contextlib.suppress(TimeoutError):
@@ -123,10 +124,10 @@ def _end(connection: socket.socket) -> None:
 
 
 def serve(protocol: str, root: Path, control: socket.socket) -> None:
-    """Forks for every connection that comes, until the command is gone."""
+    """Fork for every connection that arrives, until the command is gone."""
     shared = _made_ready(protocol, root)
     gc.collect()
-    gc.freeze()  # else a collection in the child would touch, and so copy, all of it
+    gc.freeze()  # otherwise a collection in a child would touch, and so copy, all of this memory
     life, alive = os.pipe()
     while True:
         message, received, *_ = socket.recv_fds(control, 1, 1)
@@ -144,9 +145,10 @@ def serve(protocol: str, root: Path, control: socket.socket) -> None:
 
 
 def _made_ready(protocol: str, root: Path) -> Shared | None:
-    """None where it cannot be: a mutant's own campaign comes upon the reason too, and says it.
+    """Prepare what campaigns share. Returns None if that fails: a mutant's own campaign then reports the same error.
 
-    What it writes stays where no mutant's campaign does; but that of the first one has what TLC has said.
+    The files go to a folder of their own, which no mutant's campaign uses. Only TLC's results go to the folder of the
+    first mutant.
     """
     try:
         tlc.version()
@@ -160,7 +162,7 @@ def _made_ready(protocol: str, root: Path) -> Shared | None:
 
 
 def _lead(connection: socket.socket, life: int, shared: Shared | None) -> NoReturn:
-    """Has a child run the campaign, and ends it with all that it started, and itself."""
+    """Have a child run the campaign. Then kill the whole group: the child, all that it started, and this process."""
     os.setsid()
     try:
         with connection.makefile("r") as lines:
@@ -183,7 +185,7 @@ def _lead(connection: socket.socket, life: int, shared: Shared | None) -> NoRetu
 
 
 def _run(asked: dict[str, Any], shared: Shared | None, out: IO[bytes], err: IO[bytes]) -> NoReturn:
-    """The command harness.conform, as if it had been started by itself."""
+    """Run the command harness.conform, as if it had been started by itself."""
     code = 1
     try:
         os.dup2(out.fileno(), sys.stdout.fileno())
