@@ -1,4 +1,4 @@
-"""`python -m codegen`"""
+"""Runs `python -m codegen`."""
 
 import signal
 import sys
@@ -7,7 +7,7 @@ from codegen.standard_output import read_or_left
 
 if __name__ == "__main__":
     try:
-        from codegen.cli import main  # takes long enough to be interrupted
+        from codegen.cli import main  # The import is here because it takes long enough to be interrupted.
 
         with read_or_left():
             code = main(sys.argv[1:])

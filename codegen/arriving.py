@@ -1,6 +1,7 @@
-"""What messages are when a section's turn comes: of each field that is an enum, the members that it may have then.
+"""Infers which members each enum field of the message may have when a section runs.
 
-A step is compiled for these alone: what no message comes to is not in the program, and conformance does not ask for it.
+A step is compiled for these members only. Branches that no message reaches are neither in the program nor in
+conformance.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from codegen.resolve import Resolved
 from codegen.sections import SectionPlan
 
 Members = dict[str, frozenset[str]]
-"""By the field, what it may be. Where a field may be nothing, there is no message, and no field may be anything."""
+"""Possible members of each field. If no message is possible, every field has the empty set."""
 
 
 @dataclass(frozen=True)
 class End:
-    """A leaf that a message may come to. message: what it may be then, with what the leaf changes."""
+    """A leaf that a message may reach."""
 
     leaf: ir.Leaf
     message: Members
+    """The possible members after the leaf's changes."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One section of a hook, with the messages that it is run for, and how it may end."""
+    """One section of a hook, with the messages that it runs for and the leaves that they may reach."""
 
     plan: SectionPlan
     comes: Members
@@ -37,13 +39,14 @@ class Turn:
 
 
 def anything(resolved: Resolved) -> Members:
-    """What any message may be."""
+    """Returns all members of each enum field."""
     return {name: frozenset(kind.members) for name, kind in resolved.message.fields if isinstance(kind, ir.Enum)}
 
 
 def arriving(resolved: Resolved, steps: dict[str, ir.Step]) -> dict[str, Facts]:
-    """By the name of each step, what is known of its message: whatever section it is of. The first one of a
-    hook gets anything.
+    """Returns, by step name, facts about the messages that the step gets in any of its sections.
+
+    The first section of a hook gets any message.
     """
     found: dict[str, Members] = {}
     for hook in resolved.hooks():
@@ -53,7 +56,7 @@ def arriving(resolved: Resolved, steps: dict[str, ir.Step]) -> dict[str, Facts]:
 
 
 def turns(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan], members: Members) -> Iterator[Turn]:
-    """The sections of a hook, one after the other, for a message that has these members when it comes."""
+    """Yields the sections of a hook in order, for a message that arrives with these members."""
     for plan, absent in zip(hook, left_out(resolved, steps, hook)):
         comes = _narrowed(members, plan.when, inside=True)
         ends = tuple(_ends(steps[plan.step], resolved.message, comes))
@@ -69,7 +72,7 @@ def turns(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]
 
 
 def _narrowed(members: Members, when: ir.When | None, inside: bool) -> Members:
-    """The messages that a section is for, or those that it is not for."""
+    """Returns the messages that a section is for (inside), or all others."""
     if when is None:
         return members
     listed = frozenset(when.members)
@@ -97,7 +100,7 @@ def _facts(step: ir.Step, message: ir.Record, members: Members) -> Facts:
 
 
 def _ends(step: ir.Step, message: ir.Record, members: Members) -> Iterator[End]:
-    """The leaves that a message with these members may come to."""
+    """Yields the leaves that a message with these members may reach."""
 
     def walk(body: ir.Body, facts: Facts) -> Iterator[End]:
         if facts.dead:
@@ -118,7 +121,7 @@ def _ends(step: ir.Step, message: ir.Record, members: Members) -> Iterator[End]:
 
 
 def possible(value: ir.Expr, facts: Facts) -> frozenset[str]:
-    """What an expression that is a member of an enum may be. Nothing, where nothing gets to it."""
+    """Returns the members that an enum expression may have; none if the expression is unreachable."""
     if facts.dead:
         return frozenset()
     match value:

@@ -1,4 +1,4 @@
-"""The only mapper of names: from TLA+ and the layout to C, Python and counter names.
+"""Maps names of TLA+ and the layout to C, Python and counter names. No other module does.
 
 TLA+ writes `OnRequest` and `MaxHolders`, C writes `on_request` and `MAX_HOLDERS`. Everything
 that a protocol generates at file scope starts with the protocol's name, so that several protocols
@@ -17,22 +17,22 @@ C_KEYWORDS = frozenset(
     "goto if inline int linux long main register restrict return short signed sizeof static struct switch true "
     "typedef typeof union unix unsigned void volatile while".split()
 )
-"""Words that C, or a header that every program includes, has taken."""
+"""Words that C reserves, or that a header included by every program defines."""
 _PYTHON_KEYWORDS = frozenset(
     "and as assert async await break class continue def del elif else except finally for from global if import "
     "in is lambda nonlocal not or pass raise return try while with yield None True False".split()
 )
 
 MESSAGE = "message"
-"""What every step's message parameter is called in C."""
+"""Name of every step's message parameter in C."""
 
 ENVIRONMENT = "environment"
-"""What every step's third parameter is called in C."""
+"""Name of every step's third parameter in C."""
 
 
 @functools.cache
 def snake(name: str) -> str:
-    """`OnRequest` -> `on_request`, `door.mode` -> `door_mode`, `IDOf` -> `id_of`."""
+    """Maps `OnRequest` to `on_request`, `door.mode` to `door_mode`, `IDOf` to `id_of`."""
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")
 
@@ -42,7 +42,7 @@ def upper(name: str) -> str:
 
 
 def variable(name: str, taken: frozenset[str] | set[str] = frozenset()) -> str:
-    """A local name or a struct's field: no keyword of C, and none of `taken`."""
+    """Returns the C name of a local or of a struct's field; it avoids C's keywords and the names in `taken`."""
     plain = snake(name)
     if not plain or plain[0].isdigit():
         plain = "n" + plain
@@ -61,7 +61,7 @@ def python_field(name: str) -> str:
 
 
 def type_label(type_: Type) -> str:
-    """The part of a compound type's tag that says what its elements are."""
+    """Returns the part of a tag that stands for this type, for example `u8` in `u8_set_4`."""
     match type_:
         case UInt(width):
             return f"u{width}"
@@ -85,7 +85,7 @@ def type_label(type_: Type) -> str:
 
 
 class Names:
-    """Names of one protocol."""
+    """Makes the names of one protocol."""
 
     def __init__(self, protocol: str):
         self.protocol = snake(protocol)
@@ -93,14 +93,14 @@ class Names:
         self.module_prefix = "".join(part.capitalize() for part in self.protocol.split("_"))
 
     def file(self, suffix: str) -> str:
-        """`door.h` from `.h`, `door_steps.h` from `_steps.h`."""
+        """Returns a file's name: `door.h` for `.h`, `door_steps.h` for `_steps.h`."""
         return self.protocol + suffix
 
     def hooks_module(self) -> str:
         return f"{self.module_prefix}Hooks"
 
     def tag(self, type_: Type) -> str:
-        """A struct's or an enum's tag."""
+        """Returns a struct's or an enum's tag."""
         return f"{self.protocol}_{type_label(type_)}"
 
     def member(self, enum: Enum, member: str) -> str:
@@ -116,7 +116,7 @@ class Names:
         return self.function(step.name)
 
     def leaf_label(self, step: Step, leaf: Leaf) -> str:
-        """What a leaf is called after its step's name: its label, or its number."""
+        """Returns a leaf's name without its step's name: its label, or its number."""
         prefix = step.name + "."
         return leaf.name[len(prefix) :] if leaf.name.startswith(prefix) else leaf.name
 
@@ -124,5 +124,5 @@ class Names:
         return self.macro("leaf", step.name, self.leaf_label(step, leaf))
 
     def counter(self, step: Step, leaf: Leaf) -> str:
-        """As users see it: `begin.out_of_sequence`, `begin.3`."""
+        """Returns a counter's name as users see it: `begin.out_of_sequence`, `begin.3`."""
         return f"{snake(step.name)}.{snake(self.leaf_label(step, leaf))}"

@@ -1,12 +1,16 @@
-"""The generator's command line.
+"""Runs the generator from the command line.
 
     python -m codegen generate [PROTOCOL|all]
     python -m codegen generate --spec DIR --out DIR [--override FILE.yaml | --older]
     python -m codegen fresh
     python -m codegen schema
 
-Exit code 0: done. 1: a specification or a layout is wrong, or (fresh) what is committed is not what the
-generator makes. 2: the command line is wrong. 130: interrupted; a file is written whole or not at all.
+Exit codes:
+
+    0    done
+    1    a specification or a layout is wrong; or (fresh) the committed files differ from the generator's
+    2    the command line is wrong
+    130  interrupted; each file is either written whole or left as it was
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ SCHEMA = SPEC / "layout.schema.json"
 
 
 class UserError(Exception):
-    """What the user can put right; the message is a sentence that says how."""
+    """A mistake that the user can correct; the message says how."""
 
 
 def main(arguments: list[str]) -> int:
@@ -46,7 +50,7 @@ def main(arguments: list[str]) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
     except BrokenPipeError:
-        raise  # of standard output, which has no name
+        raise  # It comes from standard output and names no file, so __main__ handles it.
     except OSError as error:
         print(f"error: {error.strerror}: {error.filename}", file=sys.stderr)
     return 1
@@ -74,11 +78,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# --- What there is to generate -------------------------------------------------------------------------
+# --- Protocols and their files -------------------------------------------------------------------------
 
 
 def protocols() -> list[str]:
-    """Every entry of spec/ that has a layout.yaml."""
+    """Returns the names of the folders of spec/ that have a layout.yaml."""
     return sorted(entry.parent.name for entry in SPEC.glob("*/layout.yaml"))
 
 
@@ -94,12 +98,12 @@ def _chosen(name: str | None) -> list[str]:
 
 
 def files_of(name: str) -> dict[str, str]:
-    """Of a folder of spec/, which the files of its protocol go by."""
+    """Generates the files of the protocol in spec/<name>; the layout must give it the folder's name."""
     return generate(front.load(SPEC / name, name=name))
 
 
 def _files(spec: Path, override: Source | dict | None) -> dict[str, str]:
-    """Of any folder: a copy may be called as it likes."""
+    """Generates the files of the protocol in any folder; a copy may have another name than its protocol."""
     if not (spec / "layout.yaml").is_file():
         raise UserError(f"{spec} is no protocol: it has no layout.yaml")
     return generate(front.load(spec, override))
@@ -150,7 +154,7 @@ def _usage(message: str) -> int:
 
 
 def _write_all(folder: Path, files: dict[str, str]) -> None:
-    """Writes what has changed; removes what an earlier generator made and this one does not."""
+    """Writes the files that changed, and removes those that only an earlier generator made."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         _write(folder / name, text)
@@ -160,7 +164,7 @@ def _write_all(folder: Path, files: dict[str, str]) -> None:
 
 
 def _strays(folder: Path, files: dict[str, str]) -> list[Path]:
-    """Generated files that no longer belong to the protocol; others of the folder are left alone."""
+    """Finds generated files that no longer belong to the protocol. Other files of the folder are left alone."""
     if not folder.is_dir():
         return []
     found = []
@@ -171,7 +175,7 @@ def _strays(folder: Path, files: dict[str, str]) -> list[Path]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Only where the text differs: the file keeps its time, and make does not rebuild."""
+    """Writes a file only if its text differs. Otherwise the file keeps its time, and make does not rebuild."""
     if path.is_file() and path.read_text() == text:
         return
     partial = path.with_name(f".{path.name}.{os.getpid()}")
@@ -194,7 +198,7 @@ def _schema(_: argparse.Namespace) -> int:
 
 
 def _fresh(_: argparse.Namespace) -> int:
-    """Compares without writing."""
+    """Compares the committed files with the generator's, without writing."""
     stale, repairs = False, []
     for name in protocols():
         files = files_of(name)

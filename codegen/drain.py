@@ -1,4 +1,4 @@
-"""The drain and recovery of a layout: what can be said of them without their steps."""
+"""Resolves the drain and recovery of a layout, and runs the checks that need no compiled steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codegen.sections import Place, SectionPlan
 BATCH_MAX = 65_536
 LANES_MAX = 4_096
 ENTRY = "entry"
-"""What recovery's cell is called, beside the tables."""
+"""Name of recovery's cell, which no table may have."""
 
 ENTRY_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
 
@@ -38,15 +38,16 @@ class DrainPlan:
 
 @dataclass(frozen=True)
 class RecoveryPlan:
-    """Recovery before its step is compiled. table: what its cell would be if it lay in a table."""
+    """Recovery before its step is compiled."""
 
     key: str
     table: ir.TableLayout
+    """A stand-in table with recovery's cell, because a step is compiled for a table."""
     plan: SectionPlan
 
 
 class Resolver(Protocol):
-    """What is used of resolve.Resolver."""
+    """The part of resolve.Resolver that this module uses."""
 
     layout: Layout
 
@@ -59,7 +60,7 @@ class Resolver(Protocol):
 
 
 def plan_drain(resolver: Resolver, message: ir.Record, tables: dict[str, ir.TableLayout]) -> DrainPlan | None:
-    """None where there is none, or after it was said what is wrong with it."""
+    """Resolves the layout's drain; returns None if it has none, or after reporting errors."""
     model = resolver.layout.drain
     if model is None:
         return None
@@ -95,7 +96,7 @@ def plan_drain(resolver: Resolver, message: ir.Record, tables: dict[str, ir.Tabl
 def planned(
     resolver: Resolver, text: dict[str, str], place: Place, atomic: tuple[str, ...], reads: str = ""
 ) -> SectionPlan | None:
-    """A section of the drain, on a table that is atomic in one of these ways."""
+    """Reads a section of the drain; its table must have one of these kinds of `atomic`."""
     named = resolver.named(text, place, (), "write {table: Step}")
     if named is None:
         return None
@@ -113,7 +114,7 @@ def planned(
 
 
 def check_entry(resolver: Resolver, entry: list[str], message: ir.Record, lane: str, number: str) -> None:
-    """What a file has of a record says at least where it stands."""
+    """Checks that an entry's fields can be in a file, and include the record's epoch, lane and number."""
     kinds = dict(message.fields)
     for at, name in enumerate(entry):
         place: Place = ("drain", "entry", at)
@@ -137,7 +138,7 @@ def check_entry(resolver: Resolver, entry: list[str], message: ir.Record, lane: 
 
 
 def check_mark(resolver: Resolver, plan: SectionPlan, table: ir.TableLayout, number: str) -> None:
-    """The daemon asks these cells how far it had come when it begins."""
+    """Checks the fields of a mark: at its start, the daemon reads there how far the drain has come."""
     fields = dict(table.cell.fields)
     for name in (ir.EPOCH, number):
         if not isinstance(fields.get(name), ir.UInt):
@@ -149,7 +150,7 @@ def check_mark(resolver: Resolver, plan: SectionPlan, table: ir.TableLayout, num
 
 
 def check_lane(resolver: Resolver, plan: SectionPlan, table: ir.TableLayout, each: ir.TableLayout) -> None:
-    """A mark of its own for each lane."""
+    """Checks that each lane has its own mark."""
     if table.index != each.index:
         resolver.complain(
             plan.position,
@@ -165,7 +166,7 @@ def check_lane(resolver: Resolver, plan: SectionPlan, table: ir.TableLayout, eac
 
 
 def plan_recovery(resolver: Resolver, message: ir.Record) -> RecoveryPlan | None:
-    """The same of recovery."""
+    """Resolves the layout's recovery; returns None if it has none, or without a drain."""
     model, drain = resolver.layout.recover, resolver.layout.drain
     if model is None:
         return None

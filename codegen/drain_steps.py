@@ -1,4 +1,4 @@
-"""The steps of the drain and of recovery: compiled, and what they must be like."""
+"""Compiles and checks the steps of the drain and of recovery."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ Steps = dict[str, ir.Step]
 
 
 def compile_steps(loader: Loader, module: sany.Module, resolved: Resolved, others: Steps) -> Steps:
-    """Every step that the drain and recovery name, once: on several tables too, where their cells have the same
-    fields.
+    """Compiles every step of the drain and of recovery once.
+
+    A step may work on several tables if their cells have the same fields.
     """
     plans = [
         *(resolved.drain.plans if resolved.drain else ()),
@@ -68,7 +69,7 @@ def compile_steps(loader: Loader, module: sany.Module, resolved: Resolved, other
 
 
 def parts(resolved: Resolved, steps: Steps) -> dict[str, Any]:
-    """The protocol's fields of the drain and of recovery."""
+    """Returns the fields `drain` and `recovery` of ir.Protocol."""
     return {"drain": _drain(resolved, steps), "recovery": _recovery(resolved, steps)}
 
 
@@ -109,11 +110,11 @@ def _recovery(resolved: Resolved, steps: Steps) -> ir.Recovery | None:
     return ir.Recovery(plan.key, plan.table.cell, steps[plan.plan.step]) if plan else None
 
 
-# --- What they must be like ------------------------------------------------------------------------------------
+# --- Checks ----------------------------------------------------------------------------------------------------
 
 
 def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
-    """What the runtime rests on."""
+    """Checks what the runtime relies on: the verdicts of these steps, and the message fields that they read."""
     plan = resolved.drain
     if plan is None:
         return
@@ -176,7 +177,7 @@ def _check_take(resolved: Resolved, plan: SectionPlan, step: ir.Step, errors: Er
 
 
 def _check_known(step: ir.Step, known: set[str], why: str, errors: Errors) -> None:
-    """Of the message no more than there is of it."""
+    """Checks that a step reads only the message fields that are set at that point."""
     for where in sorted(reads(step.body)):
         if where[0] == step.message and (len(where) < 2 or where[1] not in known):
             what = f"msg.{where[1]}" if len(where) > 1 else "the whole message"

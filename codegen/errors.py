@@ -1,4 +1,4 @@
-"""What a specification or a layout can do wrong: one class an error.
+"""Errors of a specification or a layout, with one class for each kind.
 
 Every error says where it is, what was found there and what compiles instead. A pass reports
 into an `Errors` list and goes on, so that one run shows everything that is wrong.
@@ -13,11 +13,13 @@ from codegen.ir import Interval, Span
 
 @dataclass(frozen=True)
 class SpecError:
-    """Base of all: `found` is what stands there, `instead` what would compile."""
+    """Base of all errors."""
 
     span: Span
     found: str
+    """The text or construct at that place."""
     instead: str = ""
+    """A remedy: what would compile."""
 
     def __str__(self) -> str:
         return f"{self.span}: error: {self.found}" + (f"; {self.instead}" if self.instead else "")
@@ -27,19 +29,19 @@ class SpecError:
 
 
 class SyntaxRefused(SpecError):
-    """SANY, the TLA+ tools' parser, refused the module."""
+    """A module that SANY, the TLA+ tools' parser, refused."""
 
 
 class FileMissing(SpecError):
-    """A file that the layout or a module names is not there."""
+    """A missing file that the layout or a module names."""
 
 
 class LayoutInvalid(SpecError):
-    """The layout is not what the schema says."""
+    """A layout that does not match the schema."""
 
 
 class LayoutInconsistent(SpecError):
-    """The layout names something that is not there, or contradicts itself."""
+    """A layout that contradicts itself, or names something that does not exist."""
 
 
 # --- The compilable subset -----------------------------------------------------------------------
@@ -50,7 +52,7 @@ class NotCompilable(SpecError):
 
 
 class Recursive(SpecError):
-    """A recursive operator or function: nothing bounds it."""
+    """A recursive operator or function. Nothing bounds its depth."""
 
 
 class NotConstantLevel(SpecError):
@@ -58,7 +60,7 @@ class NotConstantLevel(SpecError):
 
 
 class ConstantUndefined(SpecError):
-    """A CONSTANT without a value in the layout, or with a value that TLA+ has no use for."""
+    """A CONSTANT without a value in the layout, or a value that nothing uses."""
 
 
 class StepSignature(SpecError):
@@ -73,11 +75,11 @@ class ResultMalformed(SpecError):
 
 
 class TypeMismatch(SpecError):
-    """An expression of another type than its place asks for."""
+    """An expression whose type differs from the type that its place needs."""
 
 
 class TypeUnknown(SpecError):
-    """Nothing around the expression says of what type it is."""
+    """An expression whose type does not follow from its surroundings."""
 
 
 class NoSuchField(SpecError):
@@ -92,7 +94,7 @@ class NoSuchMember(SpecError):
 
 
 class MayNotFit(SpecError):
-    """A value that may lie outside the width of the field that it is stored in."""
+    """A value that may not fit the field that it is stored in."""
 
 
 class MayOverflow(SpecError):
@@ -112,7 +114,7 @@ class DivisorNotPositive(SpecError):
 
 
 class DividendNegative(SpecError):
-    """A dividend that may be negative, where TLA+ rounds otherwise than C."""
+    """A dividend that may be negative. TLA+ and C round such a quotient differently."""
 
 
 class SignsMixed(SpecError):
@@ -124,11 +126,11 @@ class LoopUnbounded(SpecError):
 
 
 class NoneChosen(SpecError):
-    """CHOOSE where nothing shows that there is something to choose."""
+    """A CHOOSE that may have nothing to choose from."""
 
 
 def interval_text(interval: Interval) -> str:
-    """An interval as a message shows it."""
+    """Returns an interval as a message shows it."""
     return f"{interval.low}..{interval.high}"
 
 

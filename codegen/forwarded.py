@@ -1,9 +1,9 @@
-"""Kinds of messages that never come to the daemon, or to tc: there, every section must let them be.
+"""Checks that the daemon and tc drop the kinds of messages that cannot properly reach them.
 
-The daemon gets what xdp forwards, and tc what the user hook replies. Should a message reach one of them by
-another way, its fields are whatever its sender wrote. So of each field on the wire that is an enum, the user
-hook must end with Drop, and no section of it change its cell, for the members that xdp cannot forward; likewise
-tc, for those that the user hook cannot reply with.
+The daemon gets the messages that xdp forwards, and tc gets the replies of the user hook. A message that reaches
+one of them in another way has whatever fields its sender wrote. So both hooks are checked, for each enum field on
+the wire. The user hook must drop messages with a member that xdp cannot forward, and must not change a cell for
+them. The same holds for tc and the members that the user hook cannot reply with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Steps = dict[str, ir.Step]
 
 
 def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
-    """Refuses a user hook or tc that does more than Drop with a message which none before it lets through."""
+    """Refuses a user hook or a tc hook that does more than Drop a message that the hook before it never passes on."""
     if not resolved.user:
         return
     forwarded = _forwarded(resolved, steps)
@@ -34,19 +34,20 @@ def check(resolved: Resolved, steps: Steps, errors: Errors) -> None:
 
 
 def _on_the_wire(resolved: Resolved) -> Members:
-    """What any packet may be: of the fields that it has, those that are enums."""
+    """Returns the enum fields on the wire, each with all of its members."""
     fields = (*resolved.layout.wire.order, *resolved.layout.handover)
     return {name: members for name, members in anything(resolved).items() if name in fields}
 
 
 def _forwarded(resolved: Resolved, steps: Steps) -> Members:
-    """What the daemon may see of a message that xdp forwards.
+    """Returns the members that the daemon may see in a message that xdp forwards.
 
-    It sees the packet as it came, whatever sections have made of the message; but for what xdp writes into it.
+    The daemon sees the packet as it arrived, except for the fields that xdp writes into it. Other changes that
+    sections make to the message do not reach the packet.
     """
     layout = resolved.layout
     written = (*layout.handover, *layout.forwards)
-    # zero
+    # A field of the handover is zero on arrival: the first member.
     arrives = {
         name: frozenset(list(_members(resolved, name))[:1]) for name in anything(resolved) if name in layout.handover
     }
@@ -61,7 +62,7 @@ def _forwarded(resolved: Resolved, steps: Steps) -> Members:
 
 
 def _replied(resolved: Resolved, steps: Steps, forwarded: Members) -> Members:
-    """What the user hook may reply with to what is forwarded."""
+    """Returns the members that the user hook may reply with to forwarded messages."""
     found: Members = {name: frozenset() for name in forwarded}
     for turn in turns(resolved, steps, resolved.user, {**anything(resolved), **forwarded}):
         for end in (end for end in turn.ends if end.leaf.verdict == "Reply"):
@@ -72,8 +73,11 @@ def _replied(resolved: Resolved, steps: Steps, forwarded: Members) -> Members:
 def _check_hook(
     resolved: Resolved, steps: Steps, hook: list[SectionPlan], let_through: Members, why: str, errors: Errors
 ) -> None:
-    """hook: the user hook or tc. let_through: what comes to it the way that it should. why: of all others, the
-    end of the message.
+    """Reports each section of a hook that acts on messages that cannot properly reach the hook.
+
+    hook: the user hook or tc.
+    let_through: the members that properly reach the hook.
+    why: the end of the error's text, about all other members.
     """
     for name, members in let_through.items():
         found: dict[tuple[ir.Span, str], list[str]] = {}
@@ -81,7 +85,8 @@ def _check_hook(
             acts = (
                 _acts(turn) for turn in turns(resolved, steps, hook, {**anything(resolved), name: frozenset({member})})
             )
-            for act in next(filter(None, acts), []):  # the first section that does: a Drop there, or before, is enough
+            # Report only the first section that acts: a Drop there, or before, is enough.
+            for act in next(filter(None, acts), []):
                 found.setdefault(act, []).append(member)
         for (span, does), acted_on in found.items():
             errors.add(
@@ -94,8 +99,9 @@ def _check_hook(
 
 
 def _acts(turn: Turn) -> list[tuple[ir.Span, str]]:
-    """What a section does beside Drop and Continue, and where. (Forward is a Drop in tc, and no verdict of a
-    user hook.)
+    """Returns what a section does beside Drop and Continue, and where.
+
+    Forward needs no check: tc treats it as Drop, and a user hook cannot say it.
     """
     replies = [(end.leaf.span, f"{turn.plan.step} replies to") for end in turn.ends if end.leaf.verdict == "Reply"]
     changes = [(end.leaf.cell[0].span, f"{turn.plan.step} changes its cell for") for end in turn.ends if end.leaf.cell]
@@ -103,7 +109,7 @@ def _acts(turn: Turn) -> list[tuple[ir.Span, str]]:
 
 
 def _members(resolved: Resolved, name: str) -> tuple[str, ...]:
-    """Of a field that is an enum, in the order of the layout."""
+    """Returns the members of an enum field, in the layout's order."""
     return resolved.message.field(name).members
 
 

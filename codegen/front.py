@@ -1,9 +1,9 @@
-"""The front end: a protocol's folder (TLA+ steps and layout) to `ir.Protocol`.
+"""The front end turns a protocol's folder (TLA+ steps and layout) into an `ir.Protocol`.
 
     read the layout -> resolve its names -> parse the steps -> check the subset -> inline -> type
     and lower -> bound
 
-Every pass reports what is wrong and goes on where it can, so that one run shows all errors.
+Every pass reports its errors and goes on if it can, so that one run shows all errors.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ LIBRARY = REPOSITORY / "spec" / "lib"
 
 
 def load(spec_dir: Path, override: dict | layout.Source | None = None, name: str | None = None) -> ir.Protocol:
-    """Compiles the protocol in `spec_dir`. Raises SpecErrors with everything that is wrong.
+    """Compiles the protocol in `spec_dir`. Raises SpecErrors with all errors.
 
-    override: laid over the layout, for example {"constants": {"MaxHolders": 2}}; as a Source its errors have a place.
-    name: what the protocol must be called, where that matters: generated/ and build/ go by the folders of spec/.
+    override: merged over the layout, for example {"constants": {"MaxHolders": 2}}. Errors in a Source have a place.
+    name: the required name of the protocol, if any. The folders of generated/ and build/ have the names of spec/'s.
     """
     spec_dir = spec_dir.resolve()
     folders = list(dict.fromkeys([*used_folders(spec_dir), spec_dir.parent / "lib", LIBRARY]))
@@ -59,14 +59,14 @@ def load(spec_dir: Path, override: dict | layout.Source | None = None, name: str
 
 
 def used_folders(spec_dir: Path) -> list[Path]:
-    """Folders of the layouts that a protocol's layout uses: its steps may extend theirs."""
+    """Returns the folders of the layouts in `use`, because a protocol's steps may extend modules there."""
     return [folder for folder in layout.used_folders(spec_dir / "layout.yaml") if folder != spec_dir]
 
 
 def display_names(spec_dir: Path, folders: list[Path]) -> sany.Display:
-    """Files of a folder outside of the repository, or of its build/, are called as if it were the protocol's own.
+    """Names the files of a copy, outside of the repository or in its build/, like those of the protocol itself.
 
-    So a changed copy of a protocol gives C that differs only where the change shows.
+    So the C of a changed copy differs from the original's only because of the change.
     """
     outside: dict[Path, str] = {}
     for folder in [spec_dir, *folders]:
@@ -76,7 +76,7 @@ def display_names(spec_dir: Path, folders: list[Path]) -> sany.Display:
 
 
 def real_place(error: SpecError, display: sany.Display) -> SpecError:
-    """An error at the file that the user can open."""
+    """Returns an error with the path of the file that the user can open."""
     for folder, name in display.outside.items():
         if error.span.file.startswith(f"{name}/"):
             path = folder / error.span.file.removeprefix(f"{name}/")
@@ -192,7 +192,7 @@ class Loader:
     # --- Steps ------------------------------------------------------------------------------------------------
 
     def compile(self, module: sany.Module, resolved: Resolved) -> dict[str, ir.Step]:
-        """Every step that a section names, once."""
+        """Compiles every step that a section names, once."""
         steps: dict[str, ir.Step] = {}
         tables: dict[str, tuple[str, bool]] = {}
         within = Subset(module, self.errors)
@@ -230,7 +230,7 @@ class Loader:
         plan: SectionPlan,
         hidden: set[str],
     ) -> ir.Step | None:
-        """hidden: the fields of env that it has not."""
+        """Compiles one step; `hidden` lists the fields of env that it must not read."""
         if len(operator.parameters) not in (2, 3) or any(operator.arities):
             self.errors.add(
                 StepSignature(
@@ -265,7 +265,7 @@ class Loader:
         return ir.Step(plan.step, names[0], names[1], env, cell_type, body, operator.span)
 
     def given(self, parameters: list[ir.Var], table: ir.TableLayout, user: bool) -> Facts:
-        """What is known of a step's parameters: env.index is an index of the section's table."""
+        """Returns facts about a step's parameters: env.index is an index of the section's table."""
         facts = Facts()
         if len(parameters) == 3 and not user:
             env = parameters[2]
@@ -274,7 +274,7 @@ class Loader:
         return facts
 
     def fitted(self, resolved: Resolved, steps: dict[str, ir.Step]) -> dict[str, ir.Step]:
-        """The steps, without what no message comes to."""
+        """Returns the steps without the branches that no message reaches."""
         done = {}
         for name, facts in arriving(resolved, steps).items():
             step, plan = steps[name], next(plan for plan in resolved.plans() if plan.step == name)
@@ -357,7 +357,7 @@ class Loader:
         )
 
     def check_sections(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
-        """What can be said of a hook only when its steps are known."""
+        """Runs the checks of hooks that need compiled steps."""
         for hook in (resolved.xdp, resolved.tc, *(plans for _, plans in resolved.passes())):
             writer: str | None = None
             for plan in hook:
@@ -401,7 +401,7 @@ class Loader:
             self.check_again(resolved, plan, steps[plan.step])
 
     def check_again(self, resolved: Resolved, plan: SectionPlan, step: ir.Step) -> None:
-        """Only what is dropped, with all as it was, may be looked at again."""
+        """Checks that the label in `again` only names Drops that change nothing."""
         called = [leaf for leaf in leaves(step.body) if plan.again and is_called(step, leaf, plan.again)]
         if plan.again and not called:
             labels = sorted(
@@ -432,7 +432,11 @@ class Loader:
                 )
 
     def check_tail(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
-        """The programs never look at it, and a word that is lost to another writer does not bring it back."""
+        """Checks that only user steps use the tail, and that none changes it in the leaf that changes a word.
+
+        Programs never see the tail. If a compare-and-swap of a word fails, the step runs again, and the old tail
+        would be lost.
+        """
         if resolved.tail is None:
             return
         tail = resolved.tail.field
@@ -458,7 +462,10 @@ class Loader:
                     )
 
     def check_forwards(self, resolved: Resolved, steps: dict[str, ir.Step]) -> None:
-        """Without a user step the daemon has no socket: the client would be told that the port is unreachable."""
+        """Checks that xdp forwards only if there is a user hook.
+
+        Otherwise the daemon has no socket, and the client would get an ICMP error: port unreachable.
+        """
         for plan in resolved.xdp:
             for leaf in leaves(steps[plan.step].body):
                 if leaf.verdict == "Forward":

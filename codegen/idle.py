@@ -1,5 +1,6 @@
-"""Sections that are for some messages only: for all others their step must be idle, so that to leave it out is
-what the model does.
+"""Checks sections with `when`: their step must be idle for all other messages.
+
+The compiled hook leaves such a section out. The model runs its step, so the step must change nothing there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from codegen.resolve import Resolved, position
 
 
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
-    """What a step does with a message that its section is not for: Continue, with cell and message as they were."""
+    """Checks that a step only says Continue, with nothing changed, to a message that its section is not for."""
     for plan in (plan for plan in resolved.plans() if plan.when is not None):
         for leaf in busy(steps[plan.step], resolved.message, plan.when):
             does = (
@@ -30,7 +31,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
 
 
 def busy(step: ir.Step, message: ir.Record, when: ir.When) -> Iterator[ir.Leaf]:
-    """The leaves that other messages may come to, and that are not idle."""
+    """Returns the leaves that are not idle and that messages outside of `when` may reach."""
     kind = message.field(when.field)
     asked = ir.Field(ir.Var(step.message, message, step.span), when.field, kind, step.span)
     yield from _busy(step.body, Facts().with_members(asked, frozenset(kind.members) - set(when.members)))

@@ -1,6 +1,4 @@
-"""Indices of cells that are looked up when it is too late to give up: after a state was changed, or where a
-cell has an owner.
-"""
+"""Checks indices whose lookup must not fail: after a section changed a cell, or of an `owned` table."""
 
 from __future__ import annotations
 
@@ -14,10 +12,12 @@ from codegen.sections import SectionPlan
 
 
 def found_first(hook: Iterable[tuple[ir.TableLayout, bool, set[str]]]) -> dict[str, int]:
-    """Of xdp or tc: indices whose cells are looked up before the first section, for it ends there if one is not there.
+    """Returns the indices whose cells xdp or tc looks up before the first section.
 
-    hook: of each section the table, whether it is for all messages, and the fields of the message that its step writes.
-    Returns how many cells the smallest table of each index has: the index is below that, until it is written.
+    The hook ends there if a cell is missing. So until an index is written, it is below the returned number: the
+    capacity of the smallest table that uses it.
+
+    hook: for each section its table, whether it is for all messages, and the message fields that its step writes.
     """
     found: dict[str, int] = {}
     written: set[str] = set()
@@ -29,18 +29,18 @@ def found_first(hook: Iterable[tuple[ir.TableLayout, bool, set[str]]]) -> dict[s
 
 
 def left_out(resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]) -> list[bool]:
-    """Of each section, whether it may be left out because its index is beyond the table.
+    """Returns, for each section, whether it may be left out because its index is beyond the table.
 
-    Where that is known before the first one, the hook ends there instead; the daemon drops what it has no cell for.
+    If that is known before the first section, the hook ends there instead. The daemon drops a message whose cell
+    is missing.
     """
     return [late and not within for _, late, within in _lookups(resolved, steps, hook)]
 
 
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
-    """Every value of such an index must be that of a cell.
+    """Checks that every value of such an index has a cell.
 
-    Out of range, a section would be left out, which the hook has only said that it can live with where it is
-    `contended: skip`.
+    Otherwise a section could be left out, which only `contended: skip` allows.
     """
     for hook in resolved.hooks():
         writer = ""
@@ -61,9 +61,7 @@ def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None
 def _lookups(
     resolved: Resolved, steps: dict[str, ir.Step], hook: list[SectionPlan]
 ) -> Iterator[tuple[SectionPlan, bool, bool]]:
-    """Of each section, whether its cell is looked up right before it, by a program, and whether there is one
-    for every index.
-    """
+    """Yields each section, whether a program looks up its cell right before it, and whether the cell always exists."""
     in_kernel = hook is resolved.xdp or hook is resolved.tc
     sure = found_first(
         (resolved.tables[plan.table], plan.when is None, _written(steps[plan.step])) for plan in hook if in_kernel
@@ -83,8 +81,10 @@ def _written(step: ir.Step) -> set[str]:
 def _within(
     resolved: Resolved, table: ir.TableLayout, plan: SectionPlan, written: set[str], sure: dict[str, int]
 ) -> bool:
-    """By its type, because it is hashed from a field when a packet comes (a sweep has none), or because another
-    cell of that index is there.
+    """Whether every value of the index has a cell.
+
+    It follows from the index's type, from a hash that computes the index on arrival (a sweep has none), or
+    from an earlier lookup with the same index.
     """
     if table.index not in written and sure.get(table.index, table.capacity + 1) <= table.capacity:
         return True

@@ -1,8 +1,8 @@
-"""The typed intermediate representation: what the front end hands to the emitters.
+"""Defines the typed intermediate representation, which the front end hands to the emitters.
 
-Operators are inlined, constants folded, names unique within a step, and every integer expression carries the
-interval that was inferred for it. A step's body is a tree of decisions whose leaves say what becomes of the
-cell and of the message. Everything is immutable; a pass returns new nodes.
+Operators are inlined, constants are folded, and names are unique within a step. Every integer expression carries
+its inferred interval. A step's body is a tree of decisions. Its leaves say how the cell and the message change.
+Everything is immutable; a pass returns new nodes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from codegen.ir_types import (  # noqa: F401
 
 @dataclass(frozen=True)
 class When:
-    """For which messages a section is: those whose `field`, an enum, is one of `members`."""
+    """The messages that a section is for: those whose enum `field` is one of `members`."""
 
     field: str
     members: tuple[str, ...]
@@ -77,127 +77,133 @@ class When:
 
 @dataclass(frozen=True)
 class Section:
-    """One atomic section of a hook.
-
-    index: the message's field that says which cell; for the table that a sweep goes over, None.
-    One Step object serves all sections that name it: a step belongs to one table.
-    contended: `drop`, `skip` or `never`; see docs/layout.md.
-    writes: whether any leaf changes the cell; a section that does not is a plain load.
-    reads: of a user section, what it only reads: `table` (the whole of it, the step's cell type is a Table) or
-        `cell`; '' where it steps a cell, as the sections of all other hooks do.
-    again: of a user section, the names of leaves that drop a message which the daemon is to look at again, later.
-    when: for which messages it is; for all others the step changes nothing and continues. None: for all.
-    """
+    """One atomic section of a hook."""
 
     table: str
     step: Step
+    """One Step object serves all sections that name it, because a step belongs to one table."""
     index: str | None
+    """The message's field that selects the cell; None for the table that a sweep goes over."""
     contended: str
+    """`drop`, `skip` or `never`; see docs/layout.md."""
     writes: bool
+    """Whether any leaf changes the cell. A section without writes is a plain load."""
     reads: str = ""
+    """Part of the table that a user section only reads: `table` (the step's cell type is a Table) or `cell`.
+
+    It is empty if the section steps a cell, as in all other hooks.
+    """
     again: tuple[str, ...] = ()
+    """Leaves of a user section that drop a message, on which the daemon runs the hook again later."""
     when: When | None = None
+    """Messages that the section is for; None means all. For all others the step continues and changes nothing."""
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of the sweep, or over rows that are restored: its sections are run for every index of the table `each`.
-
-    program: how its program's name goes on after the protocol's.
-    """
+    """One pass of the sweep, or the pass over rows to restore."""
 
     each: str
+    """The table whose indices the pass goes over."""
     sections: tuple[Section, ...]
+    """They run for every index."""
     program: str
+    """Its program's name without the protocol's prefix."""
 
 
 @dataclass(frozen=True)
 class Restore:
-    """Rows that were recovered, in cells of a table. fate: the field that says what became of a row; done:
-    members that are as it should be.
-    """
+    """How recovered rows get into the tables."""
 
     rows: str
+    """The table whose cells hold the rows."""
     fate: str
+    """The cell's field with the outcome of a row."""
     done: tuple[str, ...]
+    """Members of `fate` that mean success."""
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """atomic: `word`, `spin_lock`, `res_spin_lock`, `user` (only the daemon's) or `owned` (at any time one section's);
-    map: `array`.
-
-    ahead: whether xdp reads its cells ahead of the steps, those of several packets at once; at most one table's.
-    own_line: whether each cell, a word or one with an owner, has cache lines of its own.
-    """
+    """One table of the layout."""
 
     name: str
     cell: Record
     map: str
+    """Only `array` so far."""
     capacity: int
     index: str
+    """The message's field that selects the cell."""
     atomic: str
+    """`word`, `spin_lock`, `res_spin_lock`, `user` or `owned`.
+
+    Only the daemon accesses the cells of `user`. At most one section at a time accesses a cell of `owned`.
+    """
     ahead: bool = False
+    """Whether xdp reads cells before the steps need them, for several packets at once. At most one table has it."""
     own_line: bool = False
+    """Whether each cell has its own cache lines; only for `word` and `owned`."""
 
 
 @dataclass(frozen=True)
 class TailLayout:
-    """What follows the fixed part of a message: as many bytes as the field `length` says, if over < length <= max.
-
-    To the steps it is the message's last field, `field`, of type Bytes(max); only those of the user hook name it.
-    """
+    """The bytes after the fixed part of a message. A message has them if over < length <= max."""
 
     field: str
+    """Its name: the message's last field, of type Bytes(max). Only steps of the user hook may use it."""
     length: str
+    """The message's field with the number of bytes."""
     over: int
     max: int
 
 
 @dataclass(frozen=True)
 class HashIndex:
-    """A local field that is filled when a packet arrives: a hash of message field `source` into 0..capacity-1.
-
-    source: a field of the wire or of the handover, or a local field that is hashed before this one.
-    lower: of the hash's other half, so that two indices of one source have nothing to do with one another.
-    """
+    """A local field that is filled when a packet arrives: a hash of the field `source` into 0..capacity-1."""
 
     field: str
     source: str
+    """A field of the wire or of the handover, or a local field that is hashed before this one."""
     capacity: int
     lower: bool = False
+    """Whether it uses the other half of the hash, so that two indices of one source are independent."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What the verifier may report for a program: instructions processed, total states, bytes of stack."""
+    """The greatest figures that the verifier may report for a program."""
 
     insns: int
+    """Processed instructions."""
     states: int
+    """Total states."""
     stack: int
+    """Bytes of stack."""
 
 
 @dataclass(frozen=True)
 class Drain:
-    """What the daemon takes from the tables into files. All its sections are the daemon's.
+    """How the daemon copies records from the tables to files. The daemon runs all of its sections.
 
-    lanes: the capacity of the table `each`, whose index is the message's field `lane`; number: the field that
-        counts the records of a lane.
-    takes: each reads a word, and all that was written before it, or a cell where it lies; written, synced,
-        begins: each swaps a word. A step that stands in sections on several tables, whose cells have the same
-        fields, has the cell type of the first.
-    entry: the message's fields that a file has of a record, in order.
+    A step may be in sections on several tables if their cells have the same fields. It has the cell type of the first.
     """
 
     each: str
+    """The table whose indices are the lanes."""
     lanes: int
+    """The capacity of `each`."""
     lane: str
+    """The message's field that is the index of `each`."""
     number: str
+    """The message's field that counts the records of a lane."""
     takes: tuple[Section, ...]
+    """Each reads a word, and everything that was written before it, or reads a cell in place."""
     written: Section
+    """Swaps a word, as do `synced` and `begins`."""
     synced: Section
     begins: tuple[Section, ...]
     entry: tuple[str, ...]
+    """The message's fields that a file keeps of a record, in order."""
     batch: int
     segment_bytes: int
     sync_ms: int
@@ -209,7 +215,7 @@ class Drain:
 
 @dataclass(frozen=True)
 class Recovery:
-    """What is made of the entries that have one key: a cell, by a step on each of them, in whatever order."""
+    """Makes one cell of all entries with the same key: the step runs on each entry, in any order."""
 
     key: str
     cell: Record
@@ -217,11 +223,11 @@ class Recovery:
 
 
 EPOCH = "epoch"
-"""The message's field of a drain that says since when numbers are counted."""
+"""The message's field with the epoch, in which a drain counts numbers."""
 
 
 TERMS = "terms"
-"""The field of env that is a hash of all that a client relies on."""
+"""The field of env with the hash of everything that a client relies on."""
 
 
 USER_ONLY = ("age", "peer", "token", "validated", "random")
@@ -230,65 +236,64 @@ USER_ONLY = ("age", "peer", "token", "validated", "random")
 
 @dataclass(frozen=True)
 class Protocol:
-    """Everything the emitters need.
-
-    message: wire fields, handover fields and local fields in one record; `wire` lists the first in their order on the
-    wire.
-    handover: fields that follow on the wire, which the hooks hand to one another: zero when a packet comes from a
-    client.
-    env: fields now (when the layout has a clock), cpu, age, terms, peer, token and validated (when it asks for those),
-    random (Bytes(8)) and index (UInt(32)).
-    tick_ns: length of a tick of env.now, a power of two; None without a clock.
-    young_ticks: from what age on the tables are old to every step: see env.age. 0 where no step asks.
-    token: the field of the wire in which a client shows a token: see env.validated. None where no step asks.
-    sweep: the passes of the sweep; the last one is that over rows where any are restored, and is not the sweep's.
-    user: the sections of the user hook; none where nothing is forwarded. user_row: whether the layout has them as a
-    list.
-    promiscuous: whether packets to addresses of other hosts are served as well.
-    forwards: fields of the wire that xdp writes into what it passes to the daemon, beside what is handed over.
-    sources: the files it was compiled from, relative to the repository's root, in order.
-    """
+    """Everything that the emitters need of a protocol."""
 
     name: str
     module: str
     constants: tuple[tuple[str, int | bool | str | tuple[str, ...]], ...]
     message: Record
+    """Wire fields, handover fields and local fields in one record."""
     wire: tuple[str, ...]
+    """Wire fields, in their order on the wire."""
     handover: tuple[str, ...]
+    """Fields after those of `wire`, which the hooks hand to one another. They are zero in a client's packet."""
     port: int
     hashes: tuple[HashIndex, ...]
     env: Record
+    """The fields random (Bytes(8)), index (UInt(32)), and those that the layout asks for.
+
+    It may ask for now, cpu, age, terms, peer, token and validated.
+    """
     tick_ns: int | None
+    """Length of a tick of env.now, a power of two; None without a clock."""
     tables: tuple[TableLayout, ...]
     xdp: tuple[Section, ...]
     tc: tuple[Section, ...]
     user: tuple[Section, ...]
+    """Sections of the user hook; empty if nothing is forwarded."""
     sweep_period_ms: int
     sweep: tuple[Pass, ...]
+    """Passes of the sweep. If rows can be restored, the pass over them is the last; the sweep does not run it."""
     budgets: tuple[tuple[str, Budget], ...]
     sources: tuple[str, ...]
+    """The files that it was compiled from, relative to the repository's root, in order."""
     user_row: bool = False
+    """Whether the layout has the user hook as a list."""
     forwards: tuple[str, ...] = ()
+    """Wire fields that xdp writes into a packet that it forwards, beside the handover."""
     tail: TailLayout | None = None
     restore: Restore | None = None
     drain: Drain | None = None
     recovery: Recovery | None = None
     young_ticks: int = 0
+    """Age from which the tables are old to every step (see env.age); 0 if no step asks."""
     token: str | None = None
+    """Wire field in which a client shows a token (see env.validated); None if no step asks."""
     promiscuous: bool = False
+    """Whether packets to addresses of other hosts are served as well."""
 
     @property
     def daemon_steps(self) -> tuple[Step, ...]:
-        """Steps of the drain and of recovery, each once."""
+        """Returns the steps of the drain and of recovery, each once."""
         found = {section.step.name: section.step for section in self.drain.sections} if self.drain else {}
         return (*found.values(), *((self.recovery.step,) if self.recovery else ()))
 
     @property
     def environment(self) -> Record:
-        """What of env each run is given: terms are the same for all, and a constant."""
+        """Returns the fields of env that each run receives: all but terms, which is a constant."""
         return Record(self.env.name, tuple((name, type_) for name, type_ in self.env.fields if name != TERMS))
 
     @property
     def ahead(self) -> TableLayout | None:
-        """The table whose cells xdp reads ahead of the steps."""
+        """Returns the table whose cells xdp reads before the steps need them, if there is one."""
         return next((table for table in self.tables if table.ahead), None)

@@ -1,4 +1,4 @@
-"""Nodes of the intermediate representation: expressions and steps. A part of ir.py, which has all of it."""
+"""Expressions and steps of the intermediate representation. Import them from ir.py, which exports all of its parts."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from codegen.ir_types import Interval, Record, Span, Table, Type
 
 # --- Expressions: every one has a type and a span ---------------------------------------
 #
-# A number that is no field (a constant, a result of Arith, a Cardinality, Count or First, the
-# variable of a Range or of Bits) has the type UInt(64); its interval says what it can be, and that
-# may be negative. Where the interval's low end is negative, its high end fits a signed 64-bit integer.
+# Some numbers are not fields: a constant, a result of Arith, a Cardinality, Count or First, and the
+# variable of a Range or of Bits. They have the type UInt(64). Their interval bounds the value, which
+# may be negative. If the interval's low end is negative, its high end fits a signed 64-bit integer.
 #
-# Both sides of a comparison have types that agree but for widths and rooms. The left operand of a
-# SetOp, and what is assigned to a field, have the type of the whole (a set that lies somewhere with
-# another type is joined to an empty literal first); the right operand may be a set of any width and
-# room. The branches of an If that makes a set have its type. A loop's body uses its variable.
+# The types of both sides of a comparison differ at most in widths and rooms. The left operand of a
+# SetOp has the type of the whole, and a value assigned to a field has the field's type. (A stored set
+# of another type is first joined to an empty literal.) The right operand of a SetOp may have any width
+# and room. The branches of an If that makes a set have its type. A loop's body uses its variable.
 
 
 @dataclass(frozen=True)
 class Int:
-    """A constant. Of type Bytes only with value 0: all bytes zero."""
+    """A constant. With type Bytes, its value must be 0: all bytes are zero."""
 
     value: int
     type: Type
@@ -58,7 +58,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Index:
-    """Element of an Array or Sequence (index from 1), or cell of a Table (index from 0); shown to be in range."""
+    """Element of an Array or Sequence (index from 1), or cell of a Table (index from 0); proven to be in range."""
 
     base: Expr
     index: Expr
@@ -99,7 +99,7 @@ class Not:
 
 @dataclass(frozen=True)
 class Logic:
-    """`and` or `or` of two or more operands, in order, evaluated from the left and no further than needed."""
+    """`and` or `or` of two or more operands, evaluated from the left until the result is known."""
 
     op: str
     operands: tuple[Expr, ...]
@@ -140,7 +140,7 @@ class SetOf:
 
 @dataclass(frozen=True)
 class SetOp:
-    """`union`, `intersect` or `minus` of two sets or two bit sets; a union is shown to fit its type."""
+    """`union`, `intersect` or `minus` of two sets or two bit sets; a union is proven to fit its type."""
 
     op: str
     left: Expr
@@ -167,7 +167,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class Cardinality:
-    """Of a Set or Bits, or `Len` of a Sequence."""
+    """Number of elements of a Set or Bits, or `Len` of a Sequence."""
 
     operand: Expr
     type: Type
@@ -177,18 +177,19 @@ class Cardinality:
 
 @dataclass(frozen=True)
 class Range:
-    """low..high, only as the domain of a binder; `bound` is the most iterations there can be."""
+    """low..high, only as the domain of a binder."""
 
     low: Expr
     high: Expr
     bound: int
+    """Greatest number of iterations."""
     type: Type
     span: Span
 
 
 @dataclass(frozen=True)
 class Filter:
-    """{variable \\in domain : predicate}, a set of the place's type, which may not be the domain's."""
+    """{variable \\in domain : predicate}. The set has the type of its place, which may differ from the domain's."""
 
     variable: str
     domain: Expr
@@ -199,9 +200,9 @@ class Filter:
 
 @dataclass(frozen=True)
 class Image:
-    """{value : variable \\in domain}, duplicates removed; only of those that satisfy the predicate, where there is one.
+    """{value : variable \\in domain}, without duplicates. A predicate selects elements of the domain.
 
-    The domain is a Range only where the result has type Bits.
+    The domain can be a Range only if the result has type Bits.
     """
 
     variable: str
@@ -226,12 +227,13 @@ class Quantifier:
 
 @dataclass(frozen=True)
 class First:
-    """The least of a Range that satisfies the predicate, or `none` where there is one and none does."""
+    """The least number of a Range that satisfies the predicate."""
 
     variable: str
     domain: Range
     predicate: Expr
     none: Expr | None
+    """The value if no number satisfies it; None if one surely does."""
     type: Type
     span: Span
     interval: Interval
@@ -239,7 +241,7 @@ class First:
 
 @dataclass(frozen=True)
 class Count:
-    """How many of the domain satisfy the predicate: the Cardinality of a Filter that need not be built."""
+    """Number of elements of the domain that satisfy the predicate: the Cardinality of a Filter that is never built."""
 
     variable: str
     domain: Expr
@@ -251,7 +253,7 @@ class Count:
 
 @dataclass(frozen=True)
 class RecordOf:
-    """A record with every field of its type given."""
+    """A record literal with every field of its type."""
 
     fields: tuple[tuple[str, Expr], ...]
     type: Type
@@ -260,7 +262,7 @@ class RecordOf:
 
 @dataclass(frozen=True)
 class ArrayOf:
-    """[variable \\in 1..size |-> value]"""
+    """An array literal: [variable \\in 1..size |-> value]."""
 
     variable: str
     value: Expr
@@ -270,7 +272,7 @@ class ArrayOf:
 
 @dataclass(frozen=True)
 class SequenceOf:
-    """<<a, b>>"""
+    """A sequence literal: <<a, b>>."""
 
     elements: tuple[Expr, ...]
     type: Type
@@ -279,7 +281,7 @@ class SequenceOf:
 
 @dataclass(frozen=True)
 class Append:
-    """Append(sequence, element), shown to fit its type."""
+    """Append(sequence, element), proven to fit its type."""
 
     sequence: Expr
     element: Expr
@@ -289,7 +291,7 @@ class Append:
 
 @dataclass(frozen=True)
 class Tail:
-    """The sequence without its first element; shown not to be empty."""
+    """The sequence without its first element. The sequence is proven not to be empty."""
 
     sequence: Expr
     type: Type
@@ -297,12 +299,12 @@ class Tail:
 
 
 Path = tuple[Union[str, "Expr"], ...]
-"""From a record: field names, and index expressions into arrays."""
+"""Way from a record to a part of it: field names, and index expressions into arrays."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """[base EXCEPT !.path = value, ...], one after the other; `@` arrives as the old value's Field or Index."""
+    """[base EXCEPT !.path = value, ...], applied in order; `@` arrives as the old value's Field or Index."""
 
     base: Expr
     updates: tuple[tuple[Path, Expr], ...]
@@ -347,7 +349,7 @@ Expr = (
 
 @dataclass(frozen=True)
 class Assign:
-    """One field (or element) of the cell or of the message that a leaf changes; all of a leaf's are simultaneous."""
+    """A change of one field (or element) of the cell or of the message. All assignments of a leaf are simultaneous."""
 
     path: Path
     value: Expr
@@ -356,34 +358,33 @@ class Assign:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a step ends.
-
-    name: its TLA+ label, else the step's name and the leaf's number (`Begin.3`); unique in its step.
-    operator: the user's operator whose text the leaf stands in, for the comment in the C.
-    """
+    """The end of one branch of a step."""
 
     name: str
+    """Its TLA+ label, else the step's name and the leaf's number (`Begin.3`); unique in its step."""
     verdict: str
     cell: tuple[Assign, ...]
     message: tuple[Assign, ...]
     operator: str
+    """The user's operator whose text contains the leaf, for the comment in the C."""
     span: Span
 
 
 @dataclass(frozen=True)
 class Decide:
-    """`operator`: as in Leaf."""
+    """A choice between two branches of a step."""
 
     condition: Expr
     then: Body
     otherwise: Body
     operator: str
+    """The user's operator whose text contains the choice."""
     span: Span
 
 
 @dataclass(frozen=True)
 class Bind:
-    """A LET that more than one place below uses."""
+    """A LET that is used in more than one place below."""
 
     name: str
     value: Expr
@@ -396,16 +397,16 @@ Body = Leaf | Decide | Bind
 
 @dataclass(frozen=True)
 class Step:
-    """One operator of the steps module, for one table.
-
-    cell: name of the first parameter; `cell_type` is a Record, or a Table for a user hook that reads the whole of it.
-    env: name of the third parameter, None where the step has two.
-    """
+    """One operator of the steps module, for one table."""
 
     name: str
     cell: str
+    """Name of the first parameter."""
     message: str
+    """Name of the second parameter."""
     env: str | None
+    """Name of the third parameter; None if the step has two."""
     cell_type: Record | Table
+    """A Record, or a Table for a user hook that reads the whole table."""
     body: Body
     span: Span

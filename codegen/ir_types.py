@@ -1,4 +1,4 @@
-"""Types of the intermediate representation, and where a node stands: a part of ir.py, which has all of it."""
+"""Types and spans of the intermediate representation. Import them from ir.py, which exports all of its parts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import TypeVar
 
 @dataclass(frozen=True)
 class Span:
-    """Where a node stands in the TLA+ source. Lines and columns count from 1.
+    """The place of a node in the TLA+ source. Lines and columns count from 1.
 
-    last_line, last_column: of its last character, where they are known, else 0. Two spans that begin at one place are
-    the same.
+    Two spans that start at the same place are equal.
     """
 
     file: str
     line: int
     column: int
     last_line: int = field(default=0, compare=False, repr=False)
+    """Line of the node's last character; 0 if it is unknown."""
     last_column: int = field(default=0, compare=False, repr=False)
+    """Column of the node's last character; 0 if it is unknown."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
@@ -41,15 +42,17 @@ class Bool:
 
 @dataclass(frozen=True)
 class Enum:
-    """Strings of TLA+. `name` is where the layout defines it (`door.mode`); the first member is 0."""
+    """Strings of TLA+."""
 
     name: str
+    """Where the layout defines it, for example `door.mode`."""
     members: tuple[str, ...]
+    """The first member is 0 in C."""
 
 
 @dataclass(frozen=True)
 class Bytes:
-    """`size` opaque bytes: compared for equality and copied, nothing else."""
+    """`size` opaque bytes. Steps can only copy them and compare them for equality."""
 
     size: int
 
@@ -87,7 +90,7 @@ class Sequence:
 
 @dataclass(frozen=True)
 class Table:
-    """A whole table, a function over 0..capacity-1; only a user hook sees one, and only reads it."""
+    """A whole table: a function over 0..capacity-1. Only a user hook can see one, and it can only read it."""
 
     name: str
     cell: Record
@@ -96,9 +99,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Record:
-    """`name` is the C struct's tag without the protocol's prefix: `lock_cell`, `message`, `env`."""
+    """A record of TLA+, and a struct in C."""
 
     name: str
+    """Tag of the C struct without the protocol's prefix: `lock_cell`, `message`, `env`."""
     fields: tuple[tuple[str, Type], ...]
 
     def field(self, name: str) -> Type:
@@ -112,9 +116,9 @@ Wanted = TypeVar("Wanted")
 
 
 def expect(found: object, wanted: type[Wanted]) -> Wanted:
-    """What was found, where it can only be one of that class: a type, a node, or a part that a protocol may lack.
+    """Returns `found` (a type, a node or an optional part of a protocol), which must be of the wanted class.
 
-    Another one is a mistake of the caller, not of the user.
+    Another class is a mistake of the caller, not of the user.
     """
     if not isinstance(found, wanted):
         raise TypeError(f"only {wanted.__name__} can be here, not {found!r}")
@@ -123,7 +127,7 @@ def expect(found: object, wanted: type[Wanted]) -> Wanted:
 
 @dataclass(frozen=True)
 class Interval:
-    """Both ends included. Expressions are evaluated exactly: no intermediate result wraps."""
+    """An interval that includes both ends. It bounds exact results: no intermediate result wraps."""
 
     low: int
     high: int

@@ -1,8 +1,8 @@
-"""The layout: what a protocol's layout.yaml may say, and how it is read.
+"""Defines the keys of a protocol's layout.yaml, and reads it.
 
-The models below are the schema (spec/layout.schema.json is made from them). Reading merges the
-files that a layout uses, and reports what is wrong at its line (yaml_source.py). What names
-refer to is resolve.py's business.
+The models below are the schema; spec/layout.schema.json is made from them. Reading merges the
+files that a layout uses, and reports each error at its line (yaml_source.py). resolve.py finds
+what the names refer to.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Strict(BaseModel):
 
 
 class EnumType(Strict):
-    """Strings of TLA+. The first member is what an untouched cell holds."""
+    """Strings of TLA+. An untouched cell holds the first member."""
 
     enum: list[Member] = Field(min_length=1, max_length=256)
 
 
 class BytesType(Strict):
-    """Opaque bytes: compared and copied, nothing else."""
+    """Opaque bytes, which steps can only compare and copy."""
 
     bytes: Bound
 
@@ -82,7 +82,7 @@ TYPE_FORMS = ("enum", "bytes", "set", "bits", "array", "record", "sequence")
 
 
 def type_tag(value: Any) -> str | None:
-    """Which form of type a YAML value is meant to be."""
+    """Returns the form of type that a YAML value is meant to have."""
     if isinstance(value, dict):
         return next((tag for tag in TYPE_FORMS if tag in value), None)
     if isinstance(value, BaseModel):
@@ -132,30 +132,35 @@ class Clock(Strict):
 
 
 class Age(Strict):
-    """env.age: ticks of env.now since the tables were made. until: the last age that steps tell from greater ones."""
+    """env.age: ticks of env.now since the tables were made.
+
+    until: the greatest age that steps can tell from older ones.
+    """
 
     until: Bound
 
 
 class Peer(Strict):
-    """env.peer: a number for the network that a message came from, of that type."""
+    """env.peer: a number, of this type, for the network that a message came from."""
 
     type: TypeName
 
 
 class Token(Strict):
-    """env.token, 8 bytes made for the address that a message came from, and env.validated: whether `field` of
-    the message has such.
+    """env.token: 8 bytes made for the address that a message came from.
+
+    env.validated: whether the message's `field` has a valid token for that address.
     """
 
     field: MessageField
 
 
 class Environment(Strict):
-    """What steps see beside cell and message. cpu: the type of env.cpu, the number of the processor that an xdp or tc
-    step runs on.
+    """Inputs of steps beside cell and message.
 
-    terms: env.terms, a hash of all that a client relies on, is {bytes: 8}.
+    cpu: the type of env.cpu, the number of the processor that an xdp or tc step runs on.
+
+    terms: the type of env.terms, a hash of everything that a client relies on. It must be {bytes: 8}.
     """
 
     now: Clock | None = None
@@ -167,7 +172,7 @@ class Environment(Strict):
 
 
 class Local(Strict):
-    """A field of the message that is not on the wire; computed on arrival where `from` says how."""
+    """A field of the message that is not on the wire. With `from` it is computed when a packet arrives."""
 
     type: TypeText
     source: str | None = Field(
@@ -183,14 +188,16 @@ LocalText = Annotated[Annotated[TypeText, Tag("type")] | Annotated[Local, Tag("l
 
 
 class TableModel(Strict):
-    """An array of cells. index: the message's field that says which cell is meant.
+    """An array of cells.
 
-    ahead: xdp reads cells that it has not seen lately ahead of the steps, those of several packets at once.
+    index: the message's field that selects the cell.
 
-    own_line: each cell, a `word` or `owned`, has cache lines of its own.
+    ahead: before the steps run, xdp reads cells that were not read lately, for several packets at once.
 
-    atomic: `user` where only the daemon has to do with the cells; `owned` where at any time at most one section has to
-    do with a cell.
+    own_line: each cell has its own cache lines; for `word` and `owned` only.
+
+    atomic: how a section runs atomically. With `user`, only the daemon accesses the cells. With `owned`, at most one
+    section accesses a cell at a time.
     """
 
     cell: dict[Name, TypeText] = Field(min_length=1)
@@ -263,7 +270,7 @@ UserHook = Annotated[
 
 
 class Hooks(Strict):
-    """What runs where: rows of sections; for user also one section, over a whole table or one cell of it."""
+    """Lists of sections by hook. user may also be one section, which reads a whole table or one of its cells."""
 
     xdp: list[HookSectionText] = Field(min_length=1)
     user: UserHook | None = None
@@ -271,8 +278,9 @@ class Hooks(Strict):
 
 
 class TailModel(Strict):
-    """What follows the fixed part of a message: `length` bytes, if over < length <= max. To user steps it is
-    the message's `field`.
+    """The value that follows the fixed part of a message: `length` bytes, if over < length <= max.
+
+    field: its name in the message, for user steps.
     """
 
     field: Name
@@ -287,15 +295,18 @@ class PassModel(Strict):
 
 
 class Sweep(Strict):
-    """What the daemon does by itself, every `period_ms`: passes over tables."""
+    """Passes over tables that the daemon starts by itself, every `period_ms`."""
 
     period_ms: int = Field(gt=0, strict=True)
     passes: list[PassModel] = Field(min_length=1)
 
 
 class FateModel(Strict):
-    """What became of a row: an enum of its cell, whose first member is that nothing has, and the members that
-    are as it should be.
+    """The outcome of a row.
+
+    field: an enum of the row's cell. Its first member means that the row is still pending.
+
+    done: the members that mean success.
     """
 
     field: Name
@@ -303,10 +314,10 @@ class FateModel(Strict):
 
 
 class Restore(Strict):
-    """How rows that were recovered get into the tables: sections that are run for each cell of the table `rows`.
+    """How recovered rows get into the tables: the sections run for each cell of the table `rows`.
 
-    The daemon fills these cells, field by field of the same name, and computes those that a `local` of that name has
-    `from` another.
+    The daemon fills the fields of such a cell from a row's fields of the same names. It computes a field if the `local`
+    of that name has a `from`.
     """
 
     rows: Name
@@ -330,12 +341,15 @@ OneSection = Annotated[
 
 
 class DrainModel(Strict):
-    """What the daemon takes from the tables and puts into files: see docs/layout.md.
+    """Records that the daemon copies from the tables to files; see docs/layout.md.
 
-    each: the table whose indices are the lanes. number: the message's field that counts a lane's records, from 1 in
-    each `epoch`.
+    each: the table whose indices are the lanes.
 
-    entry: the message's fields that a file has of a record. sync_ms: how long a sync waits for company.
+    number: the message's field that counts a lane's records, from 1 in each `epoch`.
+
+    entry: the message's fields that a file keeps of a record.
+
+    sync_ms: how long a sync waits for more records.
     """
 
     each: Name
@@ -351,7 +365,7 @@ class DrainModel(Strict):
 
 
 class RecoverModel(Strict):
-    """What is made of all entries that have a key: `step` on a cell for each key, for each entry, in whatever order."""
+    """Makes one row of all entries with the same key: `step` runs on the key's cell for each entry, in any order."""
 
     key: MessageField
     cell: dict[Name, TypeText] = Field(min_length=1)
@@ -365,7 +379,7 @@ class Wire(Strict):
 
 
 class BudgetModel(Strict):
-    """What the verifier may report for a program."""
+    """The greatest figures that the verifier may report for a program."""
 
     insns: int = Field(gt=0, strict=True)
     states: int = Field(gt=0, strict=True)
@@ -383,7 +397,10 @@ Version = Annotated[
 
 
 class ProgramBudget(BudgetModel):
-    """Of a program. kernels: instead of it, on kernels whose verifiers count otherwise."""
+    """The budget of a program.
+
+    kernels: other budgets, for kernels whose verifiers count differently.
+    """
 
     kernels: dict[Version, BudgetModel] = {}
 
@@ -401,8 +418,13 @@ class OlderTable(Strict):
 
 
 class Older(Strict):
-    """For kernels `before` a version, which lack what the layout asks for: tables as they are there. None are
-    before `since`.
+    """Programs for older kernels, which lack a feature that the layout needs.
+
+    before: the first version that has the feature.
+
+    since: the first version that these programs run on.
+
+    tables: the changes to tables on these kernels.
     """
 
     before: Version
@@ -419,8 +441,9 @@ ConstantText = (
 
 
 class Layout(Strict):
-    """A protocol's layout: types, bounds, maps, hooks, wire format and budgets. Nothing here changes what a
-    step means.
+    """A protocol's layout: types, bounds, maps, hooks, wire format and budgets.
+
+    Nothing here changes the meaning of a step.
     """
 
     protocol: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -452,7 +475,7 @@ class Layout(Strict):
 
 
 def json_schema() -> str:
-    """The text of spec/layout.schema.json. A layout that is only `use`d may leave anything out."""
+    """Returns the text of spec/layout.schema.json. A layout that is only `use`d may leave out any key."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Layout.model_json_schema(by_alias=True)}
     for described in (schema, *schema["$defs"].values()):
         if "description" in described:
@@ -461,7 +484,7 @@ def json_schema() -> str:
 
 
 def unwrapped(text: str) -> str:
-    """A docstring with each paragraph on one line, for editors that wrap by themselves."""
+    """Puts each paragraph of a docstring on one line, for editors that wrap by themselves."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
@@ -471,9 +494,9 @@ def unwrapped(text: str) -> str:
 def read(
     path: Path, folders: list[Path], override: dict | Source | None, display: Display, errors: Errors
 ) -> tuple[Layout, Source] | None:
-    """Reads a layout with all that it uses. Returns None after reporting what is wrong.
+    """Reads a layout and the layouts that it uses. Returns None after reporting errors.
 
-    override: a Source's errors are said to be at its places, those of a dict at `override:1:1`.
+    override: errors in a Source are reported at its own places, errors in a dict at `override:1:1`.
     """
     source = load(path, folders, display, errors, ())
     if source is None or errors.found:
@@ -491,9 +514,7 @@ def read(
 
 
 def used_folders(path: Path) -> list[Path]:
-    """Folders of the layouts that a layout names in `use`, where they are there; what is wrong with it is not
-    said here.
-    """
+    """Returns the folders of the existing layouts that a layout names in `use`. It reports no errors."""
     quiet = Errors()
     text = text_of(path, path.name, quiet)
     own = parse(text, path.name, quiet) if text is not None else None
@@ -506,7 +527,7 @@ def used_folders(path: Path) -> list[Path]:
 
 
 def load(path: Path, folders: list[Path], display: Display, errors: Errors, above: tuple[Path, ...]) -> Source | None:
-    """One file over the files that it uses."""
+    """Reads one file and merges it over the files that it uses."""
     text = text_of(path, display.name(path), errors)
     own = parse(text, display.name(path), errors) if text is not None else None
     if own is None:
@@ -515,7 +536,7 @@ def load(path: Path, folders: list[Path], display: Display, errors: Errors, abov
     used = own.values.get("use", [])
     for at, name in enumerate(used if isinstance(used, list) else []):
         if not isinstance(name, str):
-            continue  # the schema will say so
+            continue  # The schema's validation reports it.
         candidates = [path.parent / name, *(folder / Path(name).name for folder in folders)]
         found = next((candidate.resolve() for candidate in candidates if candidate.is_file()), None)
         if found is None or found in above:
@@ -536,9 +557,10 @@ def load(path: Path, folders: list[Path], display: Display, errors: Errors, abov
 
 
 def merged(base: Source, over: Source, is_override: bool = False) -> Source:
-    """`over` laid over `base`: mappings key by key, the members of enums one after the other, all else replaced.
+    """Merges `over` over `base`: mappings key by key, members of enums appended, other values replaced.
 
-    An override replaces enums too. What a mapping that it adds to lacks is still the layout's fault.
+    An override replaces enums too. If it only adds to a mapping, the mapping keeps its place in the layout, so a
+    missing key is reported there.
     """
     spans = dict(base.spans)
 

@@ -1,4 +1,4 @@
-"""Checks of a layout that its resolver makes: names, indices, the wire, budgets and what belongs together."""
+"""Checks that the resolver makes of a layout: names, indices, the wire, budgets, and keys that need each other."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ C_CONSTANTS = (
     "COUNTER_NAMES",
     "TERMS",
 )
-"""Behind the protocol's name: those that every header has."""
+"""Constants of every generated header, without the protocol's prefix."""
 
 MAPS = ("counters", "sweep_state")
-"""Those that are not the layout's."""
+"""Maps that the generator adds to those of the layout."""
 
 WIRE_TYPES = (ir.UInt, ir.Bool, ir.Enum, ir.Bytes, ir.Bits)
 
@@ -107,9 +107,7 @@ def check_wire(resolver: Resolver, message: ir.Record) -> None:
 
 
 def check_ahead(resolver: Resolver) -> None:
-    """Which table's cells are read ahead: xdp must have to do with it, and know which cell is meant when a
-    packet comes.
-    """
+    """Checks the table with `ahead`: xdp must step it, and know a packet's index on arrival."""
     layout = resolver.layout
     tables = [name for name, table in layout.tables.items() if table.ahead]
     stepped = {table for section in layout.hooks.xdp for table in section if table in layout.tables}
@@ -142,7 +140,7 @@ def check_ahead(resolver: Resolver) -> None:
 
 
 def check_restore(resolver: Resolver, tables: dict[str, ir.TableLayout]) -> None:
-    """Rows are filled by the daemon: in memory that it shares with the program, with fields that it can know."""
+    """Checks that the table of rows is `owned`, so that the daemon can fill its cells, and that a row has a fate."""
     restore = resolver.layout.restore
     if restore is None or restore.rows not in resolver.layout.tables:
         return
@@ -196,7 +194,7 @@ def check_older(resolver: Resolver) -> None:
         resolver.complain(("older", "since"), found, "make `since` the older of the two")
     for name in older.tables:
         table = resolver.layout.tables.get(name)
-        # the latter where an override has it so anyway
+        # An override may already have made it a spin_lock.
         if table is not None and table.atomic in ("res_spin_lock", "spin_lock"):
             continue
         found = "there is no such table" if table is None else f"it is `atomic: {table.atomic}`, which every kernel has"

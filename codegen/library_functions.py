@@ -1,4 +1,4 @@
-"""Functions that clang knows without a declaration, which therefore no variable can be named after: a map is one."""
+"""Lists the functions that clang knows without a declaration. No map may have such a name: it is a variable in C."""
 
 from __future__ import annotations
 
@@ -186,4 +186,4 @@ LIBRARY_FUNCTIONS = frozenset(
         "wmemmove",
     ]
 ) | frozenset(name + precision for name in _OF_EVERY_PRECISION for precision in ("", "f", "l"))
-"""As of clang 19, of C's library and of POSIX; tests/codegen/test_library_functions.py asks it."""
+"""Functions of C's library and of POSIX, as of clang 19; tests/codegen/test_library_functions.py asks clang."""

@@ -1,5 +1,7 @@
-"""What a layout says of older kernels: which of its programs they have, and with what laid over it these are
-generated for them.
+"""Reads what a layout says about older kernels.
+
+For kernels before a version the programs are generated from the layout with an override. Kernels before
+another version have no programs.
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ from codegen.versions import version
 
 
 def older_of(spec: Path) -> Older | None:
-    """Of a protocol's folder; None where every kernel has its programs as they are. Raises SpecErrors."""
+    """Returns the key `older` of a protocol's layout; None if the same programs serve every kernel.
+
+    Raises SpecErrors.
+    """
     spec = spec.resolve()
     folders = [*front.used_folders(spec), spec.parent / "lib", front.LIBRARY]
     errors = Errors()
@@ -24,15 +29,15 @@ def older_of(spec: Path) -> Older | None:
 
 
 def override(older: Older) -> dict[str, Any]:
-    """What is laid over the layout for kernels before `before`."""
+    """Returns the override of the layout for kernels before `before`."""
     return {"older": None, "tables": {name: table.model_dump() for name, table in older.tables.items()}}
 
 
 def is_before(release: str, older: Older) -> bool:
-    """Whether a kernel lacks what the layout asks for."""
+    """Whether a kernel lacks a feature that the layout needs."""
     return version(release) < version(older.before)
 
 
 def has_programs(release: str, older: Older) -> bool:
-    """Whether there are programs for a kernel at all."""
+    """Whether a kernel has programs at all."""
     return older.since is None or version(release) >= version(older.since)

@@ -1,4 +1,4 @@
-"""Cells that at any time at most one section has to do with: what a hook must be like to hand one on."""
+"""Checks how a hook hands on an `owned` cell, which at most one section accesses at a time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from codegen.sections import SectionPlan
 
 
 def check(resolved: Resolved, steps: dict[str, ir.Step], errors: Errors) -> None:
-    """Who has a cell next must see what was written: the swap of a word says that it is given away, and is a
-    full barrier.
+    """Checks that each section that writes an owned cell is followed by a section that swaps a word.
+
+    The swap gives the cell away. It is also a full barrier, so the next owner sees what was written.
     """
-    # which the daemon has again when the program has ended
+    # The program's end gives these cells back to the daemon, so they need no swap.
     rows = resolved.layout.restore.rows if resolved.layout.restore else None
     for hook in resolved.hooks():
         for at, plan in enumerate(hook):

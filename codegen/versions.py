@@ -1,4 +1,4 @@
-"""Versions of kernels."""
+"""Reads versions of kernels."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import re
 
 
 def version(text: str) -> tuple[int, ...]:
-    """What releases and versions are compared by, their first two numbers: (6, 12) of `6.12.117+deb12-cloud-amd64`."""
+    """Returns the first two numbers, to compare by: (6, 12) for `6.12.117+deb12-cloud-amd64`."""
     return tuple(map(int, re.findall(r"\d+", text)[:2]))

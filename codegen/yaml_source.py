@@ -1,6 +1,6 @@
-"""YAML with the place of every key, and what is wrong with it in our words, there.
+"""Reads YAML with the place of every key, and reports errors at that place, in our words.
 
-For layouts, and for whatever else a person writes that a pydantic model describes:
+It serves layouts, and all other files that a person writes and a pydantic model describes:
 
     errors = Errors()
     text = text_of(path, "spec/orders/layout.yaml", errors)
@@ -31,7 +31,7 @@ A_NAME = "write a name; quote words that YAML takes for a truth value"
 
 @dataclass
 class Source:
-    """A file as read: its values, where each stands, and the files it came from."""
+    """A file as read: its values, the place of each, and the files that they came from."""
 
     values: dict[str, Any]
     spans: dict[Place, Span]
@@ -39,7 +39,7 @@ class Source:
 
     @classmethod
     def placed(cls, values: dict[str, Any], span: Span) -> Source:
-        """Values that a program put together: all of them at one place, that of what they were made from."""
+        """Wraps values that a program made; all of them get one place, that of their origin."""
         spans: dict[Place, Span] = {}
 
         def walk(item: Any, path: Place) -> None:
@@ -52,7 +52,7 @@ class Source:
         return cls(values, spans)
 
     def span(self, *path: str | int) -> Span:
-        """Where the key at `path` stands, or the nearest key above it."""
+        """Returns the place of the key at `path`, or of the nearest key above it."""
         while path and path not in self.spans:
             path = path[:-1]
         return self.spans[path]
@@ -62,7 +62,7 @@ class Source:
 
 
 def text_of(path: Path, file: str, errors: Errors) -> str | None:
-    """What a file holds; None after reporting why it cannot be read."""
+    """Returns a file's text; None after reporting why it cannot be read."""
     try:
         return path.read_bytes().decode("utf-8")
     except OSError as error:
@@ -78,16 +78,17 @@ def text_of(path: Path, file: str, errors: Errors) -> str | None:
 
 
 def at(before: str, file: str) -> Span:
-    """The place after some text."""
+    """Returns the place right after the text `before`."""
     return Span(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 def parse(
     text: str, file: str, errors: Errors, what: str = "the layout", start: str = "protocol: name"
 ) -> Source | None:
-    """YAML to plain values, with the place of every key; None after reporting why it is none.
+    """Parses YAML to plain values with the place of every key; returns None after reporting an error.
 
-    what: the name of such a file in a sentence. start: how one begins.
+    what: the name of such a file in a message.
+    start: an example of the first line of such a file.
     """
     try:
         loader = yaml.SafeLoader(text)
@@ -116,7 +117,7 @@ def parse(
 
 
 class _Reader:
-    """Nodes of YAML to plain values; `spans` gets their places."""
+    """Turns nodes of YAML into plain values; `spans` gets their places."""
 
     def __init__(self, loader: yaml.SafeLoader, file: str, errors: Errors):
         self.loader = loader
@@ -178,11 +179,14 @@ class _Reader:
         return None
 
 
-# --- What pydantic says ---------------------------------------------------------------------------------
+# --- Complaints of pydantic -----------------------------------------------------------------------------
 
 
 def complaints(error: ValidationError, source: Source) -> list[LayoutInvalid]:
-    """Complaints of pydantic, at their lines and in our words: one a place, whatever alternatives it tried there."""
+    """Turns complaints of pydantic into errors with a line, in our words.
+
+    Each place gets one error, even if pydantic tried several alternatives there.
+    """
     alternatives: dict[Place, list[Any]] = {}
     found = []
     for detail in error.errors(include_url=False):
@@ -217,15 +221,15 @@ WORDS = {
     "less_than": "less than {lt}",
     "less_than_equal": "at most {le}",
 }
-"""What would be right, of kinds of complaints that alternatives of one place may bring together."""
+"""Expected values by kind of complaint. Alternatives at one place may raise several of these kinds."""
 
 
 def place_of(detail: Any, source: Source) -> Place:
-    """Where a complaint of pydantic belongs."""
+    """Returns the path of the key or value that a complaint of pydantic is about."""
     path: list[str | int] = []
     values: list[Any] = [source.values]
     for part in detail["loc"]:
-        # The location also names the alternatives that were tried; those are no keys.
+        # The location also names the alternatives that pydantic tried. Skip them: they are not keys.
         if isinstance(values[-1], dict) and part in values[-1]:
             known: Any = part
         elif isinstance(values[-1], list) and isinstance(part, int) and part < len(values[-1]):
@@ -238,7 +242,7 @@ def place_of(detail: Any, source: Source) -> Place:
         return (
             (*path, detail["input"]) if isinstance(values[-1], dict) and detail["input"] in values[-1] else tuple(path)
         )
-    # An alternative may be called as a key is: then the complaint is about something above.
+    # An alternative may have the same name as a key. Then the complaint is about a value above.
     for depth in range(len(path), -1, -1):
         if values[depth] is detail.get("input"):
             return tuple(path[:depth])
@@ -246,12 +250,12 @@ def place_of(detail: Any, source: Source) -> Place:
 
 
 def is_key(detail: Any) -> bool:
-    """Whether it is a key that is complained of, and not what stands there."""
+    """Whether the complaint is about a key, and not about its value."""
     return detail["type"] == "invalid_key" or detail["loc"][-1:] == ("[key]",)
 
 
 def named(path: Place, detail: Any) -> str:
-    """The value that is complained of, and where it is."""
+    """Describes the wrong value and its path."""
     dotted = ".".join(map(str, path)) or "the file"
     value = detail.get("input")
     kind = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else ""
@@ -259,7 +263,7 @@ def named(path: Place, detail: Any) -> str:
 
 
 def invalid(detail: Any, source: Source) -> LayoutInvalid:
-    """One complaint of pydantic, at its line and in our words."""
+    """Turns one complaint of pydantic into an error with a line, in our words."""
     path = place_of(detail, source)
     dotted = ".".join(map(str, path)) or "the file"
     span = source.span(*path)
