@@ -1,1 +1,1 @@
-"""The passes from SANY's syntax tree to the intermediate representation, one a file."""
+"""The passes from SANY's syntax tree to the intermediate representation, one in each file."""

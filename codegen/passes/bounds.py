@@ -1,7 +1,7 @@
-"""Bounds: shows that every number fits, every index lies in range, every set has room and every loop ends.
+"""Proves that every number fits, every index is in range, every set has room and every loop ends.
 
-Walks a step's tree with the facts that its conditions leave (facts.py), gives every integer its
-interval, and refuses what cannot be shown, with the interval that was inferred.
+It walks a step's tree with the facts that follow from its conditions (facts.py), and gives every
+integer its interval. If a proof fails, it refuses the step and reports the inferred interval.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from codegen.passes.facts import EVERYTHING, INFINITY, Facts, hull, intersect, p
 
 SIGNED = Interval(-(2**63), 2**63 - 1)
 LOOP_MAX = 4096
-"""Iterations of a loop in the kernel; a user step may go over a whole table."""
+"""Greatest number of iterations of a loop in the kernel. A user step may go over a whole table."""
 
 
 class Bounds:
-    """Analyses one step. kernel: whether its loops need a small bound."""
+    """Analyses one step. `kernel` says that its loops need a small bound."""
 
     def __init__(self, errors: Errors, kernel: bool):
         self.errors = errors
@@ -42,7 +42,7 @@ class Bounds:
         self.place = ""
 
     def refuse(self, facts: Facts, kind: type[SpecError], span: Span, found: str, instead: str = "") -> None:
-        """Reports an error, unless nothing gets there."""
+        """Reports an error, unless the place is unreachable."""
         if not facts.dead:
             self.errors.add(kind(span, found, instead))
 
@@ -63,7 +63,7 @@ class Bounds:
         on, off = assume(condition, True, facts), assume(condition, False, facts)
         then, otherwise = self.body(body.then, targets, on), self.body(body.otherwise, targets, off)
         if on.dead is not off.dead:
-            # Nothing ever gets to the other branch: an OTHER that the arms before it leave nothing to, say.
+            # The other branch is unreachable, for example an OTHER after arms that cover all cases.
             return otherwise if on.dead else then
         return replace(body, condition=condition, then=then, otherwise=otherwise)
 
@@ -72,7 +72,7 @@ class Bounds:
         return replace(assign, path=path, value=self.stored(assign.value, kind, path_text(path), facts))
 
     def path(self, path: ir.Path, base: ir.Expr, facts: Facts) -> tuple[ir.Path, ir.Type]:
-        """A path with its indices shown to be in range, and the type it leads to."""
+        """Checks that a path's indices are in range. Returns the path and the type that it leads to."""
         done: list[str | ir.Expr] = []
         for place in path:
             if isinstance(place, str):
@@ -88,7 +88,7 @@ class Bounds:
     # --- Storing -------------------------------------------------------------------------------------------
 
     def stored(self, value: ir.Expr, kind: ir.Type, name: str, facts: Facts) -> ir.Expr:
-        """Visits a value that goes to a place of type `kind`, which it must fit."""
+        """Visits a value that is stored in a place of type `kind`, and checks that it fits."""
         above, self.place = self.place, name
         done = self.visit(value, facts)
         self.place = above
@@ -105,7 +105,7 @@ class Bounds:
                         hint(done, found, room),
                     )
             case ((ir.Set() | ir.Sequence()), (ir.Set() | ir.Sequence())):
-                # Of its own type it has been shown to be when it was visited.
+                # The visit has already checked that the value fits its own type.
                 if done.type.max > kind.max:
                     self.has_room(done, kind, name, facts)
                 if done.type.element != kind.element:
@@ -114,7 +114,7 @@ class Bounds:
         return done
 
     def holds(self, value: ir.Expr, facts: Facts) -> ir.Expr:
-        """A set or a sequence that was just made must fit its own type."""
+        """Checks that a set or a sequence that was just made fits its own type."""
         name = self.place or ("the sequence" if isinstance(value.type, ir.Sequence) else "the set")
         if not isinstance(value.type, ir.Bits):
             self.has_room(value, value.type, name, facts)
@@ -154,8 +154,10 @@ class Bounds:
     # --- Expressions -------------------------------------------------------------------------------------------
 
     def visit(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
-        """The expression with its intervals, everything in it shown or refused; a test that can come out only
-        one way is replaced by its outcome, which compilers would warn of."""
+        """Returns the expression with its intervals, after checking everything in it.
+
+        A test that always has the same outcome is replaced by it, because compilers would warn about such a test.
+        """
         done = self.visit_any(expression, facts)
         if facts.dead or not isinstance(done, (ir.Compare, ir.In, ir.Subset, ir.Quantifier)):
             return done
@@ -196,7 +198,7 @@ class Bounds:
         return self.visit_collection(expression, facts)
 
     def visit_collection(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
-        """The rest of `visit`: sets, sequences, arrays, records and loops."""
+        """Visits the expressions that `visit_any` leaves: sets, sequences, arrays, records and loops."""
         match expression:
             case ir.SetOf() | ir.SequenceOf():
                 done = replace(
@@ -317,7 +319,7 @@ class Bounds:
         return replace(expression, left=left, right=right)
 
     def logic(self, expression: ir.Logic, facts: Facts) -> ir.Expr:
-        """Each operand is evaluated knowing how the ones before it came out."""
+        """Visits each operand with the outcomes of the operands before it as facts."""
         operands = []
         for operand in expression.operands:
             operands.append(self.visit(operand, facts))
@@ -353,7 +355,7 @@ class Bounds:
         return replace(expression, base=base, updates=tuple(updates))
 
     def set_operation(self, expression: ir.SetOp, facts: Facts) -> ir.Expr:
-        """The whole is made in the place of its left part, so that must have the whole's type."""
+        """Visits a set operation. C builds the result from the left part, which must thus have the result's type."""
         left, right = self.visit(expression.left, facts), self.visit(expression.right, facts)
         kind = expression.type
         if isinstance(kind, ir.Set):
@@ -374,7 +376,7 @@ class Bounds:
         return held.low <= found.low and found.high <= held.high
 
     def narrowed(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
-        """A set or a sequence that is made here, as one of type `kind` if it fits that; also what it is made of."""
+        """Gives a set or a sequence that is made here, and its parts, the type `kind` if it fits."""
         if (
             value.type == kind
             or not made(value)
@@ -393,13 +395,13 @@ class Bounds:
         return replace(value, type=kind)
 
     def fitted(self, value: ir.Expr, kind: ir.Type, facts: Facts) -> ir.Expr:
-        """As `narrowed`; a set that lies somewhere with another type is joined to an empty one of this type."""
+        """Works as `narrowed`, and also joins a stored set of another type to an empty set of this type."""
         if made(value) or value.type == kind or not isinstance(kind, ir.Set) or not self.fits(value, kind, facts):
             return self.narrowed(value, kind, facts)
         return ir.SetOp("union", ir.SetOf((), kind, value.span), value, kind, value.span)
 
     def membership(self, expression: ir.In, facts: Facts) -> ir.Expr:
-        """In bits only a small number can be: a larger one is none of them."""
+        """Visits a membership test. A number outside of the range of bits is not a member, so it gets a test."""
         element, within = self.visit(expression.element, facts), self.visit(expression.set, facts)
         done = replace(expression, element=element, set=within)
         if isinstance(within, ir.SetOf) and any(facts.key(item) == facts.key(element) for item in within.elements):
@@ -415,7 +417,7 @@ class Bounds:
         return done
 
     def in_range(self, base: ir.Expr, index: ir.Expr, span: Span, facts: Facts) -> None:
-        """An index must lie within what it points into."""
+        """Checks that an index lies in its table, array or sequence."""
         found = interval(index)
         match base.type:
             case ir.Table(name, _, capacity):
@@ -485,7 +487,7 @@ class Bounds:
         return self.first(expression, domain, inner, facts)
 
     def visit_quietly(self, expression: ir.Expr, facts: Facts) -> ir.Expr:
-        """What a visit will come to, without its errors."""
+        """Returns the result of a visit, without its errors."""
         return Bounds(Errors(), self.kernel).visit(expression, facts)
 
     def first(self, expression: ir.First, domain: ir.Range, inner: Facts, facts: Facts) -> ir.Expr:
@@ -510,7 +512,7 @@ class Bounds:
         return replace(done, interval=facts.interval(done, found))
 
     def domain(self, expression: ir.Expr, facts: Facts) -> tuple[ir.Expr, Facts]:
-        """What a loop goes over, and what is known inside of it."""
+        """Returns a loop's domain, and the facts inside of the loop."""
         if isinstance(expression.domain, ir.Range):
             domain = self.range(expression.domain, facts)
             variable = ir.Var(expression.variable, INTEGER, expression.span)
@@ -540,7 +542,7 @@ class Bounds:
         return replace(expression, low=low, high=high, bound=most)
 
     def ranged(self, variable: ir.Var, low: ir.Expr, high: ir.Expr, facts: Facts) -> Facts:
-        """Inside of a loop over low..high."""
+        """Returns the facts inside of a loop over low..high."""
         one, other = interval(low), interval(high)
         facts.note_range(variable, Interval(one.low, max(one.low, other.high)))
         span = variable.span
@@ -550,7 +552,7 @@ class Bounds:
 
 
 def without_variable(loop: ir.Expr, inside: ir.Expr) -> ir.Expr | None:
-    """A loop whose body does not depend on its variable, without the loop; None where that cannot be said shortly."""
+    """Replaces a loop whose body does not use its variable by a short expression; returns None if that cannot be."""
     span = loop.span
     if isinstance(loop.domain, ir.Range):
         some = compare(">=", loop.domain.high, loop.domain.low, span)
@@ -573,12 +575,12 @@ def without_variable(loop: ir.Expr, inside: ir.Expr) -> ir.Expr | None:
 
 
 def made(value: ir.Expr) -> bool:
-    """Whether a set or a sequence is made where it stands, and does not lie somewhere already."""
+    """Whether a set or a sequence is made here, and is not stored already."""
     return not isinstance(value, (ir.Var, ir.Field, ir.Index))
 
 
 def path_text(path: ir.Path) -> str:
-    """A path as a message shows it."""
+    """Returns a path as a message shows it."""
     return ".".join(place for place in path if isinstance(place, str)) or "the element"
 
 

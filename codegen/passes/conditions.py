@@ -1,4 +1,4 @@
-"""What conditions and expressions say: how large a set may be, where its elements lie, what a test leaves known."""
+"""Derives facts from conditions, and bounds the sizes and elements of sets and sequences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codegen.passes.kinds import set_max
 
 
 def interval(expression: ir.Expr) -> Interval:
-    """The interval of an integer expression that has been visited."""
+    """Returns the interval of an integer expression that has been visited."""
     if isinstance(expression, ir.Int):
         return Interval(expression.value, expression.value)
     found = getattr(expression, "interval", None)
@@ -23,7 +23,7 @@ def interval(expression: ir.Expr) -> Interval:
 
 
 def element_interval(value: ir.Expr) -> Interval:
-    """Where the elements of a set or a sequence of integers lie."""
+    """Returns the interval of the elements of a set or a sequence of integers."""
     match value:
         case ir.SetOf(elements) | ir.SequenceOf(elements):
             if not elements:
@@ -62,7 +62,7 @@ def element_interval(value: ir.Expr) -> Interval:
 
 
 def size_interval(value: ir.Expr, facts: Facts) -> Interval:
-    """How many elements a set or a sequence may have."""
+    """Returns the interval of the size of a set or a sequence."""
     natural = natural_size(value, facts)
     if isinstance(value.type, ir.Set) and isinstance(value.type.element, ir.UInt):
         natural = Interval(
@@ -108,7 +108,7 @@ def natural_size(value: ir.Expr, facts: Facts) -> Interval:
 
 
 def union_size(left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
-    """At most both together, less what is known to be in the other already."""
+    """Bounds the size of a union: at most the sum of both, less the elements that are known to be in both."""
     found = [size_interval(left, facts), size_interval(right, facts)]
     high = found[0].high + found[1].high
     for one, other, size in ((left, right, found[0]), (right, left, found[1])):
@@ -137,7 +137,7 @@ def minus_size(left: ir.Expr, right: ir.Expr, facts: Facts) -> Interval:
 
 
 def assume(condition: ir.Expr, value: bool, facts: Facts) -> Facts:
-    """What is known where the (visited) condition came out as `value`."""
+    """Adds the facts that follow if the (visited) condition has the outcome `value`."""
     facts = facts.with_truth(condition, value)
     match condition:
         case ir.Literal():
@@ -166,7 +166,7 @@ def assume(condition: ir.Expr, value: bool, facts: Facts) -> Facts:
 
 
 def assume_logic(op: str, operands: tuple[ir.Expr, ...], value: bool, facts: Facts) -> Facts:
-    """All operands came out so; or one of them did otherwise, and those before it did not."""
+    """Adds facts about operands: either all have the outcome `value`, or one is the first to have it."""
     if (op == "and") is value:
         for operand in operands:
             facts = assume(operand, value, facts)
@@ -211,7 +211,7 @@ def assume_membership(element: ir.Expr, within: ir.Expr, value: bool, facts: Fac
 
 
 def assume_order(op: str, left: ir.Expr, right: ir.Expr, value: bool, facts: Facts) -> Facts:
-    """A comparison of numbers says where their difference lies, and so where each of them does."""
+    """Adds the facts of a comparison of numbers: it bounds their difference, and so each of them."""
     span = left.span
     difference = ir.Arith("-", left, right, INTEGER, span, EVERYTHING)
     allowed = {
@@ -229,7 +229,7 @@ def assume_order(op: str, left: ir.Expr, right: ir.Expr, value: bool, facts: Fac
         facts = facts.with_number(side, interval(side))
     if allowed is not None:
         return facts.with_number(difference, allowed)
-    # Unequal: that only says something at the ends.
+    # Unequal numbers: this excludes only a zero at an end of the difference's interval.
     found = facts.interval(difference, plus(interval(left), scaled(interval(right), -1)))
     if found.low == found.high == 0:
         return replace(facts, dead=True)
@@ -248,5 +248,5 @@ def assume_not_empty(domain: ir.Expr, facts: Facts) -> Facts:
 
 
 def size_of(value: ir.Expr) -> ir.Expr:
-    """The size of a set or a sequence, as an expression that facts can speak of."""
+    """Returns the size of a set or a sequence as an expression, so that there can be facts about it."""
     return ir.Cardinality(value, INTEGER, value.span, EVERYTHING)

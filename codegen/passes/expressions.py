@@ -1,4 +1,4 @@
-"""Building and comparing typed expressions: keys, substitution, and constructors that fold constants away."""
+"""Builds and compares typed expressions: keys, substitution, and constructors that fold constants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codegen.ir import Span
 
 BOOL = ir.Bool()
 INTEGER = ir.UInt(64)
-"""The type of a number that is no field: constants, results of arithmetic, counts and indices."""
+"""Type of a number that is not a field: constants, results of arithmetic, counts and indices."""
 
 BINDING = (ir.Filter, ir.Image, ir.Quantifier, ir.First, ir.Count, ir.ArrayOf)
 EXPRESSIONS = ir.Expr.__args__
@@ -22,13 +22,13 @@ _KINDS = frozenset(EXPRESSIONS)
 
 @functools.cache
 def _parts(kind: type) -> tuple[str, ...]:
-    """The fields of a kind of expression that have something below."""
+    """Returns the fields of a kind of expression that may hold other expressions."""
     return tuple(item.name for item in fields(kind) if item.name not in ("span", "type", "interval"))
 
 
 @functools.cache
 def _telling(kind: type) -> tuple[str, ...]:
-    """The fields that two expressions of a kind must agree in to mean the same."""
+    """Returns the fields that must be equal for two expressions of a kind to mean the same."""
     return tuple(item.name for item in fields(kind) if item.name not in IGNORED and item.name != "variable")
 
 
@@ -36,7 +36,7 @@ def _telling(kind: type) -> tuple[str, ...]:
 
 
 def rebuild(value: Any, change: Callable[[ir.Expr], ir.Expr]) -> Any:
-    """`value` (an expression, or a tuple of them) with `change` applied to each expression directly below."""
+    """Applies `change` to each expression directly below `value`, which is an expression or a tuple of them."""
     if isinstance(value, tuple):
         return tuple(change(item) if isinstance(item, EXPRESSIONS) else rebuild(item, change) for item in value)
     if not isinstance(value, (*EXPRESSIONS, ir.Assign)):
@@ -51,7 +51,7 @@ def rebuild(value: Any, change: Callable[[ir.Expr], ir.Expr]) -> Any:
 
 
 def children(value: Any) -> list[ir.Expr]:
-    """The expressions directly below, in order."""
+    """Returns the expressions directly below, in order."""
     found: list[ir.Expr] = []
 
     def note(expression: ir.Expr) -> ir.Expr:
@@ -63,7 +63,7 @@ def children(value: Any) -> list[ir.Expr]:
 
 
 def count(name: str, value: Any) -> int:
-    """How often the variable `name` is used; a use inside of a loop counts for many."""
+    """Counts the uses of the variable `name`; a use inside of a loop counts as several."""
     if isinstance(value, ir.Var):
         return int(value.name == name)
     if isinstance(value, tuple):
@@ -76,16 +76,16 @@ def count(name: str, value: Any) -> int:
 
 
 def substitute(name: str, by: ir.Expr, value: Any) -> Any:
-    """`value` with every use of the variable replaced."""
+    """Replaces every use of the variable `name` in `value`."""
     if isinstance(value, ir.Var):
         return by if value.name == name else value
     return rebuild(value, lambda child: substitute(name, by, child))
 
 
 def key(expression: Any, names: dict[str, Any] | None = None, depth: int = 0) -> Any:
-    """A hashable description: equal for expressions that mean the same text, wherever they stand.
+    """Returns a hashable description, equal for expressions that mean the same, wherever they are.
 
-    names: what a LET's name stands for (its value's key), and where a bound name is bound.
+    names: the keys of the values of LETs, and the depths at which other names are bound.
     """
     names = names or {}
     if isinstance(expression, tuple):
@@ -133,7 +133,7 @@ def negation(operand: ir.Expr, span: Span) -> ir.Expr:
 
 
 def logic(op: str, operands: list[ir.Expr], span: Span) -> ir.Expr:
-    """`and` or `or`, flattened, without the operands that do not matter."""
+    """Makes `and` or `or`, flattened, without the operands that cannot change the result."""
     neutral = op == "and"
     kept: list[ir.Expr] = []
     for operand in operands:
@@ -144,7 +144,7 @@ def logic(op: str, operands: list[ir.Expr], span: Span) -> ir.Expr:
             break
     if not kept:
         return truth(neutral, span)
-    # What stands before a deciding constant is evaluated for nothing.
+    # A constant decides the result, so the operands before it are not needed.
     if is_truth(kept[-1], not neutral):
         return truth(not neutral, span)
     return kept[0] if len(kept) == 1 else ir.Logic(op, tuple(kept), BOOL, span)
@@ -170,14 +170,14 @@ UNKNOWN = ir.Interval(-(2**63), 2**64 - 1)
 
 
 def arithmetic(op: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
-    """Constants are folded, except for a division by a constant that is not positive: bounds refuses it."""
+    """Makes an Arith, and folds constants, but no division by a constant that is not positive: bounds.py refuses it."""
     if isinstance(left, ir.Int) and isinstance(right, ir.Int) and (op not in ("div", "%") or right.value > 0):
         return integer(ARITHMETIC[op](left.value, right.value), span)
     return ir.Arith(op, left, right, INTEGER, span, UNKNOWN)
 
 
 def choice(condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr, span: Span) -> ir.Expr:
-    """IF, folded where the condition is constant; of Booleans it is logic."""
+    """Makes an If. It is folded if the condition is constant, and becomes logic if it chooses between Booleans."""
     if isinstance(condition, ir.Literal):
         return then if condition.value else otherwise
     if isinstance(then.type, ir.Bool):
@@ -192,7 +192,7 @@ def choice(condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr, span: Span) ->
 
 
 def wider(one: ir.Type, other: ir.Type) -> ir.Type:
-    """Of two types that agree, one that holds the values of both."""
+    """Returns a type that holds the values of two types that agree."""
     match one, other:
         case (ir.UInt(), ir.UInt()):
             return one if one.width >= other.width else other
@@ -202,7 +202,7 @@ def wider(one: ir.Type, other: ir.Type) -> ir.Type:
 
 
 def selected(base: ir.Expr, place: str | ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
-    """`base.place` or `base[place]`: read from what an update or a literal says, where it says it."""
+    """Makes `base.place` or `base[place]`. If an update or a literal gives the value, it returns that value."""
     if isinstance(base, ir.RecordOf):
         return dict(base.fields)[place]
     if isinstance(base, ir.If):
@@ -218,7 +218,7 @@ def selected(base: ir.Expr, place: str | ir.Expr, kind: ir.Type, span: Span) -> 
 
 
 def selected_of_update(base: ir.Update, place: str | ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
-    """The last update that speaks of the place wins; an index may turn out equal only when it runs."""
+    """Selects from an update. The last change of the place wins; equal indices may show only at run time."""
     *earlier, (path, value) = base.updates
     before = replace(base, updates=tuple(earlier)) if earlier else base.base
     rest = selected(before, place, kind, span)
@@ -233,7 +233,7 @@ def selected_of_update(base: ir.Update, place: str | ir.Expr, kind: ir.Type, spa
 
 
 def updated(base: ir.Expr, path: ir.Path, value: ir.Expr, kind: ir.Type, span: Span) -> ir.Expr:
-    """[base EXCEPT !.path = value], as one list of updates over what is no update."""
+    """Makes [base EXCEPT !.path = value], as one list of updates over a base that is not an update itself."""
     if isinstance(base, ir.RecordOf) and len(path) == 1:
         return replace(base, fields=tuple((name, value if name == path[0] else old) for name, old in base.fields))
     if isinstance(base, ir.Update):

@@ -1,7 +1,7 @@
-"""What is known at a place of a step: intervals of numbers, sizes of sets, truths, possible members.
+"""Keeps the facts that hold at a place of a step: intervals of numbers, sizes of sets, truths, possible members.
 
-Numbers are kept in linear form (`2*x - y + 3`), so that a condition on a difference of two fields
-says something about that difference wherever it is used.
+Numbers are kept in linear form (`2*x - y + 3`). So a condition on the difference of two fields bounds
+that difference in all of its uses.
 """
 
 from __future__ import annotations
@@ -46,20 +46,25 @@ def type_interval(kind: ir.Type) -> Interval:
 
 @dataclass(frozen=True)
 class Facts:
-    """Immutable but for `ranges`; `with_...` and `assume` (in bounds.py) return new ones.
+    """The facts at one place. They are immutable except for `ranges`.
 
-    names and values: what the LETs in scope stand for, as keys and as expressions.
-    linear: intervals of sums of atoms. ranges: what an atom's type or binder says of it, shared by a step.
-    dead: these facts contradict each other, so nothing gets here.
+    The methods `with_...`, and `assume` in conditions.py, return new facts.
     """
 
     names: dict[str, Any] = field(default_factory=dict)
+    """Values of the LETs in scope, as keys."""
     values: dict[str, ir.Expr] = field(default_factory=dict)
+    """Values of the LETs in scope, as expressions."""
     linear: dict[Atoms, Interval] = field(default_factory=dict)
+    """Intervals of sums of atoms."""
     ranges: dict[Any, Interval] = field(default_factory=dict)
+    """Intervals of atoms by their type or binder; all facts of a step share them."""
     truths: dict[Any, bool] = field(default_factory=dict)
+    """Conditions with a known outcome."""
     members: dict[Any, frozenset[str]] = field(default_factory=dict)
+    """Possible members of enum expressions."""
     dead: bool = False
+    """Whether the facts contradict each other, so that the place is unreachable."""
 
     def key(self, expression: ir.Expr) -> Any:
         return key(expression, self.names)
@@ -67,7 +72,7 @@ class Facts:
     # --- Linear forms ------------------------------------------------------------------------------------
 
     def form(self, expression: ir.Expr) -> tuple[dict[Any, int], int]:
-        """The atoms of a number with their factors, and the constant."""
+        """Returns the atoms of a number with their factors, and the constant."""
         if isinstance(expression, ir.Int):
             return {}, expression.value
         if isinstance(expression, ir.Var) and expression.name in self.values:
@@ -89,7 +94,7 @@ class Facts:
         return {self.key(expression): 1}, 0
 
     def interval(self, expression: ir.Expr, natural: Interval) -> Interval:
-        """The best interval for a number whose operands alone would give `natural`."""
+        """Returns the smallest known interval of a number; `natural` is the interval that follows from its operands."""
         atoms, constant = self.form(expression)
         result = natural
         if not atoms:
@@ -111,7 +116,7 @@ class Facts:
     # --- Adding --------------------------------------------------------------------------------------------
 
     def note_range(self, expression: ir.Expr, interval: Interval) -> None:
-        """What an atom's type or binder says of it, wherever it stands: names are unique in a step."""
+        """Notes the interval of an atom by its type or binder. It holds everywhere, as names are unique in a step."""
         self.ranges.setdefault(self.key(expression), interval)
 
     def with_let(self, name: str, value: ir.Expr) -> Facts:
@@ -129,7 +134,7 @@ class Facts:
         return replace(self, members={**self.members, atom: left}, dead=self.dead or not left)
 
     def with_number(self, expression: ir.Expr, interval: Interval) -> Facts:
-        """The number lies in the interval; so do its parts, as far as that says anything of them."""
+        """Adds that the number lies in the interval, and the bounds of its parts that follow."""
         atoms, constant = self.form(expression)
         if not atoms:
             return self if interval.low <= constant <= interval.high else replace(self, dead=True)
@@ -159,7 +164,7 @@ class Facts:
         return replace(self, linear={**self.linear, normal: new})
 
     def joined(self, other: Facts) -> Facts:
-        """What holds whichever of the two does."""
+        """Returns the facts that hold in both cases."""
         if self.dead or other.dead:
             return other if self.dead else self
         linear = {
@@ -171,7 +176,7 @@ class Facts:
 
 
 def normalised(atoms: dict[Any, int]) -> tuple[Atoms, int]:
-    """The atoms in a fixed order, the first with a positive factor; and the sign that this took."""
+    """Sorts the atoms, and makes the first factor positive. Returns them and the sign that was factored out."""
     ordered = tuple(sorted(atoms.items(), key=lambda item: repr(item[0])))
     if ordered and ordered[0][1] < 0:
         return tuple((atom, -factor) for atom, factor in ordered), -1
@@ -179,7 +184,7 @@ def normalised(atoms: dict[Any, int]) -> tuple[Atoms, int]:
 
 
 def divided(interval: Interval, by: int) -> Interval:
-    """What x may be where x * by lies in the interval."""
+    """Returns the interval of x if x * by lies in `interval`."""
     if by < 0:
         return divided(scaled(interval, -1), -by)
     return Interval(-(-interval.low // by), interval.high // by)

@@ -1,8 +1,8 @@
-"""Inlining: expands every user operator, so that a step becomes one closed term.
+"""Inlines every user operator, so that a step becomes one closed term.
 
-Arguments and LETs become `let` terms (unless they are a mere name or constant), operator
-arguments and LAMBDAs are applied where they are used, the constants of the layout are put in,
-and the substitutions of INSTANCE ... WITH are carried down. All names come out unique.
+Arguments and LETs become `let` terms, unless they are just a name or a constant. Operator arguments
+and LAMBDAs are applied where they are used. Constants get their values from the layout, and from the
+substitutions of INSTANCE ... WITH. All names in the result are unique.
 """
 
 from __future__ import annotations
@@ -33,20 +33,24 @@ ConstantValue = int | bool | str | tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Closure:
-    """An operator with the names that its text sees. operator None: `reference` is a standard or built-in one."""
+    """An operator with the names that its text sees."""
 
     operator: Operator | None
+    """None if `reference` is a standard or built-in operator."""
     reference: Reference
     scope: Scope
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What names mean: parameters and LETs (by number) and instantiated constants; `at` is what @ stands for."""
+    """The meaning of names at a place."""
 
     names: dict[str, Term | Closure]
+    """Parameters and LETs, by number."""
     constants: dict[str, Term | Closure]
+    """Constants of instantiated modules, by number."""
     at: Term | None
+    """The meaning of @."""
     operator: str
 
     def bind(self, added: dict[str, Term | Closure]) -> Scope:
@@ -103,7 +107,7 @@ BINDING = {
 
 
 class Inliner:
-    """Inlines the operators of one module; one instance a step, so that names are unique within it."""
+    """Inlines one step, with the operators of one module. It makes names that are unique within the step."""
 
     def __init__(self, module: Module, constants: dict[str, ConstantValue]):
         self.module = module
@@ -111,12 +115,12 @@ class Inliner:
         self.used: dict[str, int] = {}
 
     def fresh(self, name: str) -> str:
-        """`name`, or `name~2`, `name~3`, ... where it is taken: no name of TLA+. lower.unique makes them readable."""
+        """Returns `name`, or `name~2`, `name~3`, ... if it is taken. TLA+ has no such names; lower.py renames them."""
         count = self.used[name] = self.used.get(name, 0) + 1
         return name if count == 1 else f"{name}~{count}"
 
     def step(self, operator: Operator) -> tuple[tuple[str, ...], Term]:
-        """The names of a step's parameters, and its body."""
+        """Returns the names of a step's parameters, and its body."""
         names = tuple(self.fresh(parameter.name) for parameter in operator.parameters)
         arguments = {
             parameter.uid: Term("var", (), name, operator.name, None)
@@ -151,9 +155,9 @@ class Inliner:
         raise Stop(NotCompilable(node.span, f"a construct of TLA+ that SANY calls {type(node).__name__}"))
 
     def let(self, node: LetIn, scope: Scope) -> Term:
-        """LET: operators with parameters are closures, those without are named values."""
+        """Inlines LET: operators with parameters become closures, those without become named values."""
         names = dict(scope.names)
-        inner = replace(scope, names=names)  # grows below: a definition sees those before it
+        inner = replace(scope, names=names)  # `names` grows below: a definition sees those before it.
         values: list[tuple[str, Term]] = []
         for uid in node.definitions:
             operator = self.module.operators.get(uid)
@@ -180,14 +184,14 @@ class Inliner:
         return self.term(node, scope)
 
     def operator_value(self, reference: Reference, scope: Scope, span: Span) -> Term | Closure:
-        """What an operator's name stands for."""
+        """Returns the value or closure that an operator's name stands for."""
         if reference.uid in scope.names:
             return scope.names[reference.uid]
         if reference.kind == "constant":
             return self.constant(reference, scope, span)
         if reference.kind == "user":
             operator = self.module.operators[reference.uid]
-            # A LAMBDA stands in the text and sees its names; everything else is defined at the top.
+            # A LAMBDA sees the names around it. All other operators here are defined at the top level.
             names = scope.names if operator.name == "LAMBDA" else {}
             at = scope.at if operator.name == "LAMBDA" else None
             return Closure(operator, reference, replace(scope, names=names, at=at))
@@ -215,7 +219,7 @@ class Inliner:
         if reference.kind in ("parameter", "constant", "user") or reference.uid in scope.names:
             value = self.operator_value(reference, scope, node.span)
             if isinstance(value, Term):
-                # A name stands where it is used; an argument, in an error, where it was given.
+                # An error about a name has the place of its use; one about an argument has the place of the call.
                 return replace(value, span=node.span, operator=scope.operator) if value.span is None else value
             if value.operator is not None:
                 return self.expand(value, [self.argument(operand, scope) for operand in node.operands], node, scope)
@@ -236,7 +240,7 @@ class Inliner:
         return Term(operation, tuple(operands), None, scope.operator, node.span)
 
     def expand(self, closure: Closure, arguments: list[Term | Closure], node: Apply, scope: Scope) -> Term:
-        """A user operator applied: its body, with the arguments as names."""
+        """Expands a user operator: returns its body, with names for the arguments."""
         operator = closure.operator
         self.refuse_recursion(operator, node.span)
         names, values = {}, []
@@ -249,7 +253,7 @@ class Inliner:
             names[parameter.uid] = Term("var", (), name, scope.operator, argument.span)
         local = operator.uid in scope.names or operator.name == "LAMBDA"
         shown = closure.scope.operator if local else operator.name
-        # An operator of an instantiated module may be called by another of the same module: constants go down.
+        # An operator of an instantiated module may call another one of it, which needs the same constants.
         constants = {**scope.constants, **closure.scope.constants}
         inner = Scope({**closure.scope.names, **names}, constants, closure.scope.at, shown)
         body = wrapped(values, self.term(operator.body, inner))
@@ -258,7 +262,7 @@ class Inliner:
     # --- Built-in syntax ------------------------------------------------------------------------------
 
     def update(self, node: Apply, scope: Scope) -> Term:
-        """EXCEPT: one `except` term an update, the later over the earlier, as TLA+ defines it."""
+        """Inlines EXCEPT: each update becomes an `except` term over the one before, as TLA+ defines it."""
         base = self.term(node.operands[0], scope)
         for pair in node.operands[1:]:
             path, value = pair.operands
@@ -276,7 +280,7 @@ class Inliner:
         return Term("apply", (base, place), None, scope.operator, span)
 
     def case(self, node: Apply, scope: Scope) -> Term:
-        """CASE: a chain of IFs, in order, as the model checker evaluates it."""
+        """Inlines CASE: a chain of IFs, in the model checker's order."""
         *arms, last = node.operands
         condition, otherwise = last.operands
         if not (isinstance(condition, Text) and condition.value == "$Other"):
@@ -297,7 +301,7 @@ class Inliner:
         return Term("field", (self.term(base, scope),), name.value, scope.operator, node.span)
 
     def binding(self, node: Apply, scope: Scope) -> Term:
-        """A construct that binds names: several names become nested binders, where that means the same."""
+        """Inlines a construct that binds names. Several names become nested binders if that means the same."""
         operation = BINDING[node.operator.name]
         variables: list[tuple[str, Term]] = []
         names = {}
@@ -327,21 +331,21 @@ class Inliner:
 
 
 def trivial(term: Term) -> bool:
-    """Whether a term may stand in many places at no cost."""
+    """Whether a term may be copied to many places at no cost."""
     if term.operation in ("int", "string", "bool", "var"):
         return True
     return term.operation == "field" and trivial(term.arguments[0])
 
 
 def wrapped(values: list[tuple[str, Term]], body: Term) -> Term:
-    """`body` with names for values, the first outermost."""
+    """Wraps `body` in a `let` for each name and value; the first is the outermost."""
     for name, value in reversed(values):
         body = Term("let", (value, body), name, body.operator, value.span)
     return body
 
 
 def constant_term(value: ConstantValue, operator: str, span: Span) -> Term:
-    """A constant of the layout, as if it were written in the module."""
+    """Turns a constant of the layout into a term, as if the module contained its value."""
     if isinstance(value, tuple):
         return Term("set", tuple(constant_term(element, operator, span) for element in value), None, operator, span)
     kind = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"

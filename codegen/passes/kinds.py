@@ -1,4 +1,4 @@
-"""Questions about types and about terms on their way to one."""
+"""Helpers of the typer: they inspect types, and terms that have no type yet."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from codegen.passes.terms import Term, occurs, same
 
 
 class Ambiguous(Exception):
-    """The term's type depends on where it stands."""
+    """Raised for a term whose type depends on its place."""
 
 
 @dataclass(frozen=True)
 class Later:
-    """A LET whose value takes its type from each place that uses it."""
+    """A LET whose value gets its type from each place that uses it."""
 
     term: Term
     scope: Scope
@@ -27,7 +27,7 @@ Scope = dict[str, ir.Expr | Later]
 
 
 def type_text(kind: ir.Type) -> str:
-    """A type as a message shows it."""
+    """Returns a type as a message shows it."""
     match kind:
         case ir.UInt(width):
             return "an integer" if kind == INTEGER else f"u{width}"
@@ -53,7 +53,7 @@ def type_text(kind: ir.Type) -> str:
 
 
 def agree(one: ir.Type, other: ir.Type) -> bool:
-    """Whether values of the two types may be compared and assigned; widths and rooms are for bounds to see to."""
+    """Whether values of the two types may be compared and assigned. bounds.py checks widths and rooms."""
     match one, other:
         case (ir.UInt(), ir.UInt()):
             return True
@@ -65,7 +65,7 @@ def agree(one: ir.Type, other: ir.Type) -> bool:
 
 
 def trivial(expression: ir.Expr) -> bool:
-    """Whether an expression may stand in many places at no cost."""
+    """Whether an expression may be copied to many places at no cost."""
     if isinstance(expression, (ir.Int, ir.Literal, ir.Var)):
         return True
     return isinstance(expression, ir.Field) and trivial(expression.base)
@@ -76,7 +76,7 @@ def stop(kind: type[SpecError], span: Span, found: str, instead: str = "") -> St
 
 
 def least_pattern(term: Term) -> Term | None:
-    """The P of `CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)`; None where it is another CHOOSE."""
+    """Returns P of `CHOOSE i \\in a..b : P(i) /\\ \\A j \\in a..(i - 1) : ~ P(j)`; None for another CHOOSE."""
     domain, body = term.arguments
     if domain.operation != "range" or body.operation != "and" or len(body.arguments) != 2:
         return None
@@ -98,7 +98,7 @@ def least_pattern(term: Term) -> Term | None:
 
 
 def called(term: Term, expression: ir.Expr) -> ir.Expr:
-    """What an operator of another file comes to stands, for messages, where it was called."""
+    """Gives the result of an operator of another file the place of the call, for messages."""
     return replace(expression, span=term.span) if expression.span.file != term.span.file else expression
 
 
@@ -111,7 +111,7 @@ def set_max(kind: ir.Type) -> int:
 
 
 def joined(expressions: tuple[ir.Expr, ...]) -> ir.Type:
-    """The type that holds the values of all."""
+    """Returns a type that holds the values of all expressions."""
     kind = expressions[0].type
     for expression in expressions[1:]:
         kind = wider(kind, expression.type)
@@ -119,19 +119,19 @@ def joined(expressions: tuple[ir.Expr, ...]) -> ir.Type:
 
 
 def wide(kind: ir.Type) -> ir.Type:
-    """The type that the other side of a comparison must have: of any width, with any room."""
+    """Returns the type that the other side of a comparison must have; its width and room may differ."""
     return INTEGER if isinstance(kind, ir.UInt) else kind
 
 
 def set_room(term: Term) -> int:
-    """How many elements the literals of a set term have at most."""
+    """Returns the greatest number of elements that the literals of a set term can have."""
     if term.operation == "set":
         return len(term.arguments)
     return sum(set_room(argument) for argument in term.arguments)
 
 
 def bare(term: Term, scope: Scope) -> Term:
-    """The term without the calls and labels around it, and behind a name that waits for its type."""
+    """Strips calls and labels from a term, and replaces a name that has no type yet by its value."""
     while term.operation in ("call", "label") or (term.operation == "var" and isinstance(scope.get(term.value), Later)):
         if term.operation == "var":
             later = scope[term.value]
@@ -142,7 +142,7 @@ def bare(term: Term, scope: Scope) -> Term:
 
 
 def over_range(image: Term, scope: Scope) -> bool:
-    """Whether an image goes over a range or a part of one: then only its place says that it is bits."""
+    """Whether an image goes over a range or a part of one. Then only its place can say that it is bits."""
     domain = bare(image.arguments[0], scope)
     return domain.operation == "range" or (
         domain.operation == "filter" and bare(domain.arguments[0], scope).operation == "range"
@@ -150,9 +150,9 @@ def over_range(image: Term, scope: Scope) -> bool:
 
 
 def spread(term: Term, scope: Scope, change) -> Term | None:
-    """`change` applied to what a term comes to in each of its branches; None where a branch is no literal.
+    """Applies `change` to the literal in each branch of a term; returns None if a branch is not a literal.
 
-    So a result can be taken apart that another operator gave: `LET r == Step(cell, msg) IN IF r.verdict = ...`.
+    So a step can take apart the result of another operator: `LET r == Step(cell, msg) IN IF r.verdict = ...`.
     """
     match term.operation:
         case "call" | "label":
@@ -173,7 +173,7 @@ def spread(term: Term, scope: Scope, change) -> Term | None:
 
 
 def picked(term: Term, name: str, scope: Scope) -> Term | None:
-    """The term of a field of what `term` comes to, where that is made of record literals."""
+    """Returns the term of a field of `term`; None if `term` is not made of record literals."""
 
     def field(record: Term) -> Term | None:
         if record.operation != "record" or name not in record.value:
@@ -184,7 +184,7 @@ def picked(term: Term, name: str, scope: Scope) -> Term | None:
 
 
 def described(term: Term) -> str:
-    """A term as a message names it."""
+    """Returns a term as a message names it."""
     names = {
         "string": f'the string "{term.value}"',
         "set": "the set",

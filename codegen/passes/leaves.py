@@ -1,4 +1,4 @@
-"""Where a step ends."""
+"""Finds the leaves of a step."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from codegen import ir
 
 
 def is_called(step: ir.Step, leaf: ir.Leaf, label: str) -> bool:
-    """Whether a leaf of a step has that label; of several that have it, all but the first have a number behind it."""
+    """Whether a leaf has that label. If several leaves have it, a number follows it in all but the first."""
     return leaf.name.partition(".")[0] == label and not leaf.name.startswith(f"{step.name}.")
 
 
 def leaves(body: ir.Body) -> list[ir.Leaf]:
-    """The leaves of a step, in order."""
+    """Returns the leaves of a step, in order."""
     match body:
         case ir.Leaf():
             return [body]

@@ -1,9 +1,8 @@
-"""Lowering: a step's term becomes a tree of decisions with a leaf at every end.
+"""Lowers a step's term to a tree of decisions with a leaf at every end.
 
-A leaf says, field by field, what the new cell and the new message are, relative to the step's
-parameters: updates of updates and whole record literals come to the same. A choice inside of the
-cell or the message becomes a decision. LETs sink to where they are used, so nothing is computed
-that its branch does not need.
+A leaf lists the fields of the cell and the message that differ from the step's parameters. Updates
+of updates and whole record literals give the same list. A choice inside of the cell or the message
+becomes a decision. LETs sink to their uses, so a branch computes only values that it needs.
 """
 
 from __future__ import annotations
@@ -34,11 +33,12 @@ RESULT = ("verdict", "cell", "msg")
 
 @dataclass(frozen=True)
 class Site:
-    """Where the user's text of a leaf stands: the outermost call that ends there. label: of the leaf, if it has one."""
+    """The place of a leaf in the user's text: the outermost call that ends there."""
 
     operator: str
     span: Span
     label: str | None = None
+    """The leaf's label, if it has one."""
 
 
 class Lowering:
@@ -57,7 +57,7 @@ class Lowering:
         return named(body, self.name)
 
     def attempt(self, work, fallback):
-        """Collects an error and goes on, so that one run shows all of a step's."""
+        """Collects an error and goes on, so that one run shows all errors of a step."""
         try:
             return work()
         except Stop as stop:
@@ -112,7 +112,7 @@ class Lowering:
         label = Site(term.operator, term.span, site.label) if site and site.label else None
         branches = {}
         for value, branch in ((True, then_term), (False, otherwise_term)):
-            # A branch that a constant rules out is typed all the same, so that a switch hides no error.
+            # Type a branch even if a constant rules it out, so that a switch does not hide errors.
             inner = replace(label, operator=branch.operator, span=branch.span) if label else None
             branches[value] = self.body(branch, scope, inner)
         if isinstance(condition, ir.Literal):
@@ -136,7 +136,7 @@ class Lowering:
         return self.verdict(parts["verdict"], cell, message, scope, site)
 
     def verdict(self, term: Term, cell: ir.Expr, message: ir.Expr, scope: Scope, site: Site) -> ir.Body:
-        """A verdict chosen by IF is a decision too."""
+        """Lowers a verdict. A verdict chosen by IF becomes a decision too."""
         verdict = bare(term, scope)
         if verdict.operation == "if":
             condition = self.typer.check(verdict.arguments[0], ir.Bool(), scope)
@@ -149,7 +149,7 @@ class Lowering:
         return self.split(verdict.value, cell, message, site, {})
 
     def split(self, verdict: str, cell: ir.Expr, message: ir.Expr, site: Site, known: dict) -> ir.Body:
-        """Turns choices and names in front of the cell and the message into decisions and binds."""
+        """Turns choices and LETs around the cell and the message into decisions and binds."""
         for at, side in enumerate((cell, message)):
             if isinstance(side, ir.Let):
                 sides = [cell, message]
@@ -175,7 +175,7 @@ class Lowering:
         return ir.Leaf(site.label or "", verdict, assigns[0], assigns[1], site.operator, site.span)
 
     def assigns(self, value: ir.Expr, target: ir.Var) -> tuple[ir.Assign, ...]:
-        """What differs from the parameter, field by field."""
+        """Returns the fields that differ from the parameter, as assignments."""
         if key(value) == key(target):
             return ()
         if isinstance(value, ir.RecordOf):
@@ -187,14 +187,14 @@ class Lowering:
             return self.assigns(outward(value), target)
         if isinstance(value.type, ir.Table):
             raise Stop(ResultMalformed(value.span, "a user step that changes its table", "return the table as it is"))
-        # A record from elsewhere: every field of it.
+        # The record is unrelated to the parameter, so assign every field.
         return tuple(
             ir.Assign((name,), selected(value, name, kind, value.span), value.span) for name, kind in value.type.fields
         )
 
 
 def outward(update: ir.Update) -> ir.Expr:
-    """Moves an update into the branches of its base: only names and literals are left to update."""
+    """Moves an update into the branches of its base, so that it applies to names and literals only."""
     base = update.base
     if isinstance(base, ir.Let):
         return replace(base, body=outward(replace(update, base=base.body)))
@@ -213,10 +213,10 @@ def outward(update: ir.Update) -> ir.Expr:
 
 
 def simultaneous(update: ir.Update, target: ir.Var) -> tuple[ir.Assign, ...]:
-    """The updates of a leaf as assignments, each reading the old values.
+    """Turns the updates of a leaf into assignments that read the old values.
 
-    They may happen in any order, but for two that may speak of one place (an element, by two indices): there the later
-    one wins. A field that is given its own value is left out, unless another assignment may have changed it before.
+    They may happen in any order. Only if two may change the same place (an element, by two indices), the later one
+    wins. An assignment of a field's own value is left out, unless another assignment may have changed the field before.
     """
     update = replace(
         update, updates=tuple(one for path, value in update.updates for one in in_place(target, path, value))
@@ -229,7 +229,10 @@ def simultaneous(update: ir.Update, target: ir.Var) -> tuple[ir.Assign, ...]:
 
 
 def in_place(target: ir.Var, path: ir.Path, value: ir.Expr) -> list[tuple[ir.Path, ir.Expr]]:
-    """A field that is given an update of itself, or a record: its parts, so that nothing is copied."""
+    """Splits a change of a field into changes of its parts, so that nothing is copied.
+
+    It does so if the new value is a record, or an update of the field's old value.
+    """
     if isinstance(value, ir.Update) and key(value.base) == key(at_path(target, path, value)):
         return [one for below, new in value.updates for one in in_place(target, path + below, new)]
     if isinstance(value.type, ir.Record) and isinstance(value, (ir.RecordOf, ir.If, ir.Update)):
@@ -239,7 +242,7 @@ def in_place(target: ir.Var, path: ir.Path, value: ir.Expr) -> list[tuple[ir.Pat
 
 
 def apart(one: ir.Path, other: ir.Path) -> bool:
-    """Whether two paths surely lead to different places."""
+    """Whether two paths always lead to different places."""
     for left, right in zip(one, other):
         if isinstance(left, str) and left != right:
             return True
@@ -249,7 +252,7 @@ def apart(one: ir.Path, other: ir.Path) -> bool:
 
 
 def at_path(target: ir.Var, path: ir.Path, value: ir.Expr) -> ir.Expr:
-    """What stands at the path now."""
+    """Returns the old value at the path."""
     old: ir.Expr = target
     for place in path:
         if isinstance(place, str):
@@ -263,7 +266,7 @@ def at_path(target: ir.Var, path: ir.Path, value: ir.Expr) -> ir.Expr:
 
 
 def sunk(name: str, value: ir.Expr, body: ir.Body, span: Span) -> ir.Body:
-    """`body` with `name` bound as far down as all of its uses allow; used once it is put there instead."""
+    """Binds `name` in `body` as far down as its uses allow. If there is only one use, the value replaces it."""
     match body:
         case ir.Leaf():
             uses = count(name, body.cell) + count(name, body.message)
@@ -293,7 +296,10 @@ def sunk(name: str, value: ir.Expr, body: ir.Body, span: Span) -> ir.Body:
 
 
 def placed(name: str, value: ir.Expr, expression: ir.Expr) -> ir.Expr | None:
-    """`name` bound within an expression: put where it is used once, else around the operands that use it."""
+    """Binds `name` within an expression; returns None if it cannot.
+
+    The value replaces a single use. Otherwise a Let goes around the operands that use the name.
+    """
     if count(name, expression) == 1:
         return substitute(name, value, expression)
     if isinstance(expression, ir.Logic):
@@ -321,8 +327,9 @@ def uses_below(name: str, body: ir.Body) -> int:
 
 
 def named(body: ir.Body, step: str) -> ir.Body:
-    """Gives every leaf its name: its label, with a number where several leaves have it, else the step's and its
-    number.
+    """Gives every leaf its name: its label, else the step's name and a number.
+
+    If several leaves have the same label, a number follows it from the second on.
     """
     used: Counter[str] = Counter()
     number = 0
@@ -346,10 +353,10 @@ def named(body: ir.Body, step: str) -> ir.Body:
 
 
 def unique(body: ir.Body, taken: set[str]) -> ir.Body:
-    """Gives what is bound its name, or a number behind it where the name is taken.
+    """Renames bound names so that all are unique; a number follows a name that is taken.
 
-    Inlining has numbered names already, but not all of them are left, and an expression that was
-    put in two places binds its names twice.
+    Inlining has numbered names already, but some of them are gone, and an expression that was copied
+    binds its names twice.
     """
 
     def fresh(name: str) -> str:

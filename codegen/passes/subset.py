@@ -1,4 +1,4 @@
-"""The compilable subset of TLA+: one explicit table, and the check that a step stays within it.
+"""Defines the compilable subset of TLA+ as one explicit table, and checks that a step stays within it.
 
 docs/language.md shows this table; a test compares the two and compiles every example.
 """
@@ -27,17 +27,17 @@ from codegen.sany import (
 
 @dataclass(frozen=True)
 class Construct:
-    """A construct that compiles.
-
-    names: what SANY calls it. example: an expression over the cell of docs/language.md. into: the
-    cell's field that the example may be assigned to, "" where it is a condition. remark: its limits.
-    """
+    """A construct that compiles."""
 
     names: tuple[str, ...]
+    """Its names in SANY."""
     form: str
     example: str
+    """An expression over the cell of docs/language.md."""
     into: str = ""
+    """The cell's field that the example may be assigned to; empty for a condition."""
     remark: str = ""
+    """Its limits."""
 
 
 COMPILABLE: tuple[Construct, ...] = (
@@ -206,7 +206,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 
 class Subset:
-    """Checks the operators of one module; each is looked at once."""
+    """Checks the operators of one module, each once."""
 
     def __init__(self, module: Module, errors: Errors):
         self.module = module
@@ -214,7 +214,10 @@ class Subset:
         self.verdicts: dict[str, bool] = {}
 
     def check(self, operator: Operator) -> bool:
-        """Whether the operator and all that it uses can be compiled; what cannot is reported."""
+        """Reports everything in the operator, and in the operators it uses, that cannot be compiled.
+
+        Returns whether all of it can be.
+        """
         if operator.uid in self.verdicts:
             return self.verdicts[operator.uid]
         self.verdicts[operator.uid] = True
@@ -232,7 +235,7 @@ class Subset:
         return False
 
     def all(self, nodes) -> bool:
-        """Every node, so that all that is wrong is reported."""
+        """Checks every node, even after an error, so that all errors are reported."""
         return all([self.node(node) for node in nodes])
 
     def node(self, node: Node) -> bool:
@@ -281,7 +284,7 @@ class Subset:
 
 
 def compilable_table() -> str:
-    """COMPILABLE as the table of docs/language.md."""
+    """Returns COMPILABLE as the table of docs/language.md."""
     rows = ["| TLA+ | for example | remark |", "| --- | --- | --- |"]
     for construct in COMPILABLE:
         cells = (code(construct.form), code(construct.example), construct.remark.replace("|", "\\|"))
@@ -290,7 +293,7 @@ def compilable_table() -> str:
 
 
 def refused_table() -> str:
-    """REFUSED as the table of docs/language.md, one row for those that say the same."""
+    """Returns REFUSED as the table of docs/language.md, with one row for entries with the same text."""
     rows = ["| refused | instead |", "| --- | --- |"]
     for found, instead in dict.fromkeys(REFUSED.values()):
         rows.append(f"| {tabled(found)} | {tabled(instead)} |")
@@ -302,7 +305,7 @@ def code(text: str) -> str:
 
 
 def tabled(text: str) -> str:
-    """Text in a cell of a table: TLA+ may hold what Markdown takes for its own."""
+    """Escapes the characters of TLA+ that have a meaning in a Markdown table."""
     for sign in ("\\", "|", "*", "_", "<", "["):
         text = text.replace(sign, "\\" + sign)
     return text

@@ -1,4 +1,4 @@
-"""Where steps name the tail of the message, which only the daemon has."""
+"""Finds the places where steps use the tail of the message, which only the daemon has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from codegen.ir import Assign, Bind, Body, Decide, Field, Interval, Leaf, Span, 
 
 
 def tail_uses(step: Step, tail: str) -> Iterator[Span]:
-    """Where a step reads the tail, or gives it another value."""
+    """Yields the places where a step reads or changes the tail."""
 
     def visit(node: Any) -> Iterator[Span]:
         match node:
@@ -36,7 +36,7 @@ def writes(assign: Assign, tail: str) -> bool:
 
 
 def written_with_cell(body: Body, tail: str) -> Iterator[Span]:
-    """Leaves that change the tail and the cell."""
+    """Yields the changes of the tail in leaves that also change the cell."""
     match body:
         case Leaf(cell=cell, message=message):
             if cell:

@@ -1,4 +1,4 @@
-"""Terms: what inlining leaves of a step. No user operators any more, no types yet."""
+"""Defines terms, the result of inlining a step: they have no user operators any more, and no types yet."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from codegen.ir import Span
 class Term:
     """An operation on terms.
 
-    operation: `int string bool var let label call if record field apply except` or an operator of
-    the table in subset.py. value: the number, string, name or names that belong to it. operator:
-    the user's operator whose text the term stands in. span: None for a name that has not been used yet.
+    Some operations use `value` and `arguments` in their own way:
 
-    let:    value is the name; arguments are its value and the body
-    binder: value is the variable; arguments are the domain and the body
-    except: value is None; arguments are the base, the new value and the path
-            (a `string` term is a field, everything else an index)
+        let     value is the name; arguments are its value and the body
+        binder  value is the variable; arguments are the domain and the body
+        except  value is None; arguments are the base, the new value and the path
+                (a `string` term is a field, everything else an index)
     """
 
     operation: str
+    """`int string bool var let label call if record field apply except`, or an operator of the table in subset.py."""
     arguments: tuple[Term, ...]
     value: int | bool | str | tuple[str, ...] | None
+    """The number, string, name or names of the operation."""
     operator: str
+    """The user's operator whose text contains the term."""
     span: Span | None
+    """None for a name that has not been used yet."""
 
 
 BINDERS = frozenset({"exists", "forall", "choose", "filter", "image", "function"})
 
 
 def same(left: Term, right: Term, renamed: dict[str, str] | None = None) -> bool:
-    """Whether two terms are the same text up to the names of what they bind."""
+    """Whether two terms have the same text, except for the names that they bind."""
     renamed = renamed or {}
     if left.operation == "call":
         return same(left.arguments[0], right, renamed)

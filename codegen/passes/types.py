@@ -1,8 +1,8 @@
-"""Types: turns a term into a typed expression.
+"""Turns a term into a typed expression.
 
-Types come from the layout (the step's parameters) and flow from there: `infer` asks an expression
-for its type, `check` gives it one. A string, `{}` and `<<>>` have none of their own and take that of
-their place. Records are never values in C: selecting from an update or a literal gives what was put in.
+Types come from the layout: it gives the types of the step's parameters. `infer` derives an expression's
+type, and `check` gives it the type of its place. A string, `{}` and `<<>>` have the type of their place.
+Records are never values in C: selecting a field of an update or a literal gives the value that was put in.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SET_OPERATIONS = {"union": "union", "intersect": "intersect", "minus": "minus"}
 class Typer:
     """Types terms."""
 
-    # --- Checking: the place says what type there must be -----------------------------------------------
+    # --- Checking: the place gives the type -------------------------------------------------------------
 
     def check(self, term: Term, kind: ir.Type, scope: Scope) -> ir.Expr:
         match term.operation:
@@ -155,7 +155,7 @@ class Typer:
     # --- Sets ----------------------------------------------------------------------------------------------
 
     def check_set(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
-        """A set of the place's type. Its parts may be larger than the whole: each says itself how much it holds."""
+        """Types a set as its place says. Its parts have their own types, which may have more room than the whole."""
         element = element_type(kind)
         match term.operation:
             case "set":
@@ -176,9 +176,7 @@ class Typer:
         return ir.Filter(variable, domain, predicate, kind, term.span)
 
     def bits_image(self, term: Term, kind: ir.Bits, scope: Scope) -> ir.Expr:
-        """{value : x \\in domain} as bits: one loop, which needs no set to go over, also where the domain is a
-        filter.
-        """
+        """Types {value : x \\in domain} as bits: one loop, without an intermediate set, even over a filter."""
         inside = bare(term.arguments[0], scope)
         if inside.operation != "filter":
             domain, variable, inner = self.domain(term, scope)
@@ -189,7 +187,7 @@ class Typer:
         return ir.Image(variable, domain, value, kind, term.span, predicate)
 
     def part(self, term: Term, kind: ir.Set | ir.Bits, scope: Scope) -> ir.Expr:
-        """One side of a set operation whose result is a `kind`."""
+        """Types one side of a set operation whose result has the type `kind`."""
         if isinstance(kind, ir.Bits):
             return self.check(term, kind, scope)
         try:
@@ -215,7 +213,7 @@ class Typer:
         return self.set_operation(term, left, right, kind)
 
     def membership(self, term: Term, scope: Scope) -> ir.Expr:
-        """`x \\in S`; in a range it is two comparisons."""
+        """Types `x \\in S`; if S is a range, it becomes two comparisons."""
         element, domain = term.arguments
         span = term.span
         ranged = bare(domain, scope)
@@ -243,7 +241,7 @@ class Typer:
         return ir.In(value, within, BOOL, span)
 
     def domain(self, term: Term, scope: Scope, allow_range: bool = True) -> tuple[ir.Expr, str, Scope]:
-        """What a binder ranges over, its variable, and the scope of its body."""
+        """Returns a binder's domain, its variable, and the scope of its body."""
         domain = bare(term.arguments[0], scope)
         if domain.operation == "range":
             if not allow_range:
@@ -264,7 +262,7 @@ class Typer:
         variable = ir.Var(term.value, element, term.span)
         return over, term.value, {**scope, term.value: variable}
 
-    # --- Inferring: the expression says of what type it is ---------------------------------------------------
+    # --- Inferring: the expression gives the type ------------------------------------------------------------
 
     def infer_or_report(self, term: Term, scope: Scope) -> ir.Expr:
         try:
@@ -353,7 +351,7 @@ class Typer:
         return self.infer_collection(term, scope)
 
     def infer_collection(self, term: Term, scope: Scope) -> ir.Expr:
-        """The rest of `infer`: quantifiers, counts, sequences."""
+        """Infers the types that `infer` leaves: quantifiers, counts, sequences."""
         span, arguments = term.span, term.arguments
         match term.operation:
             case "exists" | "forall":
@@ -394,7 +392,7 @@ class Typer:
         return replace(value, span=term.span) if isinstance(value, ir.Var) else value
 
     def let(self, term: Term, scope: Scope, go) -> ir.Expr:
-        """A named value: kept as a Let where that saves work, else put where it is used."""
+        """Types a LET. It stays a Let if that saves work; otherwise its value replaces its use."""
         value_term, body_term = term.arguments
         try:
             value = self.infer(value_term, scope)
@@ -477,12 +475,12 @@ class Typer:
         return choice(condition, then, otherwise, term.span)
 
     def pair(self, left: Term, right: Term, scope: Scope) -> tuple[ir.Expr, ir.Expr]:
-        """Two terms of one type; one may take it from the other."""
+        """Types two terms of the same type; one may get it from the other."""
         first, second = self.several((left, right), scope)
         return first, second
 
     def several(self, terms: tuple[Term, ...], scope: Scope) -> list[ir.Expr]:
-        # A literal says least of its type: {1} may be a set or bits.
+        # Try literals last, because they say least about their type: {1} may be a set or bits.
         for term in sorted(terms, key=lambda term: bare(term, scope).operation in ("set", "tuple")):
             try:
                 first = self.infer(term, scope)
@@ -512,14 +510,14 @@ class Typer:
         return self.equal(left, right, term.span)
 
     def text(self, term: Term, scope: Scope) -> Term:
-        """The term, or the part of a record literal that it stands for, without calls and labels around it."""
+        """Strips calls and labels from a term, or from the part of a record literal that it selects."""
         inner = bare(term, scope)
         if inner.operation == "field" and (part := picked(inner.arguments[0], inner.value, scope)) is not None:
             return bare(part, scope)
         return inner
 
     def equal(self, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
-        """Records are equal field by field."""
+        """Compares two values; records are compared field by field."""
         if not isinstance(left.type, ir.Record):
             return compare("=", left, right, span)
         sides = [[selected(side, name, kind, span) for side in (left, right)] for name, kind in left.type.fields]
@@ -546,7 +544,7 @@ class Typer:
         return sequence
 
     def cardinality(self, term: Term, scope: Scope) -> ir.Expr:
-        """Cardinality; of a filter it counts, and builds no set."""
+        """Types Cardinality. For a filter it is a Count, which builds no set."""
         operand = bare(term.arguments[0], scope)
         if operand.operation == "filter":
             domain, variable, inner = self.domain(operand, scope)
@@ -562,7 +560,7 @@ class Typer:
     # --- CHOOSE: only the least of a range ------------------------------------------------------------------------
 
     def least_or_none(self, term: Term, scope: Scope) -> ir.Expr | None:
-        """IF \\E i \\in a..b : P(i) THEN CHOOSE the least ELSE none, as one expression."""
+        """Types IF \\E i \\in a..b : P(i) THEN CHOOSE the least ELSE none as one expression; None for another IF."""
         condition, then, otherwise = (bare(argument, scope) for argument in term.arguments)
         if condition.operation != "exists" or then.operation != "choose":
             return None
