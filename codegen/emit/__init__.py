@@ -1,4 +1,4 @@
-"""The back end: a typed protocol to the files of generated/<protocol>/."""
+"""The back end turns a typed protocol into the files of generated/<protocol>/."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["generate"]
 
 
 def generate(protocol: Protocol, quoting: bool = False) -> dict[str, str]:
-    """Every generated file of a protocol, by its name. The same protocol gives the same bytes.
+    """Returns every generated file of a protocol, by its name. The same protocol gives the same bytes.
 
-    quoting: the same programs, less fit to be read: `#line` before every line of a step has whatever reads
-    debug information, and so the verifier's log, quote the TLA+ that it comes from. These directives name files
-    relative to the repository, or the generated file itself.
+    quoting: puts a `#line` before every line of a step. Debug information, and so the verifier's log, then quotes
+    the TLA+ source. The programs are the same, but harder to read. The directives name files relative to the
+    repository, or the generated file itself.
     """
     names = Names(protocol.name)
     numbers = Leaves(protocol, names)

@@ -1,8 +1,8 @@
-"""Values without branches: for steps on cells that are stepped where they lie.
+"""Computes values without branches, for steps on cells that are stepped in place.
 
-The verifier follows both sides of every branch, and the rest of the hook once for each of them unless it sees that
-they come to the same. So a search among a few items, and a choice between two values that are there anyway, are
-computed: a condition becomes a bit, and a choice a multiplication.
+The verifier follows both sides of every branch. It then follows the rest of the hook once for each side, unless it
+sees that both reach the same state. So a search among a few items, or a choice between two known values, becomes
+arithmetic: a condition becomes a bit, and a choice a multiplication.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from codegen.ir import (
 )
 
 SEARCHED_MAX = 16
-"""Items that are looked through without a branch; of more, most would be looked at for nothing."""
+"""Greatest number of items to search without a branch. Among more items, most reads would be wasted."""
 
 
 class Branchless:
-    """A part of Expressions: what is declared here comes from the others."""
+    """A part of Expressions; its other parts provide the attributes declared here."""
 
     lines: Lines
     counters: set[str]
@@ -57,10 +57,10 @@ class Branchless:
     let: Callable[[str, Expr, Expr], Expr]
     bound: dict[str, Place | Text]
 
-    # --- What can be computed without a branch, and whatever the conditions around it say ---------------------------
+    # --- Tests: can it be computed without a branch, even if conditions around it do not hold? ----------------------
 
     def computable(self, expr: Expr, counters: frozenset[str] = frozenset()) -> bool:
-        """Whether a scalar can be had without a branch. counters: variables of the searches around it."""
+        """Whether a scalar can be computed without a branch; `counters` are variables of the searches around it."""
         if not is_scalar(expr.type):
             return False
         match expr:
@@ -94,7 +94,7 @@ class Branchless:
         return isinstance(expr.type, Bool) and self.testable(expr, counters)
 
     def testable(self, expr: Expr, counters: frozenset[str] = frozenset()) -> bool:
-        """Whether a condition can be had as a bit."""
+        """Whether a condition can be computed as a bit."""
         match expr:
             case Compare(left=left, right=right):
                 ends = [self.natural(side) or type_interval(side.type) for side in (left, right)]
@@ -128,7 +128,7 @@ class Branchless:
         )
 
     def _places(self, expr: Expr, counters: frozenset[str]) -> bool:
-        """Whether an object lies somewhere, whatever the conditions say."""
+        """Whether an object has an address even if the conditions around it do not hold."""
         match expr:
             case Var():
                 return isinstance(self.bound.get(expr.name), Place)
@@ -144,7 +144,7 @@ class Branchless:
         )
 
     def natural(self, expr: Expr) -> Interval | None:
-        """Where a number lies whatever the conditions around it say; None where that is not known."""
+        """Returns the interval of a number even if the conditions around it do not hold; None if it is unknown."""
         match expr:
             case Int(value=value):
                 return Interval(value, value)
@@ -175,7 +175,7 @@ class Branchless:
         return type_interval(expr.type) if isinstance(expr.type, UInt) and not isinstance(expr, First) else None
 
     def _counts_within(self, element: Expr, size: int, counters: frozenset[str]) -> bool:
-        """Whether the position of a bit is one, whatever the conditions say."""
+        """Whether the position of a bit is in range even if the conditions around it do not hold."""
         if isinstance(element, Arith) and element.op in ("+", "-"):
             if self._counts(element.left, counters) and isinstance(element.right, Int):
                 return interval_of(element).low >= 0 and interval_of(element).high < size
@@ -183,11 +183,10 @@ class Branchless:
             return interval_of(element).low >= 0 and interval_of(element).high < size
         return is_path(element) and isinstance(element.type, UInt) and (1 << element.type.width) <= size
 
-    # --- Computing it
-    # ----------------------------------------------------------------------------------------------------
+    # --- Rendering --------------------------------------------------------------------------------------------------
 
     def bit(self, expr: Expr) -> Text:
-        """A condition that is testable, as 1 or 0."""
+        """Renders a testable condition as 1 or 0."""
         match expr:
             case Compare():
                 return self._compared(expr)
@@ -218,13 +217,13 @@ class Branchless:
 
     @contextmanager
     def whatever_holds(self) -> Iterator[None]:
-        """What is rendered meanwhile is computed also where the conditions around it do not hold."""
+        """Marks that the code rendered inside also runs if the conditions around it do not hold."""
         self.unconditional += 1
         yield
         self.unconditional -= 1
 
     def chosen(self, expr: If) -> Text:
-        """A computable choice."""
+        """Renders a computable choice."""
         condition = expr.condition
         with self.whatever_holds():
             bit = self.bit(_bare(condition)).text
@@ -235,7 +234,7 @@ class Branchless:
         return Text(f"stepwise_choose({bit}, {arms})", ATOM, kind)
 
     def searched(self, expr: First) -> Text:
-        """The least of a few that satisfy a testable predicate: looked for from the end."""
+        """Renders a search for the least number that satisfies a testable predicate, from the last number down."""
         local = self.result("first")
         bits = max(1, interval_of(expr).high.bit_length())
         none = self.scalar(expr.none)

@@ -1,4 +1,4 @@
-"""Pieces of C text: precedence, integer kinds and places in memory."""
+"""Defines pieces of C text: expressions with a precedence and an integer kind, and places in memory."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ _KIND_TYPES = {"int": "int", "u32": "__u32", "u64": "__u64", "s64": "__s64"}
 
 @dataclass(frozen=True)
 class Text:
-    """A C expression. `kind` is the type it is computed in (after C's integer promotion); '' for what is no integer."""
+    """A C expression."""
 
     text: str
     precedence: int = ATOM
     kind: str = ""
+    """Type of the computation, after C's integer promotion; empty if it is not an integer."""
 
     def at(self, precedence: int) -> str:
-        """In parentheses where it binds less tightly than this."""
+        """Returns the text, in parentheses if it binds less tightly than `precedence`."""
         return self.text if self.precedence >= precedence else f"({self.text})"
 
     def __str__(self) -> str:
@@ -36,17 +37,18 @@ class Text:
 
 @dataclass(frozen=True)
 class Place:
-    """An object; `pointer` says that the text is its address.
-
-    shared: whether it is part of a cell that is stepped where it lies, so that an item is found by its address; what is
-    local shall stay in registers, which have none. elsewhere: the member that is a pointer to what it means, if there
-    is one.
-    """
+    """A C object."""
 
     text: str
     pointer: bool = False
+    """Whether the text is the object's address."""
     shared: bool = False
+    """Whether it is part of a cell that is stepped in place.
+
+    Then an item is found by its address. A local object has no address, so that it can stay in registers.
+    """
     elsewhere: str = ""
+    """The member that is a pointer to its value, if there is one."""
 
     def member(self, name: str) -> Place:
         return Place(
@@ -54,7 +56,7 @@ class Place:
         )
 
     def item(self, position: str) -> Place:
-        """Of the struct of an array."""
+        """Returns an item of an array's struct."""
         return Place(f"{self.member('items').text}[{position}]", shared=self.shared)
 
     @property
@@ -67,7 +69,7 @@ class Place:
 
 
 def kind_of_width(bits: int) -> str:
-    """Kind of an unsigned object of so many bits, after promotion."""
+    """Returns the kind of an unsigned object of `bits` bits, after promotion."""
     return "int" if bits <= 16 else "u32" if bits <= 32 else "u64"
 
 
@@ -77,7 +79,7 @@ def fits(interval: Interval, kind: str) -> bool:
 
 
 def smallest_kind(interval: Interval) -> str:
-    """Kind that holds the interval, unsigned where it can be."""
+    """Returns the smallest kind that holds the interval, unsigned if possible."""
     for kind in ("u32", "u64", "s64"):
         if fits(interval, kind):
             return kind
@@ -85,7 +87,7 @@ def smallest_kind(interval: Interval) -> str:
 
 
 def common_kind(left: str, right: str) -> str:
-    """C's usual arithmetic conversion."""
+    """Returns the kind of an operation on two kinds, by C's usual arithmetic conversions."""
     order = ["int", "u32", "s64", "u64"]
     return order[max(order.index(left), order.index(right))]
 

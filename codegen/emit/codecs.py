@@ -1,4 +1,4 @@
-"""<p>_codec.h, <p>_codec.py, <P>Hooks.tla and wire.md."""
+"""Makes the template contexts of <p>_codec.h, <p>_codec.py, <P>Hooks.tla and wire.md."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ def codec_context(protocol: Protocol, names: Names) -> dict[str, Any]:
 
 
 def tail_macros(protocol: Protocol, names: Names) -> dict[str, Any] | None:
-    """What C says of a tail: where in the payload its length is, in how many bytes, between what it must be;
-    its member's name and type.
-    """
+    """Returns the C names for a tail: where the payload has its length, its bounds, its member and its type."""
     tail = protocol.tail
     if tail is None:
         return None
@@ -73,7 +71,7 @@ def tail_macros(protocol: Protocol, names: Names) -> dict[str, Any] | None:
 
 
 def handed_over_hashes(protocol: Protocol) -> set[str]:
-    """Local fields that are computed from what is handed over, or from one that is."""
+    """Returns the local fields that are computed from handover fields, directly or through another local field."""
     found: set[str] = set()
     for each in protocol.hashes:
         if each.source in protocol.handover or each.source in found:
@@ -106,7 +104,7 @@ def _c_field(names: Names, each: WireField) -> dict[str, Any]:
 
 
 def _valid(names: Names, wire: tuple[WireField, ...]) -> str:
-    """Whether every field is within its type: as few branches as there can be."""
+    """Returns the C condition that every field is within its type, with as few branches as possible."""
     parts, beyond = [], []
     for each in wire:
         member = f"message->{field(each.name)}"
@@ -176,7 +174,7 @@ def _plain_tail(protocol: Protocol, named: Callable[[str], str]) -> dict[str, An
 
 
 def enum_class(protocol: Protocol, enum: Enum) -> str:
-    """`message.kind` -> `Kind`, `session.state` -> `SessionState`."""
+    """Maps an enum's name to that of its Python class: `message.kind` to `Kind`, `session.state` to `SessionState`."""
     owner, _, name = enum.name.rpartition(".")
     parts = [name] if owner in ("message", protocol.name) else [*owner.split("."), name]
     return "".join(part[:1].upper() + part[1:] for part in parts if part)
@@ -268,7 +266,7 @@ def tla_context(protocol: Protocol, names: Names) -> dict[str, Any]:
 
 
 def _tla_drain(protocol: Protocol) -> dict[str, Any]:
-    """The drain's sections, and the cell that recovery begins with."""
+    """Returns the drain's sections, and the initial cell of recovery."""
     drain, recovery = protocol.drain, protocol.recovery
     sections = (
         {}
@@ -294,7 +292,7 @@ def _tla_section(section: Section) -> dict[str, str]:
 
 
 def _tla_copied(message: str, names: tuple[str, ...], other: str) -> str:
-    """A message with some fields of another."""
+    """Returns TLA+ text for a message that gets some fields from another record."""
     if not names:
         return message
     head = f"[{message} EXCEPT "
@@ -313,7 +311,7 @@ def _tla_call(section: Section) -> str:
 
 
 def tla_zero(type_: Type) -> str:
-    """The initial value of a type, in TLA+."""
+    """Returns the initial value of a type, in TLA+."""
     match type_:
         case UInt() | Bytes():
             return "0"
@@ -333,7 +331,7 @@ def tla_zero(type_: Type) -> str:
 
 
 def _tla_record(record: Record) -> str:
-    """On as many lines as it takes."""
+    """Returns the initial value of a record in TLA+, wrapped to several lines."""
     lines, line = [], "  ["
     for number, (name, type_) in enumerate(record.fields):
         piece = f"{name} |-> {tla_zero(type_)}" + (", " if number < len(record.fields) - 1 else "]")

@@ -1,4 +1,4 @@
-"""<p>_drain.h: what the daemon takes from the tables into files, and what recovery makes of these."""
+"""Makes the template context of <p>_drain.h: how records get from the tables to files, and from files to rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _described(fields: tuple[WireField, ...]) -> list[list[Any]]:
 
 
 def _bytes_of(each: WireField, macro: str, member: str, names: Names) -> dict[str, Any]:
-    """How a value is put into bytes, and got from them."""
+    """Returns the C statements that write a value to bytes and read it back."""
     numeric = not isinstance(each.type, Bytes)
     if is_scalar(each.type):
         put = f"stepwise_put{'' if numeric else '_bytes'}(%s + {macro}, {each.size}, {member})"
@@ -85,7 +85,7 @@ def _enums(names: Names, fields: tuple[WireField, ...]) -> list[dict[str, Any]]:
 
 
 def _place_field(protocol: Protocol, names: Names, name: str) -> dict[str, Any]:
-    """A field of the message that says where a record stands."""
+    """Describes a field of the message that is part of a record's place: epoch, lane or number."""
     type_ = protocol.message.field(name)
     return {
         "member": field(name),
@@ -118,12 +118,12 @@ def _section(protocol: Protocol, names: Names, section: Section, joined: str) ->
 
 
 def _at(names: Names, table: TableLayout) -> str:
-    """The function that gives the address of a cell."""
+    """Returns the name of the function that gives the address of a cell."""
     return names.function(table.name, "in", "drain")
 
 
 def _tables(protocol: Protocol, names: Names, drain: Drain) -> list[dict[str, str]]:
-    """Where the cells are that the drain has to do with."""
+    """Describes the tables that the drain accesses, and how to find their cells."""
     used = {section.table for section in drain.sections}
     found = []
     for table in (each for each in protocol.tables if each.name in used):
@@ -136,14 +136,14 @@ def _tables(protocol: Protocol, names: Names, drain: Drain) -> list[dict[str, st
 
 
 def _beyond(protocol: Protocol, names: Names, table: TableLayout, index: str) -> str:
-    """The condition that an index is no cell's; '' where its type says that it is."""
+    """Returns the condition that an index has no cell; empty if the index's type rules that out."""
     kind = protocol.message.field(table.index)
     assert isinstance(kind, UInt)
     return "" if 2**kind.width <= table.capacity else f"{index} >= {names.macro('capacity', table.name)}"
 
 
 def _swaps(protocol: Protocol, names: Names, drain: Drain) -> list[dict[str, Any]]:
-    """Sections that swap a word, each once."""
+    """Returns the sections that swap a word, each once."""
     found: dict[str, dict[str, Any]] = {}
     for section in (drain.written, drain.synced, *drain.begins):
         described = _section(protocol, names, section, "on")

@@ -1,8 +1,8 @@
-"""Expressions of the IR as C.
+"""Renders expressions of the IR as C.
 
-A scalar becomes a C expression. What C has no expression for (a loop, a set, a record) becomes
-statements before the one that uses it, always inside the condition that guards it: TLA+ evaluates
-from the left and no further than needed, and so does the C.
+A scalar becomes a C expression. C has no expressions for loops, sets and records, so they become
+statements before the one that uses them. These statements stay inside the condition that guards them:
+TLA+ evaluates from the left and no further than needed, and so does the C.
 """
 
 from __future__ import annotations
@@ -81,23 +81,23 @@ from codegen.ir import (
 
 
 class Expressions(Values, Loops, Branchless):
-    """Renders the expressions of one step into `lines`. branchless: whether conditions shall become bits where
-    they can.
-    """
+    """Renders the expressions of one step into `lines`; with `branchless`, conditions become bits if they can."""
 
     def __init__(self, names: Names, helpers: Helpers, taken: set[str], branchless: bool = False):
         self.branchless = branchless
-        self.unconditional = 0  # depth of what is computed whatever the conditions say
-        self.ranges: dict[str, Interval] = {}  # where bound numbers lie, whatever the conditions at their uses say
+        # The depth of code that also runs if the conditions around it do not hold.
+        self.unconditional = 0
+        # Intervals of bound numbers that hold regardless of the conditions at their uses.
+        self.ranges: dict[str, Interval] = {}
         self.names = names
         self.helpers = helpers
         self.lines = Lines()
         self.bound: dict[str, Place | Text] = {}
-        self.taken = taken  # names of C in this function
-        self.counters: set[str] = set()  # variables of loops between constants
-        # locals that have the position of an index in an array of a size
+        self.taken = taken  # The C names that this function uses.
+        self.counters: set[str] = set()  # Variables of loops whose ends are constants.
+        # Locals with a position, by the index and the size of its array.
         self.positions: dict[tuple[str, int], str] = {}
-        self.hint = ""  # name of the next loop's result
+        self.hint = ""  # The name of the next loop's result.
 
     # --- Names and blocks -----------------------------------------------------------------------
 
@@ -111,12 +111,12 @@ class Expressions(Values, Loops, Branchless):
         return candidate
 
     def result(self, name: str) -> str:
-        """Name of the local that a loop leaves its result in."""
+        """Returns the name of the local for a loop's result."""
         name, self.hint = self.hint or name, ""
         return self.fresh(name)
 
     def captured(self, render: Callable[[], Text]) -> tuple[Text, list[str]]:
-        """A value and the statements that it needs first, not yet written."""
+        """Returns a value and the statements that it needs first, which the caller adds."""
         outer, self.lines = self.lines, self.lines.nested()
         try:
             value = render()
@@ -125,9 +125,9 @@ class Expressions(Values, Loops, Branchless):
             self.lines = outer
 
     def declare(self, type_: Type, name: str, value: Expr) -> Place:
-        """A local that holds a value."""
+        """Declares a local that holds a value."""
         if isinstance(value, (Quantifier, First, Count)) and not isinstance(value.domain, SetOf):
-            self.hint = name  # the loop's result is the local
+            self.hint = name  # The loop's result is itself the local.
             return Place(self.scalar(value).text)
         local = self.fresh(name)
         if is_scalar(type_):
@@ -140,7 +140,7 @@ class Expressions(Values, Loops, Branchless):
         return Place(local)
 
     def local_type(self, value: Expr) -> str:
-        """C type of a local for a scalar: wide enough for its interval."""
+        """Returns the C type of a local for a scalar, wide enough for its interval."""
         if isinstance(value.type, UInt):
             interval = interval_of(value)
             if interval.low < 0:
@@ -149,7 +149,7 @@ class Expressions(Values, Loops, Branchless):
         return c_type(self.names, value.type)
 
     def condition_of(self, expr: If) -> str:
-        """Of a choice between two values; says to the coverage which it is."""
+        """Returns the condition of a choice between two values; it reports the choice to coverage."""
         if isinstance(expr.condition, Choice):
             return f"STEPWISE_CHOOSE({expr.condition.number}, {self.scalar(expr.condition.condition)})"
         return self.scalar(expr.condition).text
@@ -157,7 +157,7 @@ class Expressions(Values, Loops, Branchless):
     # --- Places -----------------------------------------------------------------------------------
 
     def place(self, expr: Expr) -> Place:
-        """Where a compound value lies; computed into a local where it does not lie anywhere."""
+        """Returns the place of a compound value. A value that is not stored is computed into a local first."""
         match expr:
             case Var(name=name):
                 bound = self.bound[name]
@@ -185,19 +185,19 @@ class Expressions(Values, Loops, Branchless):
         return Place(local)
 
     def environment_constant(self, expr: Field) -> str | None:
-        """The macro of what every run finds alike in its environment."""
+        """Returns the macro for a field of env that is the same in every run; None for another field."""
         is_terms = expr.name == TERMS and isinstance(expr.base, Var) and self.place(expr.base).text == ENVIRONMENT
         return self.names.macro(TERMS) if is_terms else None
 
     def elsewhere(self, expr: Expr) -> bool:
-        """Whether it is a field whose bytes lie where no address of its type may: they are copied, and nothing else."""
+        """Whether it is a field whose bytes are elsewhere, maybe unaligned. Such bytes can only be copied."""
         if not isinstance(expr, Field) or not isinstance(expr.base, Var):
             return False
         bound = self.bound[expr.base.name]
         return isinstance(bound, Place) and bound.elsewhere == field(expr.name)
 
     def position(self, type_: Type, index: Expr) -> str:
-        """Where the item of an array lies in C, so that the verifier sees that it lies there."""
+        """Returns the C index of an array's item, in a form that the verifier sees to be in range."""
         if isinstance(index, Int):
             return str(index.value - 1)
         if isinstance(index, Var) and index.name in self.counters:
@@ -208,7 +208,7 @@ class Expressions(Values, Loops, Branchless):
         return f"stepwise_position({self.scalar(index)}, {Vector.of(type_).size})"
 
     def argument(self, expr: Expr) -> str:
-        """A value as a function's argument: itself when scalar, else its address."""
+        """Returns a value as a function's argument: a scalar itself, or the address of another value."""
         return self.scalar(expr).text if is_scalar(expr.type) else self.place(expr).address
 
     # --- Scalars ------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ class Expressions(Values, Loops, Branchless):
         return Text(f"{left.at(precedence)} {expr.op} {right.at(precedence + 1)}", precedence, kind)
 
     def _divide(self, expr: Arith, left: Text, right: Text) -> Text:
-        """TLA+ rounds down; C's operators do so for what is not negative."""
+        """Renders a division. TLA+ rounds down; C's operators do so only if no operand is negative."""
         if interval_of(expr.left).low < 0:
             name = "stepwise_floor_div" if expr.op == "div" else "stepwise_floor_mod"
             return Text(f"{name}({left}, {right})", ATOM, "s64")
@@ -307,7 +307,7 @@ class Expressions(Values, Loops, Branchless):
         return Text(f"{left.at(precedence + 1)} {op} {right.at(precedence + 1)}", precedence)
 
     def _same_sign(self, left_expr: Expr, left: Text, right_expr: Expr, right: Text) -> tuple[Text, Text]:
-        """Both operands signed or both unsigned, as far as their values need it."""
+        """Casts operands so that both are signed or both unsigned, if their values need it."""
         low = min(interval_of(left_expr).low, interval_of(right_expr).low)
         if low < 0:
             if common_kind(left.kind, right.kind) in ("u32", "u64"):
@@ -349,9 +349,9 @@ class Expressions(Values, Loops, Branchless):
         return self.joined(expr.op, [lambda operand=operand: self.scalar(operand) for operand in expr.operands])
 
     def joined(self, op: str, operands: list[Callable[[], Text]]) -> Text:
-        """Operands in order; one that needs statements gets them inside an `if`."""
+        """Joins operands in order. The statements of an operand go inside an `if`."""
         symbol, precedence = ("&&", AND) if op == "and" else ("||", OR)
-        # Compilers warn of && within ||, whatever the precedence.
+        # Compilers warn about && within || even though the precedence is clear.
         within = AND + 1
         parts: list[str] = []
         first = operands[0]()
@@ -399,7 +399,7 @@ class Expressions(Values, Loops, Branchless):
         return Text(local, ATOM, kind)
 
     def let(self, name: str, value: Expr, body: Expr) -> Expr:
-        """Binds the name in C; the body is left to render."""
+        """Binds the name in C, and returns the body, which the caller renders."""
         if is_path(value):
             return substitute(body, name, value)
         self.bind(name, value)
@@ -519,12 +519,12 @@ class Expressions(Values, Loops, Branchless):
 
 
 def index_key(index: Expr) -> str:
-    """The same for the same place; nothing but paths has a name."""
+    """Returns a key for an index: equal paths have the same key, other expressions have that of their place."""
     return ".".join(location(index) or ()) if is_path(index) else f"at {index.span}"
 
 
 def _item_name(expr: Expr) -> str:
-    """What a local for a value is called: `slots_item` for an item of `slots`."""
+    """Returns the name of a local for a value, for example `slots_item` for an item of `slots`."""
     if isinstance(expr, Index) and isinstance(expr.base, Field):
         return f"{expr.base.name} item"
     return ""

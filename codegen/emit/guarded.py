@@ -1,4 +1,4 @@
-"""Guarded cells, which are no words: what their C struct has beside their fields."""
+"""Lays out guarded cells, which are not words: the guard and padding in their C struct."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from codegen.ir import Record, TableLayout
 
 LINE_BYTES = 64
 BEFORE_GUARD_BYTES = 8
-"""The kernel keeps an array's values behind its struct bpf_array, which ends 8 bytes before a cache line does."""
+"""An array's values follow the kernel's struct bpf_array, which ends 8 bytes before the end of a cache line."""
 
 GUARD_BYTES = 4
 WASTE_DENOMINATOR = 8
-"""Cells grow to whole cache lines where that takes no more than this part of these."""
+"""Cells are padded to whole cache lines if the padding is at most one part in so many of them."""
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """Where the guard of a cell lies, its spin_lock or res_spin_lock.
-
-    lined: whether a cell takes whole cache lines, and its guard begins one: what a section reads first is then
-        there with the guard, and the next cell's guard is in no line of this one's. tail: bytes after its fields.
-    """
+    """The layout of a cell with its guard, a spin_lock or res_spin_lock."""
 
     cell: Record
     atomic: str
     lined: bool
+    """Whether a cell fills whole cache lines, with its guard at the start of one.
+
+    Then the first fields are loaded with the guard, and the next cell's guard is in another line.
+    """
     tail: int
+    """Bytes of padding after the fields."""
     size: int
 
     @classmethod
@@ -58,7 +59,7 @@ class Guarded:
         return [*before, f"struct bpf_{self.atomic} {self.atomic}", *fields, *after]
 
     def checked(self, names: Names) -> dict[str, object]:
-        """For the header's assertions."""
+        """Returns the figures for the header's assertions."""
         return {
             "tag": names.tag(self.cell),
             "size": self.size,
@@ -68,7 +69,7 @@ class Guarded:
 
 
 def struct_end(members: list[tuple[int, int]], start: int) -> int:
-    """Where the last member of a struct ends."""
+    """Returns the end of the last member of a struct."""
     end = start
     for size, alignment in members:
         end = -(-end // alignment) * alignment + size

@@ -1,4 +1,4 @@
-"""<p>.h and <p>_steps.h: types, words, numbers and steps."""
+"""Makes the template contexts of <p>.h and <p>_steps.h: types, words, numbers and steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from codegen.emit.types import (
 from codegen.ir import TERMS, Bytes, Enum, Protocol, Record, Table, TailLayout, Type
 
 PLAIN = {"alias": "", "tail": "", "attribute": ""}
-"""Of a struct: a type of a pointer, a member that is one, and an attribute, which most have not."""
+"""Defaults for a struct: most have no pointer type, no pointer member and no attribute."""
 
 
 def header_context(protocol: Protocol, names: Names, numbers: Leaves) -> dict[str, Any]:
@@ -108,14 +108,14 @@ def _declared(protocol: Protocol, names: Names, type_: Type, guarded: Guarded | 
         (table for table in protocol.tables if table.cell == type_ and table.atomic in ("user", "owned")), None
     )
     if unguarded is not None:
-        # Userspace has the map's elements as an array, in which they are so far apart.
+        # Userspace maps the elements as an array, so the struct needs the kernel's distance between elements.
         alignment = ELEMENT_ALIGNMENT if unguarded.atomic == "user" else cell_alignment(unguarded)
         return {**_struct(names, type_), "attribute": f" __attribute__((aligned({alignment})))"}
     return _struct(names, type_, guarded)
 
 
 def _tailed(names: Names, message: Record, tail: TailLayout) -> dict[str, Any]:
-    """A message whose last field is in userspace only, and where the packet has it."""
+    """Describes a message with a tail. The struct has only a pointer to the tail, which stays in the packet."""
     fixed = Record(message.name, tuple(each for each in message.fields if each[0] != tail.field))
     alias = names.function("message", tail.field)
     return {

@@ -1,7 +1,7 @@
-"""Small C functions on sets, sequences, arrays and records, written out where a step needs them.
+"""Writes small C functions on sets, sequences, arrays and records, if a step needs them.
 
-A `Helpers` collects what the steps of one protocol ask for, each function after those it calls.
-Every function is `static __always_inline` and its loops are unrolled, so that clang keeps a
+A `Helpers` collects the functions that the steps of one protocol need, each after the functions it calls.
+Every function is `static __always_inline` and its loops are unrolled, so that clang keeps the
 cell of a word in registers.
 """
 
@@ -12,7 +12,7 @@ from codegen.emit.types import WORD_BITS, GeneratorError, Vector, c_type, is_sca
 from codegen.ir import Record, Set, Type
 
 UNROLL_MAX = 32
-"""Loops of more iterations stay loops."""
+"""Loops with more iterations are not unrolled."""
 
 
 def unroll(iterations: int) -> str:
@@ -20,7 +20,7 @@ def unroll(iterations: int) -> str:
 
 
 class Helpers:
-    """Asked for a function, answers with its name and remembers to define it."""
+    """Defines each function when a step first asks for it, and returns its name."""
 
     def __init__(self, names: Names):
         self.names = names
@@ -51,7 +51,7 @@ class Helpers:
         return f"{mask:#x}" + ("ULL" if mask >= 1 << 32 else "")
 
     def item(self, type_: Type, base: str, position: str) -> str:
-        """Expression: the item at a position from 0, of a vector that `base` points to."""
+        """Returns an expression: the item at a position from 0, of a vector that `base` points to."""
         vector = Vector.of(type_)
         if not vector.packed:
             return f"{base}->items[{position}]"
@@ -66,7 +66,7 @@ class Helpers:
         return f"{name}({base}, {position})"
 
     def equal(self, type_: Type, left: str, right: str) -> str:
-        """Expression: whether two values are equal; `left` and `right` are lvalues, or scalars."""
+        """Returns an expression: whether two values are equal; `left` and `right` are lvalues, or scalars."""
         if is_scalar(type_):
             return f"{left} == {right}"
         return f"{self.equality(type_)}(&{left}, &{right})"
@@ -147,11 +147,11 @@ class Helpers:
         return self._define(self._name(type_, "has"), "bool", parameters, body)
 
     def _branchless(self, vector: Vector) -> bool:
-        """Whether items can be looked for without a branch an item, which the verifier would follow on both sides."""
+        """Whether items can be searched without a branch for each. The verifier would follow both sides of each."""
         return is_scalar(vector.element) and vector.item_bits < WORD_BITS and vector.size > 1
 
     def _match(self, vector: Vector) -> str:
-        """Expression: 1 where item i is in use and equals the element."""
+        """Returns an expression: 1 if item i is in use and equals the element."""
         if self._branchless(vector):
             return "stepwise_equal_bit(set->items[i], element) & stepwise_less_bit(i, set->count)"
         return f"i < set->count && {self._same(vector, self.item(vector.type, 'set', 'i'))}"
@@ -179,7 +179,7 @@ class Helpers:
         return self._define(self._name(type_, "insert"), "void", parameters, body)
 
     def append(self, type_: Type) -> str:
-        """Name of a function (set or sequence *, element): one more item, which fits (and is new to a set)."""
+        """Name of a function (set or sequence *, element) that adds an item, which must fit (and be new to a set)."""
         vector = Vector.of(type_)
         value = "element" if is_scalar(vector.element) else "*element"
         if vector.packed and vector.size == 1:
@@ -211,7 +211,7 @@ class Helpers:
                 f"{vector.item_bits});\n\t\tset->count--;\n\t}}\n"
             )
         else:
-            # The last item takes the place of the removed one: items have no order.
+            # The last item replaces the removed one, because items have no order.
             body = (
                 "\t__u64 found = 0, hole = 0, last;\n\n"
                 "\tif (!set->count)\n\t\treturn;\n"
@@ -233,7 +233,7 @@ class Helpers:
         return f"i < {vector.size - 1} ? {base}->items[i + 1] : {blank}" if vector.size > 1 else blank
 
     def subset(self, type_: Type, other: Type) -> str:
-        """Name of a function (const left *, const right *) -> bool: each item of left is one of right's."""
+        """Name of a function (const left *, const right *) -> bool: right has each item of left."""
         vector = Vector.of(type_)
         argument = self.item(type_, "left", "i")
         if not is_scalar(vector.element):
@@ -256,7 +256,7 @@ class Helpers:
         item = self.item(type_, "(&was)", "i").replace("(&was)->", "was.").replace("(&was)", "&was")
         argument = item if is_scalar(vector.element) else "&" + item
         kept = f"{'!' if op == 'minus' else ''}{self.has(other)}(other, {argument})"
-        # Items that stay are appended to an empty set: no item moves twice, and unused ones are zero.
+        # Append the items that stay to an empty set. So no item moves twice, and unused items are zero.
         body = (
             f"\tconst {struct} was = *set;\n\n\t*set = ({struct}){{}};\n"
             f"{unroll(vector.size)}\tfor (__u32 i = 0; i < {vector.size}; i++)\n"
@@ -271,8 +271,9 @@ class Helpers:
         return self._define(self._name(type_, "union", other), "void", parameters, body)
 
     def _each_of_other(self, other: Type, size: int, call: str) -> str:
-        """The body that makes a call, of which the last argument is missing, for each of the first `size` items
-        of `other`.
+        """Returns a body that makes `call` for each of the first `size` items of `other`.
+
+        The text `call` lacks the last argument, which is the item.
         """
         item = self.item(other, "other", "i")
         argument = item if is_scalar(Vector.of(other).element) else "&" + item
@@ -282,9 +283,7 @@ class Helpers:
         )
 
     def convert(self, type_: Type, other: Type) -> str:
-        """Name of a function (vector *, const other *): the same items, which fit, in a vector with more or
-        less room.
-        """
+        """Name of a function (vector *, const other *) that copies items, which must fit, between types."""
         vector, source = Vector.of(type_), Vector.of(other)
         if vector.packed and source.packed and vector.item_bits == source.item_bits:
             body = "\tvector->items = other->items;\n\tvector->count = other->count;\n"

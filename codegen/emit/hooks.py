@@ -1,4 +1,4 @@
-"""Hooks as the templates see them: sections, in which order cells are looked up, what ends where."""
+"""Describes hooks for the templates: their sections, the order of lookups, and which sections can end the hook."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GUARDED = ("spin_lock", "res_spin_lock")
 
 @dataclass(frozen=True)
 class Saved:
-    """A message field that a lost attempt puts back."""
+    """A message field that an attempt restores if it lost its cell to another writer."""
 
     declaration: str
     local: str
@@ -32,13 +32,14 @@ class Member:
 
 
 SLOT_BYTES = 8
-"""Of the stack, as the verifier keeps track of it."""
+"""Size of a stack slot, the unit that the verifier tracks."""
 
 
 def hidden_slots(members: list[Member]) -> tuple[tuple[Member, ...], ...]:
-    """Members, by slots of the stack in which none of them is the first: of those the verifier knows nothing.
+    """Groups members into slots of the stack so that the verifier does not know their values.
 
-    One of more than four bytes has its slots to itself.
+    It knows nothing of a member that does not start at a slot's first byte. A member of more than four bytes shares
+    its slots with no other.
     """
     slots: list[list[Member]] = []
     for member in sorted(members, key=lambda each: -each.bytes):
@@ -52,14 +53,14 @@ def hidden_slots(members: list[Member]) -> tuple[tuple[Member, ...], ...]:
 
 
 def _slot_bytes(members: list[Member]) -> int:
-    """From the first byte of the slot, which none has, to the end of the last, the small ones first."""
+    """Returns the bytes that members need in a slot, small ones first. No member has the slot's first byte."""
     sizes = sorted(each.bytes for each in members)
     return struct_layout([(size, size) for size in sizes], start=1)[0]
 
 
 @dataclass(frozen=True)
 class SectionFunction:
-    """A step on one cell of one table, atomically."""
+    """A C function that runs a step on one cell of one table, atomically."""
 
     name: str
     step: str
@@ -80,7 +81,7 @@ class SectionFunction:
 
     @property
     def slots(self) -> tuple[tuple[Member, ...], ...]:
-        """What further attempts read and write, hidden from the verifier."""
+        """Returns the inputs and outputs of a retry, in slots that hide their values from the verifier."""
         outcome = Member("outcome", "volatile __u32", 4)
         after = [replace(member, name=f"{member.name}_after") for member in self.written]
         return hidden_slots([*self.read, *self.environment_read, outcome, *after])
@@ -88,36 +89,39 @@ class SectionFunction:
 
 @dataclass(frozen=True)
 class Call:
-    """One section of one hook. `element`: the local that points to the cell's element.
-
-    when: the condition that the message is one that the section is for, '' where it is for all.
-    within: whether what is found so is there for every index, and the section may not be left out: if it were, that is
-    as if it had been contended.
-    lookup: the C function that finds the element, where it is found right before the section; '' where that
-    was done before the first one. ends: whether a leaf may end the hook here. fails: whether the cell may not be had.
-    index_of: the expression that env.index gets before, '' where the step does not ask.
-    hidden: small message fields that sections before it wrote and the step reads. The verifier need not tell apart who
-    wrote what: it would follow the rest of the hook once for each of them. Likewise, before a step that finds items by
-    their index, those that sections before it tested: of such an index the verifier keeps every bound that it has seen.
-    And again, before a section that may be retried, those that were hidden from a step in between, which tested them.
-    hides_skip: likewise whether it was skipped, where both it and one after it may be retried.
-    """
+    """One section of one hook."""
 
     function: SectionFunction
     element: str
+    """The local that points to the cell's element."""
     lookup: str
+    """The C function that finds the element right before the section; empty if it was found before the first one."""
     index: str
     contended: str
     retries: bool
     ends: bool
+    """Whether a leaf may end the hook here."""
     fails: bool
+    """Whether the section may fail to get the cell."""
     index_of: str
+    """The expression that env.index is set to before the step; empty if the step does not read it."""
     last: bool
     hidden: tuple[Member, ...]
+    """Small message fields whose values are hidden from the verifier before the step.
+
+    It hides fields that earlier sections wrote and the step reads. Otherwise the verifier would follow the rest of
+    the hook once for each of these sections. If the cell is guarded, it also hides fields that earlier sections
+    tested: the verifier keeps every bound of an index that it has seen. If the section may be retried, it hides
+    fields again that were hidden before, because a step in between tested them.
+    """
     after_skip: bool
+    """Whether an earlier section may have been skipped."""
     hides_skip: bool
+    """Whether to hide from the verifier that the section was skipped: if it and a later one may be retried."""
     within: bool
+    """Whether the lookup finds a cell for every index. To skip the section is an error, counted as contended."""
     when: str
+    """The condition that the section is for the message; empty if it is for all."""
 
     @property
     def arguments(self) -> str:
@@ -135,11 +139,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Of one cell: the local that points to its element, and the C function that finds it by the index."""
+    """The lookup of one cell."""
 
     element: str
+    """The local that points to the cell's element."""
     element_type: str
     function: str
+    """The C function that finds the element by the index."""
     index: str
 
 
@@ -147,17 +153,18 @@ class Lookup:
 class Hook:
     calls: tuple[Call, ...]
     lookups: tuple[Lookup, ...]
-    """Before the first section."""
+    """Lookups before the first section."""
     late: tuple[Lookup, ...]
+    """Lookups right before a section."""
     environment: bool
     now: bool
     cpu: bool
     restored: bool = False
-    """In a sweep: whether a section may end the chunk after another has written the message."""
+    """Whether, in a sweep, a section may end the chunk after another one wrote the message."""
 
     @property
     def missing(self) -> str:
-        """The condition that something is not there that is looked up before the first section."""
+        """Returns the condition that a lookup before the first section found no cell."""
         return " || ".join(f"!{lookup.element}" for lookup in self.lookups)
 
     @property
@@ -166,14 +173,12 @@ class Hook:
 
     @property
     def guarded(self) -> bool:
-        """Whether a section works on a guarded cell: there are more paths then, most of which set or clear
-        something.
-        """
+        """Whether a section works on a guarded cell, which adds paths that mostly set or clear a value."""
         return any(call.function.atomic in GUARDED for call in self.calls)
 
 
 class Hooks:
-    """Of one protocol. `functions` has each section's function once, after all hooks were asked for."""
+    """Describes the hooks of one protocol. After that, `functions` has the function of each section once."""
 
     def __init__(self, protocol: Protocol, names: Names, steps: dict[str, Step]):
         self._protocol = protocol
@@ -183,11 +188,11 @@ class Hooks:
         self.functions: dict[str, SectionFunction] = {}
 
     def hook(self, sections: tuple[Section, ...]) -> Hook:
-        """xdp or tc."""
+        """Describes xdp or tc."""
         written: set[str] = set()
         early: dict[tuple[str, str | None], Lookup] = {}
         late: dict[tuple[str, str | None], Lookup] = {}
-        current: set[tuple[str, str | None]] = set()  # looked up by what the index is now
+        current: set[tuple[str, str | None]] = set()  # Lookups that used the index's current value.
         sure = found_first(
             (self._tables[section.table], section.when is None, set(written_fields(self._steps[section.step.name])))
             for section in sections
@@ -215,7 +220,7 @@ class Hooks:
         return self._made(calls, early, late)
 
     def sweep(self, one: Pass) -> Hook:
-        """One pass: the swept cell is `cell`, of index `index`; others are looked up where they are needed."""
+        """Describes one pass. The swept cell is `swept`, with the index `index`; others are looked up when needed."""
         swept = Lookup(
             "swept", element_type(self._names, self._protocol, one.each), self._element_function(one.each), "index"
         )
@@ -269,9 +274,9 @@ class Hooks:
         sweep: bool = False,
         below: int | None = None,
     ) -> Call:
-        """below: a number that the index is known to be less than."""
+        """Describes one section of a hook; `below` is a number that the index is known to be less than."""
         step = self._steps[section.step.name]
-        # What nobody else writes is not lost twice, and a sweep comes round again.
+        # Retry only if others may write the cell too. A sweep need not retry, because it comes round again.
         retries = section.contended != "never" and not sweep
         retries = retries and self._tables[section.table].atomic == "word" and writes_cell(step.body)
         function = self._function(section, step, retries)
@@ -304,13 +309,13 @@ class Hooks:
         return " ||\n\t    ".join(" || ".join(tests[at : at + 2]) for at in range(0, len(tests), 2))
 
     def _is_within(self, section: Section, below: int | None) -> bool:
-        """Whether every value of the index is that of a cell."""
+        """Whether every value of the index has a cell."""
         if below is not None and below <= self._tables[section.table].capacity:
             return True
         return 2 ** width_bits(self._protocol.message.field(section.index)) <= self._tables[section.table].capacity
 
     def _hidden(self, calls: list[Call]) -> tuple[Call, ...]:
-        """Says before which sections which fields are hidden, and where sections may have been skipped."""
+        """Adds to each call which fields to hide before it, and whether sections may have been skipped."""
         found, written, tested, hidden_before = [], set(), set(), set()
         message = self._protocol.message
         for at, call in enumerate(calls):
@@ -361,7 +366,7 @@ class Hooks:
         return self.functions[name]
 
     def _saved(self, step: Step) -> tuple[Saved, ...]:
-        """What a lost attempt puts back; where none can be lost, the hook ends and nobody looks."""
+        """Returns the message fields that a lost attempt restores: those written in leaves that also write the cell."""
         message = self._protocol.message
         return tuple(
             Saved(f"const {c_type(self._names, message.field(each))}", field(each), f"message->{field(each)}")
@@ -377,7 +382,7 @@ class Hooks:
 
 
 def _read(step: Step, root: str | None) -> set[str]:
-    """Fields of the message or of env that a step reads."""
+    """Returns the fields of the message or of env that a step reads."""
     return {where[1] for where in reads(step.body) if where[0] == root and len(where) > 1}
 
 
@@ -389,6 +394,6 @@ def _uses_env(step: Step, name: str) -> bool:
 
 
 def hook_fields(names: tuple[str, ...], sections: tuple[Section, ...]) -> tuple[str, ...]:
-    """Those of the fields that the sections of a hook write, in their order."""
+    """Returns the fields among `names` that the sections of a hook write, in the order of `names`."""
     written = {name for section in sections for name in written_fields(section.step)}
     return tuple(name for name in names if name in written)

@@ -1,6 +1,4 @@
-"""Hashes by which those who must agree find out that they do not: builds on the same tables, and a client and
-its server.
-"""
+"""Computes hashes that must agree: for builds that use the same tables, and for a client and its server."""
 
 from __future__ import annotations
 
@@ -15,18 +13,18 @@ from codegen.emit.types import packet_fields
 from codegen.ir import Protocol
 
 MEMORY = 2
-"""How values lie in memory: raised whenever they come to lie otherwise, since maps that are pinned are read again."""
+"""Version of the memory layout of values. Raise it with every change, because later builds read pinned maps."""
 
 HASH = 2
-"""How indices are hashed (runtime/bpf/stepwise_hash.h): raised likewise."""
+"""Version of the hash of indices (runtime/bpf/stepwise_hash.h). Raise it with every change, for the same reason."""
 
 
 def layout_id(protocol: Protocol, numbers: Leaves) -> int:
-    """A hash of everything that pinned maps depend on.
+    """Returns a hash of everything that pinned maps depend on.
 
-    That is cells and how they lie in memory, capacities, atomicity and counters; what a cell's content means:
-    constants, the clock that its times are of, and which cell a key is in; and what is pinned beside the
-    tables.
+    It covers the cells and their memory layout, capacities, atomicity and counters. It covers the meaning of a
+    cell's content: constants, the clock, and the cell of a key. It also covers other objects that are pinned
+    beside the tables.
     """
     described = [
         MEMORY,
@@ -46,16 +44,15 @@ def layout_id(protocol: Protocol, numbers: Leaves) -> int:
 
 
 def tells_peers(protocol: Protocol) -> bool:
-    """Whether a step asks who sent a message, which takes the key beside the tables."""
+    """Whether a step asks who sent a message. Then a key is pinned beside the tables."""
     return any(name in ("peer", "token") for name, _ in protocol.env.fields)
 
 
 def terms(protocol: Protocol) -> bytes:
-    """env.terms, a hash of everything that a client relies on: the message and its kinds, constants, and the length of
-    a tick.
+    """Returns env.terms, a hash of everything that a client relies on: the message, constants, and a tick's length.
 
-    Of two builds whose terms are the same, either understands the other's messages, and none ends a lease
-    before the other's clients do.
+    Two builds with the same terms understand each other's messages, and neither ends a lease before the other's
+    clients do.
     """
     return _digest(
         ["terms", protocol.name, list(map(repr, packet_fields(protocol))), repr(protocol.tail), _meaning(protocol)]
@@ -63,7 +60,7 @@ def terms(protocol: Protocol) -> bytes:
 
 
 def _meaning(protocol: Protocol) -> list[Any]:
-    """Constants and the clock."""
+    """Returns the constants and the clock, which give a cell's content its meaning."""
     clock = [repr(type_) for name, type_ in protocol.env.fields if name == "now"]
     return [sorted(map(list, protocol.constants)), protocol.tick_ns, clock]
 

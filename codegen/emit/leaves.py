@@ -1,8 +1,8 @@
-"""Numbers of leaves, choices and counters.
+"""Numbers leaves, choices and counters.
 
-A leaf is where a step ends. Leaves are numbered so that those that can end the xdp hook come
-first, then those that can end both hooks, then the tc hook's own, then the rest. A hook's counter
-of a leaf is then the leaf's number, plus a constant for tc.
+A leaf is the end of one branch of a step. First come leaves that can end only the xdp hook, then those
+that can end both hooks, then those that can end only the tc hook, then the rest. So a hook's counter
+of a leaf is the leaf's number, plus a constant for tc.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from codegen.ir import If, Leaf, Protocol, Section, Span, Step
 
 CHECKSUM = "malformed.checksum"
 XDP_FIXED = ("foreign", "malformed", CHECKSUM, "contended", "skipped", "lost")
-"""Counters of the xdp hook beside its leaves: see the comment in templates/protocol.h.j2."""
+"""Counters of the xdp hook besides those of its leaves: see the comment in templates/protocol.h.j2."""
 
 TC_FIXED = (*(f"tc.{name}" for name in XDP_FIXED if name != CHECKSUM), "tc.stranger")
-"""The daemon's replies leave their checksums to the device, so tc looks at none."""
+"""Counters of the tc hook besides those of its leaves. tc checks no checksums: the device fills those of replies."""
 
 SWEEP_FIXED = ("sweep.contended", "sweep.skipped", "sweep.lost")
 
 
 @dataclass(frozen=True)
 class Branch:
-    """One thing that coverage counts: a leaf, or an arm of a choice."""
+    """A branch that coverage counts: a leaf, or an arm of a choice."""
 
     number: int
     label: str
@@ -40,7 +40,10 @@ class Counter:
 
 
 class Leaves:
-    """Of one protocol. `steps` are its steps, each once, with choices marked and binds sunk."""
+    """Numbers the leaves, choices and counters of one protocol.
+
+    `steps` has each of its steps once, with choices marked and binds sunk.
+    """
 
     def __init__(self, protocol: Protocol, names: Names):
         self._names = names
@@ -68,9 +71,7 @@ class Leaves:
         return [entry for group in order for entry in group]
 
     def _marked(self, step: Step) -> Step:
-        """The step with every choice's condition numbered, in what is left when binds are sunk: what nothing
-        uses has no branches.
-        """
+        """Returns a step with numbered choices. It sinks binds first, because an unused bind has no branches."""
 
         def mark(node: object) -> object:
             if not isinstance(node, If):
@@ -84,7 +85,7 @@ class Leaves:
         return replace(step, body=rewrite(sink_binds(step.body), mark))
 
     def _counters(self) -> list[Counter]:
-        """The xdp hook's leaves first: there, a leaf's number is its counter's."""
+        """Returns all counters. The xdp hook's leaves come first, so a leaf's number is that of its counter there."""
         names = self._names
 
         def leaves_of(prefix: str, first: int, count: int) -> list[Counter]:
@@ -103,7 +104,7 @@ class Leaves:
 
 
 def unique_steps(protocol: Protocol) -> list[Step]:
-    """In the order of the hooks: xdp, tc, user, sweep; then what is only the drain's and recovery's."""
+    """Returns each step once: first those of xdp, tc, user and the sweep, then those of the drain and of recovery."""
     sections = [*protocol.xdp, *protocol.tc, *protocol.user]
     sections += [section for one in protocol.sweep for section in one.sections]
     found: dict[str, Step] = {}
@@ -114,7 +115,7 @@ def unique_steps(protocol: Protocol) -> list[Step]:
 
 
 def _ending(sections: tuple[Section, ...]) -> set[tuple[str, str]]:
-    """Leaves that can end a hook: of another verdict than Continue, or of the last section."""
+    """Returns the leaves that can end a hook: those of the last section, and those with a verdict but Continue."""
     return {
         (section.step.name, leaf.name)
         for position, section in enumerate(sections)

@@ -1,4 +1,4 @@
-"""Lines of C under construction."""
+"""Collects and wraps lines of C."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 
 class Lines:
-    """Statements, with tabs."""
+    """Statements, indented with tabs."""
 
     def __init__(self, depth: int = 1):
         self.lines: list[str] = []
         self.depth = depth
 
     def nested(self) -> Lines:
-        """Statements for a block in this one, yet to be added."""
+        """Returns empty statements for a block inside this one; the caller adds them later."""
         return Lines(self.depth + 1)
 
     def add(self, text: str) -> None:
@@ -30,11 +30,11 @@ class Lines:
         self.add(tail)
 
 
-# --- Lines that say where they come from ----------------------------------------------------------
+# --- Lines with their origin ----------------------------------------------------------------------
 
 LINE_DIRECTIVE = re.compile(r'^#line (\d+) "(.*)"$')
 HERE = "here"
-"""Instead of a file's name: from there on, lines are those of the generated file itself."""
+"""Stands for the generated file itself, in place of a file's name."""
 
 
 def line_directive(line: int, file: str) -> str:
@@ -42,10 +42,10 @@ def line_directive(line: int, file: str) -> str:
 
 
 def quoted(lines: list[str]) -> list[str]:
-    """The statements of a function, each behind the directive that says where it comes from.
+    """Puts the directive with its origin before each statement of a function.
 
-    A directive counts on from line to line of C, which TLA+ does not: so every line has its own, and none is broken in
-    two.
+    After a directive, the compiler counts up with each line of C, but several lines of C come from one line of TLA+.
+    So every line has its own directive, and long lines are not wrapped.
     """
     found: list[str] = []
     current = ""
@@ -58,7 +58,7 @@ def quoted(lines: list[str]) -> list[str]:
 
 
 def resumed(text: str, file: str) -> str:
-    """The text of a whole file, in which directives to HERE name the file and the line that follows them."""
+    """Replaces directives to HERE, in the text of a whole file, by the file's name and the next line's number."""
     here = line_directive(0, HERE)
     lines = text.split("\n")
     return "\n".join(line_directive(number + 1, file) if line == here else line for number, line in enumerate(lines, 1))
@@ -71,9 +71,7 @@ TAB_COLUMNS = 8
 
 
 def wrapped(line: str) -> str:
-    """A long line on as many as it takes, broken after the outermost `&&` or `||` that fit, or after what binds
-    tighter.
-    """
+    """Wraps a long line after the outermost `&&` or `||` that fits, or else after an operator that binds tighter."""
     text = line.lstrip("\t")
     indent = line[: len(line) - len(text)]
     first, room = True, COLUMNS_MAX - TAB_COLUMNS * len(indent)
@@ -89,11 +87,11 @@ def wrapped(line: str) -> str:
 
 
 _BREAKS = (" && ", " || "), (" | ", " & "), (" == ", " != ", ", ", " ? ", " : ")
-"""After which a line may be broken: the first of these that there is."""
+"""Texts after which a line may be broken, the preferred ones first."""
 
 
 def _break(text: str, room: int) -> int | None:
-    """Where a line of `room` columns may end: the last of the least nested places."""
+    """Returns the last of the least nested places where a line of `room` columns may end; None if there is none."""
     for separators in _BREAKS:
         depth, best = 0, None
         for at, character in enumerate(text[:room]):

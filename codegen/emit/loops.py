@@ -1,4 +1,4 @@
-"""Loops: what ranges over a domain becomes a bounded `for`, and what looks for one element leaves it there."""
+"""Renders loops: each becomes a bounded `for` over its domain. A search ends its loop at the first match."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from codegen.ir import Bits, Bool, Count, Expr, First, Int, Not, Quantifier, Ran
 
 
 class Loops:
-    """A part of Expressions: what is declared here comes from the others."""
+    """A part of Expressions; its other parts provide the attributes declared here."""
 
     names: Names
     helpers: Helpers
@@ -46,7 +46,7 @@ class Loops:
 
     @contextmanager
     def loop(self, name: str, domain: Expr) -> Iterator[Text]:
-        """A loop whose body sees `name`; yields the element as a scalar."""
+        """Renders a loop whose body sees `name`; yields the element as a scalar."""
         if isinstance(domain, Range):
             with self._range(name, domain) as element:
                 yield element
@@ -93,7 +93,7 @@ class Loops:
 
     @contextmanager
     def _items(self, name: str, domain: Expr) -> Iterator[Text]:
-        """Over the items of a set."""
+        """Renders a loop over the items of a set."""
         place = self.place(domain)
         vector = Vector.of(domain.type)
         position = self.fresh("i")
@@ -133,7 +133,7 @@ class Loops:
         return Text(local)
 
     def _unrolled(self, expr: Quantifier) -> Text:
-        """Over a literal: the predicate once for each element."""
+        """Renders a quantifier over a set literal: the predicate once for each element."""
         if not expr.domain.elements:
             return Text("false" if expr.op == "exists" else "true")
         tests = [substitute(expr.predicate, expr.variable, element) for element in expr.domain.elements]

@@ -1,6 +1,4 @@
-"""Cells that at any time at most one section has to do with: structs without a guard, which are stepped where
-they lie.
-"""
+"""Lays out `owned` cells, which at most one section accesses at a time: structs without a guard, stepped in place."""
 
 from __future__ import annotations
 
@@ -9,14 +7,13 @@ from codegen.emit.types import memory_layout
 from codegen.ir import TableLayout
 
 ELEMENT_ALIGNMENT = 8
-"""The kernel rounds an array's values up to that, and userspace has them as an array of the struct."""
+"""The kernel rounds up the size of an array's values to this, and userspace maps them as an array of the struct."""
 
 
 def cell_alignment(table: TableLayout) -> int:
-    """Bytes that a cell takes a multiple of: whole cache lines where that costs little, as for guarded cells, or is
-    asked for.
+    """Returns the alignment of a cell: a cache line if the layout asks for it or it wastes little, else 8 bytes.
 
-    The values of a map that can be mapped begin with a page, so that lines of a cell are lines of the memory.
+    The values of a map with BPF_F_MMAPABLE start at a page, so an aligned cell starts at a cache line.
     """
     size, _ = memory_layout(table.cell)
     whole = -(-size // LINE_BYTES) * LINE_BYTES

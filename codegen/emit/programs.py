@@ -1,4 +1,4 @@
-"""<p>_hooks.h, <p>.bpf.c and <p>_user.c: the programs around the steps."""
+"""Makes the template contexts of <p>_hooks.h, <p>.bpf.c and <p>_user.c: the programs around the steps."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from codegen.emit.types import bytes_alignment, c_type, handover_place, is_scala
 from codegen.ir import TERMS, Bytes, Protocol, Section, Table, TableLayout
 
 CLOCK_BITS = 32
-"""Ticks of env.now that fit beside the jiffy they were read in: see runtime/bpf/stepwise_clock.h."""
+"""Greatest width of env.now for which it can be cached with its jiffy: see runtime/bpf/stepwise_clock.h."""
 
 PROCESSOR_BITS = 32
-"""Of a processor's number, as the kernel tells it."""
+"""Width of a processor's number, as the kernel returns it."""
 
 PEER_BITS = 64
-"""The width of a peer's number, as the daemon tells it."""
+"""Width of a peer's number, as the daemon passes it."""
 
 
 def _mask(width: int, told_bits: int) -> str:
-    """What truncates a number that is told with so many bits, in C."""
+    """Returns the C text that truncates a number of `told_bits` bits to `width` bits; empty if nothing is cut off."""
     return f" & {(1 << width) - 1:#x}" if width < told_bits else ""
 
 
 class Programs:
-    """Contexts of the three templates."""
+    """Makes the contexts of the three templates."""
 
     def __init__(self, protocol: Protocol, names: Names, numbers: Leaves):
         self.protocol = protocol
@@ -69,7 +69,7 @@ class Programs:
         return found
 
     def _stores(self, changed: tuple[str, ...]) -> list[str]:
-        """Calls that write these fields into the packet."""
+        """Returns calls that write these fields into the packet."""
         found = []
         for each in packet_fields(self.protocol):
             if each.name not in changed:
@@ -86,7 +86,7 @@ class Programs:
         return found
 
     def _blanks(self) -> list[str]:
-        """The call that keeps from a client what is handed over."""
+        """Returns the call that clears the handover in a packet to a client, if there is a handover."""
         start, size = handover_place(self.protocol)
         return [f"stepwise_blank(payload, {self.names.macro('wire', start)}, {size})"] if size else []
 
@@ -121,8 +121,10 @@ class Programs:
         }
 
     def _ahead(self) -> dict[str, Any] | None:
-        """Whose cells are read ahead. tail_size: what has one is not put off, since the copy for the daemon has
-        no tail; None without.
+        """Describes the table whose cells are read ahead; None if there is none.
+
+        tail_size: the size of a packet's tail; None if the protocol has no tails. A packet with a tail is not put
+        off, because the copy for the daemon has no tail.
         """
         table = self.protocol.ahead
         if table is None:
@@ -137,7 +139,7 @@ class Programs:
         }
 
     def _encode_forwarded(self) -> str:
-        """The function that writes what xdp has for the daemon, '' where it has nothing."""
+        """Returns the function that writes xdp's fields for the daemon into a packet; empty if there are none."""
         if self.protocol.forwards:
             return self.names.function("message", "encode", "forwarded")
         return self.names.function("message", "encode", "handover") if self.protocol.handover else ""
@@ -166,7 +168,7 @@ class Programs:
         }
 
     def _kernel_asks_for_now(self) -> bool:
-        """The user hook does not count: the daemon hands it the time."""
+        """Whether a program in the kernel needs the time. The user hook does not count: the daemon passes it."""
         return any(
             hook.now for hook in (self.xdp, self.tc, *(sweep["hook"] for sweep in self.sweeps)) if hook is not None
         )
@@ -237,7 +239,7 @@ class Programs:
         }
 
     def _userspace_sets_environment(self) -> bool:
-        """Whether a step asks for env: all run in userspace too."""
+        """Whether any step has env, because userspace can run all steps."""
         hooks = [one["hook"] for one in self._named_hooks()]
         return any(section.step.env is not None for section in self.protocol.user) or any(
             hook.environment for hook in hooks

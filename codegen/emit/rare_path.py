@@ -1,4 +1,4 @@
-"""The user hook as <p>_user.c has it: its sections, and what the daemon has to do with each table."""
+"""Makes the template contexts of the user hook in <p>_user.c: its sections, and the daemon's access to each table."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from codegen.ir import Protocol, Section, Table, TableLayout
 
 @dataclass(frozen=True)
 class UserSection:
-    """One of a row.
-
-    form: `read` on a copy of a cell under a guard, `word` by compare-and-swap, `memory` where it lies, on what
-        only the daemon has, or nobody else at that time. cell: the local for it. writes: whether the step ever
-        changes the cell.
-    """
+    """One section of a user hook that is a list."""
 
     name: str
     step: str
@@ -25,12 +20,15 @@ class UserSection:
     number_macro: str
     index: str
     form: str
+    """`read`: on a copy of a guarded cell. `word`: by compare-and-swap. `memory`: in place, with exclusive access."""
     cell: str
+    """The local for the cell."""
     cell_struct: str
     cell_function: str
     element_type: str
     environment: bool
     writes: bool
+    """Whether any leaf of the step changes the cell."""
 
     @property
     def parameters(self) -> str:
@@ -38,7 +36,7 @@ class UserSection:
 
 
 def user_sections(protocol: Protocol, names: Names) -> list[UserSection]:
-    """The sections of a row, in order."""
+    """Returns the sections of a user hook that is a list, in order."""
     return [_section(protocol, names, section) for section in protocol.user] if protocol.user_row else []
 
 
@@ -64,7 +62,7 @@ def _section(protocol: Protocol, names: Names, section: Section) -> UserSection:
 
 
 def user_reads(protocol: Protocol, table: TableLayout) -> str:
-    """What the daemon has to do with a table: the name of a constant of runtime/abi/stepwise.h."""
+    """Returns the daemon's kind of access to a table: the name of a constant of runtime/abi/stepwise.h."""
     sections = [section for section in protocol.user if section.table == table.name]
     drained = [
         section for section in (protocol.drain.sections if protocol.drain else ()) if section.table == table.name

@@ -1,4 +1,4 @@
-"""Rows that are restored, as the daemon fills them."""
+"""Makes the template context for restoring rows, whose cells the daemon fills."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from codegen.ir import Bytes, Enum, HashIndex, Protocol
 
 
 def restore_context(protocol: Protocol, names: Names) -> dict[str, Any] | None:
-    """What user.c.j2 needs of the rows: fields that come with a row, and those that are computed. None where
-    none are restored.
+    """Returns the fields of a row that user.c.j2 needs: those in the file, and those that the daemon computes.
+
+    Returns None if the layout has no `restore`.
     """
     restore = protocol.restore
     if restore is None:
@@ -41,7 +42,7 @@ def restore_context(protocol: Protocol, names: Names) -> dict[str, Any] | None:
 
 
 def computed_fields(protocol: Protocol) -> list[HashIndex]:
-    """Fields of a row that are named like a local that is a hash of another of its fields."""
+    """Returns the hashes that compute a row's field from another of its fields; a `local` of that name defines them."""
     assert protocol.restore is not None
     table = next(each for each in protocol.tables if each.name == protocol.restore.rows)
     own = {name for name, _ in table.cell.fields}

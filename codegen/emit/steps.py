@@ -1,4 +1,4 @@
-"""A step as one C function."""
+"""Writes a step as one C function."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _VERDICTS = {
 
 
 class StepWriter:
-    """Renders one step; the helpers that it needs are collected in `helpers`. quoting: see generate()."""
+    """Renders one step, and collects the helpers that it needs in `helpers`. For `quoting` see generate()."""
 
     def __init__(self, protocol: Protocol, names: Names, helpers: Helpers, step: Step, quoting: bool = False):
         self.protocol = protocol
@@ -75,7 +75,7 @@ class StepWriter:
 
     @property
     def scans(self) -> bool:
-        """Whether it works on a whole table (a user step) instead of on one cell."""
+        """Whether the step works on a whole table (a user step) instead of on one cell."""
         return isinstance(self.step.cell_type, Table)
 
     def _is_word(self) -> bool:
@@ -126,7 +126,7 @@ class StepWriter:
     # --- Bodies -------------------------------------------------------------------------------------
 
     def _body(self, body: Body, operator: str) -> None:
-        """Every body ends in a return, so what comes after an `if` needs no `else`."""
+        """Renders a body. Every body ends in a return, so the code after an `if` needs no `else`."""
         match body:
             case Bind(name=name, value=value, body=inner):
                 self._quote(value.span)
@@ -149,7 +149,7 @@ class StepWriter:
             self.out.lines.add(f"/* {operator}, {_where(span)} */")
 
     def _quote(self, span: Span) -> None:
-        """What follows comes from there."""
+        """Marks the origin of the lines that follow."""
         if self.quoting:
             self.out.lines.lines.append(line_directive(span.line, span.file))
 
@@ -165,7 +165,7 @@ class StepWriter:
         self.out.lines.add(f"return {outcome};")
 
     def _find_items(self, leaf: Leaf) -> None:
-        """Locals for the positions of items that a leaf goes to more than once."""
+        """Declares locals for the positions of items that a leaf accesses more than once."""
         found: Counter[tuple[str, int]] = Counter()
         indices: dict[tuple[str, int], Expr] = {}
         for index, vector in self._indices(leaf):
@@ -187,7 +187,7 @@ class StepWriter:
                 self.out.positions[place] = local
 
     def _indices(self, leaf: Leaf) -> Iterator[tuple[Expr, Vector]]:
-        """Every index into an unpacked array of the cell, where the cell is stepped where it lies."""
+        """Yields every index into an unpacked array of a cell that is stepped in place."""
         if not self.out.bound[self.step.cell].shared:
             return
         for root, group in ((self.step.cell, leaf.cell), (self.step.message, leaf.message)):
@@ -206,16 +206,16 @@ class StepWriter:
                         yield node.index, Vector.of(node.base.type)
 
     def _lies_in_cell(self, node: Index) -> bool:
-        """Whether an item is found by its position in an unpacked array of the cell."""
+        """Whether an item is in an unpacked array of the cell, and so is found by its position."""
         return (location(node) or ("",))[0] == self.step.cell and not Vector.of(node.base.type).packed
 
     # --- Simultaneous assignment ---------------------------------------------------------------------
 
     def _assign(self, leaf: Leaf) -> None:
-        """All of a leaf's assignments, none reading what another has overwritten.
+        """Writes all assignments of a leaf, so that none reads a place that another has overwritten.
 
-        Those that are read by others wait for them, and so do those that may overwrite another's place for that one.
-        Where that goes round in a circle, one value is computed into a local first.
+        An assignment waits for others that read its place, and for earlier ones that may write to the same place.
+        If assignments wait for each other in a circle, one value is first computed into a local.
         """
         pending = [
             _Pending(target_location(root, assign.path), root, assign)
@@ -237,14 +237,14 @@ class StepWriter:
             self._write(entry)
 
     def _computed(self, entry: _Pending) -> _Pending:
-        """With its value in a local, and the indices of its path."""
+        """Computes the value and the path's indices of an assignment into locals."""
         assign = entry.assign
         place = self.out.declare(self._target_type(entry.root, assign), _last_name(assign), assign.value)
         path = tuple(part if isinstance(part, (str, Int)) else self._held(part) for part in assign.path)
         return replace(entry, assign=replace(assign, path=path), place=place)
 
     def _held(self, index: Expr) -> Expr:
-        """An index, computed now."""
+        """Computes an index now, so that later assignments cannot change it."""
         if is_path(index) and not isinstance(index, Field):
             return index
         name = f"index {len(self.out.bound)}"
@@ -273,12 +273,13 @@ class StepWriter:
 
 @dataclass(frozen=True)
 class _Pending:
-    """An assignment that is yet to be made. place: where its value was put already."""
+    """An assignment that is not written yet."""
 
     where: Location
     root: str
     assign: Assign
     place: Place | None = None
+    """The local with its value, if it is computed already."""
 
     def reads(self, where: Location) -> bool:
         value = () if self.place is not None else (self.assign.value,)
@@ -286,13 +287,13 @@ class _Pending:
 
 
 def _awaited(entry: _Pending, pending: list[_Pending]) -> bool:
-    """Whether another assignment still reads what this one overwrites, or one before it goes to the same place."""
+    """Whether another assignment still reads this one's place, or an earlier one may write to it."""
     before = pending[: pending.index(entry)]
     return any(other is not entry and other.reads(entry.where) for other in pending) or _follows(entry, before)
 
 
 def _follows(entry: _Pending, others: list[_Pending]) -> bool:
-    """Whether the place may be one that the others go to as well."""
+    """Whether the others may write to the same place."""
     return any(overlap(other.where, entry.where) for other in others)
 
 
@@ -305,7 +306,7 @@ def _where(span: Span) -> str:
 
 
 def _signature(head: str, parameters: list[str]) -> str:
-    """A function's head, its parameters wrapped at 120 columns."""
+    """Returns a function's head, with its parameters wrapped at 120 columns."""
     lines = [head]
     column = len(head)
     for number, parameter in enumerate(parameters):
@@ -320,7 +321,7 @@ def _signature(head: str, parameters: list[str]) -> str:
 
 
 def element_type(names: Names, protocol: Protocol, table: str) -> str:
-    """C type of what a section works on: a word, or the cell's struct with its guard."""
+    """Returns the C type that a section works on: a word, or the cell's struct with its guard."""
     layout = next(entry for entry in protocol.tables if entry.name == table)
     return "__u64" if layout.atomic == "word" else c_type(names, layout.cell)
 
@@ -332,7 +333,7 @@ def is_lined(protocol: Protocol, table: str) -> bool:
 
 
 def value_type(names: Names, protocol: Protocol, table: str) -> str:
-    """C type of a table's element as its map has it."""
+    """Returns the C type of a value in a table's map."""
     return "struct stepwise_lined_word" if is_lined(protocol, table) else element_type(names, protocol, table)
 
 
@@ -341,7 +342,7 @@ def writes_cell(body: Body) -> bool:
 
 
 def written_fields(step: Step, changed_only: bool = False) -> tuple[str, ...]:
-    """Message fields that a step's leaves write; with `changed_only`, those leaves that also write the cell."""
+    """Returns the message fields that a step's leaves write; with `changed_only`, only leaves that write the cell."""
     found: dict[str, None] = {}
     for leaf in leaves(step.body):
         if leaf.cell or not changed_only:

@@ -1,4 +1,4 @@
-"""Questions about IR expressions that the emitters ask: what they read, where names are used, intervals."""
+"""Walks IR expressions for the emitters: their reads, uses of names, intervals, substitution."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ from codegen.ir import (
 
 @dataclass(frozen=True)
 class Choice:
-    """Stands for an If's condition: `number` is the branch id of its first arm, the next one the second's."""
+    """Replaces the condition of an If whose arms coverage counts."""
 
     number: int
+    """Number of the branch of the first arm; the second arm's is the next number."""
     condition: Expr
     type: Type
     span: Span
 
 
 Location = tuple[str, ...]
-"""A variable and the fields below it; `*` stands for any item."""
+"""A variable and the names of the fields below it; `*` stands for any item."""
 
 
 def children(node: Any) -> Iterator[Any]:
-    """The IR nodes directly below one, in the order of its fields; types and spans left out."""
+    """Yields the IR nodes directly below a node, in the order of its fields, without types and spans."""
     for entry in fields(node):
         if entry.name != "type":
             yield from _nodes(getattr(node, entry.name))
@@ -63,12 +64,12 @@ def walk(node: Any) -> Iterator[Any]:
 
 
 def uses(node: Any, name: str) -> int:
-    """How often a name is read. Names are unique within a step."""
+    """Counts the reads of a name. Names are unique within a step."""
     return sum(isinstance(inner, Var) and inner.name == name for inner in walk(node))
 
 
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
-    """The tree with `change` applied to every node, from the leaves up."""
+    """Applies `change` to every node of a tree, from the leaves up."""
 
     def value_of(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -88,12 +89,12 @@ def substitute(node: Any, name: str, value: Expr) -> Any:
 
 
 def is_path(expr: Expr) -> bool:
-    """A variable, or a field of one: reading it again costs nothing."""
+    """Whether an expression is a variable or a field of one, so that reading it again costs nothing."""
     return isinstance(expr, Var) or (isinstance(expr, Field) and is_path(expr.base))
 
 
 def location(expr: Expr) -> Location | None:
-    """Where a path leads, None for anything else."""
+    """Returns the location that a path leads to; None for another expression."""
     match expr:
         case Var(name=name):
             return (name,)
@@ -107,7 +108,7 @@ def location(expr: Expr) -> Location | None:
 
 
 def reads(expr: Any) -> set[Location]:
-    """Every location that an expression reads, as deep as it says."""
+    """Returns every location that an expression reads, down to the field that it names."""
     found: set[Location] = set()
 
     def visit(node: Any) -> None:
@@ -127,7 +128,7 @@ def reads(expr: Any) -> set[Location]:
 
 
 def overlap(left: Location, right: Location) -> bool:
-    """One contains the other."""
+    """Whether one location contains the other."""
     return all(a == b or "*" in (a, b) for a, b in zip(left, right))
 
 
@@ -140,7 +141,7 @@ def target_location(root: str, path: tuple) -> Location:
 
 
 def interval_of(expr: Expr) -> Interval:
-    """What an integer expression can be; the whole of its type where nothing closer is known."""
+    """Returns the interval of an integer expression; that of its type if no smaller one is known."""
     if isinstance(expr, Int):
         return Interval(expr.value, expr.value)
     known = getattr(expr, "interval", None)
@@ -169,7 +170,7 @@ def leaves(body: Body) -> Iterator[Leaf]:
 
 
 def sink_binds(body: Body) -> Body:
-    """Each Bind as far down as it goes: computed only where it is used, paths not at all."""
+    """Moves each Bind as far down as possible, so that only branches that use it compute it. Paths replace uses."""
     match body:
         case Leaf():
             return body

@@ -1,4 +1,4 @@
-"""The templates' environment, and the banner of every generated file."""
+"""Renders templates, and makes the banner of every generated file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def render(template: str, context: dict[str, Any]) -> str:
 
 
 def banner(protocol: Protocol, style: str) -> list[str]:
-    """Lines without comment marks, for `c`, `python`, `tla` and `markdown`."""
+    """Returns the banner's lines for the style `c`, `python`, `tla` or `markdown`."""
     layout = [source for source in protocol.sources if source.endswith(".yaml")][-1:]
     steps = [source for source in protocol.sources if source.endswith(f"/{protocol.module}.tla")]
     sources = " and ".join([*layout, *steps]) or protocol.module

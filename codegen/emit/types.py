@@ -1,8 +1,8 @@
-"""Types of the IR in C: how a value lies in memory, and how a cell is packed into a word.
+"""Maps types of the IR to C: the memory layout of values, and the packing of a cell into a word.
 
-A set, a sequence or an array of scalars whose items fit 64 bits together is *packed*: its items
-lie in one integer, the first lowest. Steps then run on registers, and inserting or indexing is a
-shift instead of a chain of branches. Others are C arrays.
+A set, a sequence or an array of scalars is *packed* if its items fit 64 bits together. Its items are
+then in one integer, the first in the lowest bits. So steps run on registers, and inserting or indexing
+is a shift instead of a chain of branches. Others are C arrays.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ WORD_BITS = 64
 
 
 class GeneratorError(Exception):
-    """The IR holds what no emitter can render: a bug of a pass, not of the user."""
+    """An emitter cannot render a part of the IR. It is a bug of a pass, not of the user."""
 
 
 def is_scalar(type_: Type) -> bool:
-    """Kept in one C integer, compared with `==`."""
+    """Whether a value is one C integer, compared with `==`."""
     return isinstance(type_, (UInt, Bool, Enum, Bits)) or (isinstance(type_, Bytes) and type_.size <= 8)
 
 
@@ -53,7 +53,7 @@ def is_vector(type_: Type) -> bool:
 
 
 def width_bits(type_: Type) -> int:
-    """Bits that a value takes when it is packed."""
+    """Returns the number of bits of a packed value."""
     match type_:
         case UInt(width):
             return width
@@ -75,7 +75,7 @@ def width_bits(type_: Type) -> int:
 
 @dataclass(frozen=True)
 class Vector:
-    """What sets, sequences and arrays have in common: items of one type, and maybe a count of them."""
+    """A set, a sequence or an array: items of one type, and maybe a count of them."""
 
     type: Type
     element: Type
@@ -105,7 +105,7 @@ class Vector:
 
 
 def unsigned(bits: int) -> str:
-    """The smallest C type that holds an unsigned integer of so many bits."""
+    """Returns the smallest C type that holds an unsigned integer of `bits` bits."""
     for candidate in (8, 16, 32, 64):
         if bits <= candidate:
             return f"__u{candidate}"
@@ -113,12 +113,12 @@ def unsigned(bits: int) -> str:
 
 
 def bytes_alignment(size: int) -> int:
-    """Of opaque bytes that are no scalar: as many of them as divide the whole are copied at a time."""
+    """Returns the alignment of opaque bytes that are not a scalar: the unit in which they are copied."""
     return next(alignment for alignment in (8, 4, 2, 1) if size % alignment == 0)
 
 
 def memory_layout(type_: Type) -> tuple[int, int]:
-    """Size and alignment of a value in C, in bytes."""
+    """Returns the size and alignment of a value in C, in bytes."""
     match type_:
         case Bool():
             return 1, 1
@@ -143,7 +143,7 @@ def _integer_layout(bits: int) -> tuple[int, int]:
 
 
 def struct_layout(members: list[tuple[int, int]], start: int = 0) -> tuple[int, int]:
-    """Size and alignment of a struct whose members have these, after `start` bytes that lie before them."""
+    """Returns the size and alignment of a struct, given those of its members, which follow `start` bytes."""
     end, alignment = start, 1
     for size, own in members:
         end = -(-end // own) * own + size
@@ -180,7 +180,7 @@ def inner_types(type_: Type) -> tuple[Type, ...]:
 
 
 def declared_types(roots: tuple[Type, ...]) -> Iterator[Type]:
-    """Every enum and struct that the roots need, each once, the needed before the needing."""
+    """Yields every enum and struct that the roots need, each once, and each after those that it needs."""
     seen: set[Type] = set()
 
     def visit(type_: Type) -> Iterator[Type]:
@@ -197,7 +197,10 @@ def declared_types(roots: tuple[Type, ...]) -> Iterator[Type]:
 
 
 def made_types(protocol: Protocol) -> Iterator[Type]:
-    """The types of sets and sequences that steps make on the way and no field has, in the order of the steps."""
+    """Yields the types of the sets and sequences that steps make, in the order of the steps.
+
+    They include types of intermediate values, which no field has.
+    """
     sections = [
         *protocol.xdp,
         *protocol.tc,
@@ -215,7 +218,7 @@ def made_types(protocol: Protocol) -> Iterator[Type]:
                 yield node.type
             for each in fields(node):
                 inner = getattr(node, each.name)
-                # A literal that is compared element by element, inserted or removed is no set in C.
+                # C needs no set for a literal that is compared element by element, inserted or removed.
                 unmade = isinstance(node, In) or (
                     isinstance(node, SetOp) and node.op != "intersect" and each.name == "right"
                 )
@@ -229,7 +232,7 @@ def made_types(protocol: Protocol) -> Iterator[Type]:
 
 @dataclass(frozen=True)
 class BitField:
-    """Where one scalar (or the items of a packed vector) lies in a word."""
+    """The place of one scalar (or of the items of a packed vector) in a word."""
 
     path: str
     offset: int
@@ -239,7 +242,7 @@ class BitField:
 
 
 def word_fields(cell: Record) -> tuple[BitField, ...]:
-    """The fields of a cell in its word, the lowest bits first."""
+    """Returns the fields of a cell in its word, from the lowest bits up."""
     found: list[BitField] = []
     offset = 0
 
@@ -272,7 +275,7 @@ def word_fields(cell: Record) -> tuple[BitField, ...]:
 
 @dataclass(frozen=True)
 class WireField:
-    """One field of the message on the wire; `offset` and `size` in bytes."""
+    """One field of the message on the wire; `offset` and `size` are in bytes."""
 
     name: str
     type: Type
@@ -281,7 +284,7 @@ class WireField:
 
     @property
     def limit(self) -> int | None:
-        """The largest value that decodes, None where every value does."""
+        """Returns the largest value that decodes; None if every value does."""
         match self.type:
             case Enum(_, members):
                 largest = len(members) - 1
@@ -297,13 +300,14 @@ class WireField:
 
 
 def packet_fields(protocol: Protocol) -> tuple[WireField, ...]:
-    """All fields of the payload: those of the wire, then those that the hooks hand over."""
+    """Returns all fields of the payload: first those of the wire, then those of the handover."""
     return wire_fields(protocol.message, (*protocol.wire, *protocol.handover))
 
 
 def handover_place(protocol: Protocol) -> tuple[str, int]:
-    """The first field that the hooks hand over, and the bytes of all of them, which follow one another; "" and
-    0 where there is none.
+    """Returns the first field of the handover and the bytes of all its fields, which are adjacent.
+
+    Returns "" and 0 without a handover.
     """
     found = packet_fields(protocol)[len(protocol.wire) :]
     return (found[0].name, sum(each.size for each in found)) if found else ("", 0)

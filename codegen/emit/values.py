@@ -1,7 +1,7 @@
-"""Values that C has no expression for: sets, sequences, arrays and records, built in place by statements.
+"""Builds sets, sequences, arrays and records in place, by statements, because C has no expressions for them.
 
-A set that gains an element gains it where it lies. Only a value that reads what it overwrites is
-built beside it first.
+An element is inserted into a set in place. Only a value that reads its own target is first built in
+a local.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from codegen.ir import (
 
 
 class Values:
-    """A part of Expressions: what is declared here comes from the others."""
+    """A part of Expressions; its other parts provide the attributes declared here."""
 
     names: Names
     helpers: Helpers
@@ -62,10 +62,10 @@ class Values:
     let: Callable[[str, Expr, Expr], Expr]
 
     def into(self, target: Place, type_: Type, expr: Expr, at: tuple[str, ...] | None = None) -> None:
-        """Statements that make `target`, which is of that type, the value.
+        """Adds statements that give `target`, which has the type `type_`, the value of `expr`.
 
-        The value may be of a type with more or less room; the front end has shown that it fits. `at`: the IR's name
-        for the target, where it has one.
+        The value's type may have more or less room; the front end has proven that the value fits.
+        at: the target's location in the IR, if it has one.
         """
         if _is_at(expr, at):
             return
@@ -112,7 +112,7 @@ class Values:
                 raise GeneratorError(f"{expr.span}: {type(expr).__name__} of {expr.type} cannot be built")
 
     def _copy(self, target: Place, type_: Type, source: Place, source_type: Type) -> None:
-        """Of a compound value that lies somewhere."""
+        """Copies a compound value from its place."""
         if c_type(self.names, type_) == c_type(self.names, source_type):
             self.lines.add(f"{target.value} = {source.value};")
         else:
@@ -190,7 +190,7 @@ class Values:
             self.lines.add(f"{self.helpers.put(type_)}({target.address}, {index}, {self.argument(value)});")
 
     def put(self, target: Place, type_: Type, path: tuple, value: Expr, at: tuple[str, ...] | None = None) -> None:
-        """Statements that replace what lies at a path below `target`."""
+        """Adds statements that replace the value at a path below `target`."""
         if not path:
             self.into(target, type_, value, at)
             return
@@ -216,12 +216,12 @@ class Values:
 
 
 def _is_at(expr: Expr, at: tuple[str, ...] | None) -> bool:
-    """Whether the value is what stands at the target already; of two items of an array nobody knows."""
+    """Whether the target already has the value. It is False for items of an array, whose indices may differ."""
     return at is not None and "*" not in at and location(expr) == at
 
 
 def _in_place(expr: Expr, at: tuple[str, ...]) -> bool:
-    """Whether the target at `at` may be overwritten while the value is built."""
+    """Whether the target at `at` may be overwritten during the construction of the value."""
     if is_scalar(expr.type) or location(expr) == at or not reads_location(expr, at):
         return True
     match expr:
@@ -241,7 +241,7 @@ def _in_place(expr: Expr, at: tuple[str, ...]) -> bool:
 
 
 def _outgrows(expr: Expr, type_: Type) -> bool:
-    """Whether a value on the way to a set of this type may have more elements than it has room for."""
+    """Whether an intermediate value may have more elements than the type has room for."""
     match expr:
         case SetOp(op="union", left=left, right=right):
             return _outgrows(left, type_) or _outgrows(right, type_)
