@@ -1,1 +1,1 @@
-"""Conformance: the compiled program against what the model checker says its steps mean."""
+"""Conformance: compares the compiled program with the model checker's evaluation of its steps."""

@@ -1,4 +1,7 @@
-"""Conformance: `python -m harness.conform [PROTOCOL|all] [--form FORM]`, and `garbage [--packets N]`."""
+"""python -m harness.conform [PROTOCOL|all|garbage] [--form FORM]: compares compiled programs with the model.
+
+With `garbage` it runs garbled packets instead, which must not have an effect.
+"""
 
 from __future__ import annotations
 
@@ -35,18 +38,18 @@ ERRORS = (
     UnknownProtocol,
     tlc.TlcError,
 )
-"""What is wrong with what was asked for, and no fault of the comparison's own."""
+"""Errors in the request, as opposed to faults of the comparison itself."""
 
 Edits = tuple[tuple[str, str, str], ...]
 
 
 def progress(text: str) -> None:
-    """What is being done, for those who wait."""
+    """Reports progress on stderr."""
     print(f"... {text}", file=sys.stderr, flush=True)
 
 
 def show(protocol: str, result: Result) -> list[str]:
-    """Prints a build's result; returns what is wrong with it."""
+    """Prints a build's result; returns the problems found."""
     hooks = ", ".join(f"{hook} {count:,}" for hook, count in result.inputs.items())
     print(
         f"{protocol}, {result.name}: {counted(sum(result.inputs.values()), 'input')} in {result.seconds:.1f} s "
@@ -63,7 +66,7 @@ def show(protocol: str, result: Result) -> list[str]:
 
 
 def show_pairs(protocol: str, small: list[Result], pairs_min: int = PAIRS_MIN) -> list[str]:
-    """Prints how often each step was evaluated, and the coverage of its branches; returns what is missing."""
+    """Prints the evaluations of each step and the coverage of its branches; returns the problems found."""
     problems = []
     steps: dict[str, list[str]] = {}
     for result in small:
@@ -109,8 +112,9 @@ def conform(
     program: Path | None,
     shared: Shared | None,
 ) -> bool:
-    """Runs one protocol's campaign; whether it conforms. With stop_early: only up to the first mismatch, in a
-    small build.
+    """Runs one protocol's campaign; returns whether it conforms.
+
+    With stop_early it runs the small builds alone, each up to its first mismatch.
     """
     spec = ROOT / "spec" / protocol
     if not (spec / "conform.yaml").exists():
@@ -133,7 +137,7 @@ def conform(
         print(f"{protocol}, {variant.name}: {variant.pairs():,} pairs, {variant.covered()}")
     for problem in problems:
         print(f"FAILED {protocol}: {problem}")
-    if not edits and program is None:  # else it is not this protocol that was compared
+    if not edits and program is None:  # a mutant's result is not the protocol's
         subject = protocol if set(forms) == set(FORMS) else f"{protocol}-{'-'.join(forms)}"
         run.keep("conform", subject, findings(protocol, seed, results, len(forms), problems))
     if not problems:
@@ -142,7 +146,7 @@ def conform(
 
 
 def main(arguments: list[str] | None = None, shared: Shared | None = None) -> int:
-    """The command. shared: of the one protocol that it is about, what is ready already."""
+    """Runs the command. shared: results to reuse, if the command is about that one protocol."""
     parser = argparse.ArgumentParser(prog="python -m harness.conform", description=__doc__)
     parser.add_argument("protocol", nargs="?", default="all", help="a folder of spec/, `all`, or `garbage`")
     parser.add_argument("--form", choices=[*FORMS, "all"], default="all", help="how the tables' cells are made atomic")

@@ -18,13 +18,13 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 LAYOUT = "layout"
 FORMS = (LAYOUT, "spin_lock", "res_spin_lock")
-# The shipped layout is compiled as it is shipped, but for the clock.
+# The shipped layout is compiled as shipped, except that the test sets its clock.
 DEFINES_SHIPPED = "-DSTEPWISE_CONFORM"
 DEFINES_SMALL = f"{DEFINES_SHIPPED} -DSTEPWISE_COVERAGE -include {HERE / 'interfere.h'}"
 
 
 class BuildError(Exception):
-    """A build failed; the message has the compiler's words."""
+    """A build failed; the message includes the compiler's output."""
 
 
 @dataclass(frozen=True)
@@ -38,22 +38,23 @@ class Build:
 
     @property
     def object(self) -> Path:
-        """The kernel's programs."""
+        """The object file of the kernel's programs."""
         return self.folder / f"{self.protocol.name}.bpf.o"
 
     @property
     def library(self) -> Path:
-        """The userspace handler."""
+        """The library of the userspace handler."""
         return self.folder / f"lib{self.protocol.name}_user.so"
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a build comes from; mutants name copies.
+    """The inputs and the output folder of a build; mutants name copies.
 
-    root: the repository that the runtime is taken from. spec: the protocol's folder. work: where builds go.
-    For mutants: edits, changes to generated files (file, exact text, and the text that takes its place), and program,
-    the folder that the program is generated from where it is another than the one that the model has its steps from.
+    root: the repository whose runtime is used. spec: the protocol's folder. work: the folder for builds.
+
+    A mutant also sets `edits` or `program`. edits: changes to generated files, each a file, its exact text and the
+    replacement. program: the folder to generate the program from, if it is not the folder of the model's steps.
     """
 
     root: Path
@@ -63,14 +64,15 @@ class Sources:
     program: Path | None = None
 
     def search_path(self, generated: Path) -> list[Path]:
-        """Where TLC finds the modules of a build."""
+        """The folders in which TLC finds a build's modules."""
         return [generated, self.spec, *front.used_folders(self.spec), self.spec.parent / "lib"]
 
 
 def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[str, Any]:
-    """What is laid over the layout: small constants, and every table in one form, or as it is laid out.
+    """Returns the changes to the layout: small constants, and the same form of atomicity for all tables.
 
-    Tables that userspace has to do with stay as they are in the layout where userspace could not have that form.
+    LAYOUT keeps every table's form. A table that userspace accesses also keeps its form if userspace could not access
+    the other one.
     """
     if form == LAYOUT:
         return small
@@ -83,10 +85,12 @@ def override(small: dict[str, Any], protocol: ir.Protocol, form: str) -> dict[st
 
 
 def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
-    """Whether a table may have that form: userspace reads a whole table of words, or one cell that is no
-    res_spin_lock's, and steps words.
+    """Returns whether userspace could still access a table in that form.
 
-    What is drained, and rows that are restored, are in memory that is mapped, and stay as they are.
+    Userspace reads either a whole table of words, or single cells, which must not be under a res_spin_lock. It runs
+    steps on words only.
+
+    Drained tables and restored rows are in mapped memory, so they keep their form.
     """
     mapped = {section.table for section in protocol.drain.sections} if protocol.drain else set()
     if table in mapped or (protocol.restore and table == protocol.restore.rows):
@@ -96,7 +100,7 @@ def _readable(protocol: ir.Protocol, table: str, form: str) -> bool:
 
 
 def write(sources: Sources, protocol: ir.Protocol, texts: dict[str, str], form: str, name: str) -> Build:
-    """Writes what was generated, with a mutant's changes, into `work`/`name`; compile_build() makes it a build."""
+    """Writes the generated files, with a mutant's changes, into `work`/`name`; compile_build() compiles them."""
     folder = sources.work / name
     generated = folder / "generated"
     texts = edited(texts, sources.edits)
@@ -111,7 +115,7 @@ def write(sources: Sources, protocol: ir.Protocol, texts: dict[str, str], form: 
 
 
 def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> dict[str, str]:
-    """Generated files with a mutant's changes."""
+    """Applies a mutant's changes to generated files."""
     texts = dict(texts)
     for file, old, new in edits:
         count = texts.get(file, "").count(old)
@@ -122,7 +126,7 @@ def edited(texts: dict[str, str], edits: tuple[tuple[str, str, str], ...]) -> di
 
 
 def compile_build(sources: Sources, build: Build) -> None:
-    """Compiles what was generated."""
+    """Compiles the generated files."""
     name = build.protocol.name
     make = shutil.which("make")
     if make is None:

@@ -1,4 +1,4 @@
-"""A campaign: every form of a protocol's programs on the whole domain, and what came of it."""
+"""A campaign runs every form of a protocol's programs on the whole domain and collects the results."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ EARLY_PARTS = Part(8), Part(8, others=True)
 
 @dataclass
 class Result:
-    """What one build gave.
+    """The result of one build.
 
-    inputs: by hook, how many were run. taken: by branch, how often; calmly: how often where no section lost its races.
-    complete: whether the build has every family; no section of its can lose where tables are under spin_lock.
-    mismatches: at most MISMATCHES_MAX.
+    inputs: how many inputs were run, by hook. taken: how often each branch was taken. calmly: the same, but only in
+    cases in which no section lost its races.
+
+    complete: whether the build has every family. A build lacks those with a lost race if its tables are under
+    spin_lock. mismatches: at most MISMATCHES_MAX.
     """
 
     name: str
@@ -52,7 +54,7 @@ class Result:
     seconds: float = 0.0
 
     def evaluations(self) -> dict[str, int]:
-        """By step, how often it was evaluated: how often its leaves were reached."""
+        """Counts how often each step was evaluated, which is how often its leaves were reached."""
         counts: dict[str, int] = {}
         for branch, times in zip(self.branches, self.taken):
             step, _, rest = branch.label.partition(".")
@@ -60,17 +62,17 @@ class Result:
         return counts
 
     def pairs(self) -> int:
-        """How often all steps were evaluated."""
+        """Counts the evaluations of all steps."""
         return sum(self.evaluations().values())
 
     def covered(self, without: int = 0) -> str:
-        """How many branches were taken, for people; but for some that cannot be."""
+        """Describes how many branches were taken, for people. without: branches that this form cannot take."""
         total = len(self.branches) - without
         missed = len(self.uncovered()) - without
         return f"{100 * (total - missed) / total:.4g}% of {total} branches"
 
     def uncovered(self) -> list[Branch]:
-        """The branches that nothing took."""
+        """The branches that no input took."""
         return [branch for branch, times in zip(self.branches, self.taken) if not times]
 
     def after_a_loss(self) -> set[Branch]:
@@ -84,9 +86,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Stage:
-    """A build and what it is to be run on.
+    """A build and the cases to run on it.
 
-    noise: what a cell holds that a case does not name; empty: zero. complete: whether it has every family.
+    noise: the contents of cells that a case does not name; zero if empty. complete: whether it has every family.
     """
 
     build: Build
@@ -97,11 +99,10 @@ class Stage:
 
 
 class Campaign:
-    """Conformance of one protocol.
+    """Runs the comparison of one protocol.
 
-    spec: its folder; work: where builds go. `report` is told what is being done. stop_early: no more is run
-    after the first mismatch. edits and program: see Sources. shared: what other campaigns of the protocol have made
-    already.
+    spec: its folder. work: the folder for builds. report: receives messages about progress. stop_early: whether to stop
+    after the first mismatch. edits, program: see Sources. shared: results of the protocol's other campaigns to reuse.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Campaign:
     # --- Builds ----------------------------------------------------------------------------
 
     def stage(self, form: str, variant: str = "", part: Part = EVERYTHING) -> Stage:
-        """The small build of one form, or a variant of it, and cases of the domain."""
+        """Compiles the small build of one form, or a variant of it, and gathers the cases to run on it."""
         build = self._written(form, variant)
         compile_build(self.sources, build)
         ground = self._ground(build, variant)
@@ -132,9 +133,7 @@ class Campaign:
         return Stage(build, ground.patterns, ground.noise, cases, ground.complete)
 
     def make_ready(self, oracles: Path) -> None:
-        """Has ready what others that share it begin with where they stop early. oracles: where they keep what
-        TLC says.
-        """
+        """Prepares what campaigns need first if they share it and stop early. oracles: their folder of TLC's output."""
         build = self._written(LAYOUT)
         self._shared.cases(self._ground(build), EARLY_PARTS[0], oracles)
 
@@ -152,9 +151,9 @@ class Campaign:
         return self._shared.ground(build.protocol, self.sources, build.generated, variant or "small")
 
     def small(self, form: str, variant: str = "") -> Result:
-        """The small build of one form, or a variant of it, on every case of the domain."""
+        """Runs the small build of one form, or a variant of it, on every case of the domain."""
         started = time.monotonic()
-        # A fault shows in many cases: where the first one is enough, a few of every kind are looked at before the rest.
+        # A fault shows in many cases. If the first one is enough, a few cases of every kind run before the rest.
         for part in EARLY_PARTS if self._stop_early else (EVERYTHING,):
             stage = self.stage(form, variant, part)
             result = Trial(stage, variant or form, self._stop_early).run(stage.cases)
@@ -164,7 +163,7 @@ class Campaign:
         return result
 
     def sampled(self, seed: int) -> Result:
-        """The layout as it is shipped, on random cases."""
+        """Runs the layout as shipped on random cases."""
         started = time.monotonic()
         build = self._generated("as shipped", self.text.shipped, "shipped")
         compile_build(self.sources, build)
@@ -182,7 +181,7 @@ class Campaign:
         return result
 
     def results(self, forms: tuple[str, ...] = FORMS, seed: int = 1) -> list[Result]:
-        """All of it, in order: the forms, the variants, the layout as shipped."""
+        """Runs everything in order: the forms, the variants, the layout as shipped."""
         found: list[Result] = []
         for form in forms:
             self._report(f"{self.shipped.name}: the small build, {form}")
@@ -195,7 +194,7 @@ class Campaign:
 
 
 class Trial:
-    """One build, loaded, on some cases."""
+    """Runs one loaded build on cases."""
 
     def __init__(self, stage: Stage, name: str, stop_early: bool = False) -> None:
         build, patterns, noise = stage.build, stage.patterns, stage.noise
@@ -226,14 +225,14 @@ class Trial:
         )
 
     def runner(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> Runner:
-        """What runs a hook's program, watched on the columns."""
+        """Returns the runner of a hook's program, which watches cells of the columns' tables."""
         name = f"{self.protocol.name}_{self.protocol.sweep[sweep_pass - 1].program if sweep_pass else hook}"
         maps = [programs.map(name) for name in columns]
         return Runner(programs.program(name), maps, programs.map("counters"), self._data(programs), self._clear)
 
     @staticmethod
     def _controls(programs: bpf.Object) -> dict[str, tuple[int, int]]:
-        """Where the variables are that a case sets. A protocol without a clock lacks the one that has it."""
+        """Finds the variables that a case sets. A protocol without a clock lacks the clock's variable."""
         found = {}
         for name in CONTROLS:
             with contextlib.suppress(KeyError):
@@ -243,7 +242,7 @@ class Trial:
 
     @staticmethod
     def _data(programs: bpf.Object) -> bpf.Map | None:
-        """The map of what a case sets. As it is shipped, a protocol without a clock has none."""
+        """The map of the variables that a case sets; None for a shipped layout without a clock."""
         return next((each for each in programs.maps() if each.name.endswith(".data")), None)
 
     def run(self, cases: list[Case]) -> Result:
@@ -285,7 +284,7 @@ class Trial:
                 self._batch(runners, hook, columns, batch)
 
     def _runners(self, programs: bpf.Object, hook: str, sweep_pass: int, columns: list[str]) -> dict[str, Runner]:
-        """By side, what runs a hook in the kernel."""
+        """The runners of a hook in the kernel, by side."""
         if hook == "user" or hook in drained.HOOKS:
             return {}
         sides = [hook, "ahead"] if hook == "xdp" and self.protocol.ahead else [hook]
@@ -319,11 +318,11 @@ class Trial:
         found += fresh
 
     def _native_coverage(self) -> list[int]:
-        """What the userspace library has counted, in all trials of this process: it is loaded once."""
+        """The userspace library's counts. They include all trials of this process, which loads the library once."""
         return self._native.coverage(len(self.result.branches)) if self.build.form in FORMS else []
 
     def _taken(self, programs: bpf.Object, before: list[int]) -> list[int]:
-        """By branch, how often it was taken in the kernel and in userspace since `before`."""
+        """Counts how often each branch was taken, in the kernel and in userspace, since `before`."""
         raw = programs.variable("stepwise_coverage").read()
         kernel = [int.from_bytes(raw[at : at + 8], "little") for at in range(0, 8 * len(self.result.branches), 8)]
         native = self._native_coverage()

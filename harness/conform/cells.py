@@ -1,4 +1,4 @@
-"""How the tables of one build hold their cells."""
+"""The bytes of the cells in one build's tables."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ GUARDS = {"spin_lock": "bpf_spin_lock", "res_spin_lock": "bpf_res_spin_lock"}
 
 @dataclass(frozen=True)
 class CellCodec:
-    """Bytes of one table's cells: elements of its map, each of `size` bytes.
+    """Converts one table's cells to the elements of its map, each of `size` bytes, and back.
 
-    shape: the C struct of a cell; None where a cell is a word.
-    nested: whether there are records within a cell, which cannot be looked up.
+    shape: the C struct of a cell; None if a cell is a word. nested: whether a cell contains records, which are not
+    hashable.
     """
 
     table: ir.TableLayout
@@ -31,7 +31,7 @@ class CellCodec:
     _packed: dict[Any, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     def pack(self, cell: dict[str, Any], flip: bool = False) -> bytes:
-        """The element, the guard of a cell that is no word being open."""
+        """Returns the element of a cell. A guard in it is unlocked."""
         key = (flip, repr(cell)) if self.nested else (flip, *cell.values())
         if key not in self._packed:
             self._packed[key] = self._pack(cell, flip)
@@ -43,7 +43,7 @@ class CellCodec:
         return StructCodec(self.patterns).pack(self.table.cell, cell, self.shape, flip)
 
     def unpack(self, element: bytes) -> dict[str, Any]:
-        """The cell in an element; NotCanonical where unused items are not zero."""
+        """Returns the cell in an element; raises NotCanonical if unused items are not zero."""
         if self.shape is None:
             if any(element[WORD_BYTES:]):
                 raise NotCanonical(f"the rest of the word's cache line is not zero: {element[WORD_BYTES:].hex()}")
@@ -53,7 +53,7 @@ class CellCodec:
         return StructCodec(self.patterns).unpack(self.table.cell, element, self.shape)
 
     def show(self, element: bytes) -> str:
-        """The cell for people to read, or why it is none."""
+        """Returns the cell for people to read, or the reason why the element does not hold one."""
         try:
             return show_record(self.unpack(element))
         except NotCanonical as error:
@@ -69,13 +69,13 @@ def cell_codecs(protocol: ir.Protocol, shapes: Shapes, patterns: Patterns) -> di
         if table.atomic == "word":
             codecs[table.name] = CellCodec(table, LINE_BYTES if table.own_line else WORD_BYTES, patterns, nested=nested)
             continue
-        shape = shapes.struct(names.tag(table.cell))  # with the guard in it
+        shape = shapes.struct(names.tag(table.cell))  # includes the guard
         codecs[table.name] = CellCodec(table, shape.size, patterns, shape, nested)
     return codecs
 
 
 def has_records(kind: ir.Type) -> bool:
-    """Whether a value of the type has records in it."""
+    """Whether a value of the type contains records."""
     return isinstance(kind, ir.Record) or (
         isinstance(kind, (ir.Array, ir.Sequence, ir.Set)) and has_records(kind.element)
     )

@@ -1,4 +1,4 @@
-"""Turns the oracle's cases into inputs of a program, and compares what came out."""
+"""Turns the oracle's cases into inputs of a program, and compares the outputs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ VERDICTS: dict[str, dict[str, tuple[int, ...]]] = {
     "ahead": {"Reply": (bpf.XDP_PASS,), "Forward": (bpf.XDP_DROP,), "Drop": (bpf.XDP_DROP,)},
     "native": {"Reply": (1,), "Forward": (2,), "Drop": (3,)},
 }
-"""By side: a hook's own program; `ahead`, the one that runs xdp's sections where cells are read ahead (its
-copies for the daemon go another way); `native`, a hook's form in userspace, which has neither headers nor
-counters.
+"""The results that each verdict allows, by side.
+
+The sides are a hook's own program, `ahead` and `native`. `ahead` is the program that runs xdp's sections where cells
+are read ahead; the daemon receives a copy from it, so a Forward drops the packet. `native` is a hook's form in
+userspace, which has neither headers nor counters.
 """
 
 AGAIN = 4
-"""What the daemon's handler says of a message that it drops and is to look at again, which to the model is a Drop."""
+"""The daemon's handler returns this for a message that it drops and must look at again. The model says Drop."""
 
 XDP_NAMES = {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"}
 NAMES: dict[str, dict[int, str]] = {
@@ -61,7 +63,7 @@ SWEEP_HEAD = struct.Struct("<IIII")  # struct stepwise_sweep: first, count, visi
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A case that came out otherwise than the model says."""
+    """A case whose result differs from the model's."""
 
     form: str
     case: Case
@@ -80,9 +82,9 @@ class Mismatch:
 class Comparison:
     """Inputs and expectations of one build of a protocol.
 
-    tables: the cells' codecs in the order of the layout.
-    data and variables: the program's global variables as they are at first, and where each is.
-    noise: what a cell holds that a case does not name; empty: zero, and only the cells of the case are watched.
+    tables: the cells' codecs in the order of the layout. data, variables: the first contents of the program's global
+    variables, and the place of each variable. noise: the contents of cells that a case does not name. If it is empty,
+    they are zero and only the case's cells are watched.
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class Comparison:
     # --- Which cells are watched -----------------------------------------------------------
 
     def columns(self, cases: list[Case]) -> list[str]:
-        """The table of each watched cell, for all the cases alike."""
+        """The table of each watched cell, the same for all cases."""
         if self._watch_all:
             return [table for table, _ in self._offsets]
         most: dict[str, int] = {}
@@ -144,7 +146,7 @@ class Comparison:
         return list(dict.fromkeys([*case.cells, *((table, index) for table, index, *_ in case.writes)]))
 
     def places(self, case: Case, columns: list[str]) -> list[tuple[str, int]]:
-        """The watched cells of one case, in the order of the columns. A column too many watches a cell again."""
+        """The watched cells of one case, in the order of the columns. A surplus column watches a spare cell."""
         if self._watch_all:
             return list(self._offsets)
         waiting: dict[str, list[int]] = {}
@@ -178,7 +180,7 @@ class Comparison:
             image = bytearray(self._noise_image(size))
             for where, cell in case.cells.items():
                 if where not in self._offsets:
-                    continue  # recovery's, which is in no table
+                    continue  # recovery's cell, which is not in a table
                 packed = tables[where[0]].pack(cell, flip)
                 image[self._offsets[where] : self._offsets[where] + len(packed)] = packed
             return bytes(image)
@@ -195,9 +197,7 @@ class Comparison:
         return Surroundings(**given)
 
     def environment(self, case: Case, flip: bool) -> bytes:
-        """The program's global variables: its clock, its random bytes, its processor, and which section loses
-        its races.
-        """
+        """The program's global variables: clock, random bytes, processor, and the section that loses its races."""
         data = bytearray(self._data)
         surroundings = self.surroundings(case)
         for name, numbers in (
@@ -205,12 +205,12 @@ class Comparison:
             ("conform_interference", self._interference(case, flip)),
         ):
             if name in self._variables:
-                offset, size = self._variables[name]  # a protocol without env.cpu has a shorter one
+                offset, size = self._variables[name]  # shorter if the protocol lacks env.cpu
                 data[offset : offset + size] = struct.pack(f"<{len(numbers)}Q", *numbers)[:size]
         return bytes(data)
 
     def _interference(self, case: Case, flip: bool) -> tuple[int, int, int, int]:
-        """losses, victim, rival and refused of interfere.h."""
+        """The fields losses, victim, rival and refused of interfere.h."""
         trouble = case.family.trouble
         if not trouble.section:
             return 0, 0, 0, 0
@@ -230,7 +230,7 @@ class Comparison:
         return 1, victim, codec.pack(cell_type, dict(trouble.rival)), 0
 
     def frame(self, case: Case, number: int) -> frames.Frame:
-        """The packet of a case: IPv4 and IPv6 in turn, some with no UDP checksum where that is allowed."""
+        """The packet of a case: IPv4 and IPv6 in turn, some without a UDP checksum where that is allowed."""
         if number not in self._frames:
             self._frames[number] = self._frame(case, number)
         return self._frames[number]
@@ -249,7 +249,7 @@ class Comparison:
         return frame.turned(payload) if case.family.hook == "tc" else frame
 
     def _handed(self, case: Case, number: int) -> bytes:
-        """What is in the fields that hooks hand over: when xdp gets a packet, anything that its sender liked."""
+        """Encodes the fields that hooks hand over. In xdp's packets their sender chose them, so they hold anything."""
         size, kinds = (
             fields_size(self.protocol, self.protocol.handover),
             map(self.protocol.message.field, self.protocol.handover),
@@ -262,17 +262,17 @@ class Comparison:
                 return bytes([0xFF]) * size
             case 2:
                 return generator.randbytes(size)
-        return b"".join(wire_noise(kind, generator) for kind in kinds)  # what is believed where it is believed at all
+        return b"".join(wire_noise(kind, generator) for kind in kinds)  # valid, in case it is believed
 
     def _record_packet(self, case: Case, flip: bool) -> bytes:
-        """What a program of the sweep, or a function of the drain, is run on."""
+        """The input of a program of the sweep, or of a function of the drain."""
         if case.family.hook in drained.HOOKS:
             return self._drained.packet(case)
         head = SWEEP_HEAD.pack(case.family.first, case.family.count, 0, 0)
         return head + StructCodec(self.patterns).pack(self._swept, case.message, ir.expect(self.record, Struct), flip)
 
     def inputs(self, cases: list[Case], columns: list[str]) -> list[Input]:
-        """An input for each case."""
+        """Makes an input for each case."""
         made = []
         self._frames.clear()
         for number, case in enumerate(cases):
@@ -294,7 +294,7 @@ class Comparison:
         side: str,
         stop: Callable[[Mismatch], bool],
     ) -> list[Mismatch]:
-        """The cases that came out wrong on one of the sides; no more are looked for once stop() says so."""
+        """Returns the mismatches on one side; stops looking once stop() returns true."""
         wrong: list[Mismatch] = []
         for number, (case, given, found) in enumerate(zip(cases, inputs, outputs, strict=True)):
             if case.family.hook == "sweep":
@@ -327,10 +327,10 @@ class Comparison:
         return problems if native else problems + self._check_counter(case, found)
 
     def _answer(self, case: Case, number: int, given: Input, verdict: str, native: bool) -> bytes:
-        """The packet that comes out.
+        """The packet that must come out.
 
-        What xdp forwards has other fields handed over, and those that are forwarded, and is as it came for the rest. In
-        what goes to a client the former are blank.
+        If xdp forwards a packet, its handed-over and its forwarded fields are new, and the rest is as it came. In a
+        packet to a client the handed-over fields are zero.
         """
         frame, hook = self.frame(case, number), case.family.hook
         tail, handed = self._tails.sent(case, number), self._handover.encode(case.answer)
@@ -342,12 +342,12 @@ class Comparison:
         payload += self._tails.answered(case, tail) if hook == "user" else tail
         if native:
             return self._with_payload(frame, given, payload, native)
-        answer = frame.turned(payload)  # turned twice, it is the same frame with the new payload
+        answer = frame.turned(payload)  # turning twice gives the same frame with the new payload
         return (answer.turned(payload) if hook == "tc" else answer).to_bytes()
 
     @staticmethod
     def _with_payload(frame: frames.Frame, given: Input, payload: bytes, native: bool) -> bytes:
-        """The same frame with another payload; userspace has no headers to correct."""
+        """Replaces a frame's payload. Userspace has no headers to correct."""
         if native or payload == frame.payload:
             return given.packet[: given.payload_at] + payload
         return replace(frame, payload=payload).to_bytes()
@@ -362,7 +362,7 @@ class Comparison:
         return problems
 
     def _check_counter(self, case: Case, found: Output) -> list[str]:
-        """Every packet is counted once, and each section that was skipped beside that."""
+        """Checks that the packet was counted once, and at most once more as `skipped`."""
         sections, prefix = (self.protocol.xdp, "") if case.family.hook == "xdp" else (self.protocol.tc, "tc.")
         names = list(
             dict.fromkeys(self._counter(each) for each in (found.first_counter, found.counter) if each is not None)

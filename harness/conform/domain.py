@@ -1,4 +1,4 @@
-"""The domain: which cells, messages and environments a protocol's hooks are compared on.
+"""The domain: the cells, messages and environments on which a protocol's hooks are compared.
 
 `spec/<protocol>/conform.yaml` declares it: see docs/conform.md.
 """
@@ -26,7 +26,7 @@ from harness.conform.values import TLC_INT_MAX, Patterns, hash_index, is_opaque,
 from harness.forms import merged
 
 CASES_MAX = 200_000
-STRICT = ("small", "shipped")  # builds whose types have every place and value of the file
+STRICT = ("small", "shipped")  # builds that must have every place and value of the file
 PAIRS_MIN = 10_000
 DESCRIBED_IN = "docs/conform.md"
 HOOKS = ("xdp", "tc", "user", "restore", *drained.HOOKS)
@@ -58,7 +58,7 @@ Count = Annotated[int, pydantic.Field(ge=0, strict=True)]
 
 
 class FamilyText(documents.Strict):
-    """A family as the file has it."""
+    """A family as conform.yaml declares it."""
 
     name: str
     hook: Annotated[Any, pydantic.BeforeValidator(_hook)]
@@ -77,8 +77,8 @@ class FamilyText(documents.Strict):
 class UseText(documents.Strict):
     """Another protocol's domain, whose cells and steps this one uses.
 
-    domain: its file, from this one's folder. without: names of families that are not taken over.
-    most: of each of the others so many cases at most, drawn at random; 0: all.
+    domain: its file, relative to this one's folder. without: names of families to leave out. most: the most cases of
+    each of its other families, drawn at random; 0: all of them.
     """
 
     domain: str
@@ -87,12 +87,12 @@ class UseText(documents.Strict):
 
 
 class DomainText(documents.Strict):
-    """conform.yaml.
+    """The contents of conform.yaml.
 
-    small, shipped: what is laid over the layout for the small build, and for what is sampled of it as it is shipped.
-    variants: what is laid over the small build for further ones. pairs_min: how many evaluations of steps a small
-    build is to come to. samples, variant_samples: of each family, for the layout as shipped and for a variant.
-    use: another domain, on whose small, shipped, values and families this one goes on.
+    small, shipped: changes to the layout for the small build, and for the samples of the layout as shipped. variants:
+    changes to the small build for further builds. pairs_min: how many evaluations of steps a small build must reach.
+    samples, variant_samples: cases of each family, for the layout as shipped and for a variant. use: a domain that this
+    one extends: its small, shipped, values and families.
     """
 
     use: UseText | None = None
@@ -109,7 +109,8 @@ class DomainText(documents.Strict):
 class Domain:
     """The families of one protocol in one build: `small`, `shipped`, or a variant by its name.
 
-    complete: whether it has all that are for it; but for those of a section that cannot lose its races there.
+    complete: whether the build has all families meant for it. It lacks those of a section that cannot lose its races
+    there.
     """
 
     def __init__(
@@ -142,9 +143,10 @@ class Domain:
                     )
 
     def _can_lose(self, family: Family) -> bool:
-        """Whether the build has such a family: a bpf_spin_lock is always got, and none writes beside its holder.
+        """Whether the build can have a family: a bpf_spin_lock is always acquired, and nobody else writes meanwhile.
 
-        Calls that take a bpf_res_spin_lock are counted, to refuse the right one: none may be for some messages only.
+        The family refuses a bpf_res_spin_lock by counting the calls that take one, so every message must make the same
+        calls.
         """
         if not family.trouble.section:
             return True
@@ -169,14 +171,14 @@ class Domain:
         return self._places.place(text)
 
     def type_of(self, place: Place) -> ir.Type:
-        """The layout's type of a place; DomainError where it has none."""
+        """Returns the layout's type of a place; raises DomainError if there is none."""
         return self._places.type_of(place)
 
     def _coerce(self, place: Place, value: Any) -> Any:
         return self._places.coerce(place, self.type_of(place), value)
 
     def _scalars(self, place: Place, kind: ir.Type) -> list[Any]:
-        """What `all` means for a place without parts, or for the items of one with many."""
+        """Returns the values that `all` means for a place without parts, or for the items of one with many."""
         items = self._values.get(place.kind)
         if items is not None:
             return [self._places.coerce(place, kind, item) for item in items]
@@ -223,7 +225,7 @@ class Domain:
             dimensions.append(tuple(((place, value),) for value in values))
         for choices in text.together:
             choice = self._together(text.name, choices)
-            if not choice or choice[0]:  # none at all is a family without a case
+            if not choice or choice[0]:  # an empty list leaves the family without a case
                 dimensions.append(choice)
         family = Family(
             text.name,
@@ -243,7 +245,10 @@ class Domain:
         return self._sampler.sample(family, count, generator, family.first, anything=False)
 
     def _hook(self, text: str | int) -> tuple[str, int]:
-        """A hook, and which pass of the sweep: rows are restored by the last one, which no number of the file means."""
+        """Returns the hook, and the number of its pass if it is the sweep.
+
+        The last pass may be the one that restores rows. The file calls it `restore`, and not by its number.
+        """
         passes = [one.program for one in self.protocol.sweep]
         if text == "restore":
             return "sweep", passes.index(text) + 1 if text in passes else 0
@@ -252,7 +257,7 @@ class Domain:
         return text, 0
 
     def _samples(self, text: FamilyText, family: Family) -> int:
-        """How many random cases stand for the family in this build; 0: it is gone through."""
+        """Returns how many random cases represent the family in this build; 0 keeps all its cases."""
         if self._build == "shipped":
             return 0
         most = CASES_MAX if self._build == "small" else self._variant_samples
@@ -261,7 +266,7 @@ class Domain:
         return min(cases, most) if text.sample or cases > most else 0
 
     def _reached(self, key: str) -> Place | None:
-        """The place, but for one in a variant whose arrays are too short for it."""
+        """Returns the place, or None in a variant whose arrays are too short for it."""
         try:
             return self._place(key)
         except Beyond:
@@ -270,7 +275,7 @@ class Domain:
             return None
 
     def _possible(self, place: Place, values: list[Any]) -> list[Any]:
-        """Values of the file, without those that the types of a variant do not have."""
+        """Returns the values of the file, except those that a variant's types do not have."""
         found = []
         for value in values:
             try:
@@ -309,7 +314,7 @@ class Domain:
                 )
 
     def _trouble(self, text: FamilyText, hook: str) -> Trouble:
-        """Which section loses. Words lose when they are written, other cells before the step is run."""
+        """Returns the section that loses: on a word when it writes, on other cells before the step runs."""
         if not text.contended:
             return Trouble()
         sections = self._sections(hook)
@@ -346,7 +351,7 @@ class Domain:
     # --- What is hashed when a packet arrives ------------------------------------------------
 
     def _with_hashes(self, family: Family) -> Family:
-        """Adds the local fields that are hashed from another when a packet arrives."""
+        """Adds the local fields that are hashed from other fields when a packet arrives."""
         if not family.arrives:
             return family
         dimensions = list(family.dimensions)
@@ -369,7 +374,7 @@ class Domain:
         return replace(family, dimensions=tuple(dimensions))
 
     def _arrived(self, given: dict[Place, Any]) -> dict[Place, Any]:
-        """The same for one case."""
+        """Adds the hashed fields to one case."""
         case = dict(given)
         for hashed in self.protocol.hashes:
             value = self._hashed(hashed, case.get(Place("message", None, hashed.source), 0))
@@ -383,7 +388,7 @@ class Domain:
     # --- Samples and noise -----------------------------------------------------------------
 
     def sample(self, family: Family, count: int, generator: random.Random) -> Family:
-        """Random cases of a family: generated values are drawn from all that the types allow."""
+        """Draws random cases of a family. Generated values may be any that the types allow."""
         first = family.first
         if family.hook == "sweep":
             capacity = self._table(self.protocol.sweep[family.sweep_pass - 1].each).capacity
@@ -391,7 +396,7 @@ class Domain:
         return self._sampler.sample(family, count, generator, first, anything=True)
 
     def noise(self) -> dict[str, list[dict[str, Any]]]:
-        """For every table, the cells that a case does not name: seeded, so that a stray read or write shows."""
+        """Returns every table's contents that a case does not set: seeded, so that a stray read or write shows."""
         generator = random.Random(f"{self.protocol.name} noise")
         noise = {}
         for table in self.protocol.tables:
@@ -410,7 +415,7 @@ class Domain:
 
 
 def load_text(path: Path) -> DomainText:
-    """conform.yaml, checked for its form."""
+    """Reads conform.yaml and checks its form."""
     try:
         text = documents.read(path, DomainText, DESCRIBED_IN)
     except SpecErrors as error:
@@ -421,7 +426,7 @@ def load_text(path: Path) -> DomainText:
 
 
 def _over(use: UseText, used: DomainText, text: DomainText, source: str) -> DomainText:
-    """A domain laid over the one that it uses: its families come after those."""
+    """Merges a domain into the one that it uses, whose families come first."""
     names = [family.name for family in used.families]
     for name in use.without:
         if name not in names:

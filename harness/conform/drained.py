@@ -1,8 +1,8 @@
-"""The daemon's drain and recovery, for conformance: what their steps are run on, and what came of it.
+"""The daemon's drain and recovery, for conformance: the inputs of their steps, and checks of the outputs.
 
-They have no packet. `takes` is given a lane and takes a family's `count` of records from it, of which the last
-is looked at; `written`, `synced` and `begins` are given a place, for each of their sections; `recover` a cell
-and an entry.
+They have no packet. `takes` receives a lane and takes a family's `count` of records from it; the last record is
+compared. `written`, `synced` and `begins` receive a place for each of their sections. `recover` receives a cell and an
+entry.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 MARKS = ("written", "synced", "begins")
 HOOKS = ("takes", *MARKS, "recover")
 PLACE = struct.Struct("<QQII")
-"""struct stepwise_place, and behind it how many records there is room for."""
+"""struct stepwise_place, followed by the number of records that fit into the buffer."""
 
 
 def hooks(protocol: ir.Protocol) -> tuple[str, ...]:
-    """Those of HOOKS that the layout has."""
+    """The hooks of HOOKS that the layout has."""
     return (*(HOOKS[:-1] if protocol.drain else ()), *(HOOKS[-1:] if protocol.recovery else ()))
 
 
 def with_entry(protocol: ir.Protocol) -> ir.Protocol:
-    """The protocol with recovery's cell as one more table, of one cell, so that families can name it."""
+    """Adds recovery's cell to the protocol as a table of one cell, so that families can name it."""
     if protocol.recovery is None:
         return protocol
     table = ir.TableLayout(ENTRY, protocol.recovery.cell, "array", 1, protocol.recovery.key, "user")
@@ -44,7 +44,7 @@ def with_entry(protocol: ir.Protocol) -> ir.Protocol:
 
 
 def message_fields(protocol: ir.Protocol, hook: str) -> tuple[str, ...]:
-    """The fields that are not zero in the message of one of HOOKS when it begins."""
+    """The fields that may be nonzero in the message with which one of HOOKS starts."""
     drain = ir.expect(protocol.drain, ir.Drain)
     if hook == "recover":
         return drain.entry
@@ -58,7 +58,7 @@ def sections(protocol: ir.Protocol, hook: str) -> tuple[ir.Section, ...]:
 
 
 def evaluation(protocol: ir.Protocol, hook: str, count: int) -> str:
-    """How the oracle evaluates one of HOOKS, in TLA+."""
+    """Returns the TLA+ expression that evaluates one of HOOKS."""
     if hook == "takes":
         return f"O!RunTakes(DrainTakes, DrainStep, {max(count, 1)}, cells, msg)"
     if hook == "recover":
@@ -72,7 +72,7 @@ def evaluation(protocol: ir.Protocol, hook: str, count: int) -> str:
 
 
 def natural(name: str, kind: ir.Record) -> Struct:
-    """The C struct of recovery's cell, which no program in the kernel has, so that it is in no BTF."""
+    """Lays out the C struct of recovery's cell. No kernel program has it, so BTF does not describe it."""
     members, end = {}, 0
     for field, each in kind.fields:
         size, alignment = memory_layout(each)
@@ -90,7 +90,7 @@ class Drained:
         self._words = WordCodec(patterns)
         self._structs = StructCodec(patterns)
 
-    # Asked for only in cases of a hook that has them.
+    # A layout may lack both, so they are read only in cases of a hook that has them.
 
     @cached_property
     def _drain(self) -> ir.Drain:
@@ -110,7 +110,7 @@ class Drained:
         return self._words.pack(self.protocol.message.field(field), message[field])
 
     def packet(self, case: Case) -> bytes:
-        """What Handlers are given: a place, or recovery's cell and an entry."""
+        """The input of Handlers: a place, or recovery's cell and an entry."""
         message, drain = case.message, self._drain
         if case.family.hook == "recover":
             cell = self._structs.pack(self._recovery.cell, self._before(case), self._cell)
@@ -132,7 +132,7 @@ class Drained:
     # --- Outputs -----------------------------------------------------------------------------
 
     def check(self, case: Case, found: Output) -> list[str]:
-        """What is wrong with what came out, beside the tables."""
+        """Checks the output, except for the tables; returns the problems found."""
         hook = case.family.hook
         if hook == "recover":
             written = [cell for table, _, cell, _ in case.writes if table == ENTRY]
@@ -151,7 +151,7 @@ class Drained:
     def _compare(
         self, what: str, kinds: list[tuple[str, ir.Type]], expected: dict[str, Any], packed: bytes
     ) -> list[str]:
-        """Packed fields, little endian."""
+        """Compares packed fields, which are little endian."""
         wanted, found, at = {name: expected[name] for name, _ in kinds}, {}, 0
         if len(packed) != sum(wire_size(kind) for _, kind in kinds):
             return [f"{what}: expected {sum(wire_size(kind) for _, kind in kinds)} bytes, found {len(packed)}"]
@@ -219,7 +219,10 @@ class _Recovery(ctypes.Structure):
 
 
 class Handlers:
-    """The drain's and recovery's functions of a loaded library, whose descriptor has them at these addresses."""
+    """Calls the drain's and recovery's functions of a loaded library.
+
+    drain, recovery: the addresses of their structs, from the library's descriptor.
+    """
 
     def __init__(self, drain: int | None, recovery: int | None) -> None:
         self._drain = ctypes.cast(drain, ctypes.POINTER(_Drain)).contents if drain else None
@@ -227,7 +230,10 @@ class Handlers:
         self.hooks = [*(HOOKS[:-1] if drain else ()), *(HOOKS[-1:] if recovery else ())]
 
     def run(self, hook: str, tables: int, given: Input) -> tuple[int, bytes]:
-        """A number, and an entry or a row: see Drained.check. tables: the address of struct stepwise_tables."""
+        """Runs a hook; returns a number, and an entry or a row: see Drained.check.
+
+        tables: the address of struct stepwise_tables.
+        """
         if hook == "recover":
             return 0, self._recover(given.packet)
         drain = ir.expect(self._drain, _Drain)

@@ -23,7 +23,7 @@ class Trouble:
 class Family:
     """A product of dimensions, each a list of assignments to the same places; or a list of samples.
 
-    free: places whose values were generated, so that a sample may take others.
+    free: places whose values were generated, so that a sample may use others.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Family:
 
     @property
     def arrives(self) -> bool:
-        """Whether its message comes in a packet, so that what is hashed from it is in it."""
+        """Whether its message arrives in a packet, on which the hashed fields are set."""
         return self.hook in ("xdp", "tc", "user")
 
     def size(self) -> int:
-        """Cases in the family."""
+        """The number of cases in the family."""
         total = 1
         for dimension in self.dimensions:
             total *= len(dimension)

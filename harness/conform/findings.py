@@ -1,4 +1,4 @@
-"""What a campaign found, as it is kept for the report: harness/results."""
+"""The results of a campaign, as harness/results keeps them for the report."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from harness.protocols import REPOSITORY
 
 
 def findings(protocol: str, seed: int, results: list[Result], forms_count: int, problems: list[str]) -> dict[str, Any]:
-    """Of each build: inputs by hook, evaluations of each step, how often each branch was taken.
+    """Lists each build's inputs by hook, evaluations of each step, and counts of each branch.
 
-    The first `forms_count` results are the forms of the small build, in which every branch has to be taken; but
-    for those that are only taken after a lost race, in a form that has none: they are `excused`. sources: the
-    text that the branches are of.
+    The first `forms_count` results are the forms of the small build, in which every branch must be taken. A branch that
+    was taken only after a lost race is `excused` in a form without such races. sources: the texts of the branches.
     """
     lost = {branch for result in results[:forms_count] for branch in result.after_a_loss()}
     files = dict.fromkeys(branch.span.file for result in results for branch in result.branches)
@@ -30,7 +29,7 @@ def findings(protocol: str, seed: int, results: list[Result], forms_count: int, 
 
 
 def _build(result: Result, is_form: bool, lost: set[Branch]) -> dict[str, Any]:
-    counted = zip(result.branches, result.taken)  # a build that does not count has nothing in `taken`
+    counted = zip(result.branches, result.taken)  # `taken` is empty in a build without coverage
     return {
         "name": result.name,
         "is_form": is_form,

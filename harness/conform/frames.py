@@ -1,7 +1,6 @@
-"""Packets: build the frames that go into a program, and say what must come out.
+"""Builds the frames that go into a program, and says what must come out.
 
-The checksums are computed here from scratch, so an incremental update of the program's is checked against
-an independent sum.
+Checksums are computed from scratch here, so the program's incremental updates are checked against an independent sum.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def checksum(data: bytes) -> int:
 
 @dataclass(frozen=True)
 class Frame:
-    """A UDP datagram in IPv4 or IPv6 in Ethernet. Fields that are None are filled in right."""
+    """A UDP datagram in IPv4 or IPv6 in Ethernet. Fields that are None get the right value."""
 
     payload: bytes
     destination_port: int
@@ -125,7 +124,7 @@ class Frame:
 
 
 def differences(expected: bytes, found: bytes, version: int) -> list[str]:
-    """How two frames differ, header by header."""
+    """Describes how two frames differ, header by header."""
     regions = [("Ethernet destination", 0, 6), ("Ethernet source", 6, 12), ("ethertype", 12, 14)]
     at = 14
     if version == 4:
@@ -154,11 +153,10 @@ def differences(expected: bytes, found: bytes, version: int) -> list[str]:
 
 
 def classify(packet: bytes, port: int, payload_size: int, tail_size: Callable[[bytes], int] = lambda payload: 0) -> str:
-    """Whose a packet is that came by lo, as test runs say: `foreign`, `malformed`, `malformed.checksum`, or `ours` as
-    far as the frame tells.
+    """Classifies a packet that came by lo, as in test runs: `foreign`, `malformed`, `malformed.checksum` or `ours`.
 
-    tail_size: bytes that must follow a payload of payload_size.
-    docs/layout.md in Python, independent of runtime/bpf/stepwise_frame.h.
+    Only the frame is checked, not the message's fields. tail_size: bytes that must follow a payload of payload_size.
+    This is docs/layout.md in Python, independent of runtime/bpf/stepwise_frame.h.
     """
     if len(packet) < ETHERNET_SIZE or packet[0] & 1:
         return "foreign"

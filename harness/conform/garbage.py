@@ -23,7 +23,7 @@ OTHER_ETHERTYPES = (0x0806, 0x8100, 0x88A8, 0x86DE, 0x0801, 0x8847, 0x0000, 0xFF
 
 @dataclass
 class Tally:
-    """What came of the packets."""
+    """The counts and problems of a run."""
 
     packets: int = 0
     foreign: int = 0
@@ -33,7 +33,7 @@ class Tally:
 
 
 class Generator:
-    """Packets that are no requests, made from requests that would have an effect."""
+    """Makes packets that are not valid requests, from requests that would have an effect."""
 
     def __init__(self, protocol: ir.Protocol, seed: int) -> None:
         self._protocol = protocol
@@ -57,7 +57,7 @@ class Generator:
         ]
 
     def packet(self, payload: bytes) -> tuple[str, bytes]:
-        """A packet that is not a valid request, and what was done to it."""
+        """Returns a packet that is not a valid request, and before it the way it was spoiled."""
         while True:
             version = self._random.choice((4, 6))
             frame = frames.Frame(
@@ -69,7 +69,7 @@ class Generator:
                 return spoil.__name__, packet
 
     def expected(self, packet: bytes) -> str:
-        """`foreign`, `malformed`, or `ours`: then it is no garbage."""
+        """Classifies a packet as `foreign`, `malformed` or `ours`, which means that it is valid after all."""
         kind = frames.classify(packet, self._protocol.port, self._size, partial(payload_tail, self._protocol))
         if kind != "ours":
             return kind
@@ -79,79 +79,79 @@ class Generator:
     # --- Ways to spoil a packet ------------------------------------------------------------
 
     def garbled(self, frame: frames.Frame) -> bytes:
-        """Some bits are wrong, after the checksum was computed."""
+        """Flips some bits after the checksum was computed."""
         packet = bytearray(frame.to_bytes())
         for _ in range(self._random.choice((1, 1, 2, 3, 8))):
             packet[self._random.randrange(len(packet))] ^= 1 << self._random.randrange(8)
         return bytes(packet)
 
     def truncated(self, frame: frames.Frame) -> bytes:
-        """The end is missing."""
+        """Cuts off the end."""
         packet = frame.to_bytes()
         return packet[: self._random.randrange(frames.ETHERNET_SIZE, len(packet))]
 
     def noise(self, frame: frames.Frame) -> bytes:
-        """Nothing but random bytes, maybe behind a right Ethernet header."""
+        """Makes random bytes, sometimes behind a right Ethernet header."""
         head = frame.to_bytes()[: self._random.choice((0, 12, 14, 15))]
         return head + self._random.randbytes(self._random.randrange(14, 200))
 
     def other_ethertype(self, frame: frames.Frame) -> bytes:
-        """ARP, VLAN and the like."""
+        """Sets another ethertype, such as ARP or VLAN."""
         return replace(frame, ethertype=self._random.choice(OTHER_ETHERTYPES)).to_bytes()
 
     def other_protocol(self, frame: frames.Frame) -> bytes:
-        """TCP, ICMP, IPv6 extension headers and the like: any protocol but UDP."""
+        """Sets any protocol but UDP: TCP, ICMP, IPv6 extension headers and so on."""
         return replace(
             frame, protocol=self._random.choice([n for n in range(256) if n != frames.PROTOCOL_UDP])
         ).to_bytes()
 
     def fragment(self, frame: frames.Frame) -> bytes:
-        """A first or a later fragment."""
+        """Makes a first or a later fragment."""
         fragment = self._random.choice(
             (0x2000, self._random.randrange(1, 0x2000), self._random.randrange(0x2001, 0x4000))
         )
         return replace(frame, version=4, fragment=fragment).to_bytes()
 
     def options(self, frame: frames.Frame) -> bytes:
-        """IPv4 options, or an IPv6 extension header."""
+        """Adds IPv4 options, or an IPv6 extension header."""
         words = self._random.randrange(1, 11)
         if frame.version == 4:
             return replace(frame, options=b"\1" * 4 * words).to_bytes()
         return replace(frame, protocol=self._random.choice((0, 43, 44, 60)), options=b"\x11" + bytes(7)).to_bytes()
 
     def other_port(self, frame: frames.Frame) -> bytes:
-        """Another destination port, near ours or anywhere."""
+        """Sets another destination port, near ours or anywhere."""
         port = self._random.choice(
             (frame.destination_port ^ 1, frame.destination_port ^ 0x100, self._random.randrange(65_536))
         )
         return replace(frame, destination_port=port).to_bytes()
 
     def multicast(self, frame: frames.Frame) -> bytes:
-        """To more than one receiver."""
+        """Sets a multicast or broadcast destination."""
         mac = self._random.choice((b"\xff" * 6, bytes.fromhex("01005e000001"), bytes.fromhex("333300000001")))
         return replace(frame, destination_mac=mac).to_bytes()
 
     def wrong_length(self, frame: frames.Frame) -> bytes:
-        """A length in the IP or UDP header that does not fit the packet; the checksum is right for it."""
+        """Sets a length in the IP or UDP header that does not fit the packet; the checksum is right for it."""
         length = self._random.choice((0, 1, 7, 8, self._random.randrange(65_536), 65_535))
         if self._random.choice(("ip", "udp")) == "ip":
             return replace(frame, ip_length=length).to_bytes()
         return replace(frame, udp_length=length).to_bytes()
 
     def wrong_payload_size(self, frame: frames.Frame) -> bytes:
-        """A consistent datagram with a payload too short or too long."""
+        """Makes a consistent datagram with a payload too short or too long."""
         right = len(frame.payload)
         size = self._random.choice((0, 1, self._size, right - 1, right + 1, right + 2, right * 2, 700))
         return replace(frame, payload=frame.payload.ljust(size, b"\0")[:size]).to_bytes()
 
     def no_checksum(self, frame: frames.Frame) -> bytes:
-        """No checksum, where IPv6 wants one, or a wrong one."""
+        """Sets a wrong checksum, or none in IPv6, which requires one."""
         if frame.version == 6 and self._random.random() < 0.5:
             return replace(frame, udp_checksum=0).to_bytes()
         return replace(frame, udp_checksum=self._random.randrange(1, 65_536)).to_bytes()
 
     def outside_its_type(self, frame: frames.Frame) -> bytes:
-        """A field of the message that no value of its type has; the checksum is right."""
+        """Sets a field of the message to a value outside its type; the checksum is right."""
         at = self._random.randrange(self._size)
         payload = bytearray(frame.payload)
         payload[at] = self._random.choice((0x40, 0x80, 0xC0, 0xFF, self._random.randrange(256)))
@@ -159,7 +159,7 @@ class Generator:
 
 
 class GarbageRun:
-    """One build under garbage made of requests, each with the cells that it would change."""
+    """Runs garbage through one build. Each packet is a spoiled request, and runs on the cells that it would change."""
 
     def __init__(self, stage: Stage, seed: int) -> None:
         self._trial = Trial(stage, LAYOUT)
@@ -174,7 +174,7 @@ class GarbageRun:
         self._build = stage.build
 
     def run(self, count: int, report: Callable[[int], None] = lambda _: None) -> Tally:
-        """So many packets, in batches."""
+        """Runs `count` packets in batches."""
         tally = Tally()
         with bpf.Object.open(self._build.object) as programs:
             runner = self._trial.runner(programs, "xdp", 0, self._columns)
@@ -217,7 +217,7 @@ class GarbageRun:
 
 
 def main(protocol: str, packets: int, seed: int) -> bool:
-    """Runs garbage through one protocol's XDP program; whether nothing came of it."""
+    """Runs garbage through one protocol's XDP program; returns whether it had no effect."""
     started = time.monotonic()
 
     def report(done: int) -> None:

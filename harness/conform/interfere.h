@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Makes a section of a program lose its races on demand. Included before
- * everything else (-include) into the programs that conformance runs, so that
- * what happens to a contended cell is compared as well.
+ * Makes a section of a program lose its races on demand, so that conformance also compares a
+ * contended cell. The programs that conformance runs include this header before everything else
+ * (-include).
  */
 #ifndef CONFORM_INTERFERE_H
 #define CONFORM_INTERFERE_H
@@ -13,9 +13,9 @@
 #include "bpf/stepwise_spin.h"
 
 /*
- * losses: how many more compare-and-swaps on a cell that holds `victim` lose,
- * after each of which the cell holds `rival`. refused: which call to take a
- * bpf_res_spin_lock fails, counted from 1; 0 for none.
+ * losses: how many more compare-and-swaps on a cell that holds `victim` lose. After each loss the
+ * cell holds `rival`. refused: which call to take a bpf_res_spin_lock fails, counted from 1; 0 for
+ * none.
  */
 struct {
 	__u64 losses;

@@ -16,7 +16,7 @@ NO_COUNTER = 2**32 - 1
 
 
 class RunnerError(Exception):
-    """The runner could not be compiled, or a system call of its failed."""
+    """The runner could not be compiled, or one of its system calls failed."""
 
 
 class _Watch(ctypes.Structure):
@@ -51,8 +51,10 @@ class _Outcome(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Input:
-    """indexes: the index of each watched cell; image: their bytes one after the other. payload_at: where in the
-    packet the payload is.
+    """One input of a program.
+
+    indexes: the index of each watched cell. image: the bytes of these cells, one after the other. payload_at: the
+    payload's offset in the packet.
     """
 
     indexes: tuple[int, ...]
@@ -64,8 +66,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """counter and first_counter: of those that rose the last and the first by number; rises: by how much all
-    did together.
+    """One output of a program.
+
+    counter, first_counter: the highest and the lowest number of a counter that rose. rises: the sum of all rises.
     """
 
     verdict: int
@@ -77,7 +80,7 @@ class Output:
 
 
 def library() -> ctypes.CDLL:
-    """runner.c, compiled when it is newer than what was compiled before."""
+    """Loads runner.c, compiled again if the source is newer."""
     source, target = HERE / "runner.c", ROOT / "build" / "conform" / "runner.so"
     if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -104,12 +107,11 @@ def library() -> ctypes.CDLL:
 
 
 class Runner:
-    """One program of a loaded object, with the cells it is watched on.
+    """Runs one program of a loaded object and watches cells.
 
-    watched: the map of each watched cell, in the order of an Input's indexes.
-    data: the map of the object's global variables, which an Input's environment is the whole of; None where it has
-    none.
-    clear: whether cells are zeroed after each case, for tables too large to be set as a whole.
+    watched: the map of each watched cell, in the order of an Input's indexes. data: the map of the object's global
+    variables, which an Input's environment fills as a whole; None if there is none. clear: whether to zero the cells
+    after each case, for tables too large to be set as a whole.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class Runner:
         self._name = program.name
 
     def run(self, inputs: list[Input]) -> list[Output]:
-        """Each input once, in order."""
+        """Runs each input once, in order."""
         outputs: list[Output] = []
         for start in range(0, len(inputs), 20_000):
             outputs += self._run(inputs[start : start + 20_000])
@@ -186,7 +188,7 @@ class Runner:
 
 
 def cells_not_zero(table: bpf.Map) -> int:
-    """How many cells of a table are not all zero."""
+    """Counts the cells of a table that are not all zero."""
     found: int = library().conform_nonzero(table.fd, table.capacity, table.value_size)
     if found < 0:
         raise RunnerError(f"reading table {table.name}: {os.strerror(-found)}")

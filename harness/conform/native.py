@@ -12,7 +12,7 @@ from codegen import ir
 from harness.conform.drained import Handlers
 from harness.conform.kernel import Input, Output, RunnerError
 
-STALE = b"\xa5"  # what lies behind a payload
+STALE = b"\xa5"  # fills the room behind a payload
 
 
 class _Environment(ctypes.Structure):
@@ -31,8 +31,9 @@ class _Environment(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What steps see beside their cell and their message; 0 where the layout has no such field of env. now and
-    age are in ticks.
+    """The values that steps read besides their cell and their message.
+
+    A value is 0 if the layout's env lacks the field. now and age are in ticks.
     """
 
     now: int = 0
@@ -105,8 +106,9 @@ class _Protocol(ctypes.Structure):
 
 
 class Native:
-    """lib<protocol>_user.so of one build, with maps of its own in ordinary memory. sizes: bytes of each map's
-    elements.
+    """Runs lib<protocol>_user.so of one build, with maps of its own in ordinary memory.
+
+    sizes: the bytes of an element, by map.
     """
 
     def __init__(self, path: Path, protocol: ir.Protocol, sizes: dict[str, int]) -> None:
@@ -120,7 +122,7 @@ class Native:
         self._names = list(capacities)  # in the order of stepwise_protocol.tables
         self._sizes = sizes
         self._capacities = list(capacities.values())
-        # Anonymous memory is zero and costs nothing where it is not touched: tables may have millions of elements.
+        # Anonymous memory is zero, and costs nothing until it is touched: tables may have millions of elements.
         self._memory = {name: mmap.mmap(-1, sizes[name] * capacity) for name, capacity in capacities.items()}
         views = (ctypes.c_char.from_buffer(self._memory[name]) for name in self._names)
         self._addresses = list(map(ctypes.addressof, views))
@@ -135,7 +137,7 @@ class Native:
         self.hooks = [*(hook for hook, handler in self._handlers.items() if handler), *self._drained.hooks]
 
     def _read_cell(self, _tables: object, table: int, index: int, element: int) -> bool:
-        """stepwise_read_cell(): what the daemon asks the kernel for."""
+        """Replaces stepwise_read_cell(), by which the daemon reads a cell from the kernel."""
         if index >= self._capacities[table]:
             return False
         size = self._sizes[self._names[table]]
@@ -143,7 +145,7 @@ class Native:
         return True
 
     def _cell(self, _tables: object, table: int, index: int) -> int | None:
-        """stepwise_cell(): what the daemon has mapped for writing."""
+        """Replaces stepwise_cell(), which returns a cell that the daemon has mapped for writing."""
         if index >= self._capacities[table]:
             return None
         return self._addresses[table] + index * self._sizes[self._names[table]]
@@ -153,14 +155,14 @@ class Native:
         return [self._descriptor.counters[at].decode() for at in range(self._descriptor.counter_count)]
 
     def coverage(self, branch_count: int) -> list[int]:
-        """How often each branch was taken since the library was loaded."""
+        """The counts of each branch since the library was loaded."""
         return list((ctypes.c_uint64 * branch_count).in_dll(self._library, "stepwise_coverage"))
 
     def run(self, hook: str, columns: list[str], inputs: list[Input], environments: list[Surroundings]) -> list[Output]:
-        """Each input once, in its environment.
+        """Runs each input once, in its environment.
 
-        columns: the map of each watched element. Packets come out as they went in but for
-        the payload, and its size. Counters are the kernel's alone.
+        columns: the map of each watched element. The handler may change only a packet's payload and the payload's size.
+        Only the kernel has counters.
         """
         sizes = [self._sizes[name] for name in columns]
         room = self._descriptor.wire_size + self._descriptor.tail_max
@@ -183,7 +185,7 @@ class Native:
         return outputs
 
     def _handle(self, hook: str, given: Input, environment: _Environment, room: int) -> tuple[int, bytes]:
-        """Verdict and packet of a hook that is given one."""
+        """Runs a hook that receives a packet; returns its verdict and the packet."""
         offset = given.payload_at
         payload = (ctypes.c_ubyte * room).from_buffer_copy(given.packet[offset:].ljust(room, STALE))
         payload_size = ctypes.c_size_t(len(given.packet) - offset)

@@ -1,7 +1,7 @@
 """Has the model checker enumerate and evaluate the domain.
 
-One TLA+ module a build holds every family as a product and prints, for each case, the numbers of the choices
-and what the hook did; the inputs are rebuilt here from the numbers.
+A TLA+ module for each build holds every family as a product. For each case it prints the numbers of the choices and the
+hook's result. The inputs are rebuilt here from the numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
 
 @dataclass(frozen=True)
 class Part:
-    """Every so many-th case, or all others."""
+    """Every `stride`-th case, or all others."""
 
     stride: int
     others: bool = False
@@ -45,17 +45,17 @@ class Part:
 EVERYTHING = Part(1)
 
 Way = tuple[str | int, ...]
-"""From a record to a part of it: names of fields and numbers of elements."""
+"""A path from a record to a part of it: names of fields and numbers of elements."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One input of a hook, and what the model says of it.
+    """One input of a hook, and the model's result.
 
-    cells: those that the family names, by table and index; all others hold the build's noise.
-    verdict: Reply, Forward, Drop, Malformed, Contended, Lost, or of a sweep how many indexes ended with Continue.
-    ended: the section that ended the hook, from 1; of a sweep how many indexes were visited.
-    writes: cells that were written, in order: table, index, cell, section.
+    cells: the cells that the family names, by table and index; all others hold the build's noise. verdict: Reply,
+    Forward, Drop, Malformed, Contended or Lost; in a sweep, how many indexes ended with Continue. ended: the section
+    that ended the hook, from 1; in a sweep, how many indexes were visited. writes: cells that were written, in order:
+    table, index, cell, section.
     """
 
     family: Family
@@ -69,7 +69,7 @@ class Case:
 
 
 def early_tables(sections: tuple[ir.Section, ...]) -> list[str]:
-    """The tables whose index is checked before the first section: no earlier section writes the index field."""
+    """The tables whose index is checked before the first section, as no earlier section writes the index field."""
     early, written = [], set()
     for section in sections:
         if section.index is not None and section.when is None and section.index not in written:
@@ -81,8 +81,8 @@ def early_tables(sections: tuple[ir.Section, ...]) -> list[str]:
 class Oracle:
     """The oracle of one build of a protocol: `protocol` with its constants and capacities.
 
-    noise: what cells hold that a family does not name; empty: zero.
-    search_path: where the generated Hooks module and the modules that it extends are.
+    noise: the contents of cells that a family does not name; zero if empty. search_path: the folders of the generated
+    Hooks module and of the modules that it extends.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Oracle:
 
     @staticmethod
     def early(protocol: ir.Protocol) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """By hook, the tables whose index is checked first: all that an oracle has from what steps do."""
+        """The tables whose index is checked first, by hook. An oracle uses nothing else of what steps do."""
         return tuple(
             (hook, tuple(early_tables(sections))) for hook, sections in (("xdp", protocol.xdp), ("tc", protocol.tc))
         )
@@ -118,7 +118,7 @@ class Oracle:
 
     @staticmethod
     def _named(protocol: ir.Protocol) -> tuple[str, str]:
-        """The lines of the module that name others."""
+        """The module's lines that name other modules."""
         hooks = protocol.module.removesuffix("Steps") + "Hooks"
         return f"EXTENDS {hooks}, TLC", "O == INSTANCE Oracle WITH Capacity <- Capacities"
 
@@ -161,7 +161,7 @@ class Oracle:
             columns = list(zip(*([value for _, value in assignment] for assignment in dimension)))
             related = [any(map(refers, column)) for column in columns]
             lines += [f"{name} == <<", ",\n".join(_row(row, related, False) for row in zip(*columns)), ">>"]
-            if any(related):  # to the message of a case, which therefore must not need them itself
+            if any(related):  # the message that they refer to must not use them
                 lines += [f"{name}_of(msg) == <<", ",\n".join(_row(row, related, True) for row in zip(*columns)), ">>"]
             bound.append(f"{choice} \\in 1..{len(dimension)}")
             printed.append(choice)
@@ -181,12 +181,12 @@ class Oracle:
         return lines
 
     def _surroundings(self, places: dict[Place, Value], form: Callable[[int], Value]) -> dict[Way, Value]:
-        """What is given of env, and the terms, which every run finds alike. form: that of values."""
+        """The given parts of env, and the terms, which all runs have in common. form: converts a number to a value."""
         terms = {(ir.TERMS,): form(TERMS_NUMBER)} if ir.TERMS in dict(self.protocol.env.fields) else {}
         return terms | _parts(places, "env")
 
     def _message(self, places: dict[Place, str]) -> str:
-        """With its tail, where it may have one."""
+        """Builds the message, with a tail only if its length allows one."""
         tail, given = self.protocol.tail, _parts(places, "message")
         if tail is not None and (tail.field,) in given:
             length = given.get((tail.length,), "0")
@@ -221,7 +221,7 @@ class Oracle:
         return f"O!RunHook({name}Sections, {name}Step, {tables}, {_trouble(family.trouble)}, cells, msg, env)"
 
     def config(self) -> str:
-        """The values of the module's constants."""
+        """The text of TLC's configuration, which gives the module's constants their values."""
         lines = ["CONSTANTS"]
         for name, value in self.protocol.constants:
             lines.append(f"  {name} = {to_tla(frozenset(value) if isinstance(value, tuple) else value)}")
@@ -235,7 +235,7 @@ class Oracle:
 
     @cached_property
     def digest(self) -> str:
-        """Of all that decides what the cases are."""
+        """A hash of everything that determines the cases."""
         module, config = self._texts
         digest = hashlib.sha256(f"{module}\0{config}\0{os.stat(tlc.jar()).st_size}".encode())
         for path in reached(module, [*self.search_path, HERE]):
@@ -243,7 +243,7 @@ class Oracle:
         return digest.hexdigest()[:24]
 
     def lines(self, workdir: Path) -> list[str]:
-        """What TLC prints, or what it printed of the same modules before: a result is kept in workdir."""
+        """Returns TLC's output. workdir keeps the output, which is reused if the modules are the same."""
         kept = workdir / f"{self.digest}.cases"
         try:
             return kept.read_text().splitlines()
@@ -251,8 +251,9 @@ class Oracle:
             return self._evaluated(kept)
 
     def _evaluated(self, kept: Path) -> list[str]:
-        """What TLC prints, which is then kept; the oldest of its folder are thrown away. Others may be at it in
-        the same folder.
+        """Runs TLC and keeps its output; removes the oldest outputs of the folder.
+
+        Other processes may do the same in this folder at the same time.
         """
         module, config = self._texts
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -267,7 +268,7 @@ class Oracle:
         return lines
 
     def cases(self, workdir: Path, part: Part = EVERYTHING) -> Iterator[Case]:
-        """The cases of all families with the model's result."""
+        """Yields the cases of all families with the model's results."""
         choices = [self._chosen(family) for family in self.families]
         for at, line in enumerate(self.lines(workdir)):
             if (at % part.stride == 0) == part.others:
@@ -310,7 +311,7 @@ class Oracle:
             if place.home in self._tables:
                 named.setdefault((place.home, place.index), {})[place.field, *place.rest] = resolved(value, message)
         cells: dict[tuple[str, int], dict[str, Any]] = {}
-        for focused in (True, False):  # an index that is named outweighs the cell that the message addresses
+        for focused in (True, False):  # a cell named by index overrides the one that the message addresses
             for (home, number), parts in named.items():
                 table = self._tables[home]
                 index = message[table.index] if number is None else number + (family.first if home == each else 0)
@@ -323,14 +324,14 @@ class Oracle:
         return nest(kind, parts, self._zero, dict, tuple)
 
     def _zero(self, kind: ir.Type) -> Any:
-        """Zero of a type of the protocol, made once: it is asked for in every case."""
+        """Zero of a type of the protocol, made once because every case needs it."""
         if id(kind) not in self._zeros:
             self._zeros[id(kind)] = zero(kind)
         return self._zeros[id(kind)]
 
 
 def _parts(places: dict[Place, Value], home: str, index: int | None = None) -> dict[Way, Value]:
-    """What is given of the message, of the environment or of a cell, by the way to it."""
+    """The given parts of the message, of the environment or of a cell, by their paths."""
     return {
         (place.field, *place.rest): given
         for place, given in places.items()
@@ -339,7 +340,7 @@ def _parts(places: dict[Place, Value], home: str, index: int | None = None) -> d
 
 
 def _row(row: tuple[Any, ...], related: list[bool], wanted: bool) -> str:
-    """The values of a choice that are related to a message, or those that are not; the others are left out as 0."""
+    """TLA+ of a choice's values that refer to a message, or of those that do not; the other values become 0."""
     return to_tla(tuple(value if of == wanted else 0 for value, of in zip(row, related)))
 
 
@@ -355,7 +356,7 @@ def _text(kind: ir.Type, parts: dict[Way, str]) -> str:
 
 
 def flat(kind: ir.Type, text: str) -> str:
-    """A value without the names of records' fields: what is printed is read much faster."""
+    """Converts a value to one without names of fields, because its text is then parsed much faster."""
     match kind:
         case ir.Record():
             return "<<" + ", ".join(flat(field, f"{text}.{name}") for name, field in kind.fields) + ">>"
@@ -365,8 +366,9 @@ def flat(kind: ir.Type, text: str) -> str:
 
 
 def reached(module: str, folders: list[Path]) -> list[Path]:
-    """The files of the modules that a module is made of, but for TLC's own: a model that has the same steps is
-    none of them.
+    """Finds the files of the modules that a module uses, except TLC's own.
+
+    They do not include a model that uses the same steps.
     """
     found: dict[str, Path] = {}
     texts = [module]
@@ -394,7 +396,7 @@ Reader = Callable[[Any], Any]
 
 
 def reader(kind: ir.Type) -> Reader | None:
-    """Turns a printed value into the Python types of its layout type; None where it is one already."""
+    """Returns a function that converts a printed value to its Python type; None if no conversion is needed."""
     match kind:
         case ir.Record():
             return _record_reader(kind)
@@ -427,7 +429,7 @@ def _record_reader(kind: ir.Record) -> Reader:
 
 
 def _parse(line: str) -> Any:
-    """A printed line, `"<<...>>"`. What has no records or functions in it is read as JSON, forty times faster."""
+    """Parses a printed line, `"<<...>>"`. A line without records and functions is read as JSON, forty times faster."""
     text = line[1:-1].replace('\\"', '"')
     if "|->" in text or ":>" in text or ".." in text:
         return tla_values.parse(text)

@@ -1,4 +1,4 @@
-"""What of a protocol the inputs of a comparison may depend on."""
+"""The part of a protocol on which a comparison's inputs may depend."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from codegen import ir
 
 _WITH_STEPS = (ir.Protocol, ir.Section, ir.Pass, ir.Drain, ir.Recovery, ir.Step)
 _OF_STEPS = ("body", "span")
-"""What a step is without: None, so that whoever looks for it all the same fails."""
+"""The fields of a step that an outline sets to None, so that code that uses them fails."""
 
 
 def outline(protocol: ir.Protocol) -> ir.Protocol:
-    """The protocol but for what its steps do, and where they are written: no body, no place.
+    """Returns the protocol without its steps' bodies, and without their places in the sources.
 
-    Domains and oracles are given no more of it. So two programs of one outline are compared on the same inputs,
-    and whoever has made them for one of the two has them for the other.
+    Domains and oracles receive only the outline. Two programs of one outline are therefore compared on the same inputs,
+    which are made once for both.
     """
     without: ir.Protocol = _without_bodies(protocol)
     return replace(without, sources=())

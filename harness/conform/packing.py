@@ -1,7 +1,7 @@
 """Cells and messages as bytes, from the layout's types alone.
 
-Written from docs/layout.md and independent of the emitter, which is the point: a cell that the emitted C
-packs otherwise does not match.
+This follows docs/layout.md and is independent of the emitter, so that a cell that the emitted C packs differently shows
+as a mismatch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class NotCanonical(Exception):
 
 
 def bits_for(largest: int) -> int:
-    """Bits that hold 0..largest."""
+    """The number of bits that hold 0..largest."""
     return largest.bit_length()
 
 
@@ -48,18 +48,18 @@ def word_bits(kind: ir.Type) -> int:
 
 
 def ordered(items: Iterable[Any], flip: bool) -> list[Any]:
-    """A set's items in one of two orders: a step must not depend on which."""
+    """Returns a set's items in one of two orders, because a step must not depend on the order."""
     return sorted(items, key=repr, reverse=flip)
 
 
 @dataclass(frozen=True)
 class WordCodec:
-    """Values packed from the least significant bit in the order of their fields."""
+    """Packs values from the least significant bit, in the order of their fields."""
 
     patterns: Patterns
 
     def pack(self, kind: ir.Type, value: Any, flip: bool = False) -> int:
-        """The value as an integer of word_bits(kind) bits; sets in either order of their items."""
+        """Returns the value as an integer of word_bits(kind) bits. flip: use the other order of sets' items."""
         match kind:
             case ir.UInt() | ir.Bytes():
                 return self.patterns.real(kind, value)
@@ -86,7 +86,7 @@ class WordCodec:
         return word
 
     def unpack(self, kind: ir.Type, word: int) -> Any:
-        """The value of an integer; NotCanonical where pack() gives no such integer."""
+        """Returns the value of an integer; raises NotCanonical if pack() never gives that integer."""
         width = word_bits(kind)
         if word >> width:
             raise NotCanonical(f"bits above the {width} of the type are set: {word >> width:#x}")
@@ -172,7 +172,7 @@ def message_size(protocol: ir.Protocol) -> int:
 
 
 def byte_order(kind: ir.Type) -> Literal["little", "big"]:
-    """Of a field on the wire; opaque bytes are as they are, the first lowest."""
+    """The byte order of a field on the wire; the first of opaque bytes is the lowest."""
     return "little" if isinstance(kind, ir.Bytes) else "big"
 
 
@@ -187,16 +187,16 @@ def payload_tail(protocol: ir.Protocol, payload: bytes) -> int:
 
 
 class WireCodec:
-    """Some fields of messages as they are in packets."""
+    """Encodes some fields of messages for packets."""
 
     def __init__(self, protocol: ir.Protocol, patterns: Patterns, names: tuple[str, ...]) -> None:
         self._codec = WordCodec(patterns)
         kinds = [(name, protocol.message.field(name)) for name in names]
-        # Every value of a field is encoded once: a domain has few.
+        # Each value of a field is encoded once, because a domain has few of them.
         self._plan: list[tuple[str, ir.Type, dict[Any, bytes]]] = [(name, kind, {}) for name, kind in kinds]
 
     def encode(self, message: dict[str, Any]) -> bytes:
-        """The fields of a message."""
+        """Encodes the fields of a message."""
         parts = []
         for name, kind, known in self._plan:
             value = message[name]
@@ -208,7 +208,7 @@ class WireCodec:
 
 
 def wire_noise(kind: ir.Type, generator: random.Random) -> bytes:
-    """Some value of a field on the wire, seldom zero."""
+    """A random valid value of a field on the wire, seldom zero."""
     match kind:
         case ir.Bool():
             number = 1
@@ -220,7 +220,7 @@ def wire_noise(kind: ir.Type, generator: random.Random) -> bytes:
 
 
 def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> dict[str, Any]:
-    """The fields of a payload, for people to read."""
+    """Decodes the fields of a payload, for people to read."""
     codec = WordCodec(patterns)
     message, offset = {}, 0
     for name in packet_fields(protocol):
@@ -238,7 +238,7 @@ def wire_message(protocol: ir.Protocol, payload: bytes, patterns: Patterns) -> d
 
 @dataclass(frozen=True)
 class Member:
-    """A member of a C struct: where it is, and the struct it is, the elements it has, or the bytes of a scalar."""
+    """A member of a C struct at an offset: a struct, an array of elements, or a scalar of `size` bytes."""
 
     offset: int
     size: int
@@ -257,17 +257,17 @@ class Struct:
 
 @dataclass(frozen=True)
 class StructCodec:
-    """Values in C structs.
+    """Packs values into C structs.
 
-    Members are named as the layout's fields. Sets and sequences are structs of `items` and `count`, arrays such
-    structs without a count, or nothing but items; the items are a C array, or one integer that holds all of them,
-    the first lowest.
+    Members have the names of the layout's fields. Sets and sequences are structs of `items` and `count`. Arrays are
+    such structs without a count, or only the items. The items are a C array, or one integer that holds all of them, the
+    first lowest.
     """
 
     patterns: Patterns
 
     def pack(self, kind: ir.Record, value: dict[str, Any], shape: Struct, flip: bool = False) -> bytes:
-        """The bytes of the struct, padding zero."""
+        """Returns the bytes of the struct, with zero padding."""
         memory = bytearray(shape.size)
         self._store(kind, value, Member(0, shape.size, struct=shape), memory, 0, flip)
         return bytes(memory)
@@ -300,7 +300,7 @@ class StructCodec:
             self._store(kind, item, element, memory, base + slots.offset + position * element.size, flip)
 
     def unpack(self, kind: ir.Record, memory: bytes, shape: Struct) -> dict[str, Any]:
-        """The value in a struct; NotCanonical where unused items are not zero."""
+        """Returns the value in a struct; raises NotCanonical if unused items are not zero."""
         record: dict[str, Any] = self._load(kind, Member(0, shape.size, struct=shape), memory, 0)
         return record
 
@@ -338,23 +338,23 @@ class StructCodec:
 
 
 def members_of(member: Member) -> dict[str, Member]:
-    """The members of the struct that a record is."""
+    """The members of a record's struct."""
     return ir.expect(member.struct, Struct).members
 
 
 def parts_of(member: Member) -> dict[str, Member]:
-    """The members of the struct that a set, sequence or array is; an array may also be one of C."""
+    """The members of the struct of a set, sequence or array; an array may also be a C array."""
     return member.struct.members if member.struct else {"items": replace(member, offset=0)}
 
 
 def put_integer(memory: bytearray, base: int, member: Member, value: int) -> None:
-    """Store an integer in a scalar member of the struct at `base`."""
+    """Stores an integer in a scalar member of the struct at `base`."""
     start = base + member.offset
     memory[start : start + member.size] = value.to_bytes(member.size, "little")
 
 
 def get_integer(memory: bytes, base: int, member: Member) -> int:
-    """The integer in a scalar member of the struct at `base`."""
+    """Reads the integer in a scalar member of the struct at `base`."""
     start = base + member.offset
     return int.from_bytes(memory[start : start + member.size], "little")
 
@@ -365,8 +365,9 @@ def word_bytes(word: int) -> bytes:
 
 
 def decodes(protocol: ir.Protocol, payload: bytes, handed_over: bool = False) -> bool:
-    """Whether every field of a payload is a value of its type; what is handed over is only looked at where that
-    is asked.
+    """Whether every field of a payload is a value of its type.
+
+    handed_over: whether to check the handed-over fields as well.
     """
     offset = 0
     for name in packet_fields(protocol) if handed_over else protocol.wire:

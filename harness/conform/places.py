@@ -1,4 +1,4 @@
-"""Places of a domain: where in the message, the environment or a cell a value goes, and which value."""
+"""Places of a domain: parts of the message, the environment or a cell, and the values that they can have."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from codegen.drain import ENTRY
 from harness.conform.values import TLC_INT_MAX, Reference, layout_text, zero
 
 Step = str | int
-"""A field of a record by its name, an element of an array by its number, from 1."""
+"""A field of a record by its name, or an element of an array by its number, from 1."""
 
 NAME, NUMBER = re.compile(r"[A-Za-z]\w*"), re.compile(r"\d+")
 
 
 class DomainError(Exception):
-    """conform.yaml says something that the protocol has no place for."""
+    """conform.yaml does not fit the protocol; the message says where."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value goes.
+    """A place for a value.
 
-    home: `message`, `env` or a table; index None: the cell that the message addresses.
-    rest: within the field, the way to what is meant of it; none: the whole.
+    home: `message`, `env` or a table. index: the cell's index; None for the cell that the message addresses. rest: the
+    path within the field to the part; empty for the whole field.
     """
 
     home: str
@@ -40,7 +40,7 @@ class Place:
 
     @property
     def kind(self) -> str:
-        """What it is called without numbers of cells and of elements, as under `values` of conform.yaml."""
+        """Its name without numbers of cells and of elements, as under `values` of conform.yaml."""
         return ".".join([self.home, self.field, *(step for step in self.rest if isinstance(step, str))])
 
     def within(self, other: Place) -> bool:
@@ -55,7 +55,7 @@ class Place:
 
 
 class Beyond(DomainError):
-    """An element of an array that has fewer."""
+    """The array has fewer elements than the place's number."""
 
 
 class Places:
@@ -68,7 +68,7 @@ class Places:
         self._homes |= {table.name: table.cell for table in protocol.tables}
 
     def place(self, text: str) -> Place:
-        """The place that `text` names; DomainError where there is none."""
+        """Returns the place that `text` names; raises DomainError if there is none."""
         home, *rest = text.split(".")
         index = int(rest.pop(0)) if len(rest) > 1 and NUMBER.fullmatch(rest[0]) else None
         if not NAME.fullmatch(home) or not rest or not NAME.fullmatch(rest[0]) or not all(map(_is_step, rest)):
@@ -77,14 +77,14 @@ class Places:
                 "and behind that an element's number or a field's name"
             )
         if home == ENTRY and home in self._homes and index is None:
-            index = 0  # of recovery's cells there is one
+            index = 0  # recovery has just one cell
         steps = tuple(int(step) if NUMBER.fullmatch(step) else step for step in rest[1:])
         place = Place(home, index, rest[0], steps)
         self.type_of(place)
         return place
 
     def kind(self, text: str) -> str:
-        """`Place.kind` of the places that `text` stands for: a place but for the numbers of elements."""
+        """Returns `Place.kind` of the places that `text` stands for, which lacks the numbers of elements."""
         home, *steps = text.split(".")
         place = Place(home, None, steps[0] if steps else "")
         kind = self.type_of(place)
@@ -96,7 +96,7 @@ class Places:
         return place.kind
 
     def type_of(self, place: Place) -> ir.Type:
-        """The layout's type of a place; DomainError where it has none."""
+        """Returns the layout's type of a place; raises DomainError if there is none."""
         if place.home not in self._homes:
             raise DomainError(f"{self._source}: {place}: {place.home!r} is not one of {', '.join(self._homes)}")
         kind: ir.Type = self._homes[place.home]
@@ -119,7 +119,7 @@ class Places:
     # --- Values of the file --------------------------------------------------------------
 
     def coerce(self, place: Place, kind: ir.Type, value: Any) -> Any:
-        """A value of the file as a model value of the type."""
+        """Converts a value of the file to a model value of the type."""
         if isinstance(value, str) and value.startswith("="):
             return self._reference(place, kind, value[1:])
         each = self.coerce
@@ -148,7 +148,7 @@ class Places:
         raise DomainError(f"{self._source}: {place}: {_refusal(kind, value)}")
 
     def _reference(self, place: Place, kind: ir.Type, name: str) -> Reference:
-        """`=message.FIELD`: what the message has there, when it has arrived."""
+        """Parses `=message.FIELD`, which stands for the field's value once the message has arrived."""
         home, _, field = name.partition(".")
         if home != "message" or field not in dict(self._protocol.message.fields) or place.home in ("message", "env"):
             raise DomainError(
@@ -164,11 +164,11 @@ class Places:
     # --- Values of the types -------------------------------------------------------------
 
     def generate(self, place: Place, scalars: Callable[[Place, ir.Type], list[Any]]) -> list[Any]:
-        """What `all` means for a place. scalars: the same for what has no parts."""
+        """Returns the values that `all` means for a place. scalars: returns them for a place without parts."""
         return self.generate_of(place, self.type_of(place), scalars)
 
     def generate_of(self, place: Place, kind: ir.Type, scalars: Callable[[Place, ir.Type], list[Any]]) -> list[Any]:
-        """The same for a part of a place, or an item of it, whose type this is."""
+        """Does the same for a part of a place, or an item of it. kind: its type."""
         match kind:
             case ir.Set() | ir.Bits():
                 element, most = (kind.element, kind.max) if isinstance(kind, ir.Set) else (ir.UInt(6), kind.size)
@@ -190,7 +190,7 @@ class Places:
         return scalars(place, kind)
 
     def refuse(self, place: Place) -> DomainError:
-        """The error of a place for which no values can be thought up."""
+        """The error for a place whose values cannot be generated."""
         return DomainError(
             f"{self._source}: {place}: give its values: `all` of {layout_text(self.type_of(place))} cannot be generated"
         )
@@ -205,20 +205,20 @@ def _is_number(value: object) -> TypeGuard[int]:
 
 
 def _few_tuples(universe: list[Any], size: int) -> list[tuple[Any, ...]]:
-    """All tuples where they are few, else those that are constant but for one element."""
+    """Returns all tuples if they are few, else those in which at most one element differs."""
     if len(universe) ** size <= 64:
         return list(itertools.product(universe, repeat=size))
     constant = [(item,) * size for item in universe]
     mixed = [tuple(universe[1] if at == odd else universe[0] for at in range(size)) for odd in range(size)]
     found: list[tuple[Any, ...]] = []
     for each in constant + mixed:
-        if each not in found:  # not all of them can be hashed
+        if each not in found:  # some are not hashable
             found.append(each)
     return found
 
 
 def _refusal(kind: ir.Type, value: Any) -> str:
-    """Why a value of the file is none of the type."""
+    """Says why a value of the file is not a value of the type."""
     shown, text = repr(value) if isinstance(value, str) else value, layout_text(kind)
     match kind:
         case ir.Enum():
@@ -248,7 +248,7 @@ def nest(
     record: Callable[[dict[str, Value]], Value],
     array: Callable[[list[Value]], Value],
 ) -> Value:
-    """A value of a type from values of parts of it, by their way from the whole. What is given in no part is zero."""
+    """Builds a value of a type from values of its parts, by their paths. Parts that are not given are zero."""
     if () in parts:
         return parts[()]
     if not parts:
@@ -269,5 +269,5 @@ def nest(
 
 
 def built(kind: ir.Type, parts: dict[tuple[Step, ...], Any]) -> Any:
-    """`nest` of model values."""
+    """Does `nest` for model values."""
     return nest(kind, parts, zero, dict, tuple)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Runs many cases through one loaded program: put the cells, run, read the
- * cells back. All it knows is file descriptors and offsets; what the bytes mean
- * is known to the Python that loads it (kernel.py). In C because a case is some
- * thirty system calls.
+ * Runs many cases through one loaded program: writes the cells, runs, and reads the cells back. It
+ * knows only file descriptors and offsets; the Python that loads it (kernel.py) knows the meaning
+ * of the bytes. It is in C because a case takes some thirty system calls.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +15,7 @@
 
 #define COUNTERS_BYTES_MAX (1 << 20)
 
-/* A cell of a case, which is at `offset` of the case's image of the cells. */
+/* A watched cell, which is at `offset` of a case's image. */
 struct conform_watch {
 	int32_t map_fd;
 	uint32_t offset;
@@ -33,16 +32,16 @@ struct conform_batch {
 	uint32_t packet_size; /* bytes between two packets */
 	uint32_t environment_size;
 	const struct conform_watch *watches;
-	uint8_t *environment; /* the program's variable, mapped */
+	uint8_t *environment; /* the program's variables, mapped */
 	uint8_t clear;	      /* zero the cells again after each case */
 };
 
 struct conform_outcome {
 	int32_t verdict;
 	uint32_t length;	/* of the packet that came out */
-	uint32_t counter;	/* of those that rose the last, UINT32_MAX for none */
-	uint32_t first_counter; /* and the first, by number */
-	uint32_t rises;		/* by how much all counters rose together */
+	uint32_t counter;	/* the highest that rose; UINT32_MAX for none */
+	uint32_t first_counter; /* the lowest that rose */
+	uint32_t rises;		/* the sum of all counters' rises */
 };
 
 static long bpf(enum bpf_cmd command, union bpf_attr *attributes)
@@ -128,8 +127,8 @@ static int run_program(const struct conform_batch *batch, const uint8_t *packet,
 }
 
 /*
- * indexes: watch_count a case. environment: environment_size bytes a case.
- * Returns 0, or a negative error; *failed then says at which case.
+ * indexes: watch_count for each case. environments: environment_size bytes for each case. Returns 0
+ * or a negative error; then *failed is the case's number.
  */
 int conform_run(const struct conform_batch *batch, uint32_t count, const uint32_t *indexes,
 		uint8_t *images, const uint8_t *environments, const uint8_t *packets,
@@ -169,8 +168,8 @@ int conform_run(const struct conform_batch *batch, uint32_t count, const uint32_
 	return err;
 }
 
-/* Counts the elements of an array map that are not all zero; a negative error where it cannot be
- * read. */
+/* Counts the elements of an array map that are not all zero. Returns a negative error if the map
+ * cannot be read. */
 int64_t conform_nonzero(int32_t map_fd, uint32_t capacity, uint32_t value_size)
 {
 	static uint8_t value[1 << 16], zeros[1 << 16];

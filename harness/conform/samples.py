@@ -20,7 +20,7 @@ Draw = Callable[[random.Random], Any]
 
 
 class _Pools:
-    """The few values that the numbers of one sample are drawn from, so that they meet; swept indexes among them."""
+    """Holds the few values for the numbers of one sample, so that equal ones meet; swept indexes are among them."""
 
     def __init__(self, generator: random.Random, swept: range) -> None:
         self._generator = generator
@@ -28,7 +28,7 @@ class _Pools:
         self._values: dict[ir.Type, list[int]] = {}
 
     def draw(self, kind: ir.Type, limit: int) -> int:
-        """A number below the limit."""
+        """Draws a number below the limit."""
         if kind not in self._values:
             noise = [self._generator.randrange(limit) for _ in range(3)]
             self._values[kind] = noise + [index for index in self._swept if index < limit]
@@ -43,8 +43,9 @@ def _settled_as_given(given: dict[Place, Any]) -> Assignment:
 class Sampler:
     """Draws the cases of one build's families.
 
-    capacities: of the message's fields that are indexes. listed: what `all` means for a place without parts.
-    arrived: adds to an assignment what is hashed when a packet arrives. blank: the message with nothing in it.
+    capacities: the capacity for each of the message's fields that is an index. listed: returns the values that `all`
+    means for a place without parts. arrived: adds the fields that are hashed when a packet arrives. blank: the message
+    with all fields zero.
     """
 
     places: Places
@@ -54,7 +55,10 @@ class Sampler:
     blank: dict[str, Any]
 
     def sample(self, family: Family, count: int, generator: random.Random, first: int, anything: bool) -> Family:
-        """Some cases of a family. anything: half of the values that `all` stands for are whatever their types allow."""
+        """Draws some cases of a family.
+
+        anything: whether half of the values that `all` stands for may be whatever their types allow.
+        """
         drawn: dict[Place, tuple[ir.Type, Draw | None]] = {}
         settled = _settled_as_given if self._is_settled(family) else self._settled
         samples: list[Assignment] = []
@@ -82,13 +86,13 @@ class Sampler:
         return replace(family, first=first, dimensions=(tuple(samples),), sampled=True)
 
     def _is_settled(self, family: Family) -> bool:
-        """Whether no value of the family, and none that a draw may give, refers to another."""
+        """Whether neither a value of the family nor one that may be drawn refers to another."""
         listed = (value for place in family.free for value in self._leaves(place, self.places.type_of(place)))
         given = (value for dimension in family.dimensions for assignment in dimension for _, value in assignment)
         return not any(map(refers, itertools.chain(listed, given)))
 
     def _leaves(self, place: Place, kind: ir.Type) -> Iterator[Any]:
-        """All that may be drawn for the parts of a place."""
+        """Yields all values that may be drawn for the parts of a place."""
         match kind:
             case ir.Array():
                 yield from self._leaves(place, kind.element)
@@ -99,14 +103,14 @@ class Sampler:
                 yield from self.places.generate_of(place, kind, self.listed)
 
     def _settled(self, given: dict[Place, Any]) -> Assignment:
-        """A case with what its references stand for."""
+        """Replaces the references of a case by their values."""
         message = {place.field: value for place, value in given.items() if place.home == "message" and not place.rest}
         return tuple(
             (place, resolved(value, self.blank | message) if refers(value) else value) for place, value in given.items()
         )
 
     def _drawn(self, place: Place, kind: ir.Type) -> Draw:
-        """What draws parts by themselves, each one of what `all` means for it: worked out once, and drawn often."""
+        """Returns a function that draws each part from the values that `all` means for it; made once, used often."""
         match kind:
             case ir.Array():
                 element = self._drawn(place, kind.element)

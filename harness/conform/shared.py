@@ -1,8 +1,8 @@
-"""What campaigns of one protocol have in common, so that it need not be made for each of them again.
+"""Shares results among the campaigns of one protocol, so that they are made only once.
 
-A mutant changes what is compiled, and little or nothing of what that is compared with: the domain goes by the
-layout, and the model's cases by the model's steps. So all that is kept here goes by what it was made from, and
-is used for nothing else.
+A mutant changes the compiled program, and little or nothing of what it is compared with. The domain depends on the
+layout, and the model's cases depend on the model's steps. So each result is kept with its inputs, and reused only for
+the same inputs.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from harness.conform.values import Patterns
 
 @dataclass(frozen=True)
 class Ground:
-    """What a build is compared on, but for the cases. oracles: by whether a section loses its races; the rest:
-    see Stage.
+    """The ground for comparing a build, without its cases.
+
+    oracles: by whether a section loses its races. The other fields: see Stage.
     """
 
     patterns: Patterns
@@ -38,7 +39,7 @@ Made = TypeVar("Made")
 
 
 class _Last(Generic[Made]):
-    """What was made last, for as long as what it is made from stays the same."""
+    """Keeps the last result for as long as its inputs stay the same."""
 
     def __init__(self) -> None:
         self._made: tuple[object, Made] | None = None
@@ -50,7 +51,7 @@ class _Last(Generic[Made]):
 
 
 class Shared:
-    """Of each kind, what was made last. spec: the folder of the protocol, which is taken to stay as it is."""
+    """Keeps the last result of each kind. spec: the protocol's folder, whose files must not change."""
 
     def __init__(self, spec: Path) -> None:
         self.spec = spec
@@ -61,7 +62,7 @@ class Shared:
         self._cases: dict[bool, _Last[list[Case]]] = {losing: _Last() for losing in (False, True)}
 
     def generated(self, folder: Path, over: dict[str, Any]) -> tuple[ir.Protocol, dict[str, str]]:
-        """The protocol of a folder, with something laid over its layout, and the files that are generated from it."""
+        """Returns the protocol of a folder, with changes to its layout, and its generated files."""
 
         def make() -> tuple[ir.Protocol, dict[str, str]]:
             protocol = front.load(folder, over or None)
@@ -70,10 +71,10 @@ class Shared:
         return self._generated.of((folder, repr(over)), make)
 
     def ground(self, protocol: ir.Protocol, sources: Sources, generated: Path, build: str) -> Ground:
-        """What a build of the protocol is compared on. build: as Domain has it."""
+        """Returns the ground for comparing a build of the protocol. build: its name, as in Domain."""
         patterns = Patterns(protocol)
         search_path = sources.search_path(generated)
-        # Beside its outline, the steps decide no more than what numbers stand for and which indexes are checked first.
+        # Besides the outline, steps decide only what numbers stand for and which indexes are checked first.
         key = outline(protocol), patterns.computed, Oracle.early(protocol), Oracle.modules(protocol, search_path), build
 
         def make() -> Ground:
@@ -88,8 +89,9 @@ class Shared:
         return self._ground.of(key, make)
 
     def cases(self, ground: Ground, part: Part, workdir: Path) -> list[Case]:
-        """The cases of all oracles. Forms differ only where sections lose their races: what is calm is the same
-        in all of them.
+        """Returns the cases of all oracles.
+
+        Forms differ only in cases in which sections lose their races, so they share all others.
         """
         found: list[Case] = []
         for losing, oracle in ground.oracles.items():

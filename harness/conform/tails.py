@@ -1,8 +1,7 @@
-"""What follows the fixed part of a message, and what its opaque values are in a case.
+"""The tail that follows the fixed part of a message, and the opaque values that go with it.
 
-A tail is as long as the message says, and what the model has one number for has so many bytes in the program, and zeros
-behind
-them: in the packet, and in every cell that holds what may have come with one.
+The message gives its tail's length. A number of the model stands for that many bytes in the program, followed by zeros.
+This holds in the packet, and in every cell that may store a tail.
 """
 
 from __future__ import annotations
@@ -19,7 +18,10 @@ from harness.conform.values import Patterns, tail_size
 
 
 class ShortPatterns(Patterns):
-    """Patterns of which those of one type end early. whole: all of them; size: bytes that are left."""
+    """Patterns in which one type's values are cut short.
+
+    whole: the patterns without cuts. size: the bytes that are left.
+    """
 
     def __init__(self, whole: Patterns, kind: ir.Bytes, size: int) -> None:
         self._whole = whole
@@ -27,12 +29,12 @@ class ShortPatterns(Patterns):
         self._mask = (1 << 8 * size) - 1
 
     def real(self, kind: ir.Type, number: int) -> int:
-        """As of all patterns."""
+        """Does what Patterns does, with cut values of the one type."""
         value = self._whole.real(kind, number)
         return value & self._mask if kind == self._kind else value
 
     def model(self, kind: ir.Type, value: int) -> int | str:
-        """As of all patterns."""
+        """Does what Patterns does, with cut values of the one type."""
         if kind != self._kind or value == 0:
             return self._whole.model(kind, value)
         return next(
@@ -41,9 +43,9 @@ class ShortPatterns(Patterns):
 
 
 class Tails:
-    """Of one protocol, which may have none.
+    """The tails of one protocol, which may have none.
 
-    tables: the cells' codecs, of all patterns.
+    tables: the cells' codecs for patterns without cuts.
     """
 
     def __init__(self, protocol: ir.Protocol, patterns: Patterns, tables: dict[str, CellCodec]) -> None:
@@ -54,7 +56,7 @@ class Tails:
 
     @cached_property
     def _field(self) -> str:
-        """The message's field that is the tail: asked for only where there is one."""
+        """The message's field that is the tail; used only if the protocol has tails."""
         return ir.expect(self._layout, ir.TailLayout).field
 
     @cached_property
@@ -62,11 +64,11 @@ class Tails:
         return ir.expect(self._message.field(self._field), ir.Bytes)
 
     def size(self, message: dict[str, Any]) -> int:
-        """Bytes that a message's tail has if it has one, and 0 where it has none."""
+        """Bytes of a message's tail, if it has one; 0 if it cannot have one."""
         return tail_size(self._layout, message) if self._layout else 0
 
     def tables(self, size: int) -> dict[str, CellCodec]:
-        """The cells' codecs where tails are of that size."""
+        """The cells' codecs for tails of that size."""
         if size not in self._tables:
             patterns = self._of(size)
             self._tables[size] = {
@@ -83,8 +85,9 @@ class Tails:
         return self._of(size).real(self._kind, number).to_bytes(self._kind.size, "little")[:count]
 
     def sent(self, case: Case, number: int) -> bytes:
-        """What follows a case's message: to xdp all that there must be, to the daemon what the model has, to tc
-        anything.
+        """The bytes that follow a case's message.
+
+        xdp receives a full tail. The daemon receives one if the model has one. tc receives one or none.
         """
         size = self.size(case.message)
         if not size:
@@ -98,6 +101,6 @@ class Tails:
         return random.Random(number).randbytes(size) if value == 0 else self._bytes(size, value, size)
 
     def answered(self, case: Case, came: bytes) -> bytes:
-        """What follows the daemon's answer: nothing where something came."""
+        """The bytes that follow the daemon's answer; none if the request had a tail."""
         count = self.size(case.answer)
         return self._bytes(self.size(case.message), case.answer[self._field], count) if count and not came else b""

@@ -1,8 +1,8 @@
 """Values of the layout's types: in TLA+, in Python, and as bits of real data.
 
-A *model value* is what TLC computes with: int, bool, str (an enum's member), frozenset, tuple (array or
-sequence) or dict (record). TLC's integers are 32-bit, so opaque bytes and wide integers stand in the model
-for small integers; `Patterns` maps those, one to one, to the real ones.
+A *model value* is a value that TLC computes with: int, bool, str (an enum's member), frozenset, tuple (array or
+sequence) or dict (record). TLC's integers are 32-bit, so the model has small integers for opaque bytes and wide
+integers. `Patterns` maps the small integers, one to one, to the real values.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from harness.seeds import PLAIN, Seed
 
 TLC_INT_MAX = 2**31 - 1
 MASK_64 = 2**64 - 1
-HASHED_MAX = 4096  # a table larger than that has no cells that numbers are chosen for
+HASHED_MAX = 4096  # numbers are not chosen to reach the cells of a larger table
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Stands for what a field of the message has, in a cell that is to fit the message."""
+    """Stands for the value of a message's field, in a cell that must fit the message."""
 
     field: str
 
 
 def resolved(value: Any, message: dict[str, Any]) -> Any:
-    """The value with what its references stand for."""
+    """Replaces the references in a value by the message's values."""
     match value:
         case Reference():
             return message[value.field]
@@ -44,35 +44,33 @@ def resolved(value: Any, message: dict[str, Any]) -> Any:
 
 
 def refers(value: Any) -> bool:
-    """Whether there is a reference in the value."""
+    """Whether the value contains a reference."""
     if isinstance(value, (tuple, frozenset)):
         return any(map(refers, value))
     return isinstance(value, Reference) or (isinstance(value, dict) and any(map(refers, value.values())))
 
 
 def tail_size(tail: ir.TailLayout, message: dict[str, Any]) -> int:
-    """Bytes that may follow a message of that length; 0 where none may."""
+    """Bytes that may follow a message, by its length field; 0 if none may."""
     length = message[tail.length]
     return length if tail.over < length <= tail.max else 0
 
 
 def mix64(value: int) -> int:
-    """The finalizer of MurmurHash3 on 64 bits, but for its last multiplication; what `hash()` of a layout
-    begins with.
-    """
+    """The first part of a layout's `hash()`: MurmurHash3's 64-bit finalizer without its last multiplication."""
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & MASK_64
     return value ^ value >> 33
 
 
 def hash_index(value: int, capacity: int, lower: bool = False, seed: Seed = PLAIN) -> int:
-    """The index that a layout's `hash(field, capacity)` gives; with lower, by the other multiplier."""
+    """The index that a layout's `hash(field, capacity)` gives. lower: whether to use the other multiplier."""
     mixed = mix64(value ^ seed.salt) * (seed.lower if lower else seed.upper) & MASK_64
     return (mixed >> 32) * capacity >> 32
 
 
 def to_tla(value: Any) -> str:
-    """A model value as TLA+ text; a reference is to the record `msg`."""
+    """A model value as TLA+ text; a reference names a field of the record `msg`."""
     if isinstance(value, Reference):
         return f"msg.{value.field}"
     if isinstance(value, bool):
@@ -148,18 +146,20 @@ def steps_of(protocol: ir.Protocol) -> list[ir.Step]:
 
 
 TERMS_NUMBER = 1
-"""Of 8 bytes, what stands for env.terms, which the program has as a constant."""
+"""The number that stands for env.terms among values of 8 bytes; the program has it as a constant."""
 
 
 class Patterns:
     """The one-to-one map between the model's small integers and real bytes and wide integers.
 
-    0 is zero, since blank cells and messages are. Number 1 of 8 bytes is env.terms, where the layout has that.
-    What steps compute with is what it is (wide.py). 1 and 2 of another wide integer are 1 and its greatest
-    value, except where an index is hashed from such integers: then number n has a value whose hash is n modulo
-    the capacity, so that a domain reaches every cell; and where another is, of the same integers, that is n
-    divided by that capacity, modulo the other's, so that it reaches every pair. (Of several by one multiplier,
-    the first: these depend on one another.) The rest are random, from a fixed seed.
+    0 is zero, since blank cells and messages are zero. Among values of 8 bytes, number 1 is env.terms, if the layout
+    has it. Integers that steps compute with stand for themselves (wide.py).
+
+    Numbers 1 and 2 of another wide integer stand for 1 and its greatest value, unless an index is hashed from such
+    integers. In that case number n stands for a value whose hash is n modulo the capacity, so that a domain reaches
+    every cell. If a second index is hashed with the other multiplier, its hash is n divided by the first capacity,
+    modulo the second one. So a domain reaches every pair. Of several indexes with one multiplier, only the first
+    counts, because they depend on one another. All other numbers stand for random values, from a fixed seed.
     """
 
     SEED = 20230
@@ -178,7 +178,7 @@ class Patterns:
             self._forward[kind, TERMS_NUMBER], self._backward[kind, value] = value, TERMS_NUMBER
 
     def real(self, kind: ir.Type, number: int) -> int:
-        """The integer of at most 64 bits (8 * size for bytes, first byte lowest) that `number` stands for."""
+        """Returns the integer that `number` stands for, of at most 64 bits (8 * size for bytes, first byte lowest)."""
         if number == 0 or (isinstance(kind, ir.UInt) and (kind in self.computed or not is_opaque(kind))):
             return number
         key = (kind, number)
@@ -189,13 +189,13 @@ class Patterns:
         return self._forward[key]
 
     def model(self, kind: ir.Type, value: int) -> int | str:
-        """The number that stands for `value`; its hexadecimal digits where no number does."""
+        """Returns the number that stands for `value`; its hexadecimal digits if there is none."""
         if value == 0 or (isinstance(kind, ir.UInt) and (kind in self.computed or not is_opaque(kind))):
             return value
         return self._backward.get((kind, value), hex(value))
 
     def known(self, kind: ir.Type) -> Iterator[tuple[int, int]]:
-        """The numbers of a type that were asked for, with what they stand for."""
+        """The numbers of a type that were used so far, with the values that they stand for."""
         return ((number, value) for (other, number), value in self._forward.items() if other == kind)
 
     def _choose(self, kind: ir.Type, number: int) -> int:

@@ -1,8 +1,8 @@
-"""Wide integers that a protocol computes with: to these a model's small integers are themselves.
+"""Finds the wide integers that a protocol computes with: there a model's small integers stand for themselves.
 
-All others are only copied and compared, so that a small integer can stand for any value. Which is which goes by
-types: integers of two types that meet, in an assignment or a comparison, are of one class, and a class is
-computed with as soon as one of its is.
+All others are only copied and compared, so that a small integer can stand for any value. The analysis goes by types. If
+integers of two types meet in an assignment or a comparison, the types are of one class. If a protocol computes with one
+type of a class, it computes with all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def computed(protocol: ir.Protocol, steps: list[ir.Step]) -> frozenset[ir.UInt]:
         for node in walk(step.body):
             found |= _operands(node)
             classes += _met(node, step, protocol.message)
-    if found and any(_binds(step) for step in steps):  # what is bound to a name is not followed
+    if found and any(_binds(step) for step in steps):  # names are not followed
         return frozenset(_wide_types((protocol.message, *(table.cell for table in protocol.tables))))
     while missing := {kind for one in classes if found & one for kind in one} - found:
         found |= missing
@@ -29,8 +29,9 @@ def computed(protocol: ir.Protocol, steps: list[ir.Step]) -> frozenset[ir.UInt]:
 
 
 def wide_type(node: object) -> ir.UInt | None:
-    """The type of an operand that has one of more than 32 bits. What has a name may be less than its type: a
-    position in an array, say.
+    """Returns an operand's type if it has more than 32 bits.
+
+    The values of a name may be fewer than its type has: a position in an array, say.
     """
     if not isinstance(node, (ir.Field, ir.Index, ir.Var)) or not isinstance(node.type, ir.UInt):
         return None
@@ -44,7 +45,10 @@ def _wide_of(nodes: Iterable[object]) -> set[ir.UInt]:
 
 
 def _operands(node: object) -> set[ir.UInt]:
-    """The types of wide integers that a node computes with. To a number other than 0 they are not just equal or not."""
+    """The types of wide integers that a node computes with.
+
+    A comparison with a number other than 0 counts, because a pattern differs from the number that it stands for.
+    """
     if not isinstance(node, (ir.Arith, ir.Compare)):
         return set()
     sides = (node.left, node.right)
@@ -53,7 +57,7 @@ def _operands(node: object) -> set[ir.UInt]:
 
 
 def _met(node: object, step: ir.Step, message: ir.Record) -> list[set[ir.UInt]]:
-    """The types of wide integers that a node compares, or puts where others are: those of each place."""
+    """The types of wide integers that meet in a node: in a comparison, or in each place that it assigns."""
     if isinstance(node, (ir.Compare, ir.In, ir.Subset)):
         return [_wide_of(walk(node))]
     if not isinstance(node, ir.Leaf):
@@ -63,7 +67,7 @@ def _met(node: object, step: ir.Step, message: ir.Record) -> list[set[ir.UInt]]:
 
 
 def _at(kind: ir.Type, path: ir.Path) -> ir.Type:
-    """The type of what lies there."""
+    """The type at the end of a path."""
     for part in path:
         match kind:
             case ir.Record() if isinstance(part, str):
