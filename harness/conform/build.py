@@ -51,7 +51,9 @@ class Build:
 class Sources:
     """The inputs and the output folder of a build; mutants name copies.
 
-    root: the repository whose runtime is used. spec: the protocol's folder. work: the folder for builds.
+    root: the repository whose runtime is used.
+    spec: the protocol's folder.
+    work: the folder for builds.
 
     A mutant also sets `edits` or `program`. edits: changes to generated files, each a file, its exact text and the
     replacement. program: the folder to generate the program from, if it is not the folder of the model's steps.

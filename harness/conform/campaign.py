@@ -36,11 +36,13 @@ EARLY_PARTS = Part(8), Part(8, others=True)
 class Result:
     """The result of one build.
 
-    inputs: how many inputs were run, by hook. taken: how often each branch was taken. calmly: the same, but only in
-    cases in which no section lost its races.
+    inputs: how many inputs were run, by hook.
+    taken: how often each branch was taken.
+    calmly: the same, but only in cases in which no section lost its races.
 
     complete: whether the build has every family. A build lacks those with a lost race if its tables are under
-    spin_lock. mismatches: at most MISMATCHES_MAX.
+    spin_lock.
+    mismatches: at most MISMATCHES_MAX.
     """
 
     name: str
@@ -88,7 +90,8 @@ class Result:
 class Stage:
     """A build and the cases to run on it.
 
-    noise: the contents of cells that a case does not name; zero if empty. complete: whether it has every family.
+    noise: the contents of cells that a case does not name; zero if empty.
+    complete: whether it has every family.
     """
 
     build: Build
@@ -101,8 +104,12 @@ class Stage:
 class Campaign:
     """Runs the comparison of one protocol.
 
-    spec: its folder. work: the folder for builds. report: receives messages about progress. stop_early: whether to stop
-    after the first mismatch. edits, program: see Sources. shared: results of the protocol's other campaigns to reuse.
+    spec: its folder.
+    work: the folder for builds.
+    report: receives messages about progress.
+    stop_early: whether to stop after the first mismatch.
+    edits, program: see Sources.
+    shared: results of the protocol's other campaigns to reuse.
     """
 
     def __init__(

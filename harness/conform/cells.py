@@ -19,8 +19,8 @@ GUARDS = {"spin_lock": "bpf_spin_lock", "res_spin_lock": "bpf_res_spin_lock"}
 class CellCodec:
     """Converts one table's cells to the elements of its map, each of `size` bytes, and back.
 
-    shape: the C struct of a cell; None if a cell is a word. nested: whether a cell contains records, which are not
-    hashable.
+    shape: the C struct of a cell; None if a cell is a word.
+    nested: whether a cell contains records, which are not hashable.
     """
 
     table: ir.TableLayout

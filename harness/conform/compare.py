@@ -82,9 +82,10 @@ class Mismatch:
 class Comparison:
     """Inputs and expectations of one build of a protocol.
 
-    tables: the cells' codecs in the order of the layout. data, variables: the first contents of the program's global
-    variables, and the place of each variable. noise: the contents of cells that a case does not name. If it is empty,
-    they are zero and only the case's cells are watched.
+    tables: the cells' codecs in the order of the layout.
+    data, variables: the first contents of the program's global variables, and the place of each variable.
+    noise: the contents of cells that a case does not name. If it is empty, they are zero and only the case's cells are
+    watched.
     """
 
     def __init__(

@@ -77,8 +77,9 @@ class FamilyText(documents.Strict):
 class UseText(documents.Strict):
     """Another protocol's domain, whose cells and steps this one uses.
 
-    domain: its file, relative to this one's folder. without: names of families to leave out. most: the most cases of
-    each of its other families, drawn at random; 0: all of them.
+    domain: its file, relative to this one's folder.
+    without: names of families to leave out.
+    most: the most cases of each of its other families, drawn at random; 0: all of them.
     """
 
     domain: str
@@ -89,10 +90,11 @@ class UseText(documents.Strict):
 class DomainText(documents.Strict):
     """The contents of conform.yaml.
 
-    small, shipped: changes to the layout for the small build, and for the samples of the layout as shipped. variants:
-    changes to the small build for further builds. pairs_min: how many evaluations of steps a small build must reach.
-    samples, variant_samples: cases of each family, for the layout as shipped and for a variant. use: a domain that this
-    one extends: its small, shipped, values and families.
+    small, shipped: changes to the layout for the small build, and for the samples of the layout as shipped.
+    variants: changes to the small build for further builds.
+    pairs_min: how many evaluations of steps a small build must reach.
+    samples, variant_samples: cases of each family, for the layout as shipped and for a variant.
+    use: a domain that this one extends: its small, shipped, values and families.
     """
 
     use: UseText | None = None

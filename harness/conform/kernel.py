@@ -53,8 +53,9 @@ class _Outcome(ctypes.Structure):
 class Input:
     """One input of a program.
 
-    indexes: the index of each watched cell. image: the bytes of these cells, one after the other. payload_at: the
-    payload's offset in the packet.
+    indexes: the index of each watched cell.
+    image: the bytes of these cells, one after the other.
+    payload_at: the payload's offset in the packet.
     """
 
     indexes: tuple[int, ...]
@@ -68,7 +69,8 @@ class Input:
 class Output:
     """One output of a program.
 
-    counter, first_counter: the highest and the lowest number of a counter that rose. rises: the sum of all rises.
+    counter, first_counter: the highest and the lowest number of a counter that rose.
+    rises: the sum of all rises.
     """
 
     verdict: int
@@ -109,9 +111,10 @@ def library() -> ctypes.CDLL:
 class Runner:
     """Runs one program of a loaded object and watches cells.
 
-    watched: the map of each watched cell, in the order of an Input's indexes. data: the map of the object's global
-    variables, which an Input's environment fills as a whole; None if there is none. clear: whether to zero the cells
-    after each case, for tables too large to be set as a whole.
+    watched: the map of each watched cell, in the order of an Input's indexes.
+    data: the map of the object's global variables, which an Input's environment fills as a whole; None if there is
+    none.
+    clear: whether to zero the cells after each case, for tables too large to be set as a whole.
     """
 
     def __init__(

@@ -52,10 +52,10 @@ Way = tuple[str | int, ...]
 class Case:
     """One input of a hook, and the model's result.
 
-    cells: the cells that the family names, by table and index; all others hold the build's noise. verdict: Reply,
-    Forward, Drop, Malformed, Contended or Lost; in a sweep, how many indexes ended with Continue. ended: the section
-    that ended the hook, from 1; in a sweep, how many indexes were visited. writes: cells that were written, in order:
-    table, index, cell, section.
+    cells: the cells that the family names, by table and index; all others hold the build's noise.
+    verdict: Reply, Forward, Drop, Malformed, Contended or Lost; in a sweep, how many indexes ended with Continue.
+    ended: the section that ended the hook, from 1; in a sweep, how many indexes were visited.
+    writes: cells that were written, in order: table, index, cell, section.
     """
 
     family: Family
@@ -81,8 +81,8 @@ def early_tables(sections: tuple[ir.Section, ...]) -> list[str]:
 class Oracle:
     """The oracle of one build of a protocol: `protocol` with its constants and capacities.
 
-    noise: the contents of cells that a family does not name; zero if empty. search_path: the folders of the generated
-    Hooks module and of the modules that it extends.
+    noise: the contents of cells that a family does not name; zero if empty.
+    search_path: the folders of the generated Hooks module and of the modules that it extends.
     """
 
     def __init__(

@@ -26,8 +26,9 @@ class DomainError(Exception):
 class Place:
     """A place for a value.
 
-    home: `message`, `env` or a table. index: the cell's index; None for the cell that the message addresses. rest: the
-    path within the field to the part; empty for the whole field.
+    home: `message`, `env` or a table.
+    index: the cell's index; None for the cell that the message addresses.
+    rest: the path within the field to the part; empty for the whole field.
     """
 
     home: str

@@ -43,9 +43,10 @@ def _settled_as_given(given: dict[Place, Any]) -> Assignment:
 class Sampler:
     """Draws the cases of one build's families.
 
-    capacities: the capacity for each of the message's fields that is an index. listed: returns the values that `all`
-    means for a place without parts. arrived: adds the fields that are hashed when a packet arrives. blank: the message
-    with all fields zero.
+    capacities: the capacity for each of the message's fields that is an index.
+    listed: returns the values that `all` means for a place without parts.
+    arrived: adds the fields that are hashed when a packet arrives.
+    blank: the message with all fields zero.
     """
 
     places: Places

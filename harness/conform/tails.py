@@ -20,7 +20,8 @@ from harness.conform.values import Patterns, tail_size
 class ShortPatterns(Patterns):
     """Patterns in which one type's values are cut short.
 
-    whole: the patterns without cuts. size: the bytes that are left.
+    whole: the patterns without cuts.
+    size: the bytes that are left.
     """
 
     def __init__(self, whole: Patterns, kind: ir.Bytes, size: int) -> None:

@@ -158,7 +158,7 @@ class Patterns:
     Numbers 1 and 2 of another wide integer stand for 1 and its greatest value, unless an index is hashed from such
     integers. In that case number n stands for a value whose hash is n modulo the capacity, so that a domain reaches
     every cell. If a second index is hashed with the other multiplier, its hash is n divided by the first capacity,
-    modulo the second one. So a domain reaches every pair. Of several indexes with one multiplier, only the first
+    modulo the second one. So a domain reaches every pair. Only the first of several indexes with one multiplier
     counts, because they depend on one another. All other numbers stand for random values, from a fixed seed.
     """
 
