@@ -26,22 +26,24 @@ FLAGS = (
     "-Wextra",
     "-Werror",
 )
-"""No PIE: libFuzzer remembers what is compared, and UBSan compares addresses. Those of globals are the same in each run
-then.
+"""Flags of all compilations.
+
+No PIE, so that globals have the same addresses in each run: libFuzzer remembers compared values, and UBSan compares
+addresses.
 """
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 OWN_INCLUDE = (HERE / "native", HERE)
 AROUND = ("target.c", "kernel.c", "datagram.c")
-"""The target's own sources. Coverage is asked for of the program alone: what is found new then is new in it."""
+"""The target's own sources. Only the program is instrumented for coverage, so that new coverage is new in it."""
 
 
 class ParsersError(Exception):
-    """The parsers cannot be fuzzed; the message says what stands in the way."""
+    """The parsers cannot be fuzzed; the message says why."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a target's program comes from. runtime, generated: folders; tests name copies."""
+    """The sources of a target's program. runtime, generated: folders; tests name copies."""
 
     protocol: str
     runtime: Path
@@ -53,17 +55,17 @@ class Sources:
 
 
 def sources(protocol: str) -> Sources:
-    """Those of the repository."""
+    """The sources of a protocol in the repository."""
     return Sources(protocol, REPOSITORY / "runtime", GENERATED / protocol)
 
 
 def folder(protocol: str) -> Path:
-    """Where a protocol's target is built, and what a run leaves behind."""
+    """The folder of a protocol's target, and of the files that a run leaves."""
     return BUILD / "parsers" / protocol
 
 
 def build(given: Sources, into: Path) -> Path:
-    """The path of the target, compiled where what it is made of has changed since. Raises ParsersError."""
+    """Returns the path of the target, compiled again if its sources have changed. Raises ParsersError."""
     if not given.program.is_file():
         raise ParsersError(
             f"compiling the parsers of {given.protocol}: there is no {documents.name_of(given.program)}; run `just "
@@ -90,7 +92,7 @@ def build(given: Sources, into: Path) -> Path:
 
 
 def _around(given: Sources) -> list[str]:
-    """The objects of the target's own sources, which know of no protocol and are compiled once for all."""
+    """Compiles the target's own sources. They do not depend on the protocol, so this is done once for all protocols."""
     into = folder("_around")
     objects = {name: into / f"{name}.o" for name in AROUND}
     with stamped(into, sorted(_own())) as is_current:
@@ -113,7 +115,7 @@ def _own() -> list[Path]:
 
 @contextlib.contextmanager
 def stamped(into: Path, made_of: list[Path]) -> Iterator[bool]:
-    """Whether the files in a folder are of these; once the block has ended without an exception, they are."""
+    """Yields whether the files in a folder are made of these sources; if the block succeeds, marks that they are."""
     digest = hashlib.sha256()
     for path in made_of:
         digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
@@ -127,7 +129,7 @@ def stamped(into: Path, made_of: list[Path]) -> Iterator[bool]:
 
 
 def _definitions(given: Sources) -> list[str]:
-    """What harness/parsers/program.c wants to know of the program."""
+    """The definitions that tell harness/parsers/program.c about the program."""
     name, program = given.protocol, given.program.read_text(encoding="utf-8")
     codec = (given.generated / f"{name}_codec.h").read_text(encoding="utf-8")
     definitions = [f"-DPROTOCOL={name}", f"-DPROTOCOL_UPPER={name.upper()}", f'-DPROTOCOL_PROGRAM="{name}.bpf.c"']
@@ -140,7 +142,7 @@ def _definitions(given: Sources) -> list[str]:
 
 
 def compile_target(what: str, *arguments: str) -> None:
-    """With the sanitizers. what: for errors."""
+    """Compiles with the sanitizers. what: names the target in errors."""
     if shutil.which(COMPILER) is None:
         raise ParsersError(f"compiling the {what}: there is no {COMPILER} on the PATH; run ./bootstrap")
     done = subprocess.run([COMPILER, *FLAGS, *SANITIZERS, *arguments], capture_output=True, text=True, check=False)

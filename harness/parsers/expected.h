@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a frame is, by docs/layout.md, as a plain reader finds it: an oracle for target.c. */
+/* Classifies frames by docs/layout.md with the plain reader: the oracle of target.c. */
 #ifndef PARSERS_EXPECTED_H
 #define PARSERS_EXPECTED_H
 
@@ -12,15 +12,15 @@
 
 #define LOOPBACK 1u /* index of the interface lo */
 
-/* An input, what the plain reader finds in it, and draws that depend on it alone. */
+/* An input, the plain reader's findings, and random draws that depend on the input alone. */
 struct input {
 	const unsigned char *frame;
 	size_t size;
 	bool is_datagram;
 	struct datagram datagram;
 	uint64_t draws;
-	unsigned int set_up; /* elements of maps, before a program runs */
-	__u32 ifindex;	     /* by which it comes */
+	unsigned int set_up; /* elements of maps before a program runs */
+	__u32 ifindex;	     /* the interface it arrives on */
 	enum program_place place;
 };
 
@@ -37,8 +37,8 @@ static bool is_zero(const unsigned char *bytes, size_t size)
 	return true;
 }
 
-/* Bytes of a datagram that is a message with the tail that it tells of; 0 where not even the
- * message is all there. */
+/* Returns the bytes of a datagram with this message and the tail that the message requires; 0 if
+ * the message is not complete. */
 static size_t message_size(const struct input *input)
 {
 	const size_t fixed_size = DATAGRAM_UDP_SIZE + program_wire_size;
@@ -53,8 +53,8 @@ static bool is_between(unsigned int number, unsigned int first, unsigned int las
 	return number >= first && number <= last;
 }
 
-/* Whether a source is of a host on a wire, by RFC 1122, 4291 and 5771; on lo, loopback addresses
- * are the host's own. */
+/* Whether the source is a host on a wire, by RFC 1122, 4291 and 5771. On lo, loopback addresses are
+ * the host's own. */
 static bool is_source_right(const struct input *input)
 {
 	const unsigned char *source = input->frame + input->datagram.addresses_at;
@@ -102,7 +102,7 @@ static enum program_arrival expect_received(const struct input *input)
 	return is_checksum_right(input) ? PROGRAM_OURS : PROGRAM_MALFORMED_CHECKSUM;
 }
 
-/* This host's own: its checksum may be left to the device, and the tail of an answer may be
+/* A packet of this host: the device may set its checksum later, and an answer's tail may be
  * missing. */
 static enum program_arrival expect_sent(const struct input *input)
 {

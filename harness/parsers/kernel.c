@@ -6,9 +6,9 @@
 
 #include "kernel.h"
 
-#define ELEMENTS_MAX 256u     /* that one packet's run asks for */
-#define ELEMENT_ALIGNMENT 64u /* the most that a cell's type wants: a cache line */
-#define PACKET_ALIGNMENT 2u   /* NET_IP_ALIGN: Ethernet's 14 bytes end where four divides */
+#define ELEMENTS_MAX 256u     /* looked up in one packet's run */
+#define ELEMENT_ALIGNMENT 64u /* a cache line: the largest alignment of a cell */
+#define PACKET_ALIGNMENT 2u   /* NET_IP_ALIGN: Ethernet's 14 bytes then end at a multiple of 4 */
 #define CHECKSUM_MANGLED_0 0xffffu
 
 struct element {
@@ -21,10 +21,10 @@ static struct element elements[ELEMENTS_MAX];
 static unsigned int element_count;
 static bool redirecting, with_socket;
 static struct bpf_sock socket_of_map;
-static unsigned int sockets_taken; /* out of maps, and not released yet */
+static unsigned int sockets_taken; /* taken from maps and not released */
 static void *ring_sample;
 static unsigned char *entered_key; /* on the heap, whose addresses are the same in each run:
-				      libFuzzer remembers what is compared */
+				      libFuzzer remembers compared values */
 static size_t entered_size;
 
 static void *allocate(size_t size)
@@ -142,7 +142,7 @@ long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *
 	return number;
 }
 
-/* Without a socket or device there, what the lower bits of `flags` say. */
+/* Returns the lower bits of `flags` if the map has no socket or device. */
 long bpf_redirect_map(const void *map, __u64 key, __u64 flags)
 {
 	(void)map;
@@ -160,7 +160,8 @@ long bpf_xdp_load_bytes(const struct xdp_md *context, __u32 offset, void *bytes,
 	return 0;
 }
 
-/* The head moves, also where it was long enough: what a program still points at is freed. */
+/* Always moves the head, even if it was long enough: a pointer that the program kept is then to
+ * freed memory. */
 long bpf_skb_pull_data(struct __sk_buff *skb, __u32 size)
 {
 	size_t head_size = skb->data_end - skb->data;
@@ -181,8 +182,8 @@ long bpf_skb_pull_data(struct __sk_buff *skb, __u32 size)
 	return 0;
 }
 
-/* As in the kernel's net/core/filter.c: `to` is what is added to the sum, of which the field has
- * the complement. */
+/* Does as the kernel's net/core/filter.c: adds `to` to the sum, whose complement the field
+ * holds. */
 long bpf_l4_csum_replace(struct __sk_buff *skb, __u32 offset, __u64 from, __u64 to, __u64 flags)
 {
 	const bool zero_is_mangled = flags & BPF_F_MARK_MANGLED_0;
@@ -242,8 +243,8 @@ __u64 bpf_get_socket_cookie(const struct __sk_buff *skb)
 	return skb->cookie;
 }
 
-/* NULL for what is no full socket, such as one that waits for its end: of those there are none
- * here. */
+/* Would return NULL for a socket that is not full, such as one that waits for its end; there are
+ * none here. */
 struct bpf_sock *bpf_sk_fullsock(struct bpf_sock *socket)
 {
 	return socket;

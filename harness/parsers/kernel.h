@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the kernel does for programs, in ordinary memory: maps whose elements are zero until a
- * packet's run writes them, and the helpers that programs call. Every block is one of the heap's
- * own, so that ASan sees each byte that is beyond it. The clock stands still: a packet does the
- * same whenever it comes.
+ * Does in ordinary memory what the kernel does for programs. A map's elements are zero until the
+ * run of a packet writes them. The helpers are those that programs call. Every block is an
+ * allocation of its own, so that ASan sees each access beyond it. The clock stands still, so that a
+ * packet has the same effect in every run.
  */
 #ifndef STEPWISE_PARSERS_KERNEL_H
 #define STEPWISE_PARSERS_KERNEL_H
@@ -12,39 +12,39 @@
 #include <stddef.h>
 #include <linux/bpf.h>
 
-/* --- For who runs programs -------------------------------------------------------------------- */
+/* --- For callers of programs ------------------------------------------------------------------ */
 
-/* All maps are empty again. `redirects`: whether device maps and sockets take packets.
- * `has_socket`: whether maps of sockets have one. */
+/* Empties all maps. `redirects`: whether device maps and sockets take packets. `has_socket`:
+ * whether maps of sockets have one. */
 void kernel_begin(bool redirects, bool has_socket);
 
-/* From now to the next kernel_begin() maps that are looked up by keys of this size, and not by
- * numbers, have this one alone. */
+/* Adds this key to all maps with keys of this size that are not numbers, until the next
+ * kernel_begin(). They have no other key. */
 void kernel_enter(const void *key, size_t size);
 
-/* Elements that were asked for since. */
+/* The number of elements that were looked up since kernel_begin(). */
 unsigned int kernel_element_count(void);
 
-/* The sample that was submitted to the ring buffer since, or NULL. */
+/* The sample that was submitted to the ring buffer since kernel_begin(), or NULL. */
 const void *kernel_ring_sample(void);
 
-/* A copy of a packet as drivers place it: the network header is at an address that four divides. */
+/* Copies a packet as drivers place it: the address of the network header is a multiple of four. */
 unsigned char *kernel_packet_new(const unsigned char *bytes, size_t size);
 void kernel_packet_free(unsigned char *packet);
 
-/* A packet to be sent, of which the first `head_size` bytes lie together. `packet` must outlive it.
- */
+/* Starts a packet that this host sends; its first `head_size` bytes lie together. `packet` must
+ * outlive it. */
 void kernel_skb_begin(struct __sk_buff *skb, const unsigned char *packet, size_t size,
 		      size_t head_size);
 void kernel_skb_end(struct __sk_buff *skb);
 
 /* --- For programs: see bpf-helpers(7) --------------------------------------------------------- */
 
-/* bpf_map_lookup_elem(): an element of `size` bytes of a map of this type, looked up by a number;
- * NULL from `capacity` on. */
+/* Does bpf_map_lookup_elem() with a number: returns an element of `size` bytes of a map of this
+ * type; NULL from `capacity` on. */
 void *kernel_element(const void *map, size_t type, __u32 index, size_t capacity, size_t size);
 
-/* The same of a map whose keys are no numbers. Its value is never read. */
+/* Does the same for a map whose keys are not numbers. Its value is never read. */
 const void *kernel_entry(const void *key, size_t size);
 
 long bpf_loop(__u32 count, long (*callback)(__u32 number, void *context), void *context,

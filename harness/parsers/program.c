@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Includes the program that was emitted. The build names it: PROTOCOL_PROGRAM, the prefixes
- * PROTOCOL and PROTOCOL_UPPER, and PROTOCOL_HAS_TAILS, _FORWARDS, _HAS_TC, _HAS_AHEAD and
- * _HANDS_OVER_AT (an offset in the payload) where the program has these.
+ * Includes the emitted program. The build defines PROTOCOL_PROGRAM, its name, and the prefixes
+ * PROTOCOL and PROTOCOL_UPPER. It also defines PROTOCOL_HAS_TAILS, _FORWARDS, _HAS_TC, _HAS_AHEAD
+ * and _HANDS_OVER_AT (an offset in the payload) if the program has these.
  */
 #include PROTOCOL_PROGRAM
 
@@ -88,7 +88,8 @@ void program_clear_addresses(void)
 #else
 const bool program_is_promiscuous = false;
 
-/* What is in a place belongs to another one: ones everywhere, but where they belong. */
+/* Fills each slot with an address that belongs in another slot, so that no lookup finds it: all
+ * ones, and zeros in the last slot, where all ones belong. */
 void program_clear_addresses(void)
 {
 	memset(&stepwise_address_slots, 0xff, sizeof(stepwise_address_slots));

@@ -18,11 +18,11 @@ from harness.protocols import REPOSITORY
 
 KEPT = REPOSITORY / "tests" / "regressions" / "parsers"
 SUFFIX = ".frame"
-FRAME_BYTES_MAX = 1514  # Ethernet's longest
-INPUT_SECONDS_MAX = 10  # far beyond what a loaded machine makes of one
+FRAME_BYTES_MAX = 1514  # Ethernet's longest frame
+INPUT_SECONDS_MAX = 10  # far longer than one input takes on a loaded machine
 SHORT_SECONDS_MAX = 300
-WORDS_MAX = 2000  # of libFuzzer's, in an error: the last
-# A small quarantine of what was freed: each run frees all it had, and memory that stays in the caches is twice as fast.
+WORDS_MAX = 2000  # the most characters of libFuzzer's output in an error
+# The quarantine of freed memory is small: each run frees all its memory, and reuse from the caches is twice as fast.
 ENVIRONMENT = {
     "ASAN_OPTIONS": "quarantine_size_mb=8:malloc_context_size=5:abort_on_error=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -34,10 +34,12 @@ FAULT = re.compile(
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a run.
+    """The result of a run.
 
-    inputs: how many were run. edges: of the program's branches those that some input took. corpus: inputs of which each
-    reaches what others do not. fault: None, or what the target says of an input; that is in `saved`.
+    inputs: how many were run.
+    edges: how many edges of the program some input took.
+    corpus: how many inputs reach something that others do not.
+    fault: the target's message about an input, or None; the input is in `saved`.
     """
 
     inputs: int
@@ -49,7 +51,7 @@ class Found:
 
 
 def kept(protocol: str) -> list[Path]:
-    """The inputs in tests/regressions/parsers: a corpus, and what once was a fault."""
+    """The inputs in tests/regressions/parsers: a corpus, and inputs that once showed a fault."""
     return sorted((KEPT / protocol).glob(f"*{SUFFIX}"))
 
 
@@ -64,11 +66,10 @@ def fuzz(
     bytes_max: int = FRAME_BYTES_MAX,
     suffix: str = SUFFIX,
 ) -> Found:
-    """So many inputs, from these starts; ends at the first fault.
+    """Runs so many inputs, starting from `starts`; stops at the first fault.
 
-    The corpus is left in `corpus` beside the target, and what libFuzzer says in `log`. The frame that a fault was found
-    with is written into save_in. seed: 1 to 2^32 - 1; the same seed, target and starts make the same run. Raises
-    ParsersError.
+    The corpus stays in `corpus` beside the target, and libFuzzer's output in `log`. A frame that shows a fault is
+    written into save_in. seed: 1 to 2^32 - 1; the same seed, target and starts make the same run. Raises ParsersError.
     """
     corpus, origin, crashes = (_emptied(target.parent / name) for name in ("corpus", "starts", "crashes"))
     for number, start in enumerate(starts):
@@ -90,7 +91,7 @@ def fuzz(
 
 
 def _run(target: Path, arguments: list[str], report: Callable[[int], None]) -> list[str]:
-    """What libFuzzer says, line by line; also in `log`."""
+    """Runs the target; returns the lines of libFuzzer's output, and writes them to `log`."""
     lines = []
     try:
         process = subprocess.Popen(
@@ -130,13 +131,16 @@ def _found(lines: list[str], seconds: float, corpus: Path, crashes: Path, save_i
 
 
 def fault_in(text: str) -> str:
-    """The line of a target's words that says what is wrong."""
+    """Returns the line of a target's output that says what is wrong."""
     said = FAULT.search(text)
     return said[0].strip() if said else "the target ended without a word"
 
 
 def replay(target: Path, frames: list[Path]) -> str | None:
-    """Each of the frames once: None, or what the target says of the first that has a fault. Raises ParsersError."""
+    """Runs each of the frames once; returns None, or the target's output about the first fault.
+
+    Raises ParsersError.
+    """
     doing = f"replaying {counted(len(frames), 'frame')}"
     arguments = [f"-timeout={INPUT_SECONDS_MAX}", f"-artifact_prefix={target.parent}/", *map(str, frames)]
     code, said = _end(target, arguments, doing)
@@ -148,7 +152,7 @@ def replay(target: Path, frames: list[Path]) -> str | None:
 
 
 def _end(target: Path, arguments: list[str], doing: str) -> tuple[int, str]:
-    """Exit code and words of a run that is short. doing: what for, of an error."""
+    """Runs a target for a short time; returns its exit code and output. doing: the purpose, for errors."""
     command_line = [str(target), *arguments]
     try:
         done = subprocess.run(
@@ -168,8 +172,9 @@ def _end(target: Path, arguments: list[str], doing: str) -> tuple[int, str]:
 def keep(
     name: str, target: Path, into: Path = KEPT, bytes_max: int = FRAME_BYTES_MAX, suffix: str = SUFFIX
 ) -> list[Path]:
-    """Makes the corpus of the last run, and what was kept in `into`/`name`, the kept one: as few as reach the same.
-    Faults stay.
+    """Merges the corpus of the last run with the inputs in `into`/`name`; returns the inputs there.
+
+    It keeps as few inputs as reach the same edges. Inputs of faults stay.
     """
     merged = _emptied(target.parent / "merged")
     old = into / name

@@ -1,5 +1,6 @@
-"""Frames that fuzzing starts from: right ones of every kind of message, and one for each way to be foreign or
-malformed.
+"""Frames that fuzzing starts from.
+
+They are right frames of every kind of message, and one for each way to be foreign or malformed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ WAYS: dict[str, Callable[[Frame], Frame]] = {
 
 
 def seeds(protocol: str) -> list[bytes]:
-    """Whole frames, in an order that is always the same."""
+    """Returns whole frames, always in the same order."""
     codec = importlib.import_module(f"generated.{protocol}.{protocol}_codec")
     return list(_frames(codec))
 
@@ -66,8 +67,9 @@ def _frames(codec: ModuleType) -> Iterator[bytes]:
 
 
 def _tailed(codec: ModuleType, size: int) -> bytes:
-    """A message with a tail of that many bytes. The codec does not say which field tells of it, but takes it with no
-    other.
+    """Encodes a message with a tail of that many bytes.
+
+    The codec does not say which field has the tail's length, so each is tried; the codec accepts only the right one.
     """
     for field in fields(codec.Message):
         try:

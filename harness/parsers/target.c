@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * libFuzzer's target: an input is a frame, which a protocol's programs are given as it comes by and
- * as this host sends it. What must hold is said where it is checked. Nothing is remembered from one
- * input to the next, and what the network decides is drawn from the input's bytes: an input does
- * the same whenever it comes.
+ * The target of libFuzzer. An input is a frame. A protocol's programs receive it as it comes by,
+ * and as a packet that this host sends. Each check says what must hold. The target keeps nothing
+ * from one input to the next, and draws the network's decisions from the input's bytes, so that an
+ * input has the same effect in every run.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static uint64_t hash(const unsigned char *bytes, size_t size)
 	return value;
 }
 
-/* No cell was looked at: of elements, the program asked for one of the counters. */
+/* Whether no cell was read: the program looked up at most one of the counters. */
 static bool is_unread(const struct input *input)
 {
 	return kernel_element_count() <= input->set_up + 1;
@@ -85,8 +85,8 @@ static void check_untouched(const struct input *input, const unsigned char *pack
 	      "what is not ours, or not answered, is left as it came");
 }
 
-/* Of a packet with another message in it. `turned`: sender and receiver change places. `answered`:
- * it goes to a client. */
+/* Checks a packet with a new message in it. `turned`: sender and receiver change places.
+ * `answered`: it goes to a client. */
 static void check_rewritten(const struct input *input, const unsigned char *packet, bool turned,
 			    bool answered)
 {
@@ -115,8 +115,8 @@ static void check_rewritten(const struct input *input, const unsigned char *pack
 		      "what hooks hand over is kept from a client");
 }
 
-/* The message that a program is made to write: noise, all ones or zeros, or what came with a byte
- * changed. */
+/* Makes the message that a program must write: noise, all ones or zeros, or the message that came
+ * with a byte changed. */
 static unsigned char *new_fields(struct input *input)
 {
 	unsigned char *fields = malloc(program_wire_size);
@@ -200,7 +200,7 @@ static void check_parsed(struct input *input, enum program_arrival expected)
 	kernel_packet_free(packet);
 }
 
-/* The daemon has a copy, or nobody has. */
+/* Checks a packet that was dropped: the daemon has a copy, or nobody has. */
 static void check_dropped(const struct input *input, const unsigned char *packet)
 {
 	__u32 sample_size;
@@ -216,7 +216,7 @@ static void check_dropped(const struct input *input, const unsigned char *packet
 	      "the ring buffer has a packet's headers and message, with its tail and without padding");
 }
 
-/* No daemon lives: the packet goes up the stack, and says nothing there. */
+/* Checks a packet that no daemon serves: it goes up the stack, with a blank message. */
 static void check_refused(const struct input *input, const unsigned char *packet)
 {
 	check_rewritten(input, packet, false, false);
@@ -226,7 +226,7 @@ static void check_refused(const struct input *input, const unsigned char *packet
 	      "what nobody serves has no tail");
 }
 
-/* Of a packet that was put off: the second program sees it as the first has left it. */
+/* Checks a packet that was put off: the second program sees it as the first one left it. */
 static void check_ahead(struct input *input, struct xdp_md *context, const unsigned char *packet)
 {
 	const int verdict = program_ahead(context);
@@ -286,7 +286,8 @@ static void check_xdp(struct input *input, enum program_arrival expected)
 	kernel_packet_free(packet);
 }
 
-/* Whatever the steps may have come to: they answer few of the messages with maps that are empty. */
+/* Runs the ends of XDP whatever the steps decide, because they answer few messages while maps are
+ * empty. */
 static void check_answers(struct input *input)
 {
 	unsigned char *fields = new_fields(input), *packet;
@@ -316,7 +317,7 @@ static void check_answers(struct input *input)
 
 /* --- TC --------------------------------------------------------------------------------------- */
 
-/* A packet that this host sends: all of it as the program has left it. */
+/* Returns the whole packet that this host sends, as the program left it. */
 static unsigned char *sent(const struct input *input, const struct __sk_buff *skb)
 {
 	unsigned char *packet = malloc(input->size + 1);
@@ -434,11 +435,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (expected == PROGRAM_OURS)
 			check_completed(&input);
 	}
-	kernel_begin(false, false); /* or ASan calls a leak what the last run has left */
+	kernel_begin(false, false); /* else ASan reports the last run's memory as a leak */
 	return 0;
 }
 
-/* What changes seldom come upon by themselves, in a frame that is right otherwise. */
+/* Makes faults that random changes seldom make, in a frame that is otherwise right. */
 static void spoil(unsigned char *frame, const struct datagram *datagram, unsigned int choice)
 {
 	unsigned char *udp = frame + datagram->udp_at;
@@ -458,8 +459,8 @@ static void spoil(unsigned char *frame, const struct datagram *datagram, unsigne
 	}
 }
 
-/* Addresses that are treated apart: programs find them by sums, which say nothing to libFuzzer of
- * what is compared. */
+/* Sets addresses that programs treat specially. They find them by sums, so libFuzzer does not learn
+ * the compared values. */
 static void readdress(unsigned char *frame, const struct datagram *datagram, unsigned int choice)
 {
 	unsigned char *source = frame + datagram->addresses_at,
@@ -478,8 +479,8 @@ static void readdress(unsigned char *frame, const struct datagram *datagram, uns
 	}
 }
 
-/* Three changes of four are followed by lengths and a checksum that are right again: else hardly
- * any would get past these. */
+/* Corrects lengths and a checksum after three of four changes, because hardly any change would get
+ * past these checks. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned int seed)
 {
 	struct input input = { .frame = data };
@@ -496,7 +497,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsi
 		datagram_repair(data, &input.datagram, (uint16_t)input.datagram.available);
 		return size;
 	}
-	/* A message that was cut is filled up, and what a mutation has put in becomes padding. */
+	/* Fill up a message that was cut; bytes that a mutation inserted become padding. */
 	message = input.datagram.udp_at + DATAGRAM_UDP_SIZE + program_wire_size;
 	if (size < message && message <= size_max) {
 		memset(data + size, 0, message - size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* <bpf/bpf_helpers.h> for programs that run natively: maps are declared as ever, helpers are those
- * of harness/parsers/kernel.c. */
+/* Replaces <bpf/bpf_helpers.h> for programs that run natively: maps are declared as usual, and
+ * helpers are those of harness/parsers/kernel.c. */
 #ifndef STEPWISE_NATIVE_BPF_HELPERS_H
 #define STEPWISE_NATIVE_BPF_HELPERS_H
 
@@ -10,7 +10,7 @@
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
 
-/* Of an array, or of one for each processor, the key is a number. */
+/* The key of an array, or of a per-CPU array, is a number. */
 #define bpf_map_lookup_elem(map, key)                                            \
 	_Generic(*(key),                                                         \
 		__u32: kernel_element(map, sizeof(*(map)->type) / sizeof(int),   \

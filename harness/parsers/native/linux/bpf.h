@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * <linux/bpf.h> for programs that run natively: the contexts have room for a host's pointers, which
- * the kernel's programs are given as 32 bits and the verifier widens. Only the members that
- * programs read.
+ * Replaces <linux/bpf.h> for programs that run natively: the contexts have room for a host's
+ * pointers. In the kernel these have 32 bits, and the verifier widens them. Only the members that
+ * programs read are here.
  */
 #ifndef STEPWISE_NATIVE_LINUX_BPF_H
 #define STEPWISE_NATIVE_LINUX_BPF_H
